@@ -36,8 +36,8 @@ func companyWithHistory(t testing.TB, over http.RoundTripper) *apitest.Service {
 	return s
 }
 
-// hotPaths returns frequent requests and the service to send them to. The service's table calls are
-// replayed from memory, so that only its own allocations count.
+// hotPaths returns frequent requests and the service to send them to. Responses to the service's
+// table calls are replayed from memory, so that only the service's own allocations count.
 func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	t.Helper()
 	replay := &apitest.ReplayTransport{}
@@ -74,8 +74,9 @@ func serveRequest(s *apitest.Service, r *http.Request) *httptest.ResponseRecorde
 	return w
 }
 
-// Ensure the hot paths stay within their allocation budgets, because allocations cost garbage
-// collection at 128 MB. A change that needs more raises the number here and explains why.
+// Ensure the hot paths stay within their allocation budgets, because garbage collection is
+// expensive with 128 MB of memory. If a change needs more allocations, raise its budget here and
+// explain why.
 func TestAllocations(t *testing.T) {
 	apitest.SkipIfShort(t)
 	most := map[string]float64{"an item": 1200, "a board's items": 1650, "365 points": 4800, "200 feedback": 1400}

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// quotaSimulator responds as the service does to a key that has the default quota of a class. It
-// must run in a synctest bubble, because it uses the bubble's clock.
+// quotaSimulator responds as the service does to requests of one class, with a key that has the
+// default quota. It must run in a synctest bubble, because it uses the bubble's clock.
 type quotaSimulator struct {
 	class auth.Class
 
@@ -62,8 +62,8 @@ func (m *quotaSimulator) respond() (status int, body string, header http.Header)
 	return http.StatusOK, `{"id":"itm_1"}`, header
 }
 
-// create creates the items with the given number of goroutines for each client. It returns the
-// errors and the time it took.
+// create runs the given number of clients, each of which creates the given number of items from the
+// given number of goroutines. It returns the errors and the elapsed time.
 func (m *quotaSimulator) create(t *testing.T, clients, goroutines, items int, options ...client.Option) (errs []error, took time.Duration) {
 	t.Helper()
 	begin := time.Now()
@@ -99,8 +99,8 @@ func (m *quotaSimulator) create(t *testing.T, clients, goroutines, items int, op
 }
 
 // Ensure no call fails with the default options, whether one program creates items from many
-// goroutines or several programs share a key. The calls of a client proceed together as the quota
-// refills: almost as fast as the quota allows, and with few refused requests.
+// goroutines or several programs share a key. The calls must run almost as fast as the quota
+// allows, with few refused requests.
 func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ clients, goroutines, items int }{{1, 20, 160}, {1, 100, 400}, {2, 20, 160}, {4, 10, 80}} {

@@ -267,8 +267,8 @@ func (l *loseFirstResponseTransport) RoundTrip(r *http.Request) (*http.Response,
 	return out, err
 }
 
-// Ensure the client works with a key that has only one scope, because it derives the company from
-// the key, as the service does.
+// Ensure the client works with a key that has only one scope, because the client derives the
+// company from the key, as the service does.
 func TestClientReadsTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -322,7 +322,7 @@ func TestClientCreatesOnce(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d items", n)
 	}
-	// An update can use the ETag of the response in If-Match.
+	// An update can send the ETag of the create's response in If-Match.
 	if _, err := c.UpdatePlanItem(t.Context(), client.UpdatePlanItemInput{ItemID: made.ID, Title: client.Value("Twice")}, client.IfMatch(response.ETag())); err != nil {
 		t.Error(err)
 	}

@@ -78,10 +78,9 @@ func (r *readsRecorder) take() []tableRead {
 func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r.prefix) }
 
 // Ensure every read by id, and every read of a stored Idempotency-Key, sees all earlier writes.
-// Other reads of an operation must be strongly consistent exactly where the tables say so: where
-// the result decides about a write, or where a missing record would be wrong. Lists read their
-// index or their partition with eventual consistency, at half the price
-// (scripts/docs/reference/lists.md).
+// Other reads of an operation must be strongly consistent exactly where the tables say so: where a
+// write depends on the result, or where the read must not miss a record. Lists read their index or
+// their partition with eventual consistency, at half the price (scripts/docs/reference/lists.md).
 func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -129,8 +128,8 @@ func TestExportsAreConsistent(t *testing.T) {
 		}
 		all := reads.take()
 		for _, r := range all {
-			// The audit records which generation of chunks to read; if a chunk is missing, it is
-			// read again.
+			// Chunks may be read with eventual consistency, because the audit names their
+			// generation. If a chunk is missing, the audit and its chunks are read again.
 			if chunks := kind.Name == "audit" && r.prefix == ""; !r.consistent && !chunks {
 				t.Errorf("the export of %s: %v is not consistent", kind.Name, r)
 			}

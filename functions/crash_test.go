@@ -116,7 +116,7 @@ func retryAfterCrash(t *testing.T, s, crashing *apitest.Service, key string, op 
 	if first.Status != http.StatusOK && first.Status < http.StatusInternalServerError || creates && (left > 1 || first.Status == http.StatusOK && left != 1) {
 		t.Errorf("%s: the crashed request has the status %d and left %d records, want 200 and one, or 500 and at most one: %s", where, first.Status, left, first.Body)
 	}
-	if !creates { // some other operations store a claim on their key or on the board
+	if !creates { // the crashed process may have left a claim on the Idempotency-Key or the board, which must expire first
 		s.Clock.Advance(15 * time.Second)
 	}
 	retry := s.Call(t, key, op.ID, args)
@@ -139,7 +139,8 @@ func retryAfterCrash(t *testing.T, s, crashing *apitest.Service, key string, op 
 	}
 }
 
-// dependentRecords lists records that belong to the deleted ones.
+// dependentRecords lists, for each delete, the types and the JSON of records that belong to the
+// deleted record.
 var dependentRecords = map[string][][2]string{
 	"delete_plan_board": {
 		{"board", `{"id":"brd_2","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_9","slug":"a","title":"A"}]}`},
@@ -157,7 +158,7 @@ func TestDeletesThroughCrashes(t *testing.T) {
 	apitest.SkipIfShort(t)
 	deletes := 0
 	for _, op := range functions.Operations(nil) {
-		if !strings.HasPrefix(op.ID, "delete_") || op.ID == "delete_metric_points" { // which deletes points, not whole records
+		if !strings.HasPrefix(op.ID, "delete_") || op.ID == "delete_metric_points" { // delete_metric_points deletes points, not whole records
 			continue
 		}
 		deletes++
@@ -208,7 +209,7 @@ func storedKeysOf(t *testing.T, s *apitest.Service, op api.Operation) (keys []st
 }
 
 // checkDelete deletes a record in a process that crashes, and again in one that does not.
-// Afterwards exactly the records in rest must be stored.
+// Afterwards the stored sort keys must be exactly those in rest.
 func checkDelete(t *testing.T, s, crashing *apitest.Service, key string, op api.Operation, where string, rest []string) {
 	t.Helper()
 	args, whole := fixtureArguments[op.ID], storedKeysOf(t, s, op)

@@ -33,7 +33,7 @@ func statusOf(code string) int { return codes.Code(code).Status() }
 func TestToolsAnswerAsHTTP(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	const calls = 24 // generate has a different kind of call for each number below 8, and for multiples of 3, 5 and 7
+	const calls = 24 // generateCall makes a different kind of call for each n below 8, and for multiples of 3, 5 and 7
 	for _, op := range toolOperations() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +56,7 @@ type twinCompanies struct {
 	t                  *testing.T
 	op                 api.Operation
 	random             *rand.Rand
-	companyA, companyB *apitest.Service // companyA is called over HTTP, b through tools
+	companyA, companyB *apitest.Service // companyA is called over HTTP, companyB through tools
 	keyA               string
 	keyB               string
 	limitedKeyA        string // lacks the operation's scope
@@ -177,7 +177,7 @@ func (d *twinCompanies) compare(c generatedCall) {
 var (
 	locationPattern        = regexp.MustCompile(`^(?:path|query|body)\.`)
 	unknownArgumentPattern = regexp.MustCompile(`^(.*): unknown (?:parameter|property|argument).*$`)
-	wholeArgumentPattern   = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // for a tool, the size limit includes the findings
+	wholeArgumentPattern   = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // only the HTTP message excludes findings, because the size limit of a tool call includes them
 )
 
 // removeLocations returns the messages without the location of an argument, which only HTTP

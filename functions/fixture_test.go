@@ -87,8 +87,8 @@ func importLinesOf(t testing.TB, s *apitest.Service, kinds []transfer.Type, name
 	t.Fatalf("no type %s", name)
 }
 
-// operationTable holds the hand-typed tables of the operations. arguments maps each operation to
-// the arguments of a request that succeeds on the fixture.
+// operationTable holds the hand-typed tables of the operations. fixtureArguments maps each
+// operation to the arguments of a request that succeeds on the fixture.
 var (
 	operationTable   oracle.Table
 	fixtureArguments = map[string]map[string]any{}
@@ -151,7 +151,8 @@ func pathArguments(o oracle.Operation) map[string]any {
 	return out
 }
 
-// Ensure the tables list arguments for every operation that needs any or changes something.
+// Ensure the tables list arguments for every operation that requires arguments or changes
+// something.
 func TestArguments(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		var missing []string

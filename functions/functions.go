@@ -68,9 +68,9 @@ func Transfers(t *table.Client) []transfer.Type {
 	return out
 }
 
-// Uploads returns a function that authorises a request with more than 256 KB before its body is
-// read. The function returns the reason the body must not be read, or nil if it may be. A server in
-// front of Handler calls it; see api.API.CheckUpload.
+// Uploads returns a function that authorises a request with a body of more than 256 KB before the
+// body is read. That function returns the reason the body must not be read, or nil if it may be
+// read. A server in front of Handler calls that function; see api.API.CheckUpload.
 func Uploads(t *table.Client, log *slog.Logger) func(*http.Request) error {
 	return api.New(Operations(t), api.NewConfig(t, log)).CheckUpload
 }

@@ -96,8 +96,8 @@ var sampleTexts = map[string][]string{
 	"host": {"a.example", "Shop.example"}, "origin": {"https://a.example", "http://localhost:3000"},
 }
 
-// samplesOf returns valid values for a string field with a format, pattern or reference, nil if it
-// has none.
+// samplesOf returns valid values for a string field with a format, pattern or reference. It returns
+// nil if the field has none of these.
 func samplesOf(f schema.Field) []string {
 	if f.Ref != "" {
 		return []string{f.Ref + "_1"}
@@ -174,8 +174,8 @@ func (d *twinCompanies) randomText(least, most int) string {
 	return string(out)
 }
 
-// invalidate makes some arguments invalid. A query parameter is always a string, so where that
-// string is a number, the tool gets the number as JSON.
+// invalidate makes some arguments invalid. An invalid query parameter that is numeric becomes a
+// JSON number in the tool call, because over HTTP it is only a string.
 func (d *twinCompanies) invalidate(args map[string]any, times int) {
 	for range times {
 		if len(d.op.Input) == 0 {

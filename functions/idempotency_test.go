@@ -34,8 +34,8 @@ func requiredArguments(op api.Operation, more map[string]any) map[string]any {
 }
 
 // Ensure exactly the operations that are not inherently idempotent accept an Idempotency-Key.
-// Ensure exactly the updates, the deletes and publish accept an If-Match: every operation whose
-// record has a reader in the tables, plus two more.
+// Ensure the operations that accept an If-Match are exactly the updates, the deletes of single
+// records, and publish.
 func TestContractsOfWrites(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
@@ -91,8 +91,9 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// withDifferentArgument returns an argument of an operation whose value differs from the fixture's.
-// It uses the one in the tables, or, if they list none, a free-form string property of the body.
+// withDifferentArgument returns an argument for an operation, with a value that differs from the
+// fixture's. The argument comes from the tables or, if they list none, is a free-form string
+// property of the body.
 func withDifferentArgument(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	o := operationLine(t, op)
@@ -178,7 +179,8 @@ func TestConcurrentRequestsWithOneKey(t *testing.T) {
 }
 
 // Ensure an error that depends on a record's state is also replayed, even if the state has changed
-// since. An invalid request must not use up its key, and callers must not share Idempotency-Keys.
+// since. An invalid request must not use up its Idempotency-Key, and an Idempotency-Key of one
+// caller must not affect another.
 func TestReplayOfRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -255,8 +257,8 @@ func TestReplayOfRefusedPush(t *testing.T) {
 }
 
 // Ensure an Idempotency-Key costs no extra round trip when the change is a single transaction. A
-// push of reviews takes more than one transaction: it claims the key before the push and stores its
-// response afterwards.
+// push of reviews takes more than one transaction, so it claims the Idempotency-Key before the push
+// and stores the response afterwards.
 func TestRoundTripsOfIdempotency(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

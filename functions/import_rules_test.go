@@ -18,15 +18,15 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// importTypeNames maps an operation to the record type that an import uses for what it creates,
-// updates or pushes. It lists only the operations whose response is not that record.
+// importTypeNames maps an operation to the import's type name for the record that the operation
+// creates, updates or pushes. It lists only the operations that respond with something other than
+// that record.
 var importTypeNames = map[string]string{
 	"create_plan_board": "board", "update_plan_board": "board", "create_optimise_audit": "audit", "update_optimise_audit": "audit",
 	"push_feedback": "feedback", "push_metric_points": "metric-point",
 }
 
-// importType returns the record type that an import uses for what an operation creates, updates or
-// pushes.
+// importType returns the import's type for the record that an operation creates, updates or pushes.
 func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) transfer.Type {
 	t.Helper()
 	if name := importTypeNames[op.ID]; name != "" {
@@ -45,8 +45,9 @@ func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) 
 // are not transferred, and a publish stores existing content.
 var bodiesWithoutRecord = []string{"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish"}
 
-// importOnlyValues lists the values that an import accepts but the API refuses. It maps the record,
-// the property and the value, if it is a specific one, to the reason.
+// importOnlyValues lists the values that an import accepts but the API refuses. Each key is a
+// record type and a property, followed by the value if the exception is for one value only. It maps
+// to the reason.
 var importOnlyValues = map[string]string{
 	"feedback replyStatus posting": "the posting step sets it", "feedback replyStatus posted": "the posting step sets it",
 	"feedback replyStatus failed": "the posting step sets it", "post status publishing": "the dispatcher sets it",
@@ -60,7 +61,7 @@ type invalidValue struct {
 	value any
 }
 
-// invalidValues returns one value for each rule of a field that breaks that rule.
+// invalidValues returns, for each rule of a field, one value that breaks the rule.
 func invalidValues(f schema.Field) (out []invalidValue) {
 	add := func(name string, value any) { out = append(out, invalidValue{name, value}) }
 	form := f.Pattern + f.Format + f.Ref
@@ -226,8 +227,8 @@ func newOperationBody(t *testing.T, op api.Operation) operationBody {
 	return b
 }
 
-// refusal returns the API's message for a value of a property, with its path rewritten to that of a
-// record.
+// refusal returns the message with which the API refuses a value of a property. The path in the
+// message is rewritten to that of the property in a record.
 func (b operationBody) refusal(t *testing.T, s *apitest.Service, key, name string, value any) string {
 	t.Helper()
 	content := maps.Clone(b.valid)
@@ -319,8 +320,8 @@ func TestImportKeepsTheRulesOfSeveralProperties(t *testing.T) {
 	}
 }
 
-// checkExport reports a test error for each stored record that an import would refuse. Everything
-// that the API accepts can be exported and imported again.
+// checkExport reports a test error for each stored record that an import would refuse, because
+// everything that the API accepts must be importable after an export.
 func checkExport(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	for _, kind := range functions.Transfers(s.Table) {

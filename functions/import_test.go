@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Ensure records of every type can be skipped by their identity. The records of the fixture company
-// must be found in that company, and in no other.
+// Ensure an import recognises stored records of every type, so that it can skip them. It must find
+// the fixture company's records in that company, and not in another one.
 func TestExistingRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -85,8 +85,8 @@ func (w *isolationWorld) anyTenant(r *rapid.T, label string) *testTenant {
 	return w.tenants[rapid.IntRange(0, len(w.tenants)-1).Draw(r, label)]
 }
 
-// id draws the id of a record of any company, of the right type if possible, or a string that might
-// reach another partition.
+// id draws either the id of any company's record, of the right type if possible, or a string that
+// might reach another partition.
 func (d argumentGenerator) id(f schema.Field) string {
 	whose, alone := d.request.tenant, false
 	switch rapid.IntRange(0, 7).Draw(d.rapid, "id") {
@@ -133,8 +133,8 @@ func (d argumentGenerator) argument(f schema.Field) any {
 	return d.value(f)
 }
 
-// cursor draws a cursor that some list has returned, or a forged one, which is possible because the
-// digest in a cursor needs no secret.
+// cursor draws a cursor that some list has returned, or a forged one. Cursors can be forged,
+// because their digest needs no secret.
 func (d argumentGenerator) cursor() string {
 	values := []string{"AAAA"}
 	for _, one := range d.world.tenants {
@@ -205,7 +205,8 @@ func (d argumentGenerator) value(f schema.Field) any {
 }
 
 // text draws a word or the id of any company's record, because callers can put ids in free-form
-// strings. It never draws the id of a company, so that judge can search responses for company ids.
+// strings. It never draws the id of a company, so that findViolation can search responses for
+// company ids.
 func (d argumentGenerator) text(f schema.Field) string {
 	if rapid.Bool().Draw(d.rapid, "an id") {
 		records := slices.DeleteFunc(slices.Clone(d.dump.ids[d.anyTenant().id]), func(one string) bool { return strings.HasPrefix(one, "co_") })

@@ -168,8 +168,8 @@ func findForeignRecord(value any, a generatedRequest, after tableDump) string {
 	return ""
 }
 
-// compareWithMissing repeats a call that uses ids of other companies' records, with ids that do not
-// exist. The two responses must be indistinguishable. It returns the contents of the table
+// compareWithMissing repeats a call that used ids of other companies' records, but with ids that do
+// not exist. The two responses must be indistinguishable. It returns the contents of the table
 // afterwards, and a description of the violation, or "".
 func (w *isolationWorld) compareWithMissing(a generatedRequest, got callResult, before, after tableDump) (tableDump, string) {
 	again, others := a, false

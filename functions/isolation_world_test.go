@@ -35,11 +35,11 @@ import (
 // testTenant is one company of a world.
 type testTenant struct {
 	id      string
-	marker  string   // contained in every string of its records where the rules allow it, and in no request
+	marker  string   // contained in every string of the company's records where the rules allow it, and in no request
 	fullKey string   // a key with all scopes
 	readKey string   // a key that can only read
-	cursors []string // from responses to it
-	tags    []string // ETags from responses to it
+	cursors []string // from responses to this company
+	tags    []string // ETags from responses to this company
 }
 
 // isolationWorld is a service with a table of its own and a few companies. Each company has two
@@ -52,8 +52,8 @@ type isolationWorld struct {
 	tenants      []*testTenant
 }
 
-// fixtureMarkers lists the marker of each company of a world, in order. tags lists the suffixes of
-// the ids that only one company has.
+// fixtureMarkers lists the marker of each company of a world, in order. fixtureSuffixes lists, in
+// the same order, the suffix of the ids that only that company has.
 var (
 	fixtureMarkers  = []string{"qzamber", "qzbirch", "qzcedar"}
 	fixtureSuffixes = []string{"a9", "b9", "c9"}
@@ -246,8 +246,8 @@ func fixtureWithMarker(t *testing.T, marker, tag string) map[string][]any {
 						set(old + own)
 						return
 					}
-					// All companies have the metric key growth.signups; their other keys are unique
-					// to each company.
+					// All companies have the metric key growth.signups; other metric keys are
+					// unique to each company.
 					for _, text := range []string{old + " " + marker + own, old + "-" + marker + own, old + marker + own, old} {
 						set(text)
 						if _, problems := record(); len(problems) == 0 && (own != "" || old != "growth.signups") {

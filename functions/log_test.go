@@ -30,8 +30,8 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// Ensure the log never contains a key that was sent by mistake, in any name or value. Every request
-// with a valid key must log its company.
+// Ensure the log never contains an API key that a caller sends by mistake as part of any name or
+// value. The log must name the company of every request with a valid key.
 func TestLogHasNoKeys(t *testing.T) {
 	t.Parallel()
 	log := &lockedBuffer{}

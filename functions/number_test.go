@@ -36,8 +36,8 @@ func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (ou
 	return out
 }
 
-// eachNumber calls visit for every path of every operation that accepts a number. It returns the
-// number of calls.
+// eachNumber calls visit for every path at which any operation accepts a number. It returns how
+// many times it called visit.
 func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, f schema.Field, p invalidRequest)) (visited int) {
 	for _, op := range functions.Operations(nil) {
 		for _, f := range op.Input {

@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// honoursIfMatch reports whether a write honours If-Match. These are every update and delete of a
-// record, the revocation of a key, and publish, which compares the content. TestStatusMatrix
-// ensures that the other writes refuse it.
+// honoursIfMatch reports whether a write honours If-Match. The writes that do are every update and
+// delete of a record, the revocation of a key, and publish, which compares the content.
+// TestStatusMatrix ensures that the other writes refuse it.
 func honoursIfMatch(op api.Operation) bool {
 	o, _ := operationTable.Lookup(op.ID)
 	return o.Reader != "" || op.ID == "revoke_key" || op.ID == "publish_plan_board"
@@ -56,7 +56,7 @@ func TestEntityTags(t *testing.T) {
 	s := start(t, nil)
 	key := s.Key(t)
 	for _, op := range functions.Operations(nil) {
-		if op.Effect != api.Read || op.Method != http.MethodGet || op.IsList() || op.ID == "get_current_key" { // its lastUsedAt changes with each request
+		if op.Effect != api.Read || op.Method != http.MethodGet || op.IsList() || op.ID == "get_current_key" { // the current key's lastUsedAt changes with each request
 			continue
 		}
 		request := newTestRequest(t, s, op, key)
@@ -149,8 +149,8 @@ func TestPreconditions(t *testing.T) {
 	}
 }
 
-// Ensure an update with If-Match never creates a record, because a brand kit that does not exist
-// has no ETag.
+// Ensure an update with If-Match never creates a record. The brand kit is created by its first
+// update, and before that it has no ETag to match.
 func TestPreconditionOnMissingRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// roundTripPage is the page that gives the reasons for the exceptions in the columns trips and
-// consistent.
+// roundTripPage is the documentation page that explains the exceptions listed in the columns trips
+// and consistent of the operation tables.
 const roundTripPage = "scripts/docs/explanation/one-round-trip.md"
 
 // Ensure the page on round trips lists exactly the exceptions: the operations that need extra round

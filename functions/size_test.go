@@ -63,7 +63,8 @@ func controlText(n int) string { return strings.Repeat(`\u0001`, n) }
 
 func longHost() string { return strings.Repeat(strings.Repeat("a", 62)+".", 4)[:251] }
 
-// threadPartsJSON returns about n characters as a JSON array with the parts of a thread.
+// threadPartsJSON returns the parts of a thread as a JSON array, with about n characters in all
+// parts together.
 func threadPartsJSON(n int) string {
 	return `["` + strings.Join(slices.Repeat([]string{wideText(140)}, n/140), `","`) + `"]`
 }
@@ -166,8 +167,8 @@ func TestLargeListsAreComplete(t *testing.T) {
 }
 
 // Ensure every list of large records can be read completely, at every limit, over HTTP and as a
-// tool: each page ends before it exceeds table.PageBytes, and the next page continues after its
-// last record.
+// tool: each page ends before it exceeds table.PageBytes, and the next page continues after the
+// last record of that page.
 func TestLargeLists(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
@@ -238,7 +239,7 @@ func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map
 			t.Errorf("after %d records: the tool has another page: %.300s", len(all), tool.http.Body)
 		}
 		page := recordIDs(t, r)
-		if op.ID == "list_metric_points" { // each next page has older points
+		if op.ID == "list_metric_points" { // each page has older points than the page before
 			slices.Reverse(page)
 		}
 		all = append(all, page...)
@@ -270,7 +271,7 @@ func recordIDs(t *testing.T, r apitest.Response) (ids []string) {
 	return ids
 }
 
-// nextCursor returns the cursor in the header Link, empty at the end of a list.
+// nextCursor returns the cursor in the Link header, or "" at the end of a list.
 func nextCursor(t *testing.T, r apitest.Response) string {
 	t.Helper()
 	link, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Link"), "<"), ">")

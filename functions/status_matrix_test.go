@@ -62,7 +62,7 @@ func (r *callRecorder) reset() {
 	r.calls = nil
 }
 
-// testRequest is an HTTP request that succeeds on the fixture until a flaw spoils it.
+// testRequest is an HTTP request that succeeds on the fixture unless a requestFault spoils it.
 type testRequest struct {
 	method, path, query, body, key string
 	header                         http.Header
@@ -122,8 +122,8 @@ func otherScopes(scope auth.Scope) []auth.Scope {
 	return slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return s == scope })
 }
 
-// requestFault is one way to spoil a request, with the expected response. spoil returns false if
-// the flaw does not apply to an operation.
+// requestFault is one way to spoil a request, with the expected response. apply returns false if
+// the fault does not apply to an operation.
 type requestFault struct {
 	name    string
 	status  int
@@ -133,7 +133,7 @@ type requestFault struct {
 	apply   func(r *testRequest, op api.Operation) bool
 }
 
-// Ensure every operation rejects every flaw with the expected status and code, in the error
+// Ensure every operation rejects every requestFault with the expected status and code, in the error
 // envelope, and changes nothing.
 func TestStatusMatrix(t *testing.T) {
 	t.Parallel()

@@ -55,8 +55,8 @@ func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []in
 	return out
 }
 
-// Ensure every string of every operation refuses NUL, over HTTP and as a tool, with the path of the
-// string in the message, and that nothing is stored.
+// Ensure every operation refuses NUL in every string, over HTTP and as a tool. The message must
+// contain the path of the string, and nothing may be stored.
 func TestNULIsRefused(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -94,8 +94,8 @@ func expectNUL(t *testing.T, op api.Operation, r apitest.Response, path string) 
 	}
 }
 
-// Ensure the profile refuses web addresses, time zones and languages that do not exist, over HTTP
-// and as a tool.
+// Ensure the company profile refuses invalid web addresses, time zones and languages, over HTTP and
+// as a tool.
 func TestTextFormats(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -30,10 +30,10 @@ type throttlingTransport struct {
 	mu          sync.Mutex
 	calls       int
 	refused     int
-	chooseError func(call string, n int) (code string) // returns the error code for the n-th call, counted from 0; if it is empty, the call is sent
+	chooseError func(call string, n int) (code string) // returns the error code for the n-th call, counted from 0, or "" to let the call through
 }
 
-// newThrottlingTransport returns a throttle for the bubble in which it is called.
+// newThrottlingTransport returns a transport for the synctest bubble in which it is called.
 func newThrottlingTransport(choose func(call string, n int) (code string)) *throttlingTransport {
 	return &throttlingTransport{engine: apitest.BubbleTransport(), chooseError: choose}
 }
@@ -85,7 +85,7 @@ func (h *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error)
 const requestTimeMax = 8 * time.Second
 
 // callWithFakeClock makes a call in a process of s that has its own retry budget. It requires that
-// the response arrives in time and is either a 200, or a 503 that unavailable accepts.
+// the response arrives in time and is either a 200, or a 503 that isUnavailable accepts.
 func callWithFakeClock(t *testing.T, s *apitest.Service, over *throttlingTransport, key string, op api.Operation, args map[string]any, where string) apitest.Response {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // so that no rate limit is reached
@@ -100,8 +100,8 @@ func callWithFakeClock(t *testing.T, s *apitest.Service, over *throttlingTranspo
 	return r
 }
 
-// isUnavailable reports whether a response is a 503 with the envelope and Retry-After that reveals
-// nothing about the table.
+// isUnavailable reports whether a response is a 503 that has the error envelope and a Retry-After
+// header, and reveals nothing about the table.
 func isUnavailable(t *testing.T, r apitest.Response) bool {
 	t.Helper()
 	seconds, err := strconv.Atoi(r.Header.Get("Retry-After"))
@@ -110,8 +110,8 @@ func isUnavailable(t *testing.T, r apitest.Response) bool {
 		!strings.Contains(r.Body, throttleMessage) && !strings.Contains(r.Body, "Exception")
 }
 
-// Ensure that while the table refuses every call, or every call of one kind, a request that needs a
-// refused call gets a 503 with the envelope in time, and any other request succeeds.
+// Ensure a request that needs a refused call gets a 503 with the error envelope in time, and any
+// other request succeeds. The table refuses either every call or every call of one kind.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -148,13 +148,13 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-// toleratesRefusal reports whether an operation makes calls whose refusal does not make it fail.
+// toleratesRefusal reports whether toleratedRefusals lists a call of the operation.
 func toleratesRefusal(operation string) bool {
 	return slices.ContainsFunc(toleratedRefusals, func(u [3]string) bool { return u[0] == operation })
 }
 
-// Ensure a request gets a 503 with the envelope in time, no matter at which of its calls the table
-// begins to refuse every call. The request must succeed once the table accepts calls again, and
+// Ensure a request gets a 503 with the error envelope in time, no matter from which of its calls on
+// the table refuses every call. The request must succeed once the table accepts calls again, and
 // with an Idempotency-Key a create must have created exactly one record.
 func TestOutageFromAnyCall(t *testing.T) {
 	t.Parallel()
@@ -228,8 +228,9 @@ func TestFifthOfTheCallsThrottled(t *testing.T) {
 	}
 }
 
-// callAllThrottled sends requests to all operations that can be repeated. It returns the average
-// number of table calls for each request, and the failures.
+// callAllThrottled sends the given number of requests, taking turns among the operations whose
+// requests can be repeated. It returns the average number of table calls per request, and the
+// failures.
 func callAllThrottled(t *testing.T, choose func(call string, n int) string, requests int) (calls float64, failures []string) {
 	t.Helper()
 	s := start(t, nil)

@@ -15,8 +15,8 @@ import (
 )
 
 // Ensure updatedAt never moves backwards. In this test, a writer whose clock is 20 s ahead of the
-// service's has changed every record. Any operation that then changes a record must set its
-// updatedAt one millisecond later, even in a transaction.
+// service's has changed every record. Any operation that then changes a record must advance the
+// record's updatedAt by one millisecond, even in a transaction.
 func TestUpdatedAtNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

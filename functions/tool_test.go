@@ -127,9 +127,9 @@ func TestToolListSizes(t *testing.T) {
 	}
 }
 
-// Ensure the areas in the endpoint's query match the specification, and that each area lists and
-// calls only its own tools, through the gateway's event. A tool of another area must get the same
-// response as an unknown name.
+// Ensure the areas that the MCP endpoint's query accepts match the specification. With one area in
+// the query, the endpoint must list and call only that area's tools. A tool of another area must
+// get the same response as an unknown name.
 func TestToolsOfAreas(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

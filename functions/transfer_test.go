@@ -69,8 +69,8 @@ func mustCheck(t *testing.T, kind transfer.Type, text string) any {
 }
 
 // Ensure an import with --new-only never replaces a record that is created after the import has
-// looked for it. For each type, the test writes the record as another caller between the two steps
-// of the import. That caller's records must stay, including findings and snapshots.
+// looked for it. For each type, the test acts as another caller, who writes the record between the
+// import's lookup and its write. That caller's records must stay, including findings and snapshots.
 func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -88,9 +88,9 @@ func (u unreadableBody) Read([]byte) (int, error) {
 	return 0, errors.New("must not be read")
 }
 
-// Ensure only the findings of a large body may be large. The rest is subject to the limit of any
-// other body, so no request makes the service parse megabytes into a tree. A key without the scope
-// must be refused before anything is read.
+// Ensure only the findings may make a body large. Everything else in the body is subject to the
+// usual size limit, so no request makes the service parse megabytes into a tree. A key without the
+// scope must be refused before anything is read.
 func TestLargeBodiesAreFindings(t *testing.T) {
 	s := start(t, nil)
 	key := s.Key(t)

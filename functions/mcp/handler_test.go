@@ -44,8 +44,8 @@ func TestFunctionRejects(t *testing.T) {
 	}
 }
 
-// Ensure the functions of the areas do not link the MCP SDK, so that it makes only this function
-// larger.
+// Ensure the functions of the areas do not link the MCP SDK, so that the SDK makes only this
+// package's function larger.
 func TestAreasDoNotLinkTheSDK(t *testing.T) {
 	t.Parallel()
 	arguments := []string{"list", "-deps", "-f", "{{.ImportPath}}"}

@@ -22,7 +22,7 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// Ensure every tool equals its committed snapshot, so that a review shows every change of what
+// Ensure every tool equals its committed snapshot, so that a review shows every change to what
 // agents see.
 func TestToolsAreAsCommitted(t *testing.T) {
 	t.Parallel()
@@ -61,8 +61,8 @@ func indentJSON(t *testing.T, v any) []byte {
 }
 
 // Ensure every operation is a tool except those that return a secret, and that the name,
-// description, annotations and arguments of a tool match its operation. The input schema must be an
-// object without alternatives at the top, which every client accepts.
+// description, annotations and arguments of a tool match its operation. At its top level, the input
+// schema must be an object without alternatives, because every client accepts that.
 func TestToolsAreTheOperations(t *testing.T) {
 	t.Parallel()
 	operations := toolOperations()
@@ -109,8 +109,8 @@ func TestToolsAreTheOperations(t *testing.T) {
 }
 
 // Ensure the hints of every tool say what it does to stored values, so that clients know when to
-// ask a person before a call, and when a call is safe to repeat. A tool that only reads has only
-// the hint that says so.
+// ask a person before a call, and when a call is safe to repeat. A read-only tool must have no
+// other hint than that.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	tables, err := oracle.Load()
@@ -146,8 +146,8 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// Ensure the list of tools leaves room in a model's context. go test -v prints the bytes of every
-// tool and area.
+// Ensure the list of tools leaves room in a model's context. go test -v prints the size of every
+// tool and area in bytes.
 func TestToolSizes(t *testing.T) {
 	t.Parallel()
 	operations := toolOperations()
@@ -168,7 +168,7 @@ func TestToolSizes(t *testing.T) {
 		if area == "" {
 			continue
 		}
-		size += areas[""] // any key sees these
+		size += areas[""] // every key sees the tools that need no scope
 		fmt.Fprintf(&table, "%6d %s of %d\n", size, area, oracle.AreaToolsBytesMax)
 		if size > oracle.AreaToolsBytesMax {
 			t.Errorf("the tools of %s have %d bytes, more than %d", area, size, oracle.AreaToolsBytesMax)
@@ -181,12 +181,12 @@ func TestToolSizes(t *testing.T) {
 	t.Log("\n" + table.String())
 }
 
-// httpTermPattern are terms of HTTP requests, which a model never sees.
+// httpTermPattern matches terms of HTTP requests, which a model never sees.
 var httpTermPattern = regexp.MustCompile(`\b(HTTP|PATCH|POST|GET|PUT|DELETE|If-Match|Idempotency-Key|[45][0-9]{2}|(?i:path|query|headers?|endpoints?|status code))\b|\bbody\.`)
 
-// Ensure every tool says in sentences what it does, and every argument what it means, in words that
-// a model can act on. The description of an id names the tool that lists it, an argument that null
-// clears says so, and no text mentions HTTP.
+// Ensure the description of every tool says in sentences what the tool does, and every argument has
+// a description that a model can act on. The description of an id must name the tool that lists
+// such ids, that of an argument that null clears must say so, and none may mention HTTP.
 func TestToolDescriptions(t *testing.T) {
 	t.Parallel()
 	operations := toolOperations()

@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// document has the parts of openapi.json that the tests read.
+// document contains the parts of openapi.json that the tests read.
 type document struct {
 	Paths      map[string]map[string]operation
 	Tags       []struct{ Name, Description string }
@@ -238,7 +238,8 @@ func (d document) resolve(t *testing.T, raw json.RawMessage) json.RawMessage {
 	return d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
 }
 
-// list replaces a reference to a closed list, which may be one of two alternatives, with the list.
+// list returns the enum schema that a field refers to, directly or in one of its alternatives, with
+// the field's default and description. It returns a field without a reference unchanged.
 func (d document) list(t *testing.T, f field) field {
 	t.Helper()
 	for _, one := range f.AnyOf {
@@ -257,8 +258,8 @@ func (d document) list(t *testing.T, f field) field {
 	return list
 }
 
-// fieldNotation returns a field in the notation of the tables. It mentions null only in the body of
-// an update: in a create, null is the same as leaving the field out.
+// fieldNotation returns a field in the notation of the tables. The notation mentions null only in
+// the body of an update, because in a create null has the same effect as leaving the field out.
 func (d document) fieldNotation(t *testing.T, name string, f field, required, update bool) string {
 	t.Helper()
 	null := update && f.acceptsNull()
@@ -286,7 +287,7 @@ func (d document) fieldNotation(t *testing.T, name string, f field, required, up
 		kind += "?"
 	}
 	if _, value, described := strings.Cut(f.Description, "; default "); described && f.Default == nil {
-		f.Default = value // the default of a closed list that can be null: see jsonschema.Parameter
+		f.Default = value // an enum that can be null has its default in the description: see jsonschema.Parameter
 	}
 	if f.Default != nil {
 		kind += "=" + fmt.Sprint(f.Default)
@@ -396,8 +397,8 @@ func TestDocumentHasTheResponses(t *testing.T) {
 	}
 }
 
-// Ensure every schema compiles, every record schema is closed and requires all of its fields, and
-// every example is valid, including its formats.
+// Ensure every schema compiles, every record schema requires all of its fields and allows no
+// others, and every example is valid, including its formats.
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	d, compile := readDocument(t), compiler(t)
@@ -418,7 +419,7 @@ func TestExamplesAreValid(t *testing.T) {
 		}
 		compile("/components/schemas/" + name)
 		if s.Type != "object" {
-			continue // a closed list
+			continue // an enum
 		}
 		if s.Additional != false || !inputs[name] && !slices.Equal(s.Required, propertyNames(t, raw)) {
 			t.Errorf("%s allows other fields, or has optional ones", name)
@@ -447,7 +448,7 @@ func TestExamplesAreValid(t *testing.T) {
 	})
 	for name, r := range d.Components.Responses {
 		if name == "NotModified" {
-			continue // has no body
+			continue // a 304 has no body
 		}
 		check("/components/responses/"+name+content, r.Content["application/json"].Example)
 	}
@@ -459,8 +460,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// Ensure generated clients get types with names: each closed list of values and each object in a
-// schema is a component of its own, and the schema of a body is named after its operation.
+// Ensure generated clients get types with names: each enum and each object in a schema is a
+// component of its own, and the schema of a body is named after its operation.
 func TestTypesHaveNames(t *testing.T) {
 	t.Parallel()
 	d := readDocument(t)
@@ -504,8 +505,8 @@ func TestTypesHaveNames(t *testing.T) {
 	}
 }
 
-// checkInlineSchemas reports an error if the schema of a property itself contains a closed list or
-// an object with properties, instead of a reference to one.
+// checkInlineSchemas reports an error if the schema of a property itself contains an enum or an
+// object with properties, instead of a reference to one.
 func checkInlineSchemas(t *testing.T, path string, schema json.RawMessage) {
 	t.Helper()
 	if bytes.Contains(schema, []byte(`"enum":`)) || bytes.Contains(schema, []byte(`"properties":`)) {
@@ -513,7 +514,7 @@ func checkInlineSchemas(t *testing.T, path string, schema json.RawMessage) {
 	}
 }
 
-// pascal converts an operation id to Pascal case: create_plan_item to CreatePlanItem.
+// pascal converts an operation id to Pascal case, such as create_plan_item to CreatePlanItem.
 func pascal(id string) string {
 	var out strings.Builder
 	for word := range strings.SplitSeq(id, "_") {
@@ -567,8 +568,8 @@ func compiler(t *testing.T) func(pointer string) *judge.Schema {
 	}
 }
 
-// Ensure the document's server is the address that the document was read from, at a host's root and
-// behind a gateway's stage.
+// Ensure the document's server is the address that the document was read from, both at the root of
+// a host and below the stage path of a gateway.
 func TestServerIsWhereTheDocumentIs(t *testing.T) {
 	var document struct{ Servers []struct{ URL string } }
 	text, err := os.ReadFile("openapi.json")

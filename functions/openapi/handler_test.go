@@ -61,7 +61,7 @@ func TestServesTheDocument(t *testing.T) {
 	}
 }
 
-// Ensure a client that has the current document gets a 304.
+// Ensure a client that already has the current document gets a 304.
 func TestNotModified(t *testing.T) {
 	t.Parallel()
 	tag := send(t, "GET", "/openapi.json").Header.Get("ETag")

@@ -66,7 +66,7 @@ const (
 	cacheRevalidate = "no-cache"
 )
 
-// staticFile is the response of one path.
+// staticFile is the response for one path.
 type staticFile struct {
 	body   func() []byte
 	header map[string]string
@@ -118,7 +118,7 @@ func filesByPath() map[string]func(*http.Request) staticFile {
 	}
 }
 
-// stagePath returns the stage path that API Gateway puts before ours, such as /prod/; empty if
+// stagePath returns the stage path that API Gateway puts before our paths, such as /prod/, or "" if
 // there is none. A page at /prod, without a trailing slash, would resolve relative links against
 // the wrong path.
 func stagePath(base string) string {

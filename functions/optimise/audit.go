@@ -27,11 +27,11 @@ type AuditSummary struct {
 	CreatedAt    *string      `json:"createdAt" format:"date-time"`
 	UpdatedAt    *string      `json:"updatedAt" format:"date-time"`
 
-	Generation *string `json:"-" store:"findingsGeneration"` // null: no findings
+	Generation *string `json:"-" store:"findingsGeneration"` // nil if there are no findings
 }
 
-// ETag implements api.ETagger. An audit has the same tag with and without its findings, so the tag
-// depends on their generation.
+// ETag implements api.ETagger. An audit has the same tag in responses with and without its
+// findings, so the tag is derived from the generation of the findings instead of the findings.
 func (a AuditSummary) ETag() string {
 	generation := ""
 	if a.Generation != nil {
@@ -106,10 +106,10 @@ func (s service) createAudit(ctx context.Context, caller api.Caller, in createAu
 	return s.store.Audits.Insert(ctx, caller.CompanyID, a, in.Findings)
 }
 
-// setFinishedAt gives an audit that ended its finishing time: now, but not before it started,
-// because startedAt may come from a clock that is ahead. started and finished are the times in the
-// request, nil when it has none. It does not check times that the request leaves unchanged, because
-// an earlier version may have imported invalid ones.
+// setFinishedAt sets the finishing time of an audit that is not running and has none: to now or, if
+// that is earlier than startedAt, to startedAt, which may come from a clock that is ahead. started
+// and finished are the times in the request, nil if the request has none. If the request has
+// neither, the times are not checked, because an earlier version may have imported invalid ones.
 func (a *AuditSummary) setFinishedAt(started, finished *string, now string) error {
 	if a.Status != nil && *a.Status == AuditStatusRunning {
 		a.FinishedAt = nil
@@ -147,8 +147,8 @@ func (s service) updateAudit(ctx context.Context, caller api.Caller, in updateAu
 	return s.store.Audits.Modify(ctx, caller.CompanyID, in.AuditID, change, in.Findings)
 }
 
-// edit changes an audit except for its findings. An imported audit may have no status; it may then
-// be set to any.
+// edit applies an update to an audit, except to its findings. If an imported audit has no status,
+// the update may set any status.
 func (in *updateAuditInput) edit(a *AuditSummary, now string) error {
 	if err := in.Condition.RequireMatch(*a); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (in *updateAuditInput) edit(a *AuditSummary, now string) error {
 		return fault.New(fault.Conflict, "the audit is %s; only a running audit can change its status", *a.Status)
 	}
 	if a.Status != nil && *a.Status == AuditStatusRunning && sent.Status != nil {
-		a.FinishedAt = nil // only an import can have set it
+		a.FinishedAt = nil // a running audit has this time only if an import set it
 	}
 	in.Apply(a)
 	if sent.Status == nil && sent.StartedAt == nil && sent.FinishedAt == nil {

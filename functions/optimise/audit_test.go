@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// audits returns a variety of audits. Some have no site and the others are spread over several,
-// every status occurs and so does none, and some times are equal or null.
+// audits returns a variety of audits: on several sites and on none, with every status and without
+// one, and with start times of which some are equal or null.
 func audits() (out []optimise.Audit) {
 	times := []*string{nil, new("2026-03-01T00:00:00.000Z"), new("2026-03-02T00:00:00.000Z"), new("1969-03-02T00:00:00.000Z")}
 	for n := range 64 {
@@ -83,8 +83,8 @@ func forEachFilterCombination(do func(site, status string, arguments map[string]
 	}
 }
 
-// listAll reads all pages of a list and returns the ids. It checks that only the last page is
-// short.
+// listAll reads all pages of a list and returns the ids of the audits. Every page except the last
+// must be full, and between is called after each of them.
 func listAll(t *testing.T, s *apitest.Service, key string, arguments map[string]any, limit int, between func(page int)) (got []string) {
 	t.Helper()
 	arguments["limit"] = limit
@@ -105,8 +105,9 @@ func listAll(t *testing.T, s *apitest.Service, key string, arguments map[string]
 	}
 }
 
-// Ensure every combination of filters lists exactly the matching audits, newest first, null last,
-// then by id, each once, with any page size.
+// Ensure every combination of filters lists each matching audit exactly once, with any page size.
+// The newest audits come first and those without a start time last. Audits with equal times are
+// sorted by id.
 func TestAudits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -145,7 +146,7 @@ func TestAuditsWhileChanging(t *testing.T) {
 		importAudits(t, s, audits()...)
 		gone := want[7]
 		got := listAll(t, s, s.Key(t), arguments, 3, func(page int) {
-			if page != 1 { // after six audits
+			if page != 1 { // pages 0 and 1 contain six audits
 				return
 			}
 			newest := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_new", StartedAt: new("2026-08-01T00:00:00.000Z")}}
@@ -203,7 +204,7 @@ func TestAuditArguments(t *testing.T) {
 	}
 	s.Run(t, scenarios)
 
-	// Ensure a cursor is valid only with its filters.
+	// Ensure a cursor is valid only with the filters of the list that returned it.
 	cursors := map[string]string{}
 	forEachFilterCombination(func(site, status string, arguments map[string]any) {
 		arguments["limit"] = 1
@@ -226,7 +227,8 @@ func TestAuditArguments(t *testing.T) {
 	})
 }
 
-// Ensure a list has every field except findings, and a single audit has findings last.
+// Ensure the audits in a list have every field except findings, and a single audit has findings as
+// its last field.
 func TestAuditFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -70,8 +70,8 @@ func TestCreateAudit(t *testing.T) {
 	}
 }
 
-// Ensure a status moves only from running to complete or failed, other fields change in any state,
-// and the times stay in order.
+// Ensure an update can change a status only from running to complete or failed, but the other
+// fields in any state. It must not put finishedAt before startedAt.
 func TestUpdateAudit(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -135,8 +135,8 @@ func TestUpdateAudit(t *testing.T) {
 	}
 }
 
-// Ensure the entity tag depends on the fields and the findings, and is the same in every response
-// with the audit.
+// Ensure the entity tag of an audit depends on its fields and findings, and is the same in every
+// response that contains the audit.
 func TestAuditETags(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -175,7 +175,7 @@ func TestAuditETags(t *testing.T) {
 		t.Error("an empty update has another tag")
 	}
 	last = ""
-	for _, findings := range []string{"1", "2"} { // an import keeps updatedAt
+	for _, findings := range []string{"1", "2"} { // both imports have the same updatedAt
 		importRecords(t, s, "audit", `{"id":"aud_i","updatedAt":"2026-01-01T00:00:00Z","findings":`+findings+`}`)
 		tag := s.Call(t, key, "get_optimise_audit", map[string]any{"auditId": "aud_i"}).Header.Get("ETag")
 		if tag == last {
@@ -195,8 +195,9 @@ func TestAuditETags(t *testing.T) {
 	}
 }
 
-// Ensure an update with the findings that an audit already has changes nothing: updatedAt, the tag
-// and the chunks stay. An audit that was stored without a digest of its findings gets one.
+// Ensure an update changes nothing if the audit already has the findings in the request: updatedAt,
+// the tag and the chunks stay the same. If the audit was stored without a digest of its findings,
+// the update stores one.
 func TestUnchangedFindings(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -255,7 +256,7 @@ func TestUnchangedFindings(t *testing.T) {
 	}
 }
 
-// Ensure the bound of the findings is the same for requests and imports.
+// Ensure requests have the same limit on the size of findings as imports.
 func TestFindingsBound(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -274,7 +275,7 @@ func TestFindingsBound(t *testing.T) {
 			}
 		}
 	}
-	spacious := `{"rootUrl":"https://a.example","findings":[` + strings.Repeat(" ", findingsMax) + `1]` // insignificant space does not count
+	spacious := `{"rootUrl":"https://a.example","findings":[` + strings.Repeat(" ", findingsMax) + `1]` // insignificant whitespace does not count
 	for _, c := range []struct{ size, want int }{{findingsMax + 256<<10, 200}, {findingsMax + 256<<10 + 1, 413}} {
 		r := s.Send(t, key, "POST", "/v1/companies/{companyId}/optimise/audits", spacious+strings.Repeat(" ", c.size-len(spacious)-1)+"}")
 		if r.Status != c.want {
@@ -289,11 +290,12 @@ func TestFindingsBound(t *testing.T) {
 	}
 }
 
-// ageDrafts makes every draft of the company old.
+// ageDrafts advances the clock, so that every stored draft becomes old enough to be removed.
 func ageDrafts(s *apitest.Service) { s.Clock.Advance(time.Hour + time.Second) }
 
 // Ensure a create that crashes at any call leaves no partial audit, that a retry with its
-// Idempotency-Key gives one audit, and that a later write deletes its leftovers.
+// Idempotency-Key yields exactly one audit, and that a later write deletes what the crash left
+// behind.
 func TestCreateAuditCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -311,8 +313,8 @@ func TestCreateAuditCrashes(t *testing.T) {
 	})
 }
 
-// checkFindingsSettled checks that an audit has these findings, and that a later write leaves no
-// unreferenced chunk or draft.
+// checkFindingsSettled checks that an audit has the given findings, and that a later write leaves
+// no unreferenced chunk or draft.
 func checkFindingsSettled(t *testing.T, s *apitest.Service, auditID string, findings any) {
 	t.Helper()
 	var drafts []struct {
@@ -357,7 +359,7 @@ func checkFindingsSettled(t *testing.T, s *apitest.Service, auditID string, find
 	}
 }
 
-// incompressibleText is incompressible without its quotes.
+// incompressibleText returns a string of n bytes that compression hardly reduces.
 func incompressibleText(n int) string { return strings.Trim(incompressible(n+2), `"`) }
 
 // Ensure an update that crashes at any call leaves either the old or the new audit, with all of its
@@ -381,8 +383,8 @@ func TestUpdateAuditCrashes(t *testing.T) {
 	}
 }
 
-// Ensure a delete that crashes at any call has deleted nothing or all, and that the next one
-// finishes it.
+// Ensure a delete that crashes at any call can be completed by repeating it, and that the repeated
+// delete leaves neither the audit nor its findings.
 func TestDeleteAuditCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -400,8 +402,8 @@ func TestDeleteAuditCrashes(t *testing.T) {
 	})
 }
 
-// Ensure concurrent updates of the findings of one audit, and deletes of it, leave one whole audit
-// or nothing.
+// Ensure concurrent updates of an audit's findings and deletes of the audit leave either one
+// complete audit or nothing.
 func TestAuditRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100
@@ -460,7 +462,8 @@ func TestAuditRaces(t *testing.T) {
 	t.Logf("%d rounds: %v", rounds, outcomes)
 }
 
-// Ensure writes of audits use the quota of pushes, and the other writes of the area that of writes.
+// Ensure writes of audits count towards the quota for pushes, and the area's other writes towards
+// the quota for writes.
 func TestAuditQuotaClass(t *testing.T) {
 	t.Parallel()
 	for _, op := range optimise.Operations(nil) {
@@ -477,7 +480,8 @@ func TestAuditQuotaClass(t *testing.T) {
 	}
 }
 
-// beforeTransactionTransport is a transport that calls before once, before the first transaction.
+// beforeTransactionTransport is a transport that calls beforeTransaction once, just before the
+// first transaction.
 type beforeTransactionTransport struct {
 	once              sync.Once
 	beforeTransaction func()
@@ -490,8 +494,8 @@ func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response,
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a create whose draft was swept, because it took too long, stores no audit: its findings
-// are gone.
+// Ensure a create stores no audit if it took so long that another request removed its draft,
+// because its findings were removed, too.
 func TestCreateAuditIsCleanedUp(t *testing.T) {
 	t.Parallel()
 	fast := start(t)
@@ -513,7 +517,8 @@ func TestCreateAuditIsCleanedUp(t *testing.T) {
 	}
 }
 
-// Ensure the findings of an update whose outcome is unknown stay: the audit may refer to them.
+// Ensure an update whose outcome is unknown does not delete its findings, because the audit may
+// refer to them.
 func TestUpdateAuditWithoutResponse(t *testing.T) {
 	t.Parallel()
 	own := start(t)
@@ -530,8 +535,8 @@ func TestUpdateAuditWithoutResponse(t *testing.T) {
 	checkFindingsSettled(t, own, "aud_1", "new")
 }
 
-// responseLosingTransport is a transport that sends the change of an audit but returns an error for
-// its response.
+// responseLosingTransport is a transport that sends an update of an audit to the table, but returns
+// an error instead of the response.
 type responseLosingTransport struct{}
 
 func (responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

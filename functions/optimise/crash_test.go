@@ -13,13 +13,13 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// crashingTransport is a transport of a process that crashes after a number of calls to the table:
-// it makes no more calls.
+// crashingTransport simulates a process that crashes after a number of table calls. Later calls
+// fail without reaching the table.
 type crashingTransport struct {
 	mu        sync.Mutex
 	callsLeft int
 	crashed   bool
-	cancel    func() // ends the request
+	cancel    func() // cancels the context of the request
 }
 
 func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -35,9 +35,10 @@ func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// forEachCrash makes a call in a process that crashes at its first call to the table, then in one
-// that crashes at its second, and so on until one survives. After each it repeats the call, and
-// passes both responses to check. Each round has its own company, which prepare fills.
+// forEachCrash makes a call in a process that crashes at its first table call, then in a process
+// that crashes at its second table call, and so on until a process survives. Each time, it repeats
+// the call in a process that does not crash, and passes both responses to check. Each round has its
+// own company, to which prepare adds records.
 func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[string]any, check func(s *apitest.Service, died, again apitest.Response)) {
 	t.Helper()
 	for calls := 0; ; calls++ {
@@ -64,7 +65,8 @@ func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[
 	}
 }
 
-// sortKeysIn returns the sort keys in a partition of the area, without those of stored responses.
+// sortKeysIn returns the sort keys in a partition of the area, except those of responses stored for
+// an Idempotency-Key.
 func sortKeysIn(t *testing.T, s *apitest.Service, narrower ...string) (out []string) {
 	t.Helper()
 	of := table.Collection{Partition: table.Partition(s.CompanyID, "optimise", narrower...), Consistent: true}

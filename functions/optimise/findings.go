@@ -12,17 +12,17 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Size limits: of the findings as JSON without insignificant space, and of one chunk. Three chunks
-// fit into the megabyte that one query returns.
+// Limits on the size of an audit's findings, as JSON without insignificant whitespace, and on the
+// size of one chunk. Three chunks fit into the megabyte that one query returns.
 const (
 	findingsBytesMax = 4 << 20
 	chunkBytesMax    = 300_000
 )
 
-// findingsChunk is a part of packed findings. The chunks of one import of an audit are a generation
-// with an id of its own. They are written before the audit refers to the generation, and deleted
-// after it refers to the next one. So a reader of an audit finds all chunks of its generation or
-// misses some, but never gets a mixture of two.
+// findingsChunk is a part of an audit's compressed findings. Each write of findings stores a new
+// generation of chunks, which has its own id. The chunks are written before the audit refers to
+// their generation, and deleted after the audit refers to the next one. So a reader of an audit
+// finds all chunks of its generation or misses some, but never gets a mixture of two generations.
 type findingsChunk struct {
 	SK   string `store:"sk"`
 	Data []byte `store:"data"`
@@ -37,7 +37,8 @@ func (s auditStore) chunks(ctx context.Context, companyID, auditID string, consi
 	return table.ReadAll[findingsChunk](ctx, s.table, table.Collection{Partition: partition(companyID, findingsPart, auditID), Consistent: consistent})
 }
 
-// chunkKeys returns the keys of the chunks that the audit refers to, nil when it has no findings.
+// chunkKeys returns the keys of the chunks that the audit refers to, or nil if the audit has no
+// findings.
 func (a storedAudit) chunkKeys() (keys []table.Key) {
 	if a.Generation == nil || a.Chunks == nil {
 		return nil
@@ -48,7 +49,8 @@ func (a storedAudit) chunkKeys() (keys []table.Key) {
 	return keys
 }
 
-// findingsDigest returns a digest of findings without insignificant space, nil for none.
+// findingsDigest returns the digest of findings, or nil if findings is nil. The findings must not
+// contain insignificant whitespace.
 func findingsDigest(findings json.RawMessage) *string {
 	if findings == nil {
 		return nil
@@ -57,8 +59,8 @@ func findingsDigest(findings json.RawMessage) *string {
 	return new(base64.RawStdEncoding.EncodeToString(sum[:]))
 }
 
-// hasFindings reports whether the digest is that of the audit's findings; nil stands for no
-// findings. It is false if the audit's findings were stored without a digest.
+// hasFindings reports whether the audit's findings have the given digest, where nil stands for no
+// findings. It returns false if the audit's findings were stored without a digest.
 func (a storedAudit) hasFindings(digest *string) bool {
 	if digest == nil {
 		return a.Generation == nil

@@ -11,26 +11,26 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// One transaction cannot write all chunks of findings. So a draft names them before they are
-// stored, together with the chunks that they replace. A process that crashes in between leaves the
-// draft, and a later write of findings by the company deletes the chunks that the audit does not
-// refer to.
+// One transaction cannot write all chunks of an audit's findings. So a draft is stored first, which
+// lists the new chunks and the chunks that they replace. If the process crashes later, the draft
+// remains. A later write of findings by the company then deletes those of the listed chunks that
+// the audit does not refer to.
 
-// findingsDraft is the record of a write of findings that has not ended.
+// findingsDraft records a write of findings that is in progress or was interrupted.
 type findingsDraft struct {
 	SK      string   `store:"sk"`
 	AuditID string   `store:"auditId"`
-	Chunks  []string `store:"chunks"` // sort keys
+	Chunks  []string `store:"chunks"` // sort keys of the chunks
 }
 
 const (
 	draftIDPrefix = "drf"
 
-	// draftExpiry is the age at which the request of a draft has certainly ended: a request has 9
-	// seconds.
+	// draftExpiry is the age at which the request that stored a draft has certainly ended, because
+	// a request takes at most 9 seconds.
 	draftExpiry = time.Hour
 
-	// draftsMax bounds the old drafts that one request deletes.
+	// draftsMax is the maximum number of old drafts that one request deletes.
 	draftsMax = 3
 )
 
@@ -38,7 +38,7 @@ func findingsDraftKey(companyID string, d findingsDraft) table.Key {
 	return table.Key{PK: partition(companyID), SK: d.SK}
 }
 
-// newDraft returns a draft with the chunks of an audit before and after the write.
+// newDraft returns a draft that lists the chunks of all given versions of an audit.
 func (s auditStore) newDraft(versions ...storedAudit) findingsDraft {
 	d := findingsDraft{SK: table.JoinKey(draftKind, s.table.NewID(draftIDPrefix)), AuditID: versions[0].ID}
 	for _, v := range versions {
@@ -57,9 +57,9 @@ func (s auditStore) storeDraft(ctx context.Context, companyID string, d findings
 	return s.table.BatchPut(ctx, chunks)
 }
 
-// finishDrafts deletes the chunks of an audit's drafts that it does not refer to, and then the
-// drafts. The request has ended already, so a failure is only noted: the drafts stay for a later
-// request.
+// finishDrafts deletes the chunks that an audit's drafts list but the audit does not refer to, and
+// then the drafts. The outcome of the write is already certain, so a failure is only logged, and
+// the drafts stay for a later request.
 func (s auditStore) finishDrafts(ctx context.Context, companyID string, drafts []findingsDraft, a storedAudit) {
 	var unusedKeys, finishedKeys []table.Key
 	used := a.chunkKeys()
@@ -79,7 +79,8 @@ func (s auditStore) finishDrafts(ctx context.Context, companyID string, drafts [
 	table.RequestOf(ctx).AddFailure(err)
 }
 
-// removeOldDrafts settles old drafts of the company. A failure is only logged.
+// removeOldDrafts removes old drafts of the company and their unused chunks. A failure is only
+// logged.
 func (s auditStore) removeOldDrafts(ctx context.Context, companyID string) {
 	old := table.Collection{
 		Partition: partition(companyID), Prefix: table.JoinKey(draftKind, ""),

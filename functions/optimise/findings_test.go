@@ -69,14 +69,14 @@ func storedChunks(t *testing.T, s *apitest.Service, auditID string) map[string]i
 	return sizes
 }
 
-// Ensure findings are returned as the imported JSON value, without insignificant space, for any
-// value of up to 4 MB.
+// Ensure a read returns any JSON value of up to 4 MB that was imported as findings. Only
+// insignificant whitespace may be missing.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t)
 	key := s.Key(t)
-	deep := strings.Repeat(`[{"a":`, 249) + "1" + strings.Repeat("}]", 249) // with the record, 499 levels
+	deep := strings.Repeat(`[{"a":`, 249) + "1" + strings.Repeat("}]", 249) // 499 levels, including that of the record
 	for name, c := range map[string]struct {
 		given, want string
 		chunks      int
@@ -112,8 +112,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// Ensure findings that are larger than 4 MB without insignificant space are rejected, and the error
-// names their path.
+// Ensure findings of more than 4 MB, not counting insignificant whitespace, are rejected with an
+// error that contains their path.
 func TestFindingsTooLarge(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -169,12 +169,12 @@ func TestFindingsReplaced(t *testing.T) {
 	}
 }
 
-// beforeRequestTransport is a transport that calls do once, before it sends the first request that
-// matches.
+// beforeRequestTransport is a transport that calls beforeRequest once, before it sends the first
+// request for which matches returns true.
 type beforeRequestTransport struct {
 	matches       func(target, body string) bool
-	beforeRequest func() error // if it fails, the request fails with its error
-	matched       chan string  // targets of the requests that got a response
+	beforeRequest func() error // if it returns an error, the request fails with that error
+	matched       chan string  // X-Amz-Target of each request that got a response
 	once          sync.Once
 }
 
@@ -201,8 +201,8 @@ func (b *beforeRequestTransport) RoundTrip(r *http.Request) (*http.Response, err
 	return response, err
 }
 
-// Ensure a reader gets the new audit with its findings when an import runs between the reads of the
-// audit and of its chunks, in either order.
+// Ensure a reader gets the new audit with the new findings if an import runs between the read of
+// the audit and the read of its chunks, whichever of them comes first.
 func TestFindingsReplacedWhileReading(t *testing.T) {
 	t.Parallel()
 	for _, late := range []string{"Query", "GetItem"} {
@@ -235,7 +235,7 @@ func TestFindingsReplacedWhileReading(t *testing.T) {
 	}
 }
 
-// Ensure a missing chunk is an internal error, and neither an audit without findings nor not_found.
+// Ensure a missing chunk causes an internal error, not a not_found or an audit without findings.
 func TestFindingsLost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -250,7 +250,8 @@ func TestFindingsLost(t *testing.T) {
 	s.Run(t, []apitest.Scenario{{Name: "lost", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_1"}, Want: 500, WantCode: "internal", WantMessage: "safe to retry"}})
 }
 
-// Ensure findings that cannot be unpacked are an internal error, not an audit without findings.
+// Ensure findings that cannot be decompressed cause an internal error, not an audit without
+// findings.
 func TestFindingsDamaged(t *testing.T) {
 	t.Parallel()
 	s := start(t)

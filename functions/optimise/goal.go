@@ -23,16 +23,16 @@ type SiteGoal struct {
 	UpdatedAt *string    `json:"updatedAt" format:"date-time"`
 }
 
-// GoalKind is what a goal's pattern is matched against.
+// GoalKind says what a goal's pattern is matched against.
 type GoalKind string
 
 // Values implements schema.Enum.
 func (GoalKind) Values() []string { return []string{"path", "event"} }
 
-// GoalMatch is how a goal's pattern is matched.
+// GoalMatch says how a goal's pattern is matched.
 type GoalMatch string
 
-// goalMatchRegex is the match whose pattern is a regular expression.
+// goalMatchRegex means that the pattern is a regular expression.
 const goalMatchRegex GoalMatch = "regex"
 
 // Values implements schema.Enum.
@@ -40,8 +40,8 @@ func (GoalMatch) Values() []string {
 	return []string{"exact", "prefix", "contains", string(goalMatchRegex)}
 }
 
-// Problems implements schema.RecordValidator: with the match regex, the pattern is a regular
-// expression.
+// Problems implements schema.RecordValidator. If matchType is regex, the pattern must be a valid
+// regular expression.
 func (g SiteGoal) Problems(sent func(string) bool) []string {
 	field := "body.pattern"
 	if !sent("pattern") {
@@ -56,7 +56,7 @@ func (g SiteGoal) Problems(sent func(string) bool) []string {
 	return nil
 }
 
-// goals are bounded for each site.
+// goals describes the records of goals. Their number is limited for each site.
 var goals = record.Kind[SiteGoal]{
 	Name: "site-goal", Plural: "goals of this site", Prefix: "gol", Path: "optimise/sites/{siteId}/goals", Parameter: "goalId",
 	SortPrefix: "goal", Limit: 200,

@@ -7,7 +7,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the list has the goals of the site, by their field order, null last, then by id.
+// Ensure a list contains the goals of its site, sorted by the field order with null last, and then
+// by id.
 func TestGoals(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -70,7 +71,7 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// Ensure a goal that is imported again with another site or order moves in the lists.
+// Ensure importing a goal again with a different site or order moves the goal in the lists.
 func TestGoalMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)

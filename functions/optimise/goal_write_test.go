@@ -60,8 +60,8 @@ func TestCreateGoal(t *testing.T) {
 	})
 }
 
-// Ensure the pattern and the match of a goal are checked together after an update, and that a goal
-// is found only under its site.
+// Ensure an update checks the new pattern and matchType of a goal together, even if it changes only
+// one of them, and that a goal is found only under its site.
 func TestUpdateGoal(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -96,7 +96,7 @@ func TestUpdateGoal(t *testing.T) {
 	})
 }
 
-// Ensure an updated goal moves in its site's list.
+// Ensure updating the order of a goal moves the goal in its site's list.
 func TestUpdateGoalMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -110,7 +110,7 @@ func TestUpdateGoalMoves(t *testing.T) {
 }
 
 // Ensure a create that crashes at any call leaves no goal without a site and no partial goal, and
-// that a retry with its Idempotency-Key gives one goal.
+// that a retry with its Idempotency-Key yields exactly one goal.
 func TestCreateGoalCrashes(t *testing.T) {
 	t.Parallel()
 	prepare := func(s *apitest.Service) map[string]any {
@@ -127,8 +127,8 @@ func TestCreateGoalCrashes(t *testing.T) {
 	})
 }
 
-// Ensure an update or delete of a goal that a concurrent import moves to another site is not_found,
-// and leaves the goal as imported.
+// Ensure an update or delete of a goal gets not_found if a concurrent import moves the goal to
+// another site, and leaves the goal as imported.
 func TestGoalMovesConcurrently(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"update_optimise_goal", "delete_optimise_goal"} {
@@ -152,7 +152,8 @@ func TestGoalMovesConcurrently(t *testing.T) {
 	}
 }
 
-// beforeGoalWriteTransport is a transport that calls move once, before the first write of a goal.
+// beforeGoalWriteTransport is a transport that calls beforeWrite once, just before the first write
+// of the goal gol_1.
 type beforeGoalWriteTransport struct {
 	once        sync.Once
 	beforeWrite func()

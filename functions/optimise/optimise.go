@@ -13,8 +13,8 @@ import (
 
 const auditPath = "/v1/companies/{companyId}/optimise/audits"
 
-// auditBodyMax is the largest body with an audit: its findings and a quarter of a megabyte for
-// space and the rest.
+// auditBodyMax is the maximum size of a request body with an audit: the maximum size of its
+// findings, plus 256 KB for whitespace and the other properties.
 const auditBodyMax = findingsBytesMax + 256<<10
 
 // Operations returns the operations of the area.

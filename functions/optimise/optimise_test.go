@@ -47,8 +47,8 @@ func importRecords(t *testing.T, s *apitest.Service, name string, records ...str
 	}
 }
 
-// storeOrphanGoals stores goals of a site that no longer exists, as an interrupted removal of the
-// site leaves them.
+// storeOrphanGoals stores goals of a site that no longer exists, like those that an interrupted
+// removal of the site leaves behind.
 func storeOrphanGoals(t *testing.T, s *apitest.Service, siteID string, goals ...string) {
 	t.Helper()
 	importRecords(t, s, "site", fmt.Sprintf(`{"id":%q}`, siteID))

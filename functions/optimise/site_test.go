@@ -8,7 +8,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the list has all sites, by createdAt, null last, then by id.
+// Ensure the list contains all sites, sorted by createdAt with null last, and then by id.
 func TestSites(t *testing.T) {
 	t.Parallel()
 	s := start(t)

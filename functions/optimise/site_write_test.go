@@ -77,7 +77,8 @@ func TestUpdateSite(t *testing.T) {
 	})
 }
 
-// Ensure a company can create 200 sites, and a site 200 goals. Goals of other sites do not count.
+// Ensure a company can create at most 200 sites, and at most 200 goals for each site. Goals of
+// other sites do not count.
 func TestCollectionLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -113,7 +114,7 @@ func TestCollectionLimits(t *testing.T) {
 	}
 }
 
-// Ensure a create under a site that is gone is not_found, even when an interrupted removal has left
+// Ensure creating a goal on a deleted site gets not_found, even if an interrupted removal has left
 // as many goals as a site may have.
 func TestRemoveSiteWithManyGoals(t *testing.T) {
 	t.Parallel()
@@ -129,7 +130,7 @@ func TestRemoveSiteWithManyGoals(t *testing.T) {
 	}
 }
 
-// Ensure a delete of a site also deletes its goals and nothing else, and that a second delete is
+// Ensure a delete of a site also deletes its goals and nothing else, and that a second delete gets
 // not_found.
 func TestDeleteSite(t *testing.T) {
 	t.Parallel()
@@ -160,7 +161,7 @@ func TestDeleteSite(t *testing.T) {
 }
 
 // Ensure a delete that crashes at any call either has deleted nothing or has made the site and its
-// goals unreachable. The next delete completes it with 200.
+// goals unreachable. The next delete must complete the removal and return 200.
 func TestDeleteSiteCrashes(t *testing.T) {
 	t.Parallel()
 	prepare := func(s *apitest.Service) map[string]any {
@@ -178,7 +179,8 @@ func TestDeleteSiteCrashes(t *testing.T) {
 	})
 }
 
-// Ensure a half-removed site and its goals are not found by anything but the delete.
+// Ensure only the delete operation finds a half-removed site. All other operations must find
+// neither the site nor its goals.
 func TestHalfRemovedSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -198,8 +200,8 @@ func TestHalfRemovedSite(t *testing.T) {
 	}
 }
 
-// Ensure one or both of two concurrent deletes of a site succeed and nothing is left, and that no
-// goal that is created at the same time outlives its site.
+// Ensure at least one of two concurrent deletes of a site succeeds, and that nothing is left. A
+// goal that is created at the same time must not outlive its site.
 func TestSiteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

@@ -7,7 +7,7 @@ import (
 
 // Store stores sites, goals and audits in the partition <company>#optimise. The findings of each
 // audit have a partition of their own, so that reading megabytes does not use up the throughput of
-// the shared one.
+// the shared partition.
 //
 //	access                          key
 //	site; all sites                 site#<siteId>; the prefix site#, bounded, ordered in memory
@@ -37,11 +37,11 @@ const (
 	area      = "optimise"
 	draftKind = "draft"
 
-	// Parts of the keys of narrower partitions.
+	// Parts of the keys of partitions that hold only some of the area's records.
 	goalsPart    = "goals"
 	auditsPart   = "audits"
 	findingsPart = "findings"
-	noStatus     = "none" // for audits without a status, which an import may contain
+	noStatus     = "none" // in place of the status of an audit that has none; an import may contain such audits
 )
 
 func partition(companyID string, narrower ...string) string {

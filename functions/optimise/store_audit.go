@@ -17,12 +17,12 @@ import (
 
 // storedAudit is an audit as it is stored. The findings, even small ones, are in separate chunks.
 // Three indexes copy all fields of an audit, so inline findings would be written four times and
-// read by every list, to save half a read unit when an audit is fetched.
+// read by every list. They would save only half a read unit when a single audit is read.
 type storedAudit struct {
 	AuditSummary
 
-	Chunks *int64  `store:"findingsChunks"` // of the generation
-	Digest *string `store:"findingsDigest"` // of the findings; null: no findings, or older than this attribute
+	Chunks *int64  `store:"findingsChunks"` // number of chunks in the generation
+	Digest *string `store:"findingsDigest"` // digest of the findings; nil if there are none, or if they were stored before this attribute existed
 }
 
 // auditStore stores audits and their findings.
@@ -59,7 +59,7 @@ type AuditFilter struct {
 	Status *AuditStatus
 }
 
-// List returns a page of audits as JSON texts, newest first.
+// List returns a page of audits as raw JSON, newest first.
 func (s auditStore) List(ctx context.Context, companyID string, f AuditFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{partition(companyID, auditsPart)}, After: after, Limit: limit}
 	switch {
@@ -76,12 +76,12 @@ func (s auditStore) List(ctx context.Context, companyID string, f AuditFilter, a
 	return table.ListJSON[AuditSummary](ctx, s.table, q)
 }
 
-// Get returns an audit with its findings. Returns fault.ErrNotFound when there is none.
+// Get returns an audit with its findings. It returns fault.ErrNotFound if the audit does not exist.
 //
 // The audit and the chunks are read in parallel, and the chunks with eventual consistency, at half
-// the price. An import between the two reads can make them mismatch. Then both are read again, with
-// strong consistency. A second mismatch means a second import within milliseconds, or missing
-// chunks.
+// the price. If an import runs between the two reads, the chunks may not match the audit. Then both
+// are read again, with strong consistency. A second mismatch means a second import within
+// milliseconds, or missing chunks.
 func (s auditStore) Get(ctx context.Context, companyID, auditID string) (Audit, error) {
 	var mismatch error
 	for _, consistent := range []bool{false, true} {
@@ -108,7 +108,8 @@ func (s auditStore) Get(ctx context.Context, companyID, auditID string) (Audit, 
 	return Audit{}, fmt.Errorf("get audit: %w", mismatch)
 }
 
-// Insert stores a new audit with its findings, nil for none, and sets its id, company and times.
+// Insert stores a new audit with its findings, which may be nil. It sets the audit's id, company
+// and times.
 func (s auditStore) Insert(ctx context.Context, companyID string, a AuditSummary, findings json.RawMessage) (AuditSummary, error) {
 	stored := storedAudit{AuditSummary: a}
 	s.SetIdentity(companyID, &stored)
@@ -133,7 +134,7 @@ func (s auditStore) Insert(ctx context.Context, companyID string, a AuditSummary
 }
 
 // Modify changes an audit by compare-and-set, as table.Modify does, and replaces its findings if
-// findings is sent and differs from the stored ones.
+// the request contains findings that differ from the stored ones.
 func (s auditStore) Modify(
 	ctx context.Context, companyID, auditID string, change func(*AuditSummary) error, findings api.Clearable[json.RawMessage],
 ) (AuditSummary, error) {
@@ -164,8 +165,8 @@ func (s auditStore) Modify(
 // errFindingsReplaced means that an audit's findings are not those that a write expects.
 var errFindingsReplaced = errors.New("the audit has other findings")
 
-// replaceFindings makes an audit refer to the findings of next, which are stored in chunks, instead
-// of those of before.
+// replaceFindings applies change to an audit and replaces the findings of before with the findings
+// of next. chunks contains the findings of next, which replaceFindings stores first.
 func (s auditStore) replaceFindings(
 	ctx context.Context, companyID string, before, next storedAudit, chunks []table.Item, change func(*AuditSummary) error,
 ) (AuditSummary, error) {
@@ -186,7 +187,7 @@ func (s auditStore) replaceFindings(
 			a.Generation, a.Chunks, a.Digest = next.Generation, next.Chunks, next.Digest
 			return nil
 		})
-		if errors.Is(err, errFindingsReplaced) { // the next draft names the findings that are replaced now
+		if errors.Is(err, errFindingsReplaced) { // another write has replaced the findings, so the next draft must list the new chunks to replace
 			chunks = nil
 			continue
 		}
@@ -199,7 +200,7 @@ func (s auditStore) replaceFindings(
 		if errors.As(err, &public) && public.Code.Status() < http.StatusInternalServerError {
 			s.finishDrafts(ctx, companyID, drafts, before)
 		}
-		return AuditSummary{}, err // after another error the audit may refer to either findings, so the drafts stay
+		return AuditSummary{}, err // after any other error, the audit may refer to the old or the new findings, so the drafts stay
 	}
 }
 

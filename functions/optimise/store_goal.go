@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// goalStore stores the goals of one site. It does not embed record.Store: a method that does not
-// know the site would reach goals of other sites.
+// goalStore stores the goals of one site. It does not embed record.Store, whose methods do not know
+// the site and would reach goals of other sites.
 type goalStore struct {
 	siteID string
 	goals  record.Store[SiteGoal]
@@ -22,18 +22,18 @@ type goalStore struct {
 	table  *table.Client
 }
 
-// Goals returns the goals of a site.
+// Goals returns the store of a site's goals.
 func (s Store) Goals(siteID string) resource.Store[SiteGoal] {
 	return goalStore{siteID, s.goals, s.Sites, s.table}
 }
 
-// goalsOfSite returns the goals of a site, in order.
+// goalsOfSite returns the collection of a site's goals, in the order of the list.
 func goalsOfSite(companyID, siteID string) table.Collection {
 	return table.Collection{Index: table.GSI1, Partition: partition(companyID, goalsPart, siteID)}
 }
 
-// Page returns a page of the goals of the site, in their order. Returns fault.ErrNotFound when the
-// site does not exist.
+// Page returns a page of the site's goals, in the order of the list. It returns fault.ErrNotFound
+// if the site does not exist.
 func (s goalStore) Page(ctx context.Context, companyID, after string, limit int) (table.Page[SiteGoal], error) {
 	var found []SiteGoal
 	err := parallel.Both(
@@ -49,8 +49,8 @@ func (s goalStore) Page(ctx context.Context, companyID, after string, limit int)
 	return table.PageOf(found, SiteGoal.sortPosition, after, limit), err
 }
 
-// Get returns a goal of the site. Returns fault.ErrNotFound when the site does not exist, or the
-// goal is on another site.
+// Get returns a goal of the site. It returns fault.ErrNotFound if the site does not exist, or if
+// the goal does not exist or is on another site.
 func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoal, err error) {
 	item, err := s.readItem(ctx, companyID, goalID)
 	if err != nil {
@@ -59,8 +59,8 @@ func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoa
 	return g, table.Decode(item, &g)
 }
 
-// readItem reads a goal and its site at once. A goal whose site is gone is left over from an
-// interrupted removal, so it is not found.
+// readItem reads a goal and its site in one call. A goal whose site is gone is left over from an
+// interrupted removal of the site, so it counts as not found.
 func (s goalStore) readItem(ctx context.Context, companyID, goalID string) (table.Item, error) {
 	at := s.goals.Key(companyID, goalID)
 	items, err := table.BatchGetItems(ctx, s.table, []table.Key{s.sites.Key(companyID, s.siteID), at})
@@ -78,7 +78,8 @@ func (s goalStore) readItem(ctx context.Context, companyID, goalID string) (tabl
 	return items[n], s.checkSite(g)
 }
 
-// checkSite returns fault.ErrNotFound when the goal is on another site. An import may move a goal.
+// checkSite returns fault.ErrNotFound if the goal is on another site, because an import may have
+// moved it there.
 func (s goalStore) checkSite(g SiteGoal) error {
 	if g.SiteID != s.siteID {
 		return fault.ErrNotFound
@@ -86,11 +87,12 @@ func (s goalStore) checkSite(g SiteGoal) error {
 	return nil
 }
 
-// Insert stores a new goal of the site and sets its id, site, company and times. Returns conflict
-// when the site has goals.Limit of them, and fault.ErrNotFound when the site does not exist.
+// Insert stores a new goal of the site and sets the goal's id, site, company and times. It returns
+// a conflict if the site already has goals.Limit goals, and fault.ErrNotFound if the site does not
+// exist.
 func (s goalStore) Insert(ctx context.Context, companyID string, g SiteGoal) (SiteGoal, error) {
 	if err := table.CheckLimit(ctx, s.table, goalsOfSite(companyID, s.siteID), goals.Limit, goals.Plural); err != nil {
-		if _, missing := s.sites.Get(ctx, companyID, s.siteID); missing != nil { // leftovers of an interrupted delete do not count
+		if _, missing := s.sites.Get(ctx, companyID, s.siteID); missing != nil { // the goals may be left over from an interrupted removal of the site
 			err = missing
 		}
 		return SiteGoal{}, err

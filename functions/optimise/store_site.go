@@ -14,7 +14,7 @@ type siteStore struct {
 	table *table.Client
 }
 
-// Insert stores a new site as record.Store does, with a new key.
+// Insert stores a new site as record.Store does, with a new site key.
 func (s siteStore) Insert(ctx context.Context, companyID string, site Site) (Site, error) {
 	site.SiteKey = new(s.table.NewPublicKey())
 	return s.Store.Insert(ctx, companyID, site)
@@ -29,7 +29,7 @@ func (s siteStore) Remove(ctx context.Context, companyID, siteID string, check f
 }
 
 // removeGoals deletes the goals of a site that is gone. It reads the goals of all sites, because
-// the index of one site may not have its newest goal yet.
+// the index that lists a single site's goals may not contain the newest goal yet.
 func (s siteStore) removeGoals(ctx context.Context, companyID, siteID string) error {
 	all := goals.Collection(companyID)
 	all.Consistent = true

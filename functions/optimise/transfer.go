@@ -18,7 +18,7 @@ import (
 
 // Limits of imports and exports.
 const (
-	chunkBatchBytes       = 8 << 20 // findings per batch of chunk writes
+	chunkBatchBytes       = 8 << 20 // bytes of findings per batch of chunk writes
 	auditReadConcurrency  = 16
 	auditWriteConcurrency = 4 // audits whose findings an export holds in memory
 )
@@ -31,7 +31,8 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// transferGoals replaces the transfer of goals, because the site of a goal must exist.
+// transferGoals returns the record type of goals for imports and exports. It does not use
+// record.Store's Transfer method, because an import must check that the site of each goal exists.
 func (s Store) transferGoals() transfer.Type {
 	t := transfer.Define(goals.Name, goals.Prefix, checkGoal, s.importGoals, transfer.ExportEach[SiteGoal](s.table, goals.Collection))
 	t = transfer.WithExisting(transfer.KeepRules[api.CreateBody[SiteGoal]](t), transfer.ExistsByKey(s.table, func(companyID string, g SiteGoal) table.Key { return goals.Key(companyID, g.ID) }), s.addGoals)
@@ -44,27 +45,27 @@ func (s Store) transferGoals() transfer.Type {
 		transfer.OrphanCheck(s.table, func(companyID string, g SiteGoal) table.Key { return sites.Key(companyID, g.SiteID) }))
 }
 
-// Transfer returns audits with their findings for imports and exports.
+// Transfer returns the record type of audits with their findings, for imports and exports.
 func (s auditStore) Transfer() transfer.Type {
 	t := transfer.KeepRules[createAuditInput](transfer.Define(s.Name, s.Prefix, checkAudit, s.importAudits, s.eachAudit))
 	return transfer.WithExisting(t, transfer.ExistsByKey(s.table, func(companyID string, a Audit) table.Key { return s.Key(companyID, a.ID) }), s.addAudits)
 }
 
-// importName returns the name of a site among the records of a file.
+// importName returns the name by which records in an import file refer to a site.
 func importName(siteID string) string { return "site " + siteID }
 
-// missingSiteProblem is the problem of a goal without its site.
+// missingSiteProblem returns the message for a goal whose site does not exist.
 func missingSiteProblem(g SiteGoal) string { return "there is no site " + g.SiteID }
 
-// importGoals replaces goals, even those on another site. It refuses goals whose site has been
-// deleted since the file was checked.
+// importGoals stores goals. It replaces stored goals with the same ids, even those on another site.
+// It refuses goals whose site has been deleted since the file was checked.
 func (s Store) importGoals(ctx context.Context, companyID string, records []SiteGoal) error {
 	_, err := s.storeGoals(ctx, companyID, records, s.table.WritePut)
 	return err
 }
 
 // addGoals stores the goals whose ids are unused, and returns how many it skipped because another
-// caller has created them. It refuses the same ones as importGoals.
+// caller has created them. It refuses the same goals as importGoals.
 func (s Store) addGoals(ctx context.Context, companyID string, records []SiteGoal, _ transfer.FileHasName) (skipped int, err error) {
 	return s.storeGoals(ctx, companyID, records, s.table.WriteCreate)
 }
@@ -82,13 +83,13 @@ func (s Store) storeGoals(ctx context.Context, companyID string, records []SiteG
 	})
 }
 
-// checkGoal validates siteId, which becomes part of a key and is not in a body.
+// checkGoal validates siteId, which becomes part of a table key and is not part of a request body.
 func checkGoal(g *SiteGoal) []string {
 	return append(transfer.CheckID("siteId", sites.Prefix, &g.SiteID), transfer.CheckSize(g)...)
 }
 
-// checkPeriod returns the problem of finishedAt that a create with the same values would have. An
-// audit that ended may have an unknown finishedAt.
+// checkPeriod returns the message with which a create would refuse the audit's finishedAt. An
+// imported audit may have no finishedAt, even if it is not running.
 func (a AuditSummary) checkPeriod() (problems []string) {
 	if a.FinishedAt == nil {
 		return nil

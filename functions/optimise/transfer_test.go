@@ -11,7 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// exportLines returns every record of the company as its type and JSON text.
+// exportLines exports every record of the company. Each line contains the record's type and its
+// JSON.
 func exportLines(t *testing.T, s *apitest.Service) (lines []string) {
 	t.Helper()
 	for _, k := range optimise.Transfers(s.Table) {
@@ -27,8 +28,8 @@ func exportLines(t *testing.T, s *apitest.Service) (lines []string) {
 	return lines
 }
 
-// Ensure an export that is imported into another company exports as the same records, except for
-// companyId.
+// Ensure importing an export into another company, and then exporting that company, yields the same
+// records, except for companyId.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	from, to := start(t), start(t)
@@ -66,8 +67,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure the check of an import rejects invalid values: of closed lists, of ids, and of fields that
-// become part of a key.
+// Ensure the check of an import rejects invalid enum values, invalid ids, and invalid values of
+// fields that become part of a table key.
 func TestImportRejects(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -113,8 +114,8 @@ func checkOneRecord(t *testing.T, r apitest.Response) {
 	}
 }
 
-// Ensure an audit that is imported again moves between the lists, and that the last record of an id
-// in a file wins.
+// Ensure an audit that is imported again moves between the lists, and that the last of several
+// records with the same id in a file wins.
 func TestAuditMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)

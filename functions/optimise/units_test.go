@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// unitsUsed returns the table calls and units that read uses.
+// unitsUsed returns how many table calls and capacity units read uses.
 func unitsUsed(t *testing.T, s *apitest.Service, read func(ctx context.Context, store optimise.Store, companyID string) error) table.Units {
 	t.Helper()
 	ctx, m := apitest.Request(t)
@@ -22,8 +22,8 @@ func unitsUsed(t *testing.T, s *apitest.Service, read func(ctx context.Context, 
 	return m.Units()
 }
 
-// manyAudits returns n audits of about 500 bytes for each of two sites and each status, null
-// included.
+// manyAudits returns n audits of about 500 bytes for each combination of one of two sites with a
+// status, which may also be null.
 func manyAudits(n int, findings string) (out []optimise.Audit) {
 	for i := range 8 * n {
 		a := optimise.Audit{AuditSummary: optimise.AuditSummary{
@@ -41,8 +41,9 @@ func manyAudits(n int, findings string) (out []optimise.Audit) {
 	return out
 }
 
-// Ensure the cost of a list of audits does not grow with the company: calls and units are the same
-// with N and 10 N audits, for every combination of filters. Findings add nothing to it.
+// Ensure the cost of a list of audits does not grow with the company's data. The calls and units
+// must be the same with N and 10 N audits, for every combination of filters. Findings must not add
+// to the cost.
 func TestAuditUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -137,8 +137,8 @@ func testLargePages(t *testing.T) {
 	}
 }
 
-// Ensure a request is shed before it reaches the handler if its response is expected to exceed the
-// budget that slow readers leave. Other requests must still be handled.
+// Ensure a request is shed before it reaches the handler if its response is expected to exceed what
+// slow readers have left of the response budget. Other requests must still be handled.
 func TestLargePagesOfSlowReaders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testLargePagesOfSlowReaders)

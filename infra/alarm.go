@@ -31,7 +31,7 @@ const (
 	GatewayThrottled = "GatewayThrottled"
 
 	alarmTopicID       = "AlarmTopic"
-	alarmPeriodSeconds = 300 // seconds
+	alarmPeriodSeconds = 300
 	// metricNamespace is the namespace of the metrics in this stack's logs. Each stack in an
 	// account and region has its own.
 	metricNamespace = api.MetricNamespace + "/${AWS::StackName}"
@@ -129,7 +129,7 @@ func (a Alarm) resource() Object {
 	return resource("AWS::CloudWatch::Alarm", properties)
 }
 
-// sum adds up the metrics of an alarm.
+// sum returns the metric queries that add up the metrics of an alarm.
 func (a Alarm) sum() List {
 	out := List{Object{{"Id", "all"}, {"Expression", "SUM(METRICS())"}, {"Label", a.ID}, {"ReturnData", true}}}
 	for i, m := range a.Metrics {

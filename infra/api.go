@@ -60,9 +60,10 @@ type GatewayResponse struct {
 	Message string
 }
 
-// throttleRetryAfterSeconds is the Retry-After for a request that the gateway throttled, because
-// the gateway's bucket refills every second. Its 5xx responses have it too: most of those that a
-// retry can fix are caused by a lack of free function instances.
+// throttleRetryAfterSeconds is the Retry-After of a response to a request that the gateway
+// throttled. It is short because the gateway's token bucket refills every second. The gateway's 5xx
+// responses have the header too, because most of those that a retry can fix are caused by a lack of
+// free function instances.
 const throttleRetryAfterSeconds = fault.RetryAfterSeconds
 
 // gatewayResponses returns a response for every type of error that API Gateway has, so that clients

@@ -18,7 +18,7 @@ type costs struct {
 	text string
 	rows [][]string // the rows of its table, without the header
 
-	gatewayPrice, lambdaPrice, gigabyteSecondPrice, readPrice, writePrice, logsPrice float64 // the prices
+	gatewayPrice, lambdaPrice, gigabyteSecondPrice, readPrice, writePrice, logsPrice float64
 }
 
 // readCosts reads and parses the section.
@@ -114,14 +114,14 @@ const (
 	metricPrice = 0.30
 )
 
-// alarmAndMetricCosts returns the number of alarm metrics and three monthly costs: of the alarms,
-// of the service's metrics, and of the metrics including those of each operation.
+// alarmAndMetricCosts returns the number of alarm metrics and three monthly costs: those of the
+// alarms, of the service's metrics, and of all metrics, including those of each operation.
 func alarmAndMetricCosts(t *testing.T) (alarms int, alarmCost, serviceMetricCost, operationMetricCost float64) {
 	t.Helper()
 	for _, a := range infra.New().Alarms {
 		alarms += len(a.Metrics)
 	}
-	const gateway, perOperation = 1, 2 // requests that the gateway throttled; duration and errors
+	const gateway, perOperation = 1, 2 // the gateway counts throttled requests; an operation has metrics for its duration and errors
 	service := len(metricNamesOfLine(t)) - perOperation + gateway
 	return alarms, float64(alarms) * alarmPrice, float64(service) * metricPrice, float64(service+perOperation*len(functions.Operations(nil))) * metricPrice
 }

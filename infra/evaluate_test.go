@@ -8,7 +8,7 @@ import (
 	"growthworkspace/infra"
 )
 
-// tableARN is the stack's table in the tests, and foreignARN another table.
+// tableARN is the ARN of the stack's table in the tests. foreignARN is that of another table.
 const (
 	tableARN   = "arn:aws:dynamodb:eu-central-1:111122223333:table/workspace"
 	foreignARN = "arn:aws:dynamodb:eu-central-1:111122223333:table/other"
@@ -145,7 +145,7 @@ func (s statement) covers(a callAccess) bool {
 				if (a.partitionKeys == nil) != (values[0] == "true") {
 					return false
 				}
-			case "ForAllValues:StringLike": // true if a.leading is empty
+			case "ForAllValues:StringLike": // true for a call without partition keys
 				for _, key := range a.partitionKeys {
 					if !matches(values, key) {
 						return false

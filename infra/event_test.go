@@ -334,7 +334,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		{nameless, "optimise", "update_optimise_audit"},
 		{nameless, "metrics", "get_metric_definition"},
 		{nameless, "metrics", "delete_metric_definition"},
-		{nameless, "metrics", "update_metric_definition"}, // an id without a record: the update finds its definition
+		{nameless, "metrics", "update_metric_definition"}, // the id's own record is missing, so the update has to find the definition
 	} {
 		rare.s.recorder.take(t, rare.s.Table.Name())
 		rare.s.functions[rare.area](t, rare.s.event(t, rare.op))
@@ -384,8 +384,8 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	checkGrantsAreUsed(t, used)
 }
 
-// operationUse holds the actions that an operation's calls need. withIdempotencyKey is for requests
-// with an Idempotency-Key, and plain for all others.
+// operationUse holds the actions that an operation's calls need: withIdempotencyKey for requests
+// with an Idempotency-Key, and withoutIdempotencyKey for all others.
 type operationUse struct{ withoutIdempotencyKey, withIdempotencyKey map[string]bool }
 
 func (u *operationUse) add(e events.APIGatewayProxyRequest, calls []callAccess) {
@@ -505,8 +505,8 @@ func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 	}
 }
 
-// Ensure the MCP function's role allows the table calls that listing and calling tools make, and
-// the areas in the event's query limit the listed tools.
+// Ensure the MCP function's role allows the table calls that are made when a client lists or calls
+// tools, and the areas in the event's query limit the listed tools.
 func TestToolCallIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newDeployedStage(t)

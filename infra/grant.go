@@ -81,7 +81,7 @@ var actionsByEffect = map[string][]string{
 }
 
 // actionsOf returns the actions that an operation needs on records. A create that can return a
-// conflict also counts the records, which takes a query, unless needs lists its id.
+// conflict also counts the records, which takes a query, unless actionsByEffect lists its id.
 func actionsOf(op api.Operation) []string {
 	if actions, ok := actionsByEffect[op.ID]; ok {
 		return actions
@@ -100,8 +100,8 @@ func actionsOf(op api.Operation) []string {
 }
 
 // keysArea is the area of the partition of keys. To verify a key, a function updates the key's time
-// of last use conditionally, and reads the key if the condition fails. authentication lists the
-// actions for this.
+// of last use conditionally, and reads the key if the condition fails. keyGrants lists the actions
+// for this.
 const keysArea = "keys"
 
 var keyGrants = []string{actionGetItem, actionUpdateItem}
@@ -127,10 +127,10 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 // operations on keys. Only publish has responses that need more than one record.
 var idempotencyActions = []string{actionPutItem, actionQuery}
 
-// transactionActions returns the actions of the transaction in which an operation on keys also
-// stores the response, with the company's records. AWS does not say whether it checks the partition
-// keys of a transaction together, as it does for a batch. If it does, only a statement about both
-// kinds of partition allows the transaction.
+// transactionActions returns the actions that an operation on keys needs in the transaction that
+// also stores its response, among the company's records. AWS does not say whether it checks the
+// partition keys of a transaction together, as it does for a batch. If it does, only a statement
+// about both kinds of partition allows the transaction.
 func transactionActions(op api.Operation) []string {
 	return slices.DeleteFunc(slices.Clone(actionsOf(op)), func(action string) bool {
 		return !slices.Contains([]string{actionConditionCheck, actionPutItem, actionUpdateItem, actionDeleteItem}, action)
@@ -206,8 +206,9 @@ func withServicePrefix(actions []string) []string {
 	return out
 }
 
-// anyCompany matches the id of any company: all have this length (auth.Mint). With a star instead,
-// *#plan#* would match a partition of another area, such as <company>#broadcast#ideas#plan#….
+// anyCompany matches the id of any company: all have this length (auth.Mint). With * in place of
+// the question marks, *#plan#* would match a partition of another area, such as
+// <company>#broadcast#ideas#plan#….
 var anyCompany = "co_" + strings.Repeat("?", 26)
 
 // leadingKeys returns patterns for the partitions of an area in all companies.
@@ -220,7 +221,7 @@ func leadingKeys(area string) []string {
 }
 
 // document returns the statement for a policy document. ForAllValues is true for a call without a
-// partition key, such as a scan, so the second condition requires one.
+// partition key, such as a scan, so the second condition requires a key.
 func (s Statement) document() Object {
 	out := Object{
 		{"Sid", s.Sid}, {"Effect", s.Effect}, {"Action", unwrapSingle(stringList(s.Actions...))}, {"Resource", unwrapSingle(s.Resources)},

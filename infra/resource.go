@@ -93,7 +93,8 @@ func alarmEmail() Object {
 	}))
 }
 
-// alarmTopicPolicy lets the alarms of this account publish, and denies unencrypted connections.
+// alarmTopicPolicy lets the alarms of this account publish to the topic, and denies unencrypted
+// connections.
 func alarmTopicPolicy() Object {
 	return resource("AWS::SNS::TopicPolicy", Object{{"Topics", List{Ref(alarmTopicID)}}, {"PolicyDocument", policyDocument(
 		Object{

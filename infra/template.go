@@ -30,7 +30,7 @@ func (m Model) Text() []byte {
 		if _, isObject := f.Value.(Object); isObject {
 			out.WriteString("\n")
 		}
-		e := yaml.NewEncoder(&out) // one encoder for all would separate the sections by ---
+		e := yaml.NewEncoder(&out) // a single encoder would write --- between the sections
 		e.SetIndent(2)
 		if err := e.Encode(yamlNode(Object{f})); err != nil {
 			panic("infra: a template of objects and scalars does not encode: " + err.Error())

@@ -2,9 +2,9 @@
 //
 //	scripts/build && cd infra/cdk && npx aws-cdk@2.1148.1 deploy
 //
-// The context value stack names the stack (default growth-workspace), and dist is the folder of the
-// built functions (default dist in the repository's root). Everything else is a parameter of the
-// stack, as in template.yaml: --parameters AlarmEmail=…
+// The app has two context values: stack is the name of the stack (default growth-workspace), and
+// dist is the folder of the built functions (default dist in the repository's root). Everything
+// else is a parameter of the stack, as in template.yaml: --parameters AlarmEmail=…
 //
 // The stack includes the model's CloudFormation template, so it has exactly the resources and
 // logical ids of template.yaml; a test compares them. The CDK uploads the code of the functions,
@@ -26,7 +26,7 @@ func main() {
 	app.Synth(nil)
 }
 
-// contextOr returns a value of the context, or a default.
+// contextOr returns the context value with the given name, or otherwise if it is missing or empty.
 func contextOr(app awscdk.App, name, otherwise string) string {
 	if text, ok := app.Node().TryGetContext(&name).(string); ok && text != "" {
 		return text

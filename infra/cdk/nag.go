@@ -14,8 +14,8 @@ func applyNag(app awscdk.App) {
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
 }
 
-// suppressFalseFindings suppresses false findings of the CDK's template validation, which combines one branch
-// of a condition with a value that leads to the other branch.
+// suppressFalseFindings suppresses false findings of the CDK's template validation, which combines
+// one branch of a condition with a value that leads to the other branch.
 func suppressFalseFindings(s awscdk.Stack) {
 	awscdk.Validations_Of(s).Acknowledge(
 		&awscdk.Acknowledgment{Id: jsii.String("CloudFormation-Validate::F3033"), Reason: jsii.String("With an empty table name the stack creates a table, and the metric's dimension is that table's name.")},

@@ -88,7 +88,7 @@ const (
 	unknownType = "Custom::Serverless"
 )
 
-// attributesAsLists converts references to attributes to the list form, which the CDK uses.
+// attributesAsLists rewrites references to attributes in the list form, which the CDK uses.
 func attributesAsLists(value any) any {
 	switch v := value.(type) {
 	case []any:

@@ -21,8 +21,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 )
 
-// account is an AWS account in one region. It sends three kinds of signed requests itself, all
-// reads, which avoids three SDK clients. The CDK makes all changes.
+// account is an AWS account in one region. To avoid three SDK clients, it signs and sends its three
+// kinds of requests itself, all of them reads. The CDK makes all changes.
 type account struct {
 	id, caller string
 	config     aws.Config
@@ -121,7 +121,7 @@ func (s deployedStack) output(name string) string {
 	return ""
 }
 
-// stack requests a stack from CloudFormation.
+// stack returns the state of a stack, as CloudFormation describes it.
 func (a *account) stack(ctx context.Context, name string) (deployedStack, error) {
 	var response struct {
 		Stacks []deployedStack `xml:"DescribeStacksResult>Stacks>member"`

@@ -25,7 +25,7 @@ func (d *deployer) prepareFolders() error {
 	if err == nil {
 		_, err = os.Stat(filepath.Join(d.root, "scripts", "build"))
 	}
-	// tools reports a missing go command.
+	// checkTools reports a missing go command.
 	if err != nil && !errors.Is(err, exec.ErrNotFound) {
 		return fmt.Errorf("this is not a clone of the repository: run it as `go run ./scripts/deploy` in the folder of go.mod: %w", err)
 	}

@@ -72,7 +72,8 @@ func (w *fakeAWS) write(path, text string) {
 	}
 }
 
-// addProgram puts a program on PATH that logs its GOARCH, name and arguments, and then runs part.
+// addProgram puts a program on PATH that logs its GOARCH, name and arguments, and then runs the
+// shell commands in part.
 func (w *fakeAWS) addProgram(name, part string, folder ...string) {
 	w.t.Helper()
 	dir, _, _ := strings.Cut(w.path, string(os.PathListSeparator))

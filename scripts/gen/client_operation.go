@@ -106,7 +106,7 @@ func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 	case schema.Boolean:
 		return "bool"
 	case schema.Map:
-		return goName(f.Name) // written by hand, because the field may contain other JSON in records
+		return goName(f.Name) // a handwritten type, because the field of a record may contain other JSON
 	case schema.Any:
 		return "json.RawMessage"
 	case schema.Array:

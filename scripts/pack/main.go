@@ -2,7 +2,8 @@
 //
 // The zip is reproducible: the same program gives the same bytes, because the only entry has a
 // fixed name, time and mode. The command prints the size of the zip and its SHA-256 in base64. To
-// find out whether a commit is deployed, compare that with the CodeSha256 of the deployed function.
+// find out whether a commit is deployed, compare this SHA-256 with the CodeSha256 of the deployed
+// function.
 package main
 
 import (

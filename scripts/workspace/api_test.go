@@ -47,9 +47,9 @@ func apiJSON(t *testing.T, in string, args ...string) map[string]any {
 	return object
 }
 
-// firstID returns the id of the first record in a list. path is the path of an operation on such a
-// record or below it: for …/plan/boards/{boardId}/items, the list is list_plan_boards. args are the
-// ids that precede this one in the path.
+// firstID returns a value for the next id in an operation's path: the id of the first record in the
+// list that has such records. For …/plan/boards/{boardId}/items, that list is list_plan_boards.
+// args are the ids that come before it in the path.
 func firstID(t *testing.T, path string, args []string) string {
 	t.Helper()
 	if strings.HasSuffix(path, "/plan/items/{itemId}") { // items are listed by board
@@ -239,7 +239,7 @@ func TestAPIDeleteAsks(t *testing.T) {
 	}
 }
 
-// Ensure --all fetches the whole list for any page size. Without it, a note says that there are
+// Ensure --all fetches the whole list for any page size. Without --all, a note says that there are
 // more records.
 func TestAPIAll(t *testing.T) {
 	startTestServer(t)
@@ -398,8 +398,8 @@ func TestAPICompletion(t *testing.T) {
 	requireContains(t, runCommand(t, "", "__complete", "check", "http://x", "--rule", "list").out, "list-shape\n")
 }
 
-// Ensure a stored key is readable only by its owner, is sent only to its own service, and can be
-// removed.
+// Ensure a stored key can be read only by the user, is sent only to the service it was stored for,
+// and can be removed.
 func TestLogin(t *testing.T) {
 	s, _ := startTestServer(t)
 	t.Setenv(keyVariable, "")

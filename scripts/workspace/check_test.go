@@ -11,7 +11,8 @@ import (
 	"growthworkspace/scripts/contract"
 )
 
-// raiseQuotas raises the quotas of the server's demo key, so that no test has to wait for quota.
+// raiseQuotas raises the quotas of the server's demo key, so that no test has to wait for a quota
+// to refill.
 func (s *server) raiseQuotas(t *testing.T, data string) {
 	t.Helper()
 	items := runJSON(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any)
@@ -20,7 +21,7 @@ func (s *server) raiseQuotas(t *testing.T, data string) {
 	}
 }
 
-// runCheck runs check and returns its report.
+// runCheck runs the check command and returns its report. code is the expected exit code.
 func runCheck(t *testing.T, code int, args ...string) contract.Report {
 	t.Helper()
 	r := runCommand(t, "", append([]string{"check", "--json"}, args...)...)
@@ -77,7 +78,7 @@ func TestCheckLocalServer(t *testing.T) {
 	}
 }
 
-// Ensure a check fails with one line if the server is not this API or does not respond.
+// Ensure a check fails with a single error if the server is not this API or does not respond.
 func TestCheckWithoutServer(t *testing.T) {
 	isolateUserFolders(t)
 	other := httptest.NewServer(http.NotFoundHandler())

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// companyWith creates a company with these records.
+// companyWith creates a company with the given import lines as its records.
 func companyWith(t *testing.T, data string, lines ...string) (companyID string) {
 	t.Helper()
 	companyID = newCompany(t, data)
@@ -139,8 +139,8 @@ func TestDueOfAllCompanies(t *testing.T) {
 	requireContains(t, runRefused(t, 1, "", "due", "list", "--company", "co_nobody", "--data", data), `no company "co_nobody"`)
 }
 
-// Ensure the result can be reported with --claim none for records that were imported with the
-// status publishing or posting.
+// Ensure --claim none reports the result for a record that was imported with the status publishing
+// or posting, and so has no claim.
 func TestImportedClaims(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

@@ -33,8 +33,8 @@ func runDoctor(t *testing.T, code int, args ...string) map[string]finding {
 	return out
 }
 
-// requireFindings requires the results of checks. want lists pairs of a check's name and its
-// expected result.
+// requireFindings fails unless the checks have the expected results. want lists pairs of a check's
+// name and its expected result.
 func requireFindings(t *testing.T, got map[string]finding, want ...string) {
 	t.Helper()
 	for i := 0; i+1 < len(want); i += 2 {

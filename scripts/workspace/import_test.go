@@ -53,8 +53,8 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// Ensure a second key for a stored metric, such as a for custom.a, is rejected before anything is
-// written. It is accepted if the file contains both keys, on any lines.
+// Ensure a second key for a stored metric, such as "a" for "custom.a", is rejected before anything
+// is written. It is accepted if the file contains both keys, on any lines.
 func TestSecondNameOfMetric(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -190,7 +190,7 @@ func TestLastLineStays(t *testing.T) {
 }
 
 // Ensure --new-only keeps every stored record, counts the records that it skips, and stores the
-// others. Without it, records are replaced.
+// others. Without --new-only, stored records are replaced.
 func TestImportNewOnly(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -223,5 +223,5 @@ func TestImportNewOnly(t *testing.T) {
 	if n := strings.Count(after, "\n"); n != strings.Count(before, "\n")+2 || strings.Contains(after, "File") {
 		t.Errorf("%d lines:\n%s", n, after)
 	}
-	runRefused(t, 1, again, "import", "--company", id, "-", "--data", data) // the item's slug is different
+	runRefused(t, 1, again, "import", "--company", id, "-", "--data", data) // the item's slug differs from the stored one
 }

@@ -40,7 +40,7 @@ func TestKeyLifecycle(t *testing.T) {
 	if diff := objectDifference(map[string]any{"id": keyID, "class": "read", "limit": 0.0}, quota); diff != "" {
 		t.Errorf("changed quota (-want +got):\n%s", diff)
 	}
-	status(key, "", 403) // a quota of 0 freezes the class
+	status(key, "", 403) // a quota of 0 blocks every request of its class
 	runJSON(t, data, "", "key", "quota", keyID, "--company", id, "--class", "read", "--limit", "1000")
 
 	rotated := runJSON(t, data, "", "key", "rotate", keyID, "--company", id, "--overlap", "1h")

@@ -1,8 +1,8 @@
 // Command workspace runs the service on this machine, calls its API, and operates its companies,
 // keys and records: `go run ./scripts/workspace --help`.
 //
-// Packages user, operator and serve implement the commands. They use session, which opens the
-// table; records, which imports and exports records; private, which stores keys; and terminal,
+// Packages user, operator and serve implement the commands. They use tableconn, which opens the
+// table; jsonl, which imports and exports records; secretfile, which stores keys; and terminal,
 // which prints output. Package demo creates the company that `serve` starts with.
 package main
 

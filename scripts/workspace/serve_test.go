@@ -84,7 +84,8 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// Ensure serve enforces the limits of package front, and refuses requests with the error envelope.
+// Ensure serve enforces the limits of package devserver, and refuses requests with the error
+// envelope.
 func TestServeRefusesInTheEnvelope(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, dataFolder(t))

@@ -111,7 +111,7 @@ func TestSuggestedCommands(t *testing.T) {
 	isolateUserFolders(t)
 	data := dataFolder(t)
 	// suggested runs a command and returns the arguments of the command that its output suggests
-	// after words.
+	// right after the text words.
 	suggested := func(words string, args ...string) []string {
 		t.Helper()
 		r := runCommandAs(t, goRun, "", append(args, "--data", data)...)
@@ -172,7 +172,7 @@ func TestHelpNamesTheProgram(t *testing.T) {
 	}
 }
 
-// Ensure commands that find no server on this machine name the command that starts it.
+// Ensure the error of a command that finds no server on this machine says which command starts one.
 func TestNothingServes(t *testing.T) {
 	isolateUserFolders(t)
 	t.Setenv(keyVariable, "sk_live_x")

@@ -11,7 +11,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// finding is the part of a check that the tutorial stores. The API accepts any JSON as findings.
+// finding is the part of a Lighthouse check that the tutorial stores. The API accepts any JSON as
+// findings.
 type finding struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`

@@ -42,7 +42,7 @@ func fill(ctx context.Context, c *client.Client, now time.Time, report []byte, o
 	}); err != nil {
 		return err
 	}
-	today := now.UTC().Truncate(24 * time.Hour) // the same request all day, as an Idempotency-Key requires
+	today := now.UTC().Truncate(24 * time.Hour) // so that the requests are the same all day, as their Idempotency-Keys require
 	for _, step := range []func() error{
 		func() error { return createRoadmap(ctx, c) },
 		func() error { return createContent(ctx, c, today) },

@@ -59,7 +59,7 @@ func (b *builder) addRecord(name string, t reflect.Type) {
 func (b *builder) addComponent(name string, t reflect.Type) bool {
 	known, ok := b.types[name]
 	if ok && known != t {
-		b.problem("%v and %v are both called %s", known, t, name) // known or t is nil if it belongs to a body
+		b.problem("%v and %v are both called %s", known, t, name) // a nil type is that of a body
 	}
 	b.types[name] = t
 	return !ok

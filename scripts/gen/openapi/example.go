@@ -25,8 +25,8 @@ func (b *builder) responseExample(op api.Operation) json.RawMessage {
 
 // parameterExample returns an example of a parameter, or an empty string. For an id in the path, it
 // is the id in the example of the record whose path ends with that parameter. For a required query
-// parameter, it is a day, or the property with the same name in an example record of the list at
-// the same path.
+// parameter, it is a day if the parameter's format is day. Otherwise it is the property with the
+// same name in an example record of the list at the same path.
 func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	if f.In == schema.InQuery && f.Required && f.Format == "day" {
 		return "2026-08-11"

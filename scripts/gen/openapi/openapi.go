@@ -22,7 +22,7 @@ import (
 type Source struct {
 	Areas   map[string]SourceArea      `json:"areas"`   // by path segment, or "company"
 	Records map[string]SourceRecord    `json:"records"` // by the name of the Go type
-	Bodies  map[string]json.RawMessage `json:"bodies"`  // examples of bodies by operation id; without one, the example comes from the record's
+	Bodies  map[string]json.RawMessage `json:"bodies"`  // examples of bodies by operation id; if one is missing, it is derived from the record's example
 }
 
 // SourceArea describes an area. A reference shows the title as a heading.

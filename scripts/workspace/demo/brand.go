@@ -13,7 +13,7 @@ func (g *generator) addCompany() {
 	}, g.timeAgo(400), g.timeAgo(9)))
 }
 
-// The content types that other areas refer to, in the order in which brand creates them.
+// The content types that other areas refer to, in the order in which addBrand creates them.
 const (
 	typeTip = iota
 	typeRelease
@@ -22,7 +22,7 @@ const (
 	typeOffer
 )
 
-// The goals that other areas refer to, in the order in which brand creates them.
+// The goals that other areas refer to, in the order in which addBrand creates them.
 const (
 	goalTeams = iota
 	goalRating

@@ -51,8 +51,8 @@ func Lines(now time.Time) []Line {
 const batchMax = 200
 
 // Seed writes the company. The records pass the same checks as an import, and the board is
-// published with the store's own operation. The profile is written last. Until then the company
-// does not exist, so an interrupted Seed is run again.
+// published with the store's own operation. The profile is written last, and the company does not
+// exist without it, so the caller runs an interrupted Seed again.
 func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 	lines := Lines(now)
 	types := functions.Transfers(t)

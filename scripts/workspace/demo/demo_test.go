@@ -38,8 +38,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// Ensure that, for any creation time, every record passes the checks of an import, has a unique id,
-// and has no past event with a time in the future.
+// Ensure that, for any creation time, every record passes the checks of an import and has a unique
+// id, and that no past event has a time in the future.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]transfer.Type{}
@@ -85,7 +85,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Ensure the records cover the values of the enum fields.
+// Ensure each enum value listed below occurs in some record.
 func TestRecordsVary(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -8,8 +8,8 @@ import (
 	"growthworkspace/functions"
 )
 
-// Ensure types without records get examples with distinct ids and names that an import accepts.
-// Other types get none.
+// Ensure each type without records gets examples that an import accepts, with distinct ids and
+// names. Other types get none.
 func TestExamplesOfOtherTypes(t *testing.T) {
 	t.Parallel()
 	g := newGenerator(time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC))

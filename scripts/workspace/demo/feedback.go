@@ -6,8 +6,8 @@ import (
 
 const feedbackCount = 60
 
-// replyStatuses lists the possible reply statuses for each sentiment. A repeated status is more
-// likely.
+// replyStatuses lists the possible reply statuses for each sentiment. A status that is listed more
+// often is more likely to be chosen.
 var replyStatuses = map[string][]string{
 	"negative": {"needs_review", "needs_review", "draft", "approved", "posted", "posted", "failed", "none", "posting"},
 	"neutral":  {"none", "draft", "needs_review", "posted", "skipped", "approved"},

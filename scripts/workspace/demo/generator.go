@@ -19,7 +19,7 @@ type generator struct {
 	today  time.Time // the start of the day
 	random *rand.Rand
 	lines  []Line
-	count  map[string]int // of records, by type
+	count  map[string]int // number of records, by type
 }
 
 func newGenerator(now time.Time) *generator {
@@ -75,7 +75,7 @@ func (g *generator) timeAgo(days float64) time.Time {
 	return t.Add(jitter)
 }
 
-// formatTime formats a time as in records.
+// formatTime formats a time as records contain it.
 func formatTime(t time.Time) string { return timestamp.Format(t) }
 
 // withTimes sets createdAt and updatedAt. updatedAt is never before createdAt.
@@ -89,5 +89,5 @@ func withTimes(record Record, created, updated time.Time) Record {
 
 func pickOne[T any](g *generator, values []T) T { return values[g.random.IntN(len(values))] }
 
-// chance returns true with a probability of percent.
+// chance returns true with the given probability in percent.
 func (g *generator) chance(percent int) bool { return g.random.IntN(100) < percent }

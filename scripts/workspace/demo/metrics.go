@@ -70,10 +70,10 @@ func (g *generator) addMetrics() {
 	}
 }
 
-// addPoints adds the points of a metric. Each of the last days, as many as stored says, gets a
-// point. Weeks and months get points only where there are none for days: in earlier periods, or in
-// all periods if the metric has no daily points. They are computed from the values of their days,
-// so a period has the same value in every grain.
+// addPoints adds the points of a metric. If the metric has daily points, stored is their number, up
+// to today. Weeks and months get points only if they start before the first day with a point, or
+// always if the metric has no daily points. Their values are computed from the values of their
+// days, so a period has the same value in every grain.
 func (g *generator) addPoints(d metricDefinition, stored int) {
 	values := map[time.Time]float64{}
 	draw := func(daysAgo int) time.Time {

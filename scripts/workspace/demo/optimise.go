@@ -18,7 +18,7 @@ func (g *generator) addOptimise() {
 	}, g.timeAgo(310), g.timeAgo(60)))
 	g.add("site", withTimes(Record{
 		"name": "Help pages", "siteKey": "pk_demo_site_help", "domains": []string{"help.mossgrove.example"},
-		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": formatTime(g.timeAgo(9)), // a collector that stopped
+		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": formatTime(g.timeAgo(9)), // as if the collector had stopped
 	}, g.timeAgo(180), g.timeAgo(60)))
 	for n, goal := range []struct {
 		site                       int
@@ -75,8 +75,8 @@ func (g *generator) addAudit(site int, daysAgo float64, status string, pages int
 	g.add("audit", withTimes(record, started, finished))
 }
 
-// auditRules lists what an audit checks. costs is the number of points that a page with the issue
-// loses in each score.
+// auditRules lists what an audit checks. costs maps each score to the number of points that a page
+// with the issue loses.
 var auditRules = []struct {
 	rule, severity, text string
 	costs                map[string]float64
@@ -90,8 +90,8 @@ var auditRules = []struct {
 }
 
 // findings returns an audit's findings by page, and sets its scores. A score is 100 minus the
-// average number of points that the issues cost. An issue that is as frequent as in the previous
-// audit appears on the same pages.
+// average number of points that the issues cost. An issue with the same count in two audits appears
+// on the same pages in both.
 func findings(audit Record, root string, pages int, issues issueCounts) []Record {
 	names := []string{"/", "/pricing", "/teams", "/offline", "/blog", "/about", "/security"}
 	lost := map[string]float64{"scoreSeo": 0, "scoreAeo": 0, "scoreGeo": 0}

@@ -18,8 +18,8 @@ type roadmapItem struct {
 	categories                                   []string
 }
 
-// roadmapItems lists the items of each board. publish edits the first and sixth items of the public
-// board.
+// roadmapItems lists the items of each board. publishBoard edits the first and sixth items of the
+// public board.
 var roadmapItems = [][]roadmapItem{
 	boardPublic: {
 		{"offline-maps", "Maps that work without a signal", "Download the sheet you need before you leave; notes stick to places.", "now", "published", "This quarter", []string{"offline", "maps"}},

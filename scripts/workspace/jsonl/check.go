@@ -21,8 +21,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// BadLinesMax is the maximum number of bad lines that an error lists, and of problems for each
-// line.
+// BadLinesMax is the maximum number of bad lines that an error lists, and the maximum number of
+// problems that it lists for each line.
 const BadLinesMax = 20
 
 // Options are the options of an import.
@@ -30,8 +30,8 @@ type Options struct {
 	NewOnly bool // skip records that the company already has
 }
 
-// Check reads every line, checks it alone and against the stored records, and returns the records
-// to write. It returns an error that lists the bad lines and their problems.
+// Check reads every line, checks each on its own and against the stored records, and returns the
+// records to write. It returns an error that lists the bad lines and their problems.
 func Check(ctx context.Context, types []transfer.Type, companyID string, in io.Reader, o Options) (*CheckedFile, error) {
 	spool, err := newChecked(types, o)
 	if err != nil {
@@ -55,19 +55,19 @@ type importCheck struct {
 	companyID     string
 	badLines      []badLine
 	pendingByType []batch // by type: records that are not yet compared with the stored ones
-	// claimedTexts maps the digest of each string that only one record may have to the first record
-	// that claimed it.
+	// claimedTexts holds, for each string that must be unique, the first record that claimed it.
+	// The keys are the digests of the strings.
 	claimedTexts map[[16]byte]uniqueTextOwner
-	// badUnlessNamed holds the lines that are bad unless the file contains a certain name: that of
-	// a rival or a parent. It is keyed by the digest of that name, with at most BadLinesMax lines
-	// per name.
+	// badUnlessNamed holds lines that are bad unless the file contains a certain name, which is a
+	// rival's or a parent's. The keys are the digests of these names. There are at most BadLinesMax
+	// lines per name.
 	badUnlessNamed map[[16]byte][]badLine
 }
 
 // uniqueTextOwner is the first record that claimed a string.
 type uniqueTextOwner struct {
 	line  int
-	owner [16]byte // the digest of Claim.Owner
+	owner [16]byte // the digest of UniqueText.Owner
 }
 
 type badLine struct {
@@ -101,7 +101,7 @@ func (c *importCheck) readAll(ctx context.Context, in io.Reader) error {
 			return err
 		}
 	}
-	if len(c.badLines) < BadLinesMax { // otherwise the file has lines that were not read
+	if len(c.badLines) < BadLinesMax { // otherwise the file may have unread lines, which may contain the names
 		for name, lines := range c.badUnlessNamed {
 			if !c.nameDigests[name] {
 				c.badLines = append(c.badLines, lines...)
@@ -144,8 +144,8 @@ func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) er
 	return nil
 }
 
-// checkUnique notes the strings that a record claims. It returns a problem if another record in the
-// file has already claimed one of them, or "" if there is none.
+// checkUnique notes the unique strings that a record claims. It returns a problem if another record
+// in the file has already claimed one of them, or "" if there is none.
 func (c *importCheck) checkUnique(number int, t transfer.Type, record any) (problem string) {
 	for _, claimed := range t.UniqueTextsOf(record) {
 		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)
@@ -203,8 +203,8 @@ func (c *importCheck) verifyPending(ctx context.Context, i int) error {
 	return nil
 }
 
-// reportUnlessNamed notes a line, to report it after the last line unless the file contains the
-// name.
+// reportUnlessNamed notes a bad line, which is reported after the file's last line unless the file
+// contains the name.
 func (c *importCheck) reportUnlessNamed(name string, line badLine) {
 	if key := digest(name); len(c.badUnlessNamed[key]) < BadLinesMax {
 		c.badUnlessNamed[key] = append(c.badUnlessNamed[key], line)

@@ -29,13 +29,14 @@ type CheckedFile struct {
 	refused []badLine // the records that Write did not store
 }
 
-// digest returns a short key for a string, so that long strings take up no memory.
+// digest returns a short hash of a string to use as a map key, so that long strings need not stay
+// in memory.
 func digest(text string) [16]byte {
 	sum := sha256.Sum256([]byte(text))
 	return [16]byte(sum[:])
 }
 
-// hasName reports whether the file contains a name. It is the records' transfer.FileHasName.
+// hasName reports whether the file contains a name. It is a transfer.FileHasName.
 func (c *CheckedFile) hasName(name string) bool { return c.nameDigests[digest(name)] }
 
 func newChecked(types []transfer.Type, o Options) (*CheckedFile, error) {
@@ -79,9 +80,10 @@ func (c *CheckedFile) Skipped() map[string]int {
 	return out
 }
 
-// Refused returns a message for each record that Write did not store because of another caller's
-// write since the check. A message contains the line number and the problem, and messages are in
-// the order of the file. All other records were stored or skipped, unless Write returned an error.
+// Refused returns a message for each record that Write did not store because it conflicts with what
+// another caller has written since the check. A message contains the line number and the problem,
+// and messages are in the order of the file. All other records were stored or skipped, unless Write
+// returned an error.
 func (c *CheckedFile) Refused() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +117,7 @@ func (c *CheckedFile) add(i, line int, record []byte) error {
 	return nil
 }
 
-// batch is a few hundred records of a type, with their lines in the file.
+// batch is up to batchRecordsMax records of one type, with their line numbers in the file.
 type batch struct {
 	records []any
 	lines   []int
@@ -134,7 +136,7 @@ func (b *batch) add(record any, line, size int) (full bool) {
 	return len(b.records) >= batchRecordsMax || b.bytes >= batchBytesMax
 }
 
-// subset returns a batch with only the records at these indexes.
+// subset returns a batch of the given records, which are those at the given indexes of b.
 func (b *batch) subset(records []any, indexes []int) batch {
 	lines := make([]int, len(indexes))
 	for n, at := range indexes {

@@ -26,7 +26,8 @@ type lineEntry struct {
 	Record json.RawMessage `json:"record"`
 }
 
-// parseLine parses a line strictly: it must contain exactly the two properties, each once.
+// parseLine parses a line strictly: it must contain exactly the properties type and record, each
+// once.
 func parseLine(text []byte) (e lineEntry, problems []string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {

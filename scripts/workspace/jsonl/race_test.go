@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// importWhile checks a file, calls between, which acts as a concurrent caller, and writes the
-// records. It returns how many records were written, the lines that were refused, and how many
+// importWhile checks a file, calls duringImport, which acts as a concurrent caller, and then writes
+// the records. It returns how many records were written, the lines that were refused, and how many
 // records were skipped.
 func importWhile(t *testing.T, s *apitest.Service, o Options, duringImport func(), lines ...string) (written map[string]int, refused []string, skipped map[string]int) {
 	t.Helper()

@@ -20,7 +20,7 @@ const writerCount = 8
 
 // Write stores the records, type by type, and calls progress with the number of records in each
 // batch. Even with an error, it returns how many records of each type were certainly written.
-// Refused lists the records that were not stored because of other callers.
+// Refused lists the records that were not stored because they conflict with other callers' writes.
 func (c *CheckedFile) Write(ctx context.Context, companyID string, progress func(n int)) (map[string]int, error) {
 	written := map[string]int{}
 	for i, t := range c.types {
@@ -94,7 +94,7 @@ func (c *CheckedFile) writeBatch(ctx context.Context, companyID string, i int, b
 }
 
 // written returns how many records of a batch were written, and err unless it is a
-// transfer.RefusedRecords. tried is the number of records that were not skipped.
+// transfer.RefusedRecords. attempted is the number of records that were not skipped.
 func (c *CheckedFile) written(i int, b batch, attempted int, err error) (int, error) {
 	var refused transfer.RefusedRecords
 	if errors.As(err, &refused) {
@@ -104,7 +104,7 @@ func (c *CheckedFile) written(i int, b batch, attempted int, err error) (int, er
 	return attempted, err
 }
 
-// distribute reads the records of a type and hands them to the lanes.
+// distribute reads the records of the i-th type and sends them in batches to the writers' queues.
 func (c *CheckedFile) distribute(ctx context.Context, i int, queues [writerCount]chan batch) error {
 	var openBatches [writerCount]batch
 	send := func(lane int) error {
@@ -127,7 +127,7 @@ func (c *CheckedFile) distribute(ctx context.Context, i int, queues [writerCount
 		if len(problems) > 0 {
 			return fmt.Errorf("a record of type %s was valid and is now invalid: %s", c.types[i].Name, problems[0])
 		}
-		lane := 0 // one batch gains nothing from lanes, and the brand kit has no id that writerOf could use
+		lane := 0 // a single batch is not split between writers; the brand kit, which has no id to hash, is always one
 		if c.count[i] > batchRecordsMax {
 			lane = writerOf(c.types[i].OrderKey(record))
 		}
@@ -150,7 +150,8 @@ func (c *CheckedFile) distribute(ctx context.Context, i int, queues [writerCount
 	return nil
 }
 
-// writerOf returns the lane for a result of transfer.Type.OrderKey. An empty result gets lane 0.
+// writerOf returns the index of the writer for an order key, which is a result of
+// transfer.Type.OrderKey. An empty order key gets index 0.
 func writerOf(text string) int {
 	if text == "" {
 		return 0

@@ -33,7 +33,7 @@ type workerCommands[S, R, C any] struct {
 	claimedText, reportedText func(C) string // the printed result of a claim and of a report
 }
 
-// limitedList is a list that may be longer than its limit.
+// limitedList is the JSON of a list that may have been cut off at a limit.
 type limitedList[T any] struct {
 	Items   []T  `json:"items"`
 	HasMore bool `json:"hasMore"`

@@ -36,7 +36,7 @@ an older version and back, run it with --again.`,
 
 // upgradeResult is the result of an upgrade.
 type upgradeResult struct {
-	Companies int   `json:"companies"` // the number that are now up to date
+	Companies int   `json:"companies"` // companies that are now up to date
 	Filled    int64 `json:"filled"`    // reviews that this run put into the index
 }
 

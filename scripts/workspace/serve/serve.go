@@ -36,7 +36,7 @@ type server struct {
 	*terminal.Terminal
 
 	table *tableconn.Flags
-	pages sync.WaitGroup // the studio
+	pages sync.WaitGroup // the running studio server
 }
 
 // Command returns the command.
@@ -141,9 +141,9 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 }
 
 // startStudio serves the studio's page for the demo company until the context ends. It serves no
-// page without a demo key. It also serves none if clients use the server's network address, because
-// anyone who knows the page's address can see the company, and the page sends its key unencrypted
-// only within this machine.
+// page without a demo key. It also serves none if clients reach this server by its network address:
+// anyone who knew the page's address could see the company, and the page sends its key unencrypted,
+// which is safe only within this machine.
 func (s *server) startStudio(ctx context.Context, base string, d demoKey, log *slog.Logger) (url string, err error) {
 	if d.Key == "" {
 		return "", nil

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// hangingTransport is a transport that never responds to its first requests.
+// hangingTransport is a transport that never responds to its first callsToHang requests.
 type hangingTransport struct{ callsToHang int }
 
 func (h *hangingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

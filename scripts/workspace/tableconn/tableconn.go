@@ -200,9 +200,9 @@ func (s *Session) Company(ctx context.Context, companyID string) (company.Compan
 	return c, err
 }
 
-// DemoKeyFile returns the path of the demo company's key file. It is in the data folder. For a
-// table elsewhere, the file is in the user's data folder, and its name contains a hash of the
-// endpoint, the region and the table.
+// DemoKeyFile returns the path of the demo company's key file. The file is in the data folder. For
+// a table at an endpoint or in an account, it is in the user's data folder, and its name contains a
+// hash of the endpoint, the region and the table.
 func (s *Session) DemoKeyFile() (string, error) {
 	if s.Data != "" {
 		return filepath.Join(s.Data, DemoKeyName), nil

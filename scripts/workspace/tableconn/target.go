@@ -77,8 +77,8 @@ func (f Flags) Resolve() (Target, error) {
 	return Target{Data: data, TableName: defaultTable}, err
 }
 
-// IsAWS reports whether the table is in an AWS account. No command creates a table there,
-// because a mistyped name would cost money and hide the mistake.
+// IsAWS reports whether the table is in an AWS account. No command creates a table there, because
+// creating one for a mistyped name would cost money and hide the mistake.
 func (t Target) IsAWS() bool {
 	if t.Data != "" {
 		return false

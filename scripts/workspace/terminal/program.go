@@ -29,8 +29,8 @@ func ProgramCommand() string {
 	return programOf(executable, installed, os.Args[0])
 }
 
-// programOf returns the name when the executable is the installed program, the go command when go
-// run built it, and otherwise the path that started it.
+// programOf returns programName if the executable is the installed program, goRun if go run built
+// it, and otherwise the path that started it.
 func programOf(executable, installed, started string) string {
 	switch {
 	case builtByGoRun(executable):
@@ -52,8 +52,8 @@ func QuoteArgument(word string) string {
 // goCachePattern matches the name of an executable's folder in the go command's cache.
 var goCachePattern = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
 
-// builtByGoRun reports whether go run built the executable. Its first run is in a temporary folder,
-// and later runs are in the go command's cache.
+// builtByGoRun reports whether go run built the executable. The executable is in a temporary folder
+// on its first run, and in the go command's cache on later runs.
 func builtByGoRun(executable string) bool {
 	dir := filepath.Dir(executable)
 	temporary := filepath.Base(dir) == "exe" && strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(dir))), "go-build")

@@ -7,7 +7,7 @@ import (
 )
 
 // Ensure a suggested command starts the program in a way that works for the person. It uses the
-// program's name only if that is the program on PATH.
+// program's name only if that name starts this program from PATH.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -61,7 +61,8 @@ type ItemList[T any] struct {
 }
 
 // PrintList writes a list. With JSON it writes result, otherwise a table with a row for each item.
-// The columns in header are separated by tabs. If there are no items, it writes none as a note.
+// The columns in header are separated by tabs. If there are no items, it writes the text of the
+// parameter none as a note.
 func PrintList[T any](t *Terminal, result any, items []T, none, header string, row func(T) []string) error {
 	if t.JSON {
 		return PrintJSON(t.Out, result)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure nothing but the error is written to Err with JSON, such as that a command waits for
-// another one.
+// Ensure that, with JSON, only the error is written to Err. Notes, such as that a command is
+// waiting for another one, must be left out.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -25,8 +25,8 @@ func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 	return "; did you mean " + prefix + strings.Join(near, " or "+prefix) + "?"
 }
 
-// flagSynonyms maps names that people try to the flags that they mean. A flag is suggested only if
-// the command has it.
+// flagSynonyms holds the flags to suggest, keyed by the names that people try instead. A flag is
+// suggested only if the command has it.
 var flagSynonyms = map[string]string{
 	"port": "addr", "host": "addr", "listen": "addr", "address": "addr", "bind": "addr", "url": "base-url", "server": "base-url",
 	"output": "json", "format": "json", "force": "yes", "body": "input", "file": "input", "dir": "data", "folder": "data", "db": "data",

@@ -100,7 +100,7 @@ func (u *userCommands) operationCommand(where *serviceFlags, area string, op api
 		Use: strings.Join(append([]string{op.ID}, c.argumentNames()...), " "), Short: op.Summary, GroupID: area,
 		Aliases: []string{strings.ReplaceAll(op.ID, "_", "-")},
 		Long:    helpOf(op), Example: exampleOf(op),
-		Args:              cobra.ArbitraryArgs, // take counts them
+		Args:              cobra.ArbitraryArgs, // setArguments counts them
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {

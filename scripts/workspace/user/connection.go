@@ -90,12 +90,12 @@ func (u *userCommands) noKeyError(base string) error {
 	return fmt.Errorf("no key for %s: set %s, or run `%s` with the key on standard input", base, keyVariable, u.Command("login --base-url %s", terminal.QuoteArgument(base)))
 }
 
-// isUnencrypted reports whether a key would cross a network unencrypted.
+// isUnencrypted reports whether a key that is sent to base would cross a network unencrypted.
 func isUnencrypted(base string) bool {
 	return !strings.HasPrefix(base, "https:") && !client.Loopback(base)
 }
 
-// connect returns a client.
+// connect returns a client for the service, with the credential that it uses.
 func (u *userCommands) connect(r serviceFlags, options ...client.Option) (connection, error) {
 	c, err := u.credential(r)
 	if err != nil {

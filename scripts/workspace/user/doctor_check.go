@@ -25,7 +25,7 @@ const (
 	clockFail       = 5 * time.Minute
 	certificateWarn = 14 * 24 * time.Hour
 	keyExpiryWarn   = 14 * 24 * time.Hour
-	quotaWarnShare  = 10 // one tenth
+	quotaWarnShare  = 10 // warn when less than one tenth of the quota is left
 	probeTimeout    = 15 * time.Second
 	probeBytesMax   = 4 << 20
 )

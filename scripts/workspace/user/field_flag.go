@@ -32,7 +32,7 @@ type operationCall struct {
 	body       []byte   // the content of that file
 }
 
-// fieldFlag is a field of an operation as a flag.
+// fieldFlag is the flag for a field of an operation.
 type fieldFlag struct {
 	schema.Field
 
@@ -68,8 +68,8 @@ func (f *fieldFlag) isJSON() bool {
 	return f.Kind == schema.Map || f.Kind == schema.Any || f.Kind == schema.Array && f.Fields != nil
 }
 
-// inFile reports whether text refers to a file (@FILE) or to standard input (-), because the value
-// is too long for an argument. JSON never has this form.
+// inFile reports whether text refers to a file (@FILE) or to standard input (-), which hold values
+// that are too long for an argument. JSON never has this form.
 func (f *fieldFlag) inFile(text string) bool {
 	return f.isJSON() && (text == "-" || strings.HasPrefix(text, "@"))
 }
@@ -102,16 +102,16 @@ func (f *fieldFlag) value() (json.RawMessage, error) {
 	return text, nil
 }
 
-// jsonStarts lists, for each kind, the characters that its JSON values can begin with, and its
-// name.
+// jsonStarts holds two strings for each kind: the characters that its JSON values can begin with,
+// and its name in error messages.
 var jsonStarts = map[schema.Kind]struct{ first, name string }{
 	schema.Integer: {"-0123456789", "a whole number"}, schema.Number: {"-0123456789", "a number"},
 	schema.Boolean: {"tf", "true or false"}, schema.Map: {"{", "a JSON object"},
 	schema.Any: {`{["-0123456789tfn`, "a JSON value; put quotes around a text"},
 }
 
-// array accepts each value as an element or as a JSON array of elements. An empty array clears the
-// field.
+// array returns the flag's values as a JSON array. Each value is an element or a JSON array of
+// elements. An empty array clears the field.
 func (f *fieldFlag) array() (json.RawMessage, error) {
 	elements := []json.RawMessage{}
 	for _, text := range f.values {

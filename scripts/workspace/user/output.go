@@ -143,7 +143,7 @@ func textOf(v any, newline string) string {
 
 type recordField struct {
 	name    string
-	element reflect.Type // without pointer and slice
+	element reflect.Type // the field's type, without pointers and slices
 	slice   bool
 }
 

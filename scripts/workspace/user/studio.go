@@ -96,8 +96,8 @@ func (u *userCommands) studio(ctx context.Context, remote serviceFlags, addr str
 	return open.Serve(ctx)
 }
 
-// openBrowser opens a redirect file in the browser. The file is deleted when the browser has been
-// admitted, or by remove.
+// openBrowser opens a redirect file in the browser. The file is deleted once the browser has been
+// admitted, or when remove is called.
 func openBrowser(ctx context.Context, d *localauth.Guard, entered <-chan struct{}) (remove func(), err error) {
 	command := browserCommand()
 	if command == nil {

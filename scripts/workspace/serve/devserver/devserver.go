@@ -44,7 +44,7 @@ const (
 	headerTimeout = 5 * time.Second
 	readTimeout   = 20 * time.Second // for reading the headers and the body
 	writeTimeout  = 30 * time.Second // includes the time in the handler
-	pieceTimeout  = 5 * time.Second  // for each piece of heavyBytesMin
+	pieceTimeout  = 5 * time.Second  // for writing each piece of at most heavyBytesMin bytes
 	idleTimeout   = time.Minute
 
 	memoryLimit = 160 << 20 // the garbage collector works harder near this limit
@@ -130,8 +130,8 @@ func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
 	out.releaseSlot = sync.OnceFunc(func() { s.release(slots, time.Since(begin)) })
 	if body != nil {
-		// If the body is too large, the handler reads the rest of it. If it ended early, the
-		// handler gets the error.
+		// If the body is too large, the handler reads the rest of it. If the body ended early, the
+		// handler gets the read error.
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
 	}
 	h.ServeHTTP(out, r)

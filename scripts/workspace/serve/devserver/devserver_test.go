@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// get and post return an HTTP request as a string. It makes the server close the connection after
-// the response.
+// get and post return an HTTP request as a string. The request makes the server close the
+// connection after the response.
 func get(path string) string {
 	return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 }
@@ -34,7 +34,7 @@ func requireShed(t *testing.T, out *http.Response, body string) {
 	}
 }
 
-// stuckHandler is a handler that blocks requests to /stuck. It echoes the body.
+// stuckHandler is a handler that echoes request bodies and blocks requests to /stuck.
 type stuckHandler struct{ entered, unblock chan struct{} }
 
 func newStuckHandler(t *testing.T) *stuckHandler {
@@ -137,8 +137,8 @@ func testLargePages(t *testing.T) {
 	}
 }
 
-// Ensure a request is shed before it reaches the handler if its response is expected to exceed the
-// budget that slow readers leave. Other requests must still be handled.
+// Ensure a request is shed before it reaches the handler if its response is expected to exceed what
+// slow readers have left of the response budget. Other requests must still be handled.
 func TestLargePagesOfSlowReaders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testLargePagesOfSlowReaders)
@@ -203,8 +203,8 @@ func testQueueIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Ensure bodies share a budget, which counts the bytes that have arrived and gets them back
-// afterwards.
+// Ensure request bodies share a budget. A body's bytes must count as they arrive, and no longer
+// after its request has been handled.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testBodies)
@@ -221,7 +221,8 @@ func testBodies(t *testing.T) {
 		out, body = m.exchange(t, post("/", 4*heavyBytesMin))
 		requireShed(t, out, body)
 	}
-	// A client that declares a large body and sends nothing must not use more than one piece.
+	// A client that declares a large body and sends nothing must not use more of the budget than
+	// one buffer of heavyBytesMin bytes.
 	m.send(t, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n")
 	chunked := "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n" +
 		strings.Repeat(fmt.Sprintf("%x\r\n%s\r\n", 1000, strings.Repeat("x", 1000)), 100) + "0\r\n\r\n"
@@ -250,7 +251,7 @@ func testUpload(t *testing.T) {
 		t.Errorf("256 KB: %s, %d bytes, %d checks", out.Status, len(body), len(checked))
 	}
 	for name, begun := range map[string]string{
-		"declared": "Content-Length: 4000000\r\n\r\n{", // and nothing more is sent
+		"declared": "Content-Length: 4000000\r\n\r\n{", // the rest of the body is never sent
 		"chunked":  "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n", uploadBytesMin+1, strings.Repeat("x", uploadBytesMin+1)),
 	} {
 		out, body := m.exchange(t, "POST / HTTP/1.1\r\nHost: localhost\r\n"+begun)

@@ -47,7 +47,7 @@ func (b *byteBudget) reserve(n int64) bool {
 
 func (b *byteBudget) release(n int64) { b.used.Add(-n) }
 
-// hasRoom reports whether take would succeed.
+// hasRoom reports whether reserve would succeed.
 func (b *byteBudget) hasRoom(n int64) bool { return b.used.Load()+n <= b.limit }
 
 // sizesMax is the maximum number of remembered paths.

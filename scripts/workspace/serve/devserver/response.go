@@ -62,7 +62,7 @@ func (w *limitedResponse) Write(body []byte) (n int, err error) {
 	return n, err
 }
 
-// deadline returns the write deadline for the next piece.
+// deadline returns the write deadline for the next piece of the body.
 func (w *limitedResponse) deadline() time.Time {
 	if soon := time.Now().Add(w.server.pieceTimeout); soon.Before(w.writeDeadline) {
 		return soon

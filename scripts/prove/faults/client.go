@@ -92,7 +92,7 @@ func (c *client) send(ctx context.Context, method, path string, text []byte, hea
 	if got.Status == 0 {
 		return response{}, err
 	}
-	return response{got.Status, got.Header, got.Body}, nil // an error status is no Go error
+	return response{got.Status, got.Header, got.Body}, nil // an error status is not a Go error
 }
 
 // onceTransport is a transport that sends a request only once. If an idle connection turns out to

@@ -40,7 +40,7 @@ const residentMax = 256 << 20
 //   - flood: 100 clients send malformed bodies of 250 KB while a polite client reads
 //   - headers: 200 connections without a key send headers of 1 MB
 //   - readers: 200 clients request the largest page and read nothing
-//   - askers: the same as readers, but each client soon disconnects and reconnects, while a polite client reads
+//   - askers: like readers, but clients soon disconnect and reconnect, while a polite client reads
 //   - clients: 200 clients with a key send reads on connections that stay open
 //
 // In each case, the server's resident memory must stay below p.residentMax, no response may be a

@@ -39,10 +39,10 @@ type generatedCompany struct {
 	optionalByKind map[string][]string         // the fields that may be null, by type
 }
 
-// newGeneratedCompany creates a company at the given scale, which is always the same. It copies the
-// demo company's records until there are enough. Every enum field takes every value and null. Times
-// and numbers are often equal, because sorting bugs show up in ties. Strings include characters
-// that often break encoders.
+// newGeneratedCompany creates a company at the given scale. The same scale always gives the same
+// company. It copies the demo company's records until there are enough. Every enum field takes
+// every value and null. Times and numbers are often equal, because sorting bugs show up in ties.
+// Strings include characters that often break encoders.
 func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	of := func(s recordCount) int { return max(s.min, int(float64(s.full)*scale)) }
 	c := &generatedCompany{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optionalByKind: map[string][]string{}, ideasWithPosts: of(recordCount{30, 4})}

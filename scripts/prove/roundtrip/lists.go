@@ -57,7 +57,7 @@ func windowsAround(at time.Time) []window {
 }
 
 // parentRecords are the records whose ids the path of a list may contain, such as boards. A record
-// of the list holds its parent's id in the field named here.
+// of the list holds its parent's id in the field that field names.
 type parentRecords struct {
 	field string
 	ids   []any

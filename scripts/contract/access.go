@@ -10,9 +10,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// requireUnauthorised returns a rule that sends every read with another Authorization header and
-// requires a
-// 401. Records need not exist, because the key is checked first.
+// requireUnauthorised returns a rule that sends every read with the given Authorization header and
+// requires a 401. Records need not exist, because the key is checked first.
 func requireUnauthorised(authorization, what string) func(*runner) {
 	return func(k *runner) {
 		for _, p := range k.discovered {
@@ -41,7 +40,7 @@ func (k *runner) pathWithUnknownIDs(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// unknownID returns an id with the prefix of an area's collection that no record has.
+// unknownID returns an id that no record has, with the prefix of the ids in an area's collection.
 func (k *runner) unknownID(area, collection string) string {
 	id, ok := k.knownField(area, collection, "id")
 	prefix, _, found := strings.Cut(id, "_")

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// checkInvalidBodies sends invalid bodies. Each pair is a body and the field that the message must
-// name.
+// checkInvalidBodies sends invalid bodies. Each pair is a body and the field that the error message
+// must name.
 func (k *runner) checkInvalidBodies(path, byID string, bodies [][2]string) {
 	for _, b := range bodies {
 		got := k.do(http.MethodPost, path, b[0])
@@ -87,7 +87,8 @@ func largeBody(k *runner) {
 	k.checkError(got, fault.PayloadTooLarge, "")
 }
 
-// companyBody sends invalid updates. If the service accepts one, it restores the company's value.
+// companyBody sends invalid updates. If the service accepts one, it restores the company's previous
+// value.
 func companyBody(k *runner) {
 	before, ok := k.checkRecord(k.get(k.companyPath("")))
 	if !ok {

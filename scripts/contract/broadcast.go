@@ -13,8 +13,8 @@ const (
 	ideaByID = "/broadcast/ideas/"
 )
 
-// ideaLifecycle creates a plan with an idea. A plan cannot end before it starts, an idea can leave
-// its plan, and both can be deleted.
+// ideaLifecycle creates a plan with an idea. It requires that a plan cannot end before it starts,
+// that an idea can leave its plan, and that both can be deleted.
 func ideaLifecycle(k *runner) {
 	plan, ok := k.create(k.companyPath("/broadcast/plans"), `{"name":"Conformance check","platforms":["x"],"startsAt":"`+farFuture+`"}`, planByID)
 	if !ok {
@@ -38,8 +38,9 @@ func ideaLifecycle(k *runner) {
 	k.checkDelete(idea)
 }
 
-// postDays requires that the posts from the day of the second post to the day of the first, in
-// either order, are the first posts of the whole list.
+// postDays lists the posts from the day of the whole list's second post to the day of its first
+// post, in either order. It requires that they are exactly the posts at the start of the whole
+// list.
 func postDays(k *runner) {
 	k.eachList(func(p discoveredRead) {
 		whole := p.records()
@@ -79,7 +80,7 @@ func postDay(post map[string]any) string {
 	return ""
 }
 
-// listIDs returns the ids of a list's first page.
+// listIDs returns the ids of the records on a list's first page.
 func (k *runner) listIDs(path string) (ids []string, ok bool) {
 	var body listBody[map[string]any]
 	ok = k.checkSuccess(k.get(path), &body)

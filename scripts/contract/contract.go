@@ -43,7 +43,7 @@ const (
 // Result is the result of one rule in the report.
 type Result struct {
 	Rule      string   `json:"rule"`
-	Section   string   `json:"section"`   // of scripts/docs/reference that states the rule, such as errors#codes
+	Section   string   `json:"section"`   // the section of scripts/docs/reference that states the rule, such as errors#codes
 	Specified bool     `json:"specified"` // the specification states the rule; false: this implementation added it
 	Title     string   `json:"title"`
 	Outcome   Outcome  `json:"result"`
@@ -73,8 +73,8 @@ func Names(deployed bool) (names []string) {
 	return names
 }
 
-// Choose returns the rules of names that are also in only; an empty only selects all. The error
-// names an unknown rule.
+// Choose returns the rules whose names are in both names and only, or all rules in names if only is
+// empty. If a name in only is not in names, the error quotes it.
 func Choose(names, only []string) (chosen []Rule, err error) {
 	for _, name := range only {
 		if !slices.Contains(names, name) {
@@ -92,8 +92,8 @@ func Choose(names, only []string) (chosen []Rule, err error) {
 // callTimeout is above the 29 s that a gateway waits for a function.
 const callTimeout = 35 * time.Second
 
-// Run checks a service against the rules. It returns an error if there is no such service, or if
-// the key does not belong to a company.
+// Run checks a service against the rules. It returns an error if the service does not respond, or
+// if the key does not belong to a company.
 func Run(ctx context.Context, o Options) (Report, error) {
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{}
@@ -172,7 +172,7 @@ func (r Report) String() string {
 	return text.String()
 }
 
-// escapeControls escapes control characters in texts from the service, so that they cannot affect
+// escapeControls escapes control characters in strings from the service, so that they cannot affect
 // the terminal.
 func escapeControls(text string) string {
 	quoted := strconv.QuoteToGraphic(text)

@@ -161,7 +161,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 			if r.Body == nil {
 				return
 			}
-			body, _ := io.ReadAll(r.Body) // a test server's body does not fail
+			body, _ := io.ReadAll(r.Body) // reading a test server's body does not fail
 			text := strings.Replace(string(body), from, to, 1)
 			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
@@ -386,8 +386,8 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 	}
 }
 
-// raiseLimitParameter sets limit to 200 in requests for two lists, so that their default does not
-// apply.
+// raiseLimitParameter sets limit to 200 in requests for two lists, so that the default limit does
+// not apply.
 func raiseLimitParameter(r *http.Request) {
 	query := r.URL.Query()
 	if strings.HasSuffix(r.URL.Path, "/optimise/audits") || strings.HasSuffix(r.URL.Path, "/feedback") && !query.Has("limit") {
@@ -396,7 +396,8 @@ func raiseLimitParameter(r *http.Request) {
 	}
 }
 
-// faultyProxy serves the service with a fault and returns its address.
+// faultyProxy starts a proxy that injects a fault into the service, and returns the proxy's
+// address.
 func faultyProxy(t *testing.T, to string, f injectedFault) string {
 	t.Helper()
 	target, err := url.Parse(to)
@@ -431,7 +432,8 @@ func faultyProxy(t *testing.T, to string, f injectedFault) string {
 	return server.URL
 }
 
-// prerequisiteRules maps rules that only look at responses to the rules that send the requests.
+// prerequisiteRules maps each rule that sends no requests, but only inspects responses, to a rule
+// that sends requests for it.
 var prerequisiteRules = map[string]string{
 	ruleEnvelope: "unknown-path", ruleVersion: "unknown-path", ruleJSON: "unknown-parameter", ruleChallenge: "missing-key",
 }

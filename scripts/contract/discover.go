@@ -111,7 +111,8 @@ func (k *runner) discoverOne(op api.Operation) discoveredRead {
 	return p
 }
 
-// hasScope reports whether the key's own record lists a scope. If it does, a 401 breaks the rule.
+// hasScope reports whether the key's own record lists a scope. If it does, a 401 breaks the rule
+// that sent the request.
 func (k *runner) hasScope(scope auth.Scope) bool {
 	for _, p := range k.discovered {
 		var key struct{ Scopes []auth.Scope }
@@ -122,12 +123,12 @@ func (k *runner) hasScope(scope auth.Scope) bool {
 	return false
 }
 
-// areaSegment is the index of the area in the segments of a path. Two areas have a collection with
-// the same name, goals.
+// areaSegment is the index of the area in the segments of a path. The name of a collection does not
+// determine its area, because two areas have goals.
 const areaSegment = 4
 
-// fillPath replaces the parameters of a path with ids from the lists. It returns false when a list
-// is empty.
+// fillPath replaces the parameters of a path with ids from the discovered lists. It returns false
+// if there is no id for a parameter.
 func (k *runner) fillPath(path string) (string, bool) {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
 	for i, s := range segments {
@@ -143,7 +144,7 @@ func (k *runner) fillPath(path string) (string, bool) {
 	return strings.Join(segments, "/"), true
 }
 
-// knownField returns a field of the first record of the list of an area whose path ends in the
+// knownField returns a field of the first record in an area's list whose path ends in the
 // collection.
 func (k *runner) knownField(area, collection, field string) (string, bool) {
 	for _, p := range k.discovered {
@@ -159,7 +160,7 @@ func (k *runner) knownField(area, collection, field string) (string, bool) {
 	return "", false
 }
 
-// records returns the records of a list.
+// records returns the records in the response to a list operation.
 func (r response) records() []map[string]any {
 	var body listBody[map[string]any]
 	if r.status != http.StatusOK || json.Unmarshal(r.body, &body) != nil {
@@ -168,8 +169,8 @@ func (r response) records() []map[string]any {
 	return body.Items
 }
 
-// eachRead calls visit for every operation that prime could call. It skips the others and records
-// the reason.
+// eachRead calls visit for every operation that discover could call. It skips the others and
+// records the reason.
 func (k *runner) eachRead(visit func(discoveredRead)) {
 	for _, p := range k.discovered {
 		if p.reason != "" {
@@ -180,7 +181,7 @@ func (k *runner) eachRead(visit func(discoveredRead)) {
 	}
 }
 
-// eachList is like each, for lists only.
+// eachList is like eachRead, for lists only.
 func (k *runner) eachList(visit func(discoveredRead)) {
 	k.eachRead(func(p discoveredRead) {
 		if p.IsList() && p.status == http.StatusOK {
@@ -189,7 +190,7 @@ func (k *runner) eachList(visit func(discoveredRead)) {
 	})
 }
 
-// eachPagedList is like lists, for lists that accept a limit.
+// eachPagedList is like eachList, for lists that accept a limit.
 func (k *runner) eachPagedList(visit func(discoveredRead, schema.Field)) {
 	k.eachList(func(p discoveredRead) {
 		if f := p.field("limit"); f != nil {
@@ -203,10 +204,10 @@ func isSpecifiedList(op api.Operation) bool {
 	return slices.Contains([]string{"list_metric_definitions", "list_metric_points", "list_optimise_audits"}, op.ID)
 }
 
-// listBody is the body of a list.
+// listBody is the body of a list response.
 type listBody[T any] struct {
 	Items []T `json:"items"`
 }
 
-// companyPath returns a path below the company.
+// companyPath returns the company's path followed by rest.
 func (k *runner) companyPath(rest string) string { return "/v1/companies/" + k.company + rest }

@@ -138,7 +138,7 @@ func unknownParameter(k *runner) {
 	})
 }
 
-// The number of pages that paging reads from each list, and the size of a page.
+// The number of pages that listPaging reads from each list, and the size of a page.
 const (
 	pagesReadMax = 3
 	pageSize     = 2
@@ -180,15 +180,15 @@ func listPaging(k *runner) {
 				k.fail("%s: a page before the last has %d records", got.request, len(page.Items))
 			}
 		}
-		if p.ID != "list_keys" && !sameRecords(parts, wholeList.Items) { // each request changes a key's lastUsedAt
+		if p.ID != "list_keys" && !sameRecords(parts, wholeList.Items) { // each request changes the lastUsedAt of the key that it uses
 			k.fail("%s: the %d records of several pages differ from the %d of one page", p.request, len(parts), len(wholeList.Items))
 		}
 	})
 }
 
 // nextPage returns the path of the next page, empty on the last page. It returns an error when the
-// link does not begin with the base URL, stage included. Emulated gateways write https links for
-// http requests, which next accepts.
+// link does not begin with the base URL, including its stage. Emulated gateways write https links
+// for http requests, which nextPage accepts.
 func (k *runner) nextPage(r response) (string, error) {
 	cursor, err := client.Response{Status: r.status, Header: r.header}.Next()
 	if err != nil || cursor == "" {

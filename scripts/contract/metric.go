@@ -16,12 +16,12 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// checkMetric is the name of the metric that these rules push. The service stores it with the
-// prefix custom. Each rule deletes it.
+// checkMetric is the name of the metric that these rules push. The service adds the prefix custom
+// to the name. Each rule deletes the metric that it pushed.
 const checkMetric = "conformance_check.days"
 
-// checkDays are its values from checkFrom on. These days include a leap day, the end of a month,
-// and parts of three weeks.
+// checkDays are the values of checkMetric, one for each day from checkFrom on. These days include a
+// leap day, the end of a month, and parts of three weeks.
 var checkDays = []float64{.1, .2, .3, 4, -1.5, 9, 2.6, 5, 3.5, 8}
 
 var checkFrom = time.Date(2020, time.February, 22, 0, 0, 0, 0, time.UTC)
@@ -71,8 +71,8 @@ func (k *runner) createMetric() (path string, ok bool) {
 	return "", false
 }
 
-// deletePoints deletes points of checkMetric, from and to days after checkFrom, and returns
-// deletedCount.
+// deletePoints deletes the points of checkMetric between two days, given as numbers of days after
+// checkFrom. It returns the sum of the deletedCount values.
 func (k *runner) deletePoints(from, to int) (deleted float64) {
 	day := func(n int) string { return checkFrom.AddDate(0, 0, n).Format(time.DateOnly) }
 	for more := "true"; more == "true"; {
@@ -96,8 +96,8 @@ func (k *runner) removeMetric(path string) {
 	k.deletePath(path)
 }
 
-// listCheckPoints lists all points of checkMetric with a grain, by one of its names. more are
-// further parameters, in pairs.
+// listCheckPoints lists all points of checkMetric that have the given grain. name is one of the
+// metric's two names. more contains further parameters, alternating names and values.
 func (k *runner) listCheckPoints(name, grain string, more ...string) []map[string]any {
 	query := url.Values{"metricKey": {name}, "grain": {grain}, "limit": {"1000"}}
 	for i := 0; i < len(more); i += 2 {
@@ -146,10 +146,11 @@ func rollupMatchesDays(k *runner) {
 	}
 }
 
-// bucketStart returns the identity of a point's bucket: its first day and the dimensions.
+// bucketStart returns a string that identifies a point's bucket by the bucket's first day and the
+// point's dimensions.
 func bucketStart(p map[string]any, day string) string { return fmt.Sprint(day, " ", p["dims"]) }
 
-// bucketsOf combines days to weeks or months and returns their values.
+// bucketsOf combines daily points into weeks or months, and returns the value of each bucket.
 func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]float64 {
 	values := map[string][]float64{} // the values of each bucket's days, in order
 	for _, p := range days {
@@ -174,8 +175,8 @@ func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]
 	return out
 }
 
-// aggregateDays returns the value that days combine to, or NaN if the aggregation has none. Sums
-// and means are exact and rounded once.
+// aggregateDays combines the values of a bucket's days. It returns NaN if the aggregation defines
+// no value. Sums and means are computed exactly and rounded once.
 func aggregateDays(days []float64, aggregation any) float64 {
 	total := new(big.Rat)
 	for _, day := range days {
@@ -198,7 +199,8 @@ func aggregateDays(days []float64, aggregation any) float64 {
 	return rounded
 }
 
-// metricNames reads a metric by both of its names, and pushes it by the other one.
+// metricNames reads a metric under both of its names, and pushes a point under the name that
+// createMetric did not use.
 func metricNames(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
@@ -237,8 +239,8 @@ func metricDefinition(k *runner) {
 	}
 }
 
-// metricTotal compares one series, and the total of all series, with the points that the service
-// returns without these parameters.
+// metricTotal requests one series, and the total of all series. It compares both with the points
+// that the service returns without the parameters seriesId and total.
 func metricTotal(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {

@@ -24,7 +24,7 @@ const (
 	ruleChallenge = "challenge"
 )
 
-// checkResponse checks a response against the rules of every response.
+// checkResponse checks a response against the rules that every response must follow.
 func (k *runner) checkResponse(r response) {
 	check := func(rule string, good bool, format string, args ...any) {
 		k.observedCounts[rule]++

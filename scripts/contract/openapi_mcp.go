@@ -72,10 +72,10 @@ func openapiServer(k *runner) {
 // mcpRevision is a revision of the protocol that most servers support.
 const mcpRevision = "2025-06-18"
 
-// toolsPath is the path of the tools. A query selects the tools of some areas.
+// toolsPath is the path of the MCP endpoint. A query can limit the tools to those of some areas.
 const toolsPath = "/mcp"
 
-// sendMCP sends a message to a path of the tools and returns its result. The response may be JSON
+// sendMCP sends a message to an MCP path and returns the message's result. The response may be JSON
 // or an event of a stream.
 func (k *runner) sendMCP(path, method string, params any, headers map[string]string) (result map[string]any, header http.Header, err error) {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
@@ -84,7 +84,8 @@ func (k *runner) sendMCP(path, method string, params any, headers map[string]str
 	}
 	q := request{method: http.MethodPost, path: path, body: string(body), header: map[string]string{"Accept": "application/json, text/event-stream"}}
 	maps.Copy(q.header, headers)
-	// The responses of /mcp follow the rules of the protocol, so they are not observed.
+	// Responses of /mcp follow the rules of MCP instead of those of the API, so they are not
+	// observed.
 	got, err := k.sendWithRetry(q, func(response) {})
 	if err != nil {
 		return nil, nil, err
@@ -107,8 +108,8 @@ func (k *runner) sendMCP(path, method string, params any, headers map[string]str
 	return message.Result, got.header, nil
 }
 
-// callMCP initialises an MCP session at a path of the tools, sends one message in it and returns
-// the result.
+// callMCP initialises an MCP session at an MCP path, sends one message in it and returns the
+// result.
 func (k *runner) callMCP(path, method string, params any) (map[string]any, error) {
 	hello, header, err := k.sendMCP(path, "initialize", map[string]any{
 		"protocolVersion": mcpRevision, "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "contract", "version": "1"},
@@ -142,7 +143,7 @@ func (k *runner) callTool(name string, arguments map[string]any) (result map[str
 // toolNames returns the names of the tools at a path.
 func (k *runner) toolNames(path string) (map[string]bool, error) {
 	result, err := k.callMCP(path, "tools/list", map[string]any{})
-	tools, _ := result["tools"].([]any) // anything else has no tools
+	tools, _ := result["tools"].([]any) // any other result has no tools
 	names := map[string]bool{}
 	for _, tool := range tools {
 		if t, ok := tool.(map[string]any); ok {
@@ -179,7 +180,7 @@ func mcpHints(k *runner) {
 	for _, op := range functions.Operations(nil) {
 		known[mcpserver.ToolName(op)] = oracle.Operation{ID: op.ID, Method: op.Method, Scope: string(op.Scope)}.Hints()
 	}
-	tools, _ := result["tools"].([]any) // anything else has no tools
+	tools, _ := result["tools"].([]any) // any other result has no tools
 	for _, tool := range tools {
 		t, _ := tool.(map[string]any)
 		name := fmt.Sprint(t["name"])
@@ -199,7 +200,7 @@ func mcpHints(k *runner) {
 	}
 }
 
-// mcpAreas compares the tools of two areas with all tools, and calls a tool of a third.
+// mcpAreas compares the tools of two areas with all tools, and calls a tool of a third area.
 func mcpAreas(k *runner) {
 	const areaToolsPath = toolsPath + "?areas=company,plan"
 	all, err := k.toolNames(toolsPath)

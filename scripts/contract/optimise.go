@@ -8,8 +8,8 @@ import (
 
 const siteByID, auditByID = "/optimise/sites/", "/optimise/audits/"
 
-// siteLifecycle creates, updates and deletes a site with a goal. A site's key cannot change, and
-// deleting a site deletes its goals.
+// siteLifecycle creates, updates and deletes a site with a goal. It requires that a site's key
+// cannot change, and that deleting a site deletes the site's goals.
 func siteLifecycle(k *runner) {
 	site, ok := k.create(k.companyPath("/optimise/sites"), `{"name":"Conformance check"}`, siteByID)
 	if !ok {

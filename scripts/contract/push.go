@@ -17,7 +17,7 @@ const reviewIdentity = `"source":"reddit","externalId":"conformance-check"`
 // pushCounts is the response of a push of feedback.
 type pushCounts struct{ Accepted, Created, Updated int }
 
-// pushReviews pushes reviews with these titles under the checked identity.
+// pushReviews pushes reviews with these titles and the identity reviewIdentity.
 func (k *runner) pushReviews(titles ...string) (counts pushCounts, ok bool) {
 	body := ""
 	for _, title := range titles {
@@ -59,7 +59,8 @@ func pushIdentity(k *runner) {
 }
 
 // refusedPush sends different pushes with one Idempotency-Key at the same time. It requires that
-// one is accepted, and that the stored review comes from that push.
+// one of them is accepted, that the others get an error, and that the stored review comes from the
+// accepted push.
 func refusedPush(k *runner) {
 	if _, ok := k.pushReviews(rand.Text()); !ok {
 		return
@@ -74,7 +75,7 @@ func refusedPush(k *runner) {
 		wait.Go(func() {
 			q := request{method: http.MethodPost, path: k.companyPath("/feedback"), header: map[string]string{"Idempotency-Key": name}}
 			q.body = fmt.Sprintf(`{"records":[{%s,"title":%q}]}`, reviewIdentity, titles[n])
-			responses[n], _ = k.sendOnce(q) // without a response, its status is 0
+			responses[n], _ = k.sendOnce(q) // if there is no response, the status is 0
 		})
 	}
 	wait.Wait()

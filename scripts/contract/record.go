@@ -85,8 +85,8 @@ func recordByID(k *runner) {
 	})
 }
 
-// listedRecord reads the list of a collection and returns the record with an id, or nil if the list
-// does not contain it.
+// listedRecord reads the list of a collection and returns the record with the given id, or nil if
+// the list does not contain it.
 func (k *runner) listedRecord(collection string, id any) map[string]any {
 	for _, p := range k.discovered {
 		if p.IsList() && strings.HasSuffix(p.Path, "/"+collection) && p.status == http.StatusOK {

@@ -7,7 +7,7 @@ type ruleLevel int
 const (
 	levelReads      ruleLevel = iota // changes nothing
 	levelWrites                      // creates, changes and deletes records of its own
-	levelPublishes                   // levelPublishes a board or changes existing records
+	levelPublishes                   // publishes a board or changes existing records
 	levelAllRecords                  // needs a company with a record of every kind
 )
 

@@ -24,9 +24,9 @@ type runner struct {
 	company          string              // the id of the key's company
 	version          string              // Service-Version of the first response
 	discovered       []discoveredRead    // the read operations, each with the response to its first request
-	requestIDs       map[string]bool     // request ids
+	requestIDs       map[string]bool     // the request ids in the responses so far
 	observedProblems map[string][]string // problems of responses, by the rule that they break
-	observedCounts   map[string]int      // how many responses each of those rules covers
+	observedCounts   map[string]int      // how many responses were checked against each of those rules
 }
 
 // ruleResult is the state of a rule.
@@ -174,7 +174,7 @@ func (r response) envelope() (code string, messages []string, err error) {
 func (k *runner) checkError(r response, code fault.Code, part string) {
 	k.count()
 	if r.status == 0 {
-		return // send has failed the rule
+		return // send has already reported the failure
 	}
 	if r.status != code.Status() {
 		k.fail("%s: %d instead of %d %s", r.request, r.status, code.Status(), code)
@@ -191,11 +191,11 @@ func (k *runner) checkError(r response, code fault.Code, part string) {
 	}
 }
 
-// checkSuccess fails the rule unless the response is a success, and decodes it.
+// checkSuccess fails the rule unless the response is a success, and decodes the response's body.
 func (k *runner) checkSuccess(r response, into any) bool {
 	k.count()
 	if r.status == 0 {
-		return false // send has failed the rule
+		return false // send has already reported the failure
 	}
 	if r.status != http.StatusOK {
 		_, messages, _ := r.envelope() // messages is nil without an envelope
@@ -209,7 +209,7 @@ func (k *runner) checkSuccess(r response, into any) bool {
 	return true
 }
 
-// checkRecord is like ok, for a response whose body is a record.
+// checkRecord is like checkSuccess, for a response whose body is a record.
 func (k *runner) checkRecord(r response) (record map[string]any, ok bool) {
 	ok = k.checkSuccess(r, &record)
 	return record, ok

@@ -40,7 +40,7 @@ func (k *runner) create(collection, body, byID string, header ...string) (create
 	return createdRecord{k.companyPath(byID + id), record, got}, true
 }
 
-// remove deletes a record that a rule created. The rule fails when it cannot be deleted.
+// remove deletes a record that a rule created. The rule fails if the record cannot be deleted.
 func (k *runner) remove(c createdRecord) { k.deletePath(c.path) }
 
 func (k *runner) deletePath(path string) {
@@ -49,8 +49,8 @@ func (k *runner) deletePath(path string) {
 	}
 }
 
-// checkRefusedCreate fails the rule unless a create was refused. If it created a record, it deletes
-// it.
+// checkRefusedCreate fails the rule unless a create was refused. If the request created a record,
+// checkRefusedCreate deletes that record.
 func (k *runner) checkRefusedCreate(got response, byID string, code fault.Code, names string) {
 	k.checkError(got, code, names)
 	var record struct{ ID string }
@@ -147,7 +147,7 @@ func slugScripts(k *runner) {
 	}
 }
 
-// postThread creates posts on x of known weight.
+// postThread creates posts for the platform x whose texts have known weights.
 func postThread(k *runner) {
 	wide, family := strings.Repeat("日", 140), strings.Repeat("👩‍👩‍👧‍👦", 140)
 	link := "https://example.com/" + strings.Repeat("a", 300)

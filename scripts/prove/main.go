@@ -1,7 +1,7 @@
 // Command prove proves that the service keeps its promises:
 //
 //	go run ./scripts/prove contract BASE_URL   checks a deployed service against the rules of the API
-//	go run ./scripts/prove faults              kills processes, loses responses and sends too much
+//	go run ./scripts/prove faults              kills processes, loses responses and overloads the service
 //	go run ./scripts/prove roundtrip           compares lists and exports of a large company with its import
 //	go run ./scripts/prove speed               measures sizes, starts, imports and prices
 //
@@ -96,7 +96,7 @@ Without a name, all checks run, with numbers that fit into CI.`,
 	return cmd
 }
 
-// keyVariable is the environment variable that holds the key for contract.
+// keyVariable is the environment variable that holds the key for the contract command.
 const keyVariable = "WORKSPACE_KEY"
 
 func contractCommand() *cobra.Command {

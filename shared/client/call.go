@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Request is one HTTP request to the API. The methods of Client build their own. Pass one to Do to
-// call an operation that this package does not have yet.
+// Request is one HTTP request to the API. The methods of Client build their own requests. To call
+// an operation that this package does not have yet, pass a Request to Do.
 type Request struct {
 	Method string
 	Path   string // escaped, begins with /v1; {companyId} is replaced with the key's company
@@ -42,7 +42,7 @@ type Response struct {
 func (r Response) ETag() string { return r.Header.Get("ETag") }
 
 // HasMore reports whether there is more than the response contains. After a delete of many points,
-// it means that some points remain and that the same call deletes more.
+// it means that some points remain and that repeating the call deletes more of them.
 func (r Response) HasMore() bool { return r.Header.Get("Service-Has-More") == "true" }
 
 // RequestID returns the id of the request, which the operator can find in the logs.
@@ -58,8 +58,9 @@ func (r Response) decode(v any) error {
 // bodyBytesMax is the maximum size of a response body. The findings of an audit can be up to 4 MB.
 const bodyBytesMax = 64 << 20
 
-// Do sends a request and retries it when that is safe. A status above 299 is an *Error, except 304,
-// which is ErrNotModified. Any other error comes from the network or the context.
+// Do sends a request and retries it when that is safe. A status above 299 is returned as an *Error,
+// except 304, which is returned as ErrNotModified. Any other error comes from the network or the
+// context.
 func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (Response, error) {
 	o := callOptions{header: http.Header{}}
 	for _, option := range options {

@@ -54,7 +54,7 @@ type fakeResponse struct {
 	status  int
 	body    string
 	header  []string // alternating names and values
-	cutBody bool     // close the connection instead
+	cutBody bool     // close the connection instead of responding
 }
 
 func serve(t *testing.T, responses ...fakeResponse) *service {
@@ -222,7 +222,8 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// Ensure the backoff doubles up to its limit, and each wait is between half of it and all of it.
+// Ensure the backoff doubles up to its limit, and each wait is between half of the backoff and all
+// of it.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	for random, want := range map[float64][]time.Duration{
@@ -261,7 +262,7 @@ func TestOptions(t *testing.T) {
 	if r.URL.EscapedPath() != "/v1/companies/co_1/plan/boards/a%2Fb/items" || response.RequestID() != "req_1" {
 		t.Errorf("path %s and request id %q, want /v1/companies/co_1/plan/boards/a%%2Fb/items and req_1", r.URL.EscapedPath(), response.RequestID())
 	}
-	// What is left out is not sent. An empty list is a value.
+	// A field that is left out is not sent. An empty list is sent.
 	if got, want := s.sent()[0], `{"title":"x","categoryIds":[],"sortOrder":0}`; got != want {
 		t.Errorf("sent %s, want %s", got, want)
 	}

@@ -33,7 +33,7 @@ func companyOf(key string) string {
 	if !ok || ids.BitLen() > 256 {
 		return ""
 	}
-	var idBytes [32]byte // key, company
+	var idBytes [32]byte // the id of the key, then the id of the company
 	ids.FillBytes(idBytes[:])
 	hi, lo := binary.BigEndian.Uint64(idBytes[16:]), binary.BigEndian.Uint64(idBytes[24:])
 	var id [idChars]byte

@@ -15,13 +15,13 @@ type Option func(*Client)
 // key.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
-// WithCompany sets the id of the key's company. The default is the one in the key.
+// WithCompany sets the id of the key's company. The default is the id that the key contains.
 func WithCompany(id string) Option {
 	return func(c *Client) { c.company = cmp.Or(id, companyOf(c.key)) }
 }
 
 // WithVersion sets the dated version of the API. The default is the version of this package's
-// records. If date is empty, it is the version for which the key was issued.
+// records. If date is empty, the service uses the version for which the key was issued.
 func WithVersion(date string) Option { return func(c *Client) { c.version = date } }
 
 // WithUserAgent sets the User-Agent header.
@@ -67,7 +67,7 @@ type callOptions struct {
 func IdempotencyKey(name string) CallOption { return Header("Idempotency-Key", name) }
 
 // IfMatch makes an update, a delete or a publish conditional on an entity tag. If the record has
-// changed since that tag, the call returns an *Error with the code precondition_failed.
+// changed since it had that tag, the call returns an *Error with the code precondition_failed.
 func IfMatch(tag string) CallOption { return Header("If-Match", tag) }
 
 // IfNoneMatch makes a read return ErrNotModified if the record still has this entity tag.

@@ -13,8 +13,8 @@ import (
 //	client.Null[string]()       null: an update clears the stored value
 //	client.Value("text")        a value; an empty string and an empty list are values, too
 //
-// Printed with %v, %s or any verb for its value, it shows the value, or null, or absent if it is
-// left out. Two fields of the same comparable type can be compared with ==.
+// Printing it with %v, %s or any verb for its value shows the value, null or, if the field is left
+// out, absent. Two fields of the same comparable type can be compared with ==.
 type Optional[T any] struct {
 	state state
 	value T
@@ -28,8 +28,8 @@ const (
 	present
 )
 
-// Value returns a field with a value. The argument determines its type, so a constant may need an
-// explicit type: Value[float64](1200) or Value(1200.0).
+// Value returns a field with a value. The argument determines the field's type, so a constant may
+// need an explicit type: Value[float64](1200) or Value(1200.0).
 func Value[T any](value T) Optional[T] { return Optional[T]{present, value} }
 
 // Null returns a field that is null.

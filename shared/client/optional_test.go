@@ -121,7 +121,7 @@ func TestOptionalStates(t *testing.T) {
 	}
 }
 
-// Ensure a printed record shows values, and never an address, bytes or the fields of a time.
+// Ensure a printed record shows values, and never a memory address, bytes or the fields of a time.
 func TestOptionalPrints(t *testing.T) {
 	t.Parallel()
 	post := client.Post{

@@ -9,8 +9,9 @@ import (
 )
 
 // quotaPacer holds the pace of each of the key's quotas. All calls of a client share it, because
-// they share the quotas. After a 429, they wait together and are sent one after another as the
-// quota refills. Otherwise, they would all be refused again at the same moment.
+// they share the quotas. After a 429, the calls that use the same quota wait together and are sent
+// one after another as the quota refills. Otherwise, they would all be refused again at the same
+// moment.
 type quotaPacer struct {
 	mu    sync.Mutex
 	paces map[string]pace
@@ -18,8 +19,8 @@ type quotaPacer struct {
 
 // pace determines when the next call that uses a quota may be sent.
 type pace struct {
-	next     time.Time     // at once if this is in the past
-	interval time.Duration // in which the quota refills by one request; 0 if unknown
+	next     time.Time     // when the next call may be sent; at once if this is in the past
+	interval time.Duration // the time in which the quota refills by one request; 0 if unknown
 }
 
 // spreadMin is the minimum range of the random time that is added to Retry-After, so that
@@ -43,7 +44,7 @@ func (p *quotaPacer) recordRefusal(quota string, now time.Time, after time.Durat
 
 // reserve reserves the next turn for a quota. It returns how long to wait for the turn, and the
 // range of the random time to add. It reserves nothing and returns false if the wait is longer than
-// most.
+// the maximum, most.
 func (p *quotaPacer) reserve(quota string, now time.Time, most time.Duration) (wait, spread time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

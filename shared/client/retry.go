@@ -20,8 +20,8 @@ const (
 )
 
 // jitteredBackoff returns a backoff that doubles with each attempt. Each wait is a random time
-// between half and all of that, so that clients that failed together do not retry together. random
-// returns a number in [0, 1).
+// between half of the backoff and all of it, so that clients that failed together do not retry
+// together. random returns a number in [0, 1).
 func jitteredBackoff(random func() float64) func(attempt int) time.Duration {
 	return func(attempt int) time.Duration {
 		d := backoffMax
@@ -73,8 +73,8 @@ func (c *Client) waitForTurn(ctx context.Context, quota string, p *callProgress)
 }
 
 // reserveTurn returns how long a call has to wait for its turn. After a 429, calls that use the
-// same quota are sent one after another. turn returns false if the wait is longer than the call may
-// wait.
+// same quota are sent one after another. reserveTurn returns false if the wait is longer than the
+// call may wait.
 func (c *Client) reserveTurn(quota string, now time.Time, p *callProgress) (wait time.Duration, ok bool) {
 	wait, spread, ok := c.pacer.reserve(quota, now, c.waitMax-p.waited)
 	return wait + c.jitter(spread), ok

@@ -143,7 +143,7 @@ func (s *stubService) item(w http.ResponseWriter, r *http.Request) {
 	respond(w, 200, s.items[i])
 }
 
-// definitions refuses the first request.
+// definitions responds to the first request with a 429.
 func (s *stubService) definitions(w http.ResponseWriter, r *http.Request) {
 	if s.calls[r.URL.Path]++; s.calls[r.URL.Path] == 1 {
 		w.Header().Set("Retry-After", "2")

@@ -24,7 +24,7 @@ type item struct {
 type liveContent map[string]string
 
 // board is the only board of a company. It knows the two possible states after an interrupted
-// publish: the content before it and the content after it.
+// publish: the content before the publish and the content after it.
 type board struct {
 	testbed.Company
 	run             *testbed.Testbed
@@ -52,13 +52,14 @@ func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
 	return b, nil
 }
 
-// fullEditItemsMax is the size above which an edit changes only every fourth item, to save time.
+// fullEditItemsMax is the size of a board, in items, above which an edit changes only every fourth
+// item, to save time.
 const fullEditItemsMax = 200
 
-// edit changes titles and statuses, so that the next publish has items that appear, disappear and
-// change. On a small board the edits alternate between publishing every item and every second item.
-// On a large board they publish half of the changed items. A publish of a large board has more
-// records than a transaction accepts.
+// edit changes titles and statuses of items, so that the next publish makes items appear, disappear
+// and change. On a small board, edits alternate between setting every item and every second item to
+// published. On a large board, every edit after the first sets half of the changed items to
+// published. A publish of a large board writes more records than a transaction accepts.
 func (b *board) edit(ctx context.Context) error {
 	b.generation++
 	var records []any

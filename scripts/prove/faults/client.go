@@ -59,8 +59,8 @@ func (r response) retryAfter() time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// call sends a request. The path is below the company; header alternates names and values. An error
-// means that no response arrived.
+// call sends a request. path is relative to the company's path; header alternates names and values.
+// An error means that no response arrived.
 func (c *client) call(ctx context.Context, method, path string, body any, header ...string) (response, error) {
 	var text []byte
 	if body != nil {
@@ -92,7 +92,7 @@ func (c *client) send(ctx context.Context, method, path string, text []byte, hea
 	if got.Status == 0 {
 		return response{}, err
 	}
-	return response{got.Status, got.Header, got.Body}, nil // an error response is a response
+	return response{got.Status, got.Header, got.Body}, nil // an error status is not a Go error
 }
 
 // onceTransport is a transport that sends a request only once. If an idle connection turns out to

@@ -1,8 +1,8 @@
 // Package faults proves that the service keeps its promises when processes are killed, responses
 // are lost, and clients overload the service. Crashes at a particular call to the table, and tables
-// that throttle, are covered by the tests of functions and its areas. Each check proves one claim
-// on its own engine with a data file, and prints one line of figures. For each check, a test
-// injects a bug into the service that the check must find.
+// that throttle, are covered by the tests of package functions and of its areas. Each check proves
+// one claim on its own engine with a data file, and prints one line of figures. For each check, a
+// test injects a bug into the service that the check must find.
 //
 // Reading order: this file, transport.go (the faults), mutant.go (the bugs that tests inject),
 // then the checks.
@@ -25,8 +25,8 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// faultCheck proves a claim about the service. run records violations in the run; an error means
-// that the check could not run.
+// faultCheck proves a claim about the service. run records violations in t; an error means that the
+// check could not run.
 type faultCheck struct {
 	name string
 	run  func(ctx context.Context, t *checkRun) error
@@ -56,9 +56,10 @@ var checks = []faultCheck{
 }
 
 // quotaBursts returns the bursts of the quota check. The small buckets start full. The larger ones
-// start empty, because emptying them would take too long. On two busy processors, the condition of
-// an admission takes an engine 8 to 19 % more time than that of a bare write. Over a few seconds,
-// an engine's throughput also varies by a quarter, so short bursts have a larger baselineShare.
+// start empty, because emptying them would take too long. On two busy processors, an admission
+// takes an engine 8 to 19 % longer than a bare write, because the condition of an admission is
+// longer. Over a few seconds, an engine's throughput also varies by a quarter, so short bursts need
+// a larger baselineShare.
 func quotaBursts(length time.Duration, baselineShare float64) []burst {
 	return []burst{{60, length, false, 0}, {600, length, false, 0}, {6000, length, true, 0}, {60_000, length, true, baselineShare}}
 }
@@ -77,7 +78,7 @@ func namesOf(checks []faultCheck) []string {
 // Options select the checks and the size of a run.
 type Options struct {
 	Checks []string // empty: all
-	Long   bool     // the full numbers instead of those of CI
+	Long   bool     // the full sizes instead of the smaller ones for CI
 	Seed   uint64   // the seed of every random decision
 }
 
@@ -150,7 +151,7 @@ type checkRun struct {
 	transport   http.RoundTripper                         // the transport to the engine, without faults
 	injectedBug func(http.RoundTripper) http.RoundTripper // the bug that a test injects into the service's table client
 	serverBug   mutant                                    // the bug that a test injects into server processes
-	latency     time.Duration                             // added to calls from server processes to the table
+	latency     time.Duration                             // the delay added to each call from a server process to the table
 	serveLimits bool                                      // server processes have the limits of `workspace serve`
 	data        string
 	cleanups    []func() error
@@ -190,11 +191,11 @@ func (t *checkRun) size(bounded, long int) int {
 type report struct {
 	mu              sync.Mutex
 	figures         []string
-	firstViolations []string // distinct violations
+	firstViolations []string // distinct, and at most violationsMax
 	violationCount  int
 }
 
-// violationsMax limits how many distinct violations are kept. All are counted.
+// violationsMax limits how many distinct violations are kept. All violations are counted.
 const violationsMax = 20
 
 // addFigure adds a figure to the report's line.

@@ -45,7 +45,7 @@ type mutantTest struct {
 	serial        bool   // not parallel, because other tests would slow it down
 }
 
-// neverAnswersPut is the transport of a service that never receives a response to PutItem.
+// neverAnswersPut returns a transport that loses every response to PutItem.
 func neverAnswersPut(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		out, err := next.RoundTrip(r)
@@ -85,10 +85,10 @@ const noTimeLimit = time.Hour
 func editConcurrently(ctx context.Context, t *checkRun) error { return linearizability(ctx, t, 2, 6) }
 
 // mutantTests lists runs of every check, on the correct service and with injected bugs. Assertions
-// about the speed of the correct service are left to `prove faults`, because tests share their
-// machine with each other. A test can still find an injected bug that slows a server, because the
-// bug makes the server many times slower under load, on any machine. The limit for memory is
-// generous, because the race detector needs several times as much memory.
+// about the speed of the correct service are left to `prove faults`, because concurrent tests slow
+// each other down. A test can still find an injected bug that slows a server, because the bug makes
+// the server many times slower under load, on any machine. The limit for memory is generous,
+// because the race detector needs several times as much memory.
 var mutantTests = []mutantTest{
 	{name: "kill-engine", check: runKills(victimEngine, 5, 0, 1, 101)},
 	{name: "kill-engine of a service that acknowledges writes in memory", check: runKills(victimEngine, 8, 1, 101), serverMutant: mutantDelayedWrites, wantViolation: "lost"},
@@ -104,7 +104,7 @@ var mutantTests = []mutantTest{
 	{name: "quota of a service whose guesses are always wrong", check: runQuotas(quotaCheck{[]burst{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), serverMutant: mutantContended, wantViolation: "gets 503", serial: true},
 	{name: "quota of a service that refuses too much", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.02, 0, 0}), serverMutant: mutantRejectMost, wantViolation: "too few", serial: true},
 	{name: "quota of a service that guesses its Retry-After", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 6, 1}), serverMutant: mutantShortRetryAfter, wantViolation: "refused again", serial: true},
-	// Only `prove faults` runs the case askers on the correct service, because the race detector is
+	// Only `prove faults` runs the askers case on the correct service, because the race detector is
 	// too slow with 200 such clients.
 	{name: "load", check: runOverload(time.Minute, noTimeLimit, "flood", "headers", "readers", "clients"), serial: true},
 	{name: "load of a server without limits", check: runOverload(0, 80*time.Millisecond, "flood"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
@@ -147,8 +147,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// Ensure every edit of a board changes its next publish, and that checkLiveContent distinguishes
-// the old state from the new one.
+// Ensure every edit of a board changes the content of the next publish, and that checkLiveContent
+// distinguishes the old state from the new one.
 func TestBoardEdits(t *testing.T) {
 	t.Parallel()
 	tr := start(t)

@@ -27,7 +27,7 @@ var killSizes = []int{0, 1, 99, 100, 101, 1000}
 // killOptions configures the check of killed processes.
 type killOptions struct {
 	victim victim
-	kills  int   // the number of kills during a publish; a kill after the response does not count
+	kills  int   // how many kills must interrupt a publish; a kill after the response does not count
 	sizes  []int // the sizes of the boards, in items
 }
 
@@ -93,7 +93,8 @@ type sizedBoard struct {
 	hasViolation bool // a violation has left the state of the board unknown
 }
 
-// newBoard gives the arena a new board and measures how long a publish of that board takes.
+// newBoard replaces the board in a with a new one, and measures how long a publish of such a board
+// takes.
 func (k *killer) newBoard(ctx context.Context, a *sizedBoard) (err error) {
 	measured := a.publishTime > 0
 	if a.board, err = newBoard(ctx, k.checkRun, a.size); err != nil {
@@ -240,7 +241,7 @@ type writeLedger struct {
 	acknowledged map[string]string // the title of each item, keyed by the item's id
 }
 
-// nextTitle returns a title that no other write has.
+// nextTitle returns a title that no other write uses.
 func (l *writeLedger) nextTitle() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -248,8 +249,8 @@ func (l *writeLedger) nextTitle() string {
 	return fmt.Sprintf("Write %d", l.serial)
 }
 
-// startWriting starts clients that write until stop is called, which waits for their last
-// responses. A client stops on its own when its server is gone.
+// startWriting starts clients that write until stop is called. stop waits for their last responses.
+// A client stops on its own when its server is gone.
 func (l *writeLedger) startWriting(ctx context.Context, base string) (stop func()) {
 	var ended atomic.Bool
 	var wait sync.WaitGroup

@@ -24,8 +24,8 @@ const (
 )
 
 // checkMax limits how long the checker searches for an order of the requests to one record. On a
-// busy machine, a history can have many unknown outcomes, and its search takes exponential time.
-// Such a history is replaced by one with half as many requests.
+// busy machine, a history can have many unknown outcomes, and then the search takes exponential
+// time. Such a history is replaced with one with half as many requests.
 const checkMax = time.Minute
 
 // linearizability checks that the service is linearizable. Concurrent clients change the reply to

@@ -14,9 +14,9 @@ import (
 
 const (
 	lossClients     = 8   // concurrent clients, each with its own company
-	lossShare       = 0.4 // the share of responses to writes that the check loss-key loses, which is more than the table client's retries can hide
-	lossesMax       = 2   // how many responses to each write the check loss loses in a row; the third attempt succeeds
-	attemptsWithKey = 100 // attempts of a client that retries a request
+	lossShare       = 0.4 // the share of responses to writes that the loss-key check loses; it is more than the table client's retries can hide
+	lossesMax       = 2   // how many responses in a row the loss check loses for each write; the third attempt succeeds
+	attemptsWithKey = 100 // how many times a client tries a request
 )
 
 // lossyClients is a group of concurrent clients in a check that loses responses.
@@ -39,8 +39,8 @@ func newLossyClients(ctx context.Context, t *checkRun, lose func(call string, at
 	return c, nil
 }
 
-// forEachRequest calls do with every number from 0 to n-1. The numbers are dealt to the clients in
-// turn, and the clients run concurrently.
+// forEachRequest calls do with every number from 0 to n-1. The numbers are assigned to the clients
+// in turn, and the clients run concurrently.
 func (c *lossyClients) forEachRequest(n int, do func(client *client, n int) error) error {
 	return parallel.Do(lossClients, lossClients, func(from int) error {
 		for i := from; i < n; i += lossClients {
@@ -68,7 +68,7 @@ func (c *lossyClients) countTitles(ctx context.Context, kind string, seen map[st
 
 // lostResponsesWithKey checks creates with an Idempotency-Key while responses from the table are
 // lost. The clients retry every failed request, and each create must store exactly one record. If
-// keyless is set, the clients retry without the key, which is the bug that a test injects.
+// omitKey is set, the clients retry without the key, which is the bug that a test injects.
 func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, omitKey bool) error {
 	c, err := newLossyClients(ctx, t, func(call string, _ int) bool { return isWrite(call) && t.random.chance(lossShare) })
 	if err != nil {
@@ -96,7 +96,7 @@ func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, omitKe
 			switch {
 			case out.status == http.StatusOK:
 				return nil
-			case out.status == http.StatusConflict && out.retryAfter() > 0: // the earlier request is still running
+			case out.status == http.StatusConflict && out.retryAfter() > 0: // an earlier attempt is still running
 				<-time.After(out.retryAfter())
 			case !out.failed():
 				t.violate("create %d, try %d: %d %s", n, try+1, out.status, out.body)
@@ -133,7 +133,7 @@ func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, omitKe
 	return nil
 }
 
-// lifecycleRecords lists the kinds of record that the clients of the check loss create, change and
+// lifecycleRecords lists the kinds of record that the clients of the loss check create, change and
 // delete.
 var lifecycleRecords = []struct {
 	create, record string

@@ -110,10 +110,10 @@ const (
 	mutantDelayedWrites   mutant = "behind"
 	mutantUnconditional   mutant = "unconditional"
 	mutantBaseline        mutant = "bare"      // not a bug: each admission is replaced with a bare write, for comparison
-	mutantContended       mutant = "overtaken" // every admission loses to another caller
+	mutantContended       mutant = "overtaken" // every admission fails, as if another caller had come first
 	mutantShortRetryAfter mutant = "hasty"     // every Retry-After is one second
 	mutantNoLimits        mutant = "unbounded" // without the limits of `workspace serve`
-	mutantRejectMost      mutant = "stingy"    // three of four admitted requests get a 429
+	mutantRejectMost      mutant = "stingy"    // three out of four admitted requests get a 429
 )
 
 func (p mutant) transport(next http.RoundTripper) http.RoundTripper {

@@ -40,7 +40,7 @@ const residentMax = 256 << 20
 //   - flood: 100 clients send malformed bodies of 250 KB while a polite client reads
 //   - headers: 200 connections without a key send headers of 1 MB
 //   - readers: 200 clients request the largest page and read nothing
-//   - askers: the same, but each client soon disconnects and reconnects, while a polite client reads
+//   - askers: like readers, but clients soon disconnect and reconnect, while a polite client reads
 //   - clients: 200 clients with a key send reads on connections that stay open
 //
 // In each case, the server's resident memory must stay below p.residentMax, no response may be a
@@ -133,8 +133,8 @@ func (l *loadedServer) check(out response) {
 	}
 }
 
-// runClients runs a function in n goroutines for p.each. If no call has reported a response by
-// then, it waits for the first.
+// runClients runs a function in n goroutines for p.each. If no call of the function has reported a
+// response by then, it waits for the first response.
 func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.Context, n int) (responded bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -178,8 +178,8 @@ func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 }
 
 // compareUnderLoad measures a polite client's median response time without and with a load, and
-// requires that the second is not much larger than the first. start starts the load, which counts
-// its requests in did, and returns a function that stops it.
+// requires that the load does not make it much longer. start starts the load, counts the load's
+// requests in did, and returns a function that stops the load.
 func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, start func(ctx context.Context, did *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
 	const rounds, warm = 3, 5
 	var before, beside []time.Duration

@@ -21,9 +21,9 @@ import (
 // quotaCheck configures the check of quotas.
 type quotaCheck struct {
 	bursts          []burst
-	refusedShareMax float64 // the share of the requests within the quota that may still be refused
+	refusedShareMax float64 // the share of requests within the quota that the service may wrongly refuse
 	waitingKeys     int     // how many keys wait for their Retry-After
-	rounds          int     // how many times each of them waits
+	rounds          int     // how many times each key waits
 }
 
 // burst is a series of requests that all clients send with one key, without a pause.
@@ -31,10 +31,10 @@ type burst struct {
 	quota       auth.Quota    // per minute
 	length      time.Duration // how long the clients send requests
 	startsEmpty bool          // the bucket starts empty instead of full
-	// No engine is as fast as a very large quota allows. If baselineShare is not zero, the requests
-	// admitted are instead compared with the requests that the engine handles when each does a bare
-	// write of one item in place of its admission. baselineShare is the share by which the admitted
-	// requests may fall short of those.
+	// No engine is fast enough to use up a very large quota. If baselineShare is not zero, the
+	// number of admitted requests is instead compared with the number of requests that the engine
+	// handles when a bare write of one item replaces each admission. The number of admitted
+	// requests may be smaller by this share.
 	baselineShare float64
 }
 
@@ -42,7 +42,7 @@ const (
 	serverProcesses = 3
 	burstClients    = 64                   // concurrent clients
 	tableLatency    = 5 * time.Millisecond // added to each call to the table
-	burstRounds     = 6                    // periods of a burst that is compared with bare writes; each is paired with a period of bare writes
+	burstRounds     = 6                    // the number of periods in a burst that is compared with bare writes; each period follows a period of bare writes
 	burstFactor     = 4                    // a burst sends at least this many times what the quota allows
 )
 
@@ -97,7 +97,7 @@ func (q *quotaRun) client(n int, c testbed.Company) *client {
 }
 
 // sendRead sends a read and reports whether it was admitted. The company has no record, so an
-// admitted read is a 404.
+// admitted read gets a 404.
 func sendRead(ctx context.Context, c *client) (out response, admitted bool, err error) {
 	out, err = c.call(ctx, http.MethodGet, "", nil)
 	return out, out.status == http.StatusNotFound || out.status == http.StatusOK, err
@@ -120,7 +120,7 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 		if err := q.exhaustBucket(ctx, company, f.quota, begin); err != nil {
 			return err
 		}
-		most, least = 1, 0 // the bucket starts empty: at most one request more than it refills
+		most, least = 1, 0 // an empty bucket admits at most one request more than it refills
 	}
 	least += int64(f.length / f.quota.Interval())
 	var got, sent, beside atomic.Int64
@@ -191,8 +191,8 @@ func (q *quotaRun) exhaustBucket(ctx context.Context, c testbed.Company, quota a
 }
 
 // sendReads has all clients send reads without a pause, and counts the requests that were sent and
-// those that were admitted. It ends once the time is up and at least enough requests were sent,
-// which takes longer on a busy machine.
+// those that were admitted. It ends once duration has passed and at least admissionsMax requests
+// were sent, which takes longer on a busy machine.
 func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company testbed.Company, duration time.Duration, admissionsMax int64, admissions, sent *atomic.Int64) error {
 	begin := time.Now()
 	return parallel.Do(burstClients, burstClients, func(n int) error {
@@ -216,7 +216,7 @@ func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company tes
 }
 
 // waitForRetryAfter uses up quotas of several sizes. Each time, it waits for the Retry-After of the
-// 429, and requires that the next request is admitted.
+// resulting 429, and requires that the next request is admitted.
 func (q *quotaRun) waitForRetryAfter(ctx context.Context) error {
 	var waits, admissions, longest atomic.Int64
 	err := parallel.Do(q.waitingKeys, max(1, q.waitingKeys), func(n int) error {

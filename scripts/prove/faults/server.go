@@ -30,8 +30,8 @@ import (
 // one second, but an engine on a busy machine sometimes takes longer.
 const attemptTimeout = 2500 * time.Millisecond
 
-// serve serves the whole API in this process until the end of the run, with a transport to the
-// table.
+// serve serves the whole API in this process until the end of the run. The service reaches the
+// table through the given transport.
 func (t *checkRun) serve(transport http.RoundTripper) (base string) {
 	client := testbed.Client(t.Engine.Endpoint, transport, attemptTimeout, time.Now)
 	s := httptest.NewServer(functions.Handler(client, slog.New(slog.DiscardHandler)))
@@ -107,7 +107,7 @@ type server struct {
 	log   *lastLine
 }
 
-// lastLine is a writer that keeps the last line.
+// lastLine is a writer that keeps only the last line written to it.
 type lastLine struct {
 	mu   sync.Mutex
 	line string
@@ -170,7 +170,7 @@ func (s *server) kill() error {
 
 // killEngine sends SIGKILL to the engine and waits for the engine to exit.
 func (t *checkRun) killEngine(ctx context.Context) error {
-	// Package engine writes the process id into this file.
+	// Package engine writes the process id to this file.
 	text, err := os.ReadFile(filepath.Join(t.data, "engine.json"))
 	if err != nil {
 		return fmt.Errorf("find the engine's process: %w", err)

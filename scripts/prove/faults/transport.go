@@ -71,7 +71,8 @@ func loseResponses(next http.RoundTripper, lost *atomic.Int64, choose func(call 
 	})
 }
 
-// Codes of throttled and conflicting calls. The local engines never return the first two.
+// Codes of throttled and conflicting calls. The local engines never return the two throttling
+// codes.
 const (
 	codeThrottling = "ThrottlingException"
 	codeThroughput = "ProvisionedThroughputExceededException"

@@ -30,8 +30,8 @@ func send(t *testing.T, over http.RoundTripper, name, body string) (*http.Respon
 	return over.RoundTrip(r)
 }
 
-// Ensure loseResponses sends the calls and loses their responses, and that rejectCalls does not
-// send the calls.
+// Ensure loseResponses sends calls but loses their responses, and that rejectCalls does not send
+// calls at all.
 func TestTransports(t *testing.T) {
 	t.Parallel()
 	to, n := &recordingTransport{}, atomic.Int64{}

@@ -37,9 +37,8 @@ const readConcurrency = 4
 // readCounts counts what a check has read.
 type readCounts struct{ lists, pages, records int }
 
-// check reads a list with every combination of its filters, in the list's first window if it has
-// any. It also reads the list in every window without a filter. It compares each response with the
-// expected records.
+// check reads a list with every combination of its filters, in the list's first window only, and
+// without filters in every window. It compares each response with the expected records.
 func (c *reader) check(ctx context.Context, l expectedList) (total readCounts, err error) {
 	if len(l.windows) == 0 {
 		l.windows = []window{{}}
@@ -108,7 +107,8 @@ func (c *reader) read(ctx context.Context, l expectedList, chosen map[string]str
 	return records, pages, nil
 }
 
-// nextPath reads Link: <…>; rel="next". It returns the URL without its base.
+// nextPath returns the URL in Link: <…>; rel="next", without the base, or "" if the response has no
+// Link.
 func (c *reader) nextPath(h http.Header) (string, error) {
 	link := h.Get("Link")
 	if link == "" {
@@ -135,7 +135,7 @@ func (c *reader) get(ctx context.Context, path string, into any) (http.Header, e
 			case <-time.After(refused.RetryAfter):
 			case <-ctx.Done():
 			}
-			continue // a cancelled context fails the next request
+			continue // if the context was cancelled, the next request fails
 		}
 		if err != nil {
 			return nil, fmt.Errorf("GET %s: %w", path, err)

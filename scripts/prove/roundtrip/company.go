@@ -33,16 +33,16 @@ type generatedCompany struct {
 	listLines []listLine
 	records   map[string][]record
 
-	ideasWithPosts int // the number of ideas that have posts and are used as filters of the list of posts
+	ideasWithPosts int // the number of ideas that have posts and are used to filter the list of posts
 	random         *rand.Rand
 	values         map[string]map[string][]any // the values of fields that vary, by type and field; nil means null
 	optionalByKind map[string][]string         // the fields that may be null, by type
 }
 
-// newGeneratedCompany creates a company at this scale. It is always the same company. It copies the
-// demo company's records until there are enough. Every enum field takes every value and null. Times
-// and numbers are often equal, because sorting bugs show up in ties. Strings include characters
-// that often break encoders.
+// newGeneratedCompany creates a company at the given scale. The same scale always gives the same
+// company. It copies the demo company's records until there are enough. Every enum field takes
+// every value and null. Times and numbers are often equal, because sorting bugs show up in ties.
+// Strings include characters that often break encoders.
 func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	of := func(s recordCount) int { return max(s.min, int(float64(s.full)*scale)) }
 	c := &generatedCompany{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optionalByKind: map[string][]string{}, ideasWithPosts: of(recordCount{30, 4})}
@@ -59,7 +59,7 @@ func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 		kind, _, _ := kindOfList(l.operation)
 		for _, f := range l.filters {
 			if f.values != nil && l.operation != pointsOperation {
-				if values := f.values; f.name == "replyStatus" { // an import turns null into none
+				if values := f.values; f.name == "replyStatus" { // an import turns a null replyStatus into the value none
 					c.setValues(kind, f.name, values)
 				} else {
 					c.setValues(kind, f.name, append(values, nil))
@@ -69,7 +69,7 @@ func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	}
 	c.setValues("channel", "platform", c.values["post"]["platform"])
 	from := testbed.NewRecordGenerator()
-	for _, t := range functions.Transfers(nil) { // a type comes after those that it refers to
+	for _, t := range functions.Transfers(nil) { // a type comes after the types that it refers to
 		s, known := recordCounts[t.Name]
 		if !known {
 			s = usualSize

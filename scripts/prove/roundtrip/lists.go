@@ -19,7 +19,7 @@ import (
 type expectedList struct {
 	operation       string
 	path            string // the part after the company's path
-	limit           int    // of a page; 0 if the list is not paged
+	limit           int    // the maximum page size; 0 if the list is not paged
 	filters         []filter
 	fixedParameters url.Values // parameters of every request
 	records         []record   // expected without filters, in order
@@ -27,7 +27,7 @@ type expectedList struct {
 	ignoredFields   []string   // fields that the list leaves out
 	newestFirst     bool       // later pages have older records, and each page has its oldest record first
 	windows         []window
-	timeOf          func(record) any // returns the value that from and to bound
+	timeOf          func(record) any // returns the value that the parameters from and to restrict
 	dayParameters   [2]string        // the names of the parameters that bound a window; from and to if empty
 }
 
@@ -56,8 +56,8 @@ func windowsAround(at time.Time) []window {
 	return []window{{to: day}, {from: after}, {from: day, to: day}, {from: early, to: after}, {from: "1999-01-01", to: "1999-12-31"}}
 }
 
-// parentRecords are the records that the path of a list may name, such as boards. The records of
-// the list refer to their parent in the field.
+// parentRecords are the records whose ids the path of a list may contain, such as boards. A record
+// of the list holds its parent's id in the field that field names.
 type parentRecords struct {
 	field string
 	ids   []any
@@ -67,7 +67,7 @@ type parentRecords struct {
 // list that the tables lack.
 func (c *generatedCompany) lists() (all []expectedList, err error) {
 	parents := map[string]parentRecords{
-		"{boardId}": {"roadmapId", c.ids("board")[:boardsWithItems+1]}, // the other boards are as empty as the last of these
+		"{boardId}": {"roadmapId", c.ids("board")[:boardsWithItems+1]}, // the last of these boards is empty, as are all others
 		"{siteId}":  {"siteId", c.ids("site")},
 	}
 	ids := map[string][]any{"siteId": c.ids("site"), "planId": c.ids("content-plan"), "ideaId": c.ids("content-idea")[:c.ideasWithPosts+2]}
@@ -156,8 +156,8 @@ func (l *expectedList) addWindows(order string) {
 	l.windows = append(l.windows, all[1:]...)
 }
 
-// withDays returns the list as it is when the parameters days are sent: only the records whose
-// field in order is not null, sorted by that field.
+// withDays returns the list that is expected when the parameters in days are sent: only the records
+// whose field named in order is not null, sorted by that field.
 func (l expectedList) withDays(days [2]string, order string) expectedList {
 	l.dayParameters, l.timeOf = days, valueGetter(order)
 	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.timeOf(r) == nil })
@@ -191,13 +191,13 @@ func kindOfList(operation string) (kind string, shown, ignored []string) {
 	return "", nil, nil
 }
 
-// pointsOperation lists metric points. The list has windows instead of filters, and its pages go
-// back in time.
+// pointsOperation lists metric points. The list has windows instead of filters, and its later pages
+// have older points.
 const pointsOperation = "list_metric_points"
 
-// pointLists returns one listing of points for each metric and grain, with windows around the
-// middle point. It leaves out the weeks and months of metrics that the service may compute from
-// days: the tests of functions/metrics compare those with an oracle.
+// pointLists returns one list of points for each metric and grain, with windows around the middle
+// point. It leaves out the weeks and months of metrics that the service may compute from days,
+// because the tests of functions/metrics compare those weeks and months with an oracle.
 func (c *generatedCompany) pointLists() (all []expectedList) {
 	series := map[string][]record{}
 	computed := map[string]bool{}

@@ -15,7 +15,7 @@ type listLine struct {
 	operation           string
 	path                string // the part after the company's path
 	limit               int
-	filters             []filter // only the filter of an enum has values
+	filters             []filter // values are set only for a filter by an enum
 	orders              []string
 	hasWindowParameters bool // has the parameters from, to and order
 }
@@ -53,7 +53,7 @@ func newListLine(o oracle.Operation, path string) listLine {
 	l := listLine{operation: o.ID, path: path}
 	for field := range strings.FieldsSeq(o.Query) {
 		if m := limitPattern.FindStringSubmatch(field); m != nil {
-			l.limit, _ = strconv.Atoi(m[1]) // digits
+			l.limit, _ = strconv.Atoi(m[1]) // the pattern accepts only digits
 			continue
 		}
 		name, kind, _ := strings.Cut(field, ":")

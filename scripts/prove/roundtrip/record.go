@@ -29,8 +29,9 @@ func (r record) normalise() (plain record) {
 	return plain
 }
 
-// canonical returns a string that is the same for equal records. It leaves out nulls, the company's
-// id, which differs after each import, the fields that the service derives, and those in leave.
+// canonical returns a string that is the same for equal records. It leaves out nulls, the fields
+// that the service derives, the fields in ignored, and the company's id, which differs after each
+// import.
 func (r record) canonical(kind string, ignored ...string) string {
 	c := maps.Clone(r)
 	ignored = append(ignored, "companyId")
@@ -90,8 +91,8 @@ func (c *generatedCompany) write(file string) error {
 // differencesMax bounds how many differences are reported.
 const differencesMax = 10
 
-// compare returns an error that lists the differences between an export and the company, or nil if
-// they are equal.
+// compare returns an error that lists the differences between an export file and the generated
+// company, or nil if there are none.
 func (c *generatedCompany) compare(file string) error {
 	want := map[string]string{}
 	for kind, records := range c.records {

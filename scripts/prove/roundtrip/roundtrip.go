@@ -21,7 +21,7 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// errDiffers is in the chain of every error that reports a difference.
+// errDiffers is wrapped by every error that reports a difference.
 var errDiffers = errors.New("a difference")
 
 func newDifference(format string, values ...any) error {
@@ -54,7 +54,7 @@ func Run(ctx context.Context, scale float64, out io.Writer) (matches bool, err e
 	return true, errors.Join(err, w.Flush())
 }
 
-// runRoundTrip runs the proof. It calls done after each part.
+// runRoundTrip runs the proof. It calls reportDone after each part.
 func runRoundTrip(ctx context.Context, dir string, scale float64, reportDone func(name string, count int, what string)) (err error) {
 	w, err := testbed.BuildWorkspace(ctx, dir)
 	if err != nil {

@@ -24,7 +24,7 @@ func TestSmallRoundTrip(t *testing.T) {
 }
 
 // Ensure the generated company has records of every type, that all of them are valid, and that
-// every filter's values and null all occur in them.
+// every value of every filter occurs in them, as does null.
 func TestCompany(t *testing.T) {
 	t.Parallel()
 	c, err := newGeneratedCompany(0.01)
@@ -62,7 +62,7 @@ func TestCompany(t *testing.T) {
 			}
 			for _, value := range append([]any{nil}, f.values...) {
 				if value == nil && f.name == "replyStatus" {
-					continue // an import turns null into none
+					continue // an import turns a null replyStatus into the value none
 				}
 				if !strings.HasSuffix(f.name, "Id") && len(l.records) > 20 && counts[value] == 0 {
 					t.Errorf("%s: no record whose %s is %v", l.operation, f.name, value)
@@ -94,7 +94,7 @@ func TestFindsDifferences(t *testing.T) {
 	for _, chosen := range l.combinations() {
 		parts += len(l.expected(chosen, window{}))
 	}
-	if parts != 3+2 { // three without the filter, and two with one of its values
+	if parts != 3+2 { // three records without the filter, and one for each of its two values
 		t.Errorf("%d records in all combinations", parts)
 	}
 }

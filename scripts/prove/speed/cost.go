@@ -35,17 +35,17 @@ const (
 // requiredParameters holds the values for required query parameters.
 var requiredParameters = map[string]string{"metricKey": "growth.signups", "from": "2026-08-01", "to": "2026-08-31"}
 
-// requestBodies holds the request bodies that are used to price one record, or a change that does
-// not move the record in any list.
+// requestBodies holds request bodies, keyed by operation id. Each body pushes one record, or makes
+// a change that does not move the record in any list.
 var requestBodies = map[string]string{
 	"push_metric_points":    `{"points":[{"metricKey":"growth.signups","ts":"2026-08-11","value":14}]}`,
 	"push_feedback":         `{"records":[{"source":"app_store","externalId":"costs"}]}`,
 	"update_broadcast_post": `{"body":"What an update costs."}`,
 }
 
-// bodyOf returns the body of a request that succeeds. It is one of bodies, or the body of the
-// operation's sample event without the fields that a POST does not require. A metric key that must
-// be new gets a new value.
+// bodyOf returns the body of a request that succeeds. It is the one in requestBodies, or the body
+// of the operation's sample event without the fields that a POST does not require. A metric key
+// that must be new gets a new value.
 func bodyOf(op api.Operation) (string, error) {
 	if body, own := requestBodies[op.ID]; own {
 		return body, nil
@@ -79,7 +79,7 @@ func bodyOf(op api.Operation) (string, error) {
 	return string(text), err
 }
 
-// tableUse is the use of the table that a request's log line reports.
+// tableUse is how much a request used the table, as reported by the request's log line.
 type tableUse struct{ calls, readUnits, writeUnits float64 }
 
 // tableUseRecorder is a slog.Handler that keeps the table use of the last request.
@@ -133,7 +133,7 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.secret, err = s.issueKey(ctx); err != nil { // admitting a key with a full quota takes one table call
+		if s.secret, err = s.issueKey(ctx); err != nil { // admitting a request takes one table call while the key's quota is full
 			return nil, err
 		}
 		w, err := s.sendTo(handler, op, own)
@@ -151,7 +151,7 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 }
 
 // idsFor returns the ids for an operation. A delete gets a new record, because later operations
-// need the existing ones. So does an operation on a record that ids does not contain.
+// need the existing ones. An operation on a record whose id is not in ids also gets a new record.
 func (s *engineBed) idsFor(h http.Handler, op api.Operation, ids map[string]string) (map[string]string, error) {
 	segments := api.PathSegments(op.Path)
 	parameter, ends := api.PathParameter(segments[len(segments)-1])

@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 )
 
-// binarySizeMax is the maximum size, as a goal, for the stripped binary of an area. A larger binary
+// binarySizeMax is the goal for the size of an area's stripped binary, in bytes. A larger binary
 // makes a cold start take longer.
 const binarySizeMax = 10 << 20
 
-// referenceSizeMax is the maximum size, as a goal, for the function that serves the OpenAPI
-// document. It includes the 4 MB script of the reference.
+// referenceSizeMax is the goal for the binary size of the function that serves the OpenAPI
+// document, in bytes. The size includes the 4 MB script of the reference.
 const referenceSizeMax = 13 << 20
 
 // measureSizes measures sizes. They are the same on every machine, so CI can fail when a goal is

@@ -4,7 +4,7 @@
 // each with its goal. The CPU time of reads is measured by a benchmark, BenchmarkReads of package
 // functions.
 //
-// Only the mode count can fail, because times depend on the load of the machine. The package runs
+// Only the count mode can fail, because times depend on the load of the machine. The package runs
 // on Linux only, because it reads /proc.
 package speed
 
@@ -31,7 +31,7 @@ type Options struct {
 type bench struct {
 	Options
 	log   io.Writer
-	costs string // the table of the mode cost, as Markdown
+	costs string // the table of the cost mode, as Markdown
 }
 
 // target is a row of the table: a ratio and its maximum.
@@ -65,8 +65,8 @@ func Modes() string {
 	return out.String()
 }
 
-// Run takes the measurements and prints the results. met is false if count is the only mode and a
-// goal is missed.
+// Run takes the measurements and prints the results. allMet is false if count is the only mode and
+// a goal is missed.
 func Run(ctx context.Context, o Options, out, log io.Writer) (allMet bool, err error) {
 	chosen, err := o.choose()
 	if err != nil {
@@ -133,7 +133,7 @@ func (b *bench) command(chosen []benchMode) string {
 	return command
 }
 
-// resultsPage returns the page about a run, as Markdown.
+// resultsPage returns the report on a run, as Markdown.
 func resultsPage(machine, command, table, costs string) string {
 	page := "# Results\n\nMade by `" + command + "`\non " + machine + ".\n"
 	if table != "" {

@@ -73,7 +73,7 @@ func TestRuntimeAPI(t *testing.T) {
 	}
 }
 
-// Ensure the table shows which goals are met and missed, and that NaN misses a goal.
+// Ensure the table shows which goals are met and missed, and that a ratio of NaN counts as missed.
 func TestReport(t *testing.T) {
 	got := reportTable([]target{{"a", 0.5, 1}, {"b", 2, 1}, {"c", math.NaN(), 1}})
 	for _, want := range []string{"| a | 0.50 | ≤ 1.00 | met |", "| b | 2.00 | ≤ 1.00 | missed |", "| c | NaN | ≤ 1.00 | missed |"} {
@@ -129,7 +129,7 @@ func TestMissingTool(t *testing.T) {
 }
 
 // Ensure the company for the measurements can be created, and that its key can read the review that
-// the mode start reads.
+// the start mode reads.
 func TestEngineBed(t *testing.T) {
 	t.Parallel()
 	b, err := newEngineBed(t.Context(), t.Output())

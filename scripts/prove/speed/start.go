@@ -40,7 +40,7 @@ func newRuntimeAPI() *runtimeAPI {
 }
 
 // Close stops the server. It ends the requests that are waiting for an event, because the embedded
-// Server's Close waits for all requests, and a program may send one at any time until then.
+// Server's Close waits for all requests to end.
 func (r *runtimeAPI) Close() {
 	close(r.closed)
 	r.Server.Close()
@@ -113,7 +113,7 @@ func (r *runtimeAPI) invoke(ctx context.Context, event []byte) (took time.Durati
 	}
 }
 
-// startUsage is the time and memory that one process took.
+// startUsage is the time and memory that one process used.
 type startUsage struct {
 	init, firstInvocation, warmMedian time.Duration // time until ready, time of the first invocation, median time of the later ones
 	residentMiB                       float64       // peak memory in MiB

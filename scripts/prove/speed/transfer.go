@@ -23,14 +23,14 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// The number of records in a full import (--scale 1).
+// The numbers of records in full imports (--scale 1).
 const (
 	importFeedback = 100_000
 	importPoints   = 1_000_000
 )
 
 // measureTransfer compares `workspace import` and `export` with bare loops of BatchWriteItem and
-// Query. Each has an engine of its own, of the same kind.
+// Query. The command and the loops use separate engines of the same kind.
 func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
@@ -89,7 +89,7 @@ type transferRunner struct {
 	records testbed.RecordGenerator
 }
 
-// runUsage is the time and memory that a run of the command took.
+// runUsage is the time and memory that a run of the command used.
 type runUsage struct {
 	took        time.Duration
 	residentMiB float64 // MiB
@@ -193,7 +193,7 @@ func (m *transferRunner) importedItems(ctx context.Context, n int, partition str
 const workspaceTable = "workspace"
 
 // measureBaseline writes n items in batches and reads them back, with a new engine. It returns the
-// time for each.
+// time that the writes and the reads took.
 func (b *bench) measureBaseline(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (wrote, read time.Duration, err error) {
 	bed, err := testbed.Open(ctx, testbed.Options{Data: data, Log: b.log})
 	if err != nil {

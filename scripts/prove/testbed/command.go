@@ -39,8 +39,8 @@ func (w Workspace) Start(ctx context.Context, out *bytes.Buffer, args ...string)
 	return cmd, cmd.Start()
 }
 
-// WaitCommand waits for a command started by Start. Unless into is nil, it decodes the output into
-// it.
+// WaitCommand waits for a command started by Start. If into is not nil, WaitCommand decodes the
+// command's output into it.
 func WaitCommand(cmd *exec.Cmd, out *bytes.Buffer, into any) error {
 	name := "workspace " + strings.Join(cmd.Args[1:], " ")
 	if err := cmd.Wait(); err != nil {
@@ -82,8 +82,8 @@ func (w Workspace) Key(ctx context.Context, companyID string) (secret string, er
 	return key.Key, err
 }
 
-// Serve starts the server and returns its address. stop stops it and returns an error unless it
-// stopped cleanly.
+// Serve starts the server and returns its address. stop stops the server and returns an error
+// unless the server stopped cleanly.
 func (w Workspace) Serve(ctx context.Context) (base string, stop func() error, err error) {
 	cmd := exec.CommandContext(ctx, w.Program, "serve", "--addr", "127.0.0.1:0", "--json", "--data", w.Data)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -102,7 +102,7 @@ func (w Workspace) Serve(ctx context.Context) (base string, stop func() error, e
 		return "", nil, errors.Join(fmt.Errorf("start serve: %w", err), log.Close())
 	}
 	stop = func() error {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // if the process has already exited, WaitCommand returns its error
+		_ = cmd.Process.Signal(syscall.SIGTERM) // if the process has already exited, cmd.Wait returns its error
 		err := cmd.Wait()
 		if err != nil {
 			err = fmt.Errorf("serve ended with %w; see %s", err, log.Name())

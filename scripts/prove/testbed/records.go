@@ -16,7 +16,8 @@ type RecordGenerator struct {
 	kinds map[string][]demo.Record
 }
 
-// NewRecordGenerator returns records copied from the demo company as it is on a fixed day.
+// NewRecordGenerator returns a generator that copies the demo company's records as they are on a
+// fixed day.
 func NewRecordGenerator() RecordGenerator {
 	r := RecordGenerator{kinds: map[string][]demo.Record{}}
 	for _, line := range demo.Lines(time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)) {

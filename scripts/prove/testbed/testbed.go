@@ -49,8 +49,8 @@ type Options struct {
 // Testbed is an engine with a table.
 type Testbed struct {
 	Engine  *engine.Engine
-	Table   *table.Client // the operator's: its writes need no permit
-	Serving *table.Client // for handlers: its writes wait for the permit of a verified key
+	Table   *table.Client // the operator's client; its writes need no permit
+	Serving *table.Client // the handlers' client; its writes wait for the permit of a verified key
 
 	options Options
 }

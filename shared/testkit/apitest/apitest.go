@@ -35,8 +35,8 @@ const EndpointVariable = "WORKSPACE_TEST_ENDPOINT"
 // attemptTimeout is long, so that tests with the race detector pass on a busy machine.
 const attemptTimeout = 30 * time.Second
 
-// callTimeout is long for the same reason: with the race detector, a call that transfers megabytes
-// takes seconds.
+// callTimeout is long, because a call that transfers megabytes takes seconds with the race
+// detector.
 const callTimeout = time.Minute
 
 // Clock is the clock of one test. Only Advance changes its time.
@@ -94,8 +94,8 @@ func NewOver(t testing.TB, operations api.Operations, transport http.RoundTrippe
 	return s
 }
 
-// Serve returns a handler for operations that are declared over the handlers' client. Its calls may
-// take callTimeout.
+// Serve returns a handler for operations that use the handlers' client. Its calls may take
+// callTimeout.
 func (s *Service) Serve(operations []api.Operation) http.Handler {
 	config := api.NewConfig(s.Serving, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	config.BaseURL, config.Timeout = gateway.BaseURL, callTimeout
@@ -163,8 +163,8 @@ func SkipIfShort(t *testing.T) {
 	}
 }
 
-// Request returns the context of a request that may write, and the request, which counts the
-// capacity of its calls.
+// Request returns the context of a request that may write, and the request, which adds up the
+// capacity that its calls consume.
 func Request(t *testing.T) (context.Context, *table.Request) {
 	t.Helper()
 	r := table.NewRequest()

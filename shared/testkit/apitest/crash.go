@@ -8,7 +8,7 @@ import (
 )
 
 // CrashingTransport is a transport to the engine that simulates a process that crashes after a
-// number of calls: all later calls fail. It never crashes until Set is called.
+// number of calls: all later calls fail. It does not crash until CrashAfter is called.
 type CrashingTransport struct {
 	mu                sync.Mutex
 	armed             bool
@@ -32,7 +32,7 @@ func (m *CrashingTransport) StopCrashing() {
 	m.armed, m.crashed = false, false
 }
 
-// Crashed reports whether a call has failed since Set.
+// Crashed reports whether a call has failed since the last call of CrashAfter.
 func (m *CrashingTransport) Crashed() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 // recorded response, so that benchmarks measure the program without the engine. Calls of the same
 // operation with the same body share a response; the order of keys in the body does not matter. All
 // updates share one response, because they admit keys and their bodies contain the time. The zero
-// value is ready for NewOver and records nothing until Begin.
+// value is ready for NewOver and records nothing until StartRecording is called.
 type ReplayTransport struct {
 	mu        sync.Mutex
-	responses map[callKey]recordedResponse // nil: before Begin
+	responses map[callKey]recordedResponse // nil: before StartRecording
 }
 
 // StartRecording starts recording.

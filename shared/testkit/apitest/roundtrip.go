@@ -28,8 +28,8 @@ type RoundTripCounter struct {
 //
 // f runs in a bubble of package synctest, and each call takes callLatency on the bubble's clock.
 // The clock stands still until all goroutines of f wait for a response, so parallel calls start at
-// the same time, however late a goroutine runs. A call that needs a response starts later than the
-// call before it.
+// the same time, however late a goroutine runs. A call that needs the response to another call
+// starts later than that other call.
 //
 // f must use its own t. A goroutine of f that waits for a call must not wait in sync.Mutex.Lock,
 // because synctest does not detect such a wait, and the test would hang.
@@ -173,7 +173,7 @@ type outsideCall struct {
 	done chan struct{}
 }
 
-// runOutsideCalls runs errands, each on a goroutine of its own, until stop is closed.
+// runOutsideCalls runs outside calls, each on a goroutine of its own, until stop is closed.
 func (n *roundTrips) runOutsideCalls(stop <-chan struct{}) {
 	for {
 		e := outsideCall{make(chan func()), make(chan struct{})}

@@ -11,9 +11,9 @@ import (
 // A data folder contains the records of companies, but the engines do not authenticate: they accept
 // any signature, and requests from web pages of any origin. So on Linux the engine of a folder runs
 // in its own network namespace, which no other process can reach. A socket file of mode 0600 in the
-// folder leads to it. The process behind the socket, the proxy, sends each caller a TCP connection
-// to the engine, which the kernel passes between the processes (SCM_RIGHTS). The proxy copies no
-// bytes, so a request takes as long as over TCP.
+// folder leads to the engine. The process behind the socket, the proxy, sends each caller a TCP
+// connection to the engine, which the kernel passes between the processes (SCM_RIGHTS). The proxy
+// copies no bytes, so a request takes as long as over TCP.
 //
 // On other systems, and where namespaces are refused, as in many containers, the engine listens on
 // a loopback address. The address is random if the system has more than one, so a web page cannot

@@ -7,8 +7,8 @@
 //
 // A data folder has one engine, whose process holds the folder's lock. The first process that opens
 // the folder starts the engine. The engine exits when that process closes it, exits or crashes. If
-// the process shares its engine, others join it, and learn from [Engine.Done] when it has exited;
-// otherwise they wait for their turn.
+// the process shares its engine, other processes join the engine, and learn from [Engine.Done] when
+// it has exited. Otherwise, they wait until the engine has exited.
 //
 // Reading order: engine.go (the contract), address.go (who may reach an engine),
 // netns_linux.go (the proxy in a network namespace), folder.go (data folders),
@@ -98,8 +98,7 @@ func Main() {
 
 // Open finds and starts an engine, or joins the one that serves the data folder, and returns once
 // it responds. ctx bounds only the opening: the engine outlives it. The error says what to do. It
-// wraps [ErrNoEngine] if there is nothing to start. A data folder requires an earlier call of
-// [Main].
+// wraps [ErrNoEngine] if no engine is available. A data folder requires an earlier call of [Main].
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	return open(ctx, o, newHost(o.Log))
 }
@@ -177,8 +176,8 @@ func (e *Engine) Close() error {
 	return e.stopErr
 }
 
-// watch follows the engine until Close. wait returns why the engine ended, or nil once its context
-// has ended. end then ends an engine that this process started.
+// watch follows the engine until Close. wait returns why the engine ended, or nil once wait's
+// context has ended. watch then calls end, which ends an engine that this process started.
 func (e *Engine) watch(wait func(context.Context) error, end func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.stop, e.stopped, e.done = cancel, make(chan struct{}), make(chan struct{})
@@ -193,5 +192,5 @@ func (e *Engine) watch(wait func(context.Context) error, end func() error) {
 	}()
 }
 
-// leaveRunning is the end function for an engine that this process did not start.
+// leaveRunning is passed to watch as end for an engine that this process did not start.
 func leaveRunning() error { return nil }

@@ -113,7 +113,7 @@ const (
 	accessByAddress = "Address"
 )
 
-// newOpenHost returns a machine on which the engines of folders are reached in this way.
+// newOpenHost returns a machine on which the engines of folders are reached in the given way.
 func newOpenHost(way string) *host {
 	h := fakeHost("well")
 	h.namespaces = h.namespaces && way == accessBySocket
@@ -192,8 +192,8 @@ func pidOf(t *testing.T, dir string) int {
 	return s.PID
 }
 
-// skipMissing skips a test that needs something this machine lacks. It fails the test instead where
-// a skipped test would go unnoticed.
+// skipMissing skips a test that needs something this machine lacks. If CI_NO_SKIP is set, it fails
+// the test instead, because a skipped test would go unnoticed.
 func skipMissing(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("CI_NO_SKIP") == "1" {

@@ -143,7 +143,7 @@ func (f *folder) lockAndRead(prefer string) (lock *os.File, s state, kind string
 // the folder without sharing its engine.
 func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *process, error) {
 	var p *program
-	waits := 0 // the PID of the engine that it is waiting for
+	waits := 0 // the PID of the engine that this call is waiting for
 	deadline := time.Now().Add(h.ownerWait)
 	for {
 		lock, s, kind, err := f.lockAndRead(o.Prefer)

@@ -37,7 +37,7 @@ func openInProcess(t *testing.T, way, dir string) *otherProcess {
 	return o
 }
 
-// tryOpenInProcess may be called from any goroutine.
+// tryOpenInProcess is like openInProcess, but returns the error, so any goroutine may call it.
 func tryOpenInProcess(t *testing.T, way, dir string) (*otherProcess, error) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "fake-opener", way, dir)
@@ -85,8 +85,8 @@ func TestSecondProcessShares(t *testing.T) {
 	}
 }
 
-// Ensure a shared engine exits with the process that started it, the processes that joined it are
-// told so, and one of them can run again.
+// Ensure a shared engine exits with the process that started it, the processes that joined it get
+// an error that says so, and the folder can be opened again.
 func TestOwnerExits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -178,7 +178,8 @@ func TestJoinedCloses(t *testing.T) {
 	}
 }
 
-// Ensure a data folder is not opened by a program that could not become the proxy of its engine.
+// Ensure a program that has not called Main cannot open a data folder, because it could not become
+// the proxy of the folder's engine.
 func TestMainIsRequired(t *testing.T) {
 	mainCalled.Store(false)
 	defer mainCalled.Store(true)

@@ -53,8 +53,8 @@ func runInNetns(cmd *exec.Cmd) {
 }
 
 // runProxyMain runs the engine whose command line is argv, and passes connections to the engine
-// until it exits. It returns the engine's exit code. The working directory is the data folder. File
-// descriptor 3 is the folder's lock, which the engine inherits.
+// until the engine exits. It returns the engine's exit code. The working directory is the data
+// folder. File descriptor 3 is the folder's lock, which the engine inherits.
 func runProxyMain(argv []string) int {
 	listener, err := listenSocket()
 	if err != nil {
@@ -103,7 +103,7 @@ func listenSocket() (*net.UnixListener, error) {
 	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, up); err != nil {
 		return nil, fmt.Errorf("bring up the loopback device: %w", err)
 	}
-	// The lock shows that no process listens on a leftover file.
+	// This process has the lock, so no process listens on a leftover file.
 	if err := os.Remove(socketFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove the old socket file: %w", err)
 	}
@@ -150,8 +150,8 @@ func acceptLoop(listener *net.UnixListener) {
 // error is ECONNREFUSED, as for a TCP port.
 func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	refused := &net.OpError{Op: "dial", Net: "unix", Addr: &net.UnixAddr{Name: path, Net: "unix"}, Err: syscall.ECONNREFUSED}
-	// The kernel accepts at most 107 bytes as the name of a socket, and folders may have longer
-	// names.
+	// The kernel accepts at most 107 bytes as the path of a socket, and folders may have longer
+	// paths.
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ type process struct {
 	program *program
 	cmd     *exec.Cmd
 	address address
-	grace   time.Duration // how long end waits before it kills the process
-	log     *os.File      // its output; open until end
+	grace   time.Duration // how long stop waits before it kills the process
+	log     *os.File      // the process's output; open until stop
 	tmpLog  string        // path of a log that is not needed after the process has ended
 	exited  chan struct{} // closed after err is set
 	err     error
@@ -34,7 +34,7 @@ const portTries = 3
 
 // start runs the program and returns when it responds. If the program has a data folder and the
 // system permits it, the program runs in a network namespace. Otherwise it listens at the last
-// endpoint, or at a free one if that is taken. The process inherits the lock, if any.
+// endpoint, or at a free one if the last one is taken. The process inherits the lock, if any.
 func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os.File) (*process, error) {
 	if dir != "" && h.namespaces {
 		proc, err := h.startInNetns(ctx, p, dir, lock)
@@ -105,7 +105,8 @@ func (h *host) freePort(ctx context.Context, endpoint string) (*net.TCPAddr, err
 	return nil, errors.Join(errs...)
 }
 
-// launch runs the program, which listens on listen and is reached at the address at.
+// launch runs the program. The program listens on the address in listen, and clients reach it at
+// the address in at.
 func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, lock *os.File) (*process, error) {
 	proc := &process{program: p, address: at, grace: h.grace, exited: make(chan struct{})}
 	if err := proc.openLog(dir); err != nil {
@@ -164,8 +165,8 @@ func (p *process) waitReady(ctx context.Context, wait time.Duration) error {
 		if p.hasExited() {
 			return p.exitError("ended at its start")
 		}
-		// The response may come from another process that won the port. An engine that announces
-		// itself does so only once it has the port.
+		// The response may come from another process that took the port first. An engine that
+		// announces itself does so only once it has the port.
 		if ok && strings.Contains(p.tail(), p.program.readyMessage) {
 			return nil
 		}
@@ -229,7 +230,7 @@ func (p *process) stop() error {
 	return nil
 }
 
-// exitError returns the error for a process that exited without a call to end.
+// exitError returns the error for a process that exited without a call of stop.
 func (p *process) exitError(how string) error {
 	why := "with exit status 0"
 	if p.err != nil {

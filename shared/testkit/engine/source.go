@@ -103,9 +103,9 @@ func (h *host) cached(name string) (string, error) {
 }
 
 // installOnce calls build to fill a new folder, then renames the folder to final in one step. A
-// lock next to final lets only one process install at a time; later ones use the result. whole is
-// the path of a file, relative to the folder. An installation that lacks this file is damaged and
-// is replaced.
+// lock next to final lets only one process install at a time; the processes that waited then use
+// its result. whole is the path of a file, relative to the folder. An installation that lacks this
+// file is damaged and is replaced.
 func installOnce(ctx context.Context, final, whole string, build func(dir string) error) error {
 	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
 		return fmt.Errorf("make the cache folder: %w", err)

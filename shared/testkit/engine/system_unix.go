@@ -22,7 +22,7 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
-// guardSupported reports whether guard ends the engine of a process that was killed.
+// guardSupported reports whether killWithParent ends the engine of a process that was killed.
 const guardSupported = true
 
 // killWithParent makes sure that the process is killed when this process ends, even by SIGKILL. It

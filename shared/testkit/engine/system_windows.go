@@ -22,11 +22,12 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
-// guarded is false, because an engine can outlive a killed process. So all engines are shared.
+// guardSupported is false, because an engine can outlive the process that started it if that
+// process is killed. So all engines are shared.
 const guardSupported = false
 
-// guard does nothing, because [Engine.Close] ends the engine, even after Ctrl-C. If this process is
-// killed, the engine keeps running, and the next [Open] of its folder joins it.
+// killWithParent does nothing, because [Engine.Close] ends the engine, even after Ctrl-C. If this
+// process is killed, the engine keeps running, and the next [Open] of its folder joins it.
 func killWithParent(int) (release func(), err error) { return func() {}, nil }
 
 const errSharingViolation = syscall.Errno(32)

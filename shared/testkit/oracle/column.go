@@ -80,7 +80,7 @@ func matchCell(form *regexp.Regexp, cell string) error {
 
 var parameterPattern = regexp.MustCompile(`\{([A-Za-z]+)\}`)
 
-// fixtureArgumentNames returns the names of the arguments whose values the column fixture contains.
+// fixtureArgumentNames returns the names of the arguments whose values are in the fixture column.
 func (o *Operation) fixtureArgumentNames() (names []string) {
 	for _, m := range parameterPattern.FindAllStringSubmatch(o.Path, -1) {
 		if m[1] != "companyId" {

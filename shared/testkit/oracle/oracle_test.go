@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// updateCells returns the line of an update, without mistakes.
+// updateCells returns the cells of a valid line for an update.
 func updateCells() map[string]string {
 	return map[string]string{
 		"id": "update_shop_till", "method": "PATCH", "path": "/companies/{companyId}/shops/{shopId}/tills/{tillId}", "scope": "shop:write",
@@ -31,12 +31,12 @@ func tableOf(lines ...map[string]string) string {
 	return text
 }
 
-// readerCells returns the line of the operation that the column reader of cells names.
+// readerCells returns the cells of a line for the operation in the reader column of updateCells.
 func readerCells() map[string]string {
 	return map[string]string{"id": "get_shop", "method": "GET", "path": "/companies/{companyId}/shop", "scope": "any", "response": "as update_shop_till"}
 }
 
-// Ensure every column is read, and - is its default value.
+// Ensure every column is read, and that "-" stands for the column's default value.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	table, err := loadFiles(tableOf(updateCells()), tableOf(readerCells()))
@@ -92,8 +92,8 @@ func TestMalformedCells(t *testing.T) {
 	}
 }
 
-// Ensure null may clear a field only in an update, and the reader none is accepted only for an
-// operation that has a reader by default.
+// Ensure null may clear a field only in an update, and that the reader column may be none only for
+// an operation that has a reader by default.
 func TestCellsOfOtherOperations(t *testing.T) {
 	t.Parallel()
 	create := updateCells()

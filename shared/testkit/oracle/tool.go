@@ -2,19 +2,19 @@ package oracle
 
 import "strings"
 
-// The largest responses of tools/list, in bytes of JSON, so that they leave room in a model's
-// context.
+// Limits on the size of a tools/list response, in bytes of JSON, so that it leaves room in a
+// model's context.
 const (
 	ToolsBytesMax     = 66_000 // all tools
-	AreaToolsBytesMax = 18_000 // the tools that a key with the scopes of one area sees
+	AreaToolsBytesMax = 18_000 // the tools that a key with only one area's scopes sees
 )
 
 // Hints are the annotations of a tool that say what it does to stored values. Destructive and
 // Idempotent mean nothing for a tool that only reads, and are false there.
 type Hints struct{ ReadOnly, Destructive, Idempotent bool }
 
-// Hints returns what the operation's tool must say. They follow from the method and the scope: what
-// needs no more than a scope for reading only reads, a create adds a record each time, and
+// Hints returns what the operation's tool must say. They follow from the method and the scope: an
+// operation that needs only a scope for reading only reads, a create adds a record each time, and
 // everything else replaces stored values, which a repeat does not change further.
 func (o Operation) Hints() Hints {
 	switch {

@@ -36,9 +36,9 @@ func companyWithHistory(t testing.TB, over http.RoundTripper) *apitest.Service {
 	return s
 }
 
-// hotPaths returns frequent requests and the service to send them to. Responses to the service's
+// hotRequests returns frequent requests and the service to send them to. Responses to the service's
 // table calls are replayed from memory, so that only the service's own allocations count.
-func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
+func hotRequests(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	t.Helper()
 	replay := &apitest.ReplayTransport{}
 	s := companyWithHistory(t, replay)
@@ -80,7 +80,7 @@ func serveRequest(s *apitest.Service, r *http.Request) *httptest.ResponseRecorde
 func TestAllocations(t *testing.T) {
 	apitest.SkipIfShort(t)
 	most := map[string]float64{"an item": 1200, "a board's items": 1650, "365 points": 4800, "200 feedback": 1400}
-	s, requests := hotPaths(t)
+	s, requests := hotRequests(t)
 	for name, r := range requests {
 		got := testing.AllocsPerRun(20, func() { serveRequest(s, r) })
 		if got > most[name] {

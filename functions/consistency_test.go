@@ -89,7 +89,7 @@ func TestReadsAreConsistent(t *testing.T) {
 	key := s.Key(t)
 	publishFixtureBoard(t, s, key)
 	for _, op := range functions.Operations(nil) {
-		o, found := operationLine(t, op), map[string]bool{}
+		o, found := operationRow(t, op), map[string]bool{}
 		requests := []map[string]any{fixtureArguments[op.ID], fixtureArguments[op.ID]} // the second create finds its slug already taken
 		if acceptsHeader(op, "Idempotency-Key") {
 			requests = append(requests, requiredArguments(op, map[string]any{"Idempotency-Key": "once"}))

@@ -19,9 +19,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// otherProcess returns the service of s as another process would run it, with the transport for its
+// newProcess returns the service of s as another process would run it, with the transport for its
 // table calls.
-func otherProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.Service {
+func newProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.Service {
 	t.Helper()
 	another := *s
 	options := apitest.Options(t, s.Clock.Now, over)
@@ -41,7 +41,7 @@ func forEachCrash(t *testing.T, s *apitest.Service, try func(crashing *apitest.S
 		for _, during := range []bool{false, true} {
 			m := &apitest.CrashingTransport{}
 			m.CrashAfter(calls, during)
-			try(otherProcess(t, s, m), fmt.Sprintf("death after %d calls, during another: %v", calls, during))
+			try(newProcess(t, s, m), fmt.Sprintf("death after %d calls, during another: %v", calls, during))
 			died = died || m.Crashed()
 		}
 		if !died {

@@ -30,7 +30,7 @@ func statusOf(code string) int { return codes.Code(code).Status() }
 // and invalid, to two companies with equal records: to one over HTTP, to the other as tools. It
 // compares status, code, messages, body, rate limit and whether there is an ETag. Finally it
 // compares the records of the two companies.
-func TestToolsAnswerAsHTTP(t *testing.T) {
+func TestToolsRespondLikeHTTP(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	const calls = 24 // generateCall makes a different kind of call for each n below 8, and for multiples of 3, 5 and 7
@@ -46,7 +46,7 @@ func TestToolsAnswerAsHTTP(t *testing.T) {
 				t.Errorf("the generated calls must include successes and failures: %v", d.statusCounts)
 			}
 			d.compareRecords()
-			checkExport(t, d.companyA)
+			checkExportIsImportable(t, d.companyA)
 		})
 	}
 }

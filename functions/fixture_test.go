@@ -118,8 +118,8 @@ func loadOperationTable() (err error) {
 	return nil
 }
 
-// operationLine returns an operation's row in the tables.
-func operationLine(t *testing.T, op api.Operation) oracle.Operation {
+// operationRow returns an operation's row in the tables.
+func operationRow(t *testing.T, op api.Operation) oracle.Operation {
 	t.Helper()
 	o, ok := operationTable.Lookup(op.ID)
 	if !ok {
@@ -162,7 +162,7 @@ func TestArguments(t *testing.T) {
 			}
 		}
 		if len(missing) > 0 || op.Effect != api.Read && len(fixtureArguments[op.ID]) == 0 {
-			t.Errorf("%s: a request that succeeds needs %q: type a body, or leave - and give the operation an example in functions/openapi/source.json", operationLine(t, op).CellLocation("sample"), missing)
+			t.Errorf("%s: a request that succeeds needs %q: type a body, or leave - and give the operation an example in functions/openapi/source.json", operationRow(t, op).CellLocation("sample"), missing)
 		}
 	}
 }

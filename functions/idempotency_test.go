@@ -47,7 +47,7 @@ func TestContractsOfWrites(t *testing.T) {
 		if got := acceptsHeader(op, "If-Match"); got != want {
 			t.Errorf("%s accepts an If-Match: %v, want %v", op.ID, got, want)
 		} else if got != honoursIfMatch(op) {
-			t.Errorf("%s: %s accepts an If-Match: %v; one that does has the operation that reads its record", operationLine(t, op).CellLocation("reader"), op.ID, got)
+			t.Errorf("%s: %s accepts an If-Match: %v; one that does has the operation that reads its record", operationRow(t, op).CellLocation("reader"), op.ID, got)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestReplay(t *testing.T) {
 // property of the body.
 func withDifferentArgument(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
-	o := operationLine(t, op)
+	o := operationRow(t, op)
 	if o.OtherArguments != nil {
 		return o.OtherArguments
 	}
@@ -111,7 +111,7 @@ func withDifferentArgument(t *testing.T, op api.Operation) map[string]any {
 
 // Ensure concurrent requests with the same Idempotency-Key run only once and all get the same
 // response.
-func TestHTTPAndToolsAreEqual(t *testing.T) {
+func TestConcurrentReplay(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	for _, op := range idempotentOperations() {
@@ -281,7 +281,7 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	for _, op := range idempotentOperations() {
 		call(op, nil) // the first publish of a board has no snapshot to compare with
 		without, with := call(op, nil), call(op, map[string]any{"Idempotency-Key": "once"})
-		if o := operationLine(t, op); with != without+o.ExtraRoundTripsWithKey {
+		if o := operationRow(t, op); with != without+o.ExtraRoundTripsWithKey {
 			t.Errorf("%s: %s: %d round trips and %d with a key: type +%d", o.CellLocation("trips"), op.ID, without, with, with-without)
 		}
 	}

@@ -320,9 +320,9 @@ func TestImportKeepsTheRulesOfSeveralProperties(t *testing.T) {
 	}
 }
 
-// checkExport reports a test error for each stored record that an import would refuse, because
-// everything that the API accepts must be importable after an export.
-func checkExport(t *testing.T, s *apitest.Service) {
+// checkExportIsImportable reports a test error for each stored record that an import would refuse,
+// because everything that the API accepts must be importable after an export.
+func checkExportIsImportable(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	for _, kind := range functions.Transfers(s.Table) {
 		err := kind.Export(t.Context(), s.CompanyID, func(record any) error {

@@ -122,7 +122,7 @@ func (d argumentGenerator) argument(f schema.Field) any {
 	case f.In == schema.InHeader:
 		values := []string{"one", "two", "*", `"stale"`}
 		for _, one := range d.world.tenants {
-			values = append(values, one.tags...)
+			values = append(values, one.etags...)
 		}
 		return d.oneOf(f.Name, values...)
 	case f.Name == "scopes": // random strings are not valid scopes

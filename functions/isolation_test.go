@@ -222,7 +222,7 @@ func (w *isolationWorld) rememberResponse(a generatedRequest, got callResult, af
 		a.tenant.cursors = append(a.tenant.cursors, got.next)
 	}
 	if got.tag != "" {
-		a.tenant.tags = append(a.tenant.tags, got.tag)
+		a.tenant.etags = append(a.tenant.etags, got.tag)
 	}
 	if keyRejected(got) {
 		w.issueKeys(a.tenant)

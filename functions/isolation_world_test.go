@@ -39,7 +39,7 @@ type testTenant struct {
 	fullKey string   // a key with all scopes
 	readKey string   // a key that can only read
 	cursors []string // from responses to this company
-	tags    []string // ETags from responses to this company
+	etags   []string // ETags from responses to this company
 }
 
 // isolationWorld is a service with a table of its own and a few companies. Each company has two

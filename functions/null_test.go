@@ -54,7 +54,7 @@ func validValues(t *testing.T, f schema.Field) (out []any) {
 // storedRecord returns the record that an update changes, in the form in which a read returns it.
 func storedRecord(t *testing.T, s *apitest.Service, key string, op api.Operation) map[string]any {
 	t.Helper()
-	o := operationLine(t, op)
+	o := operationRow(t, op)
 	r := s.Call(t, key, o.Reader, pathArguments(o))
 	if r.Status != http.StatusOK {
 		t.Fatalf("%s: %s: status %d, want 200: %s", o.CellLocation("reader"), o.Reader, r.Status, r.Body)
@@ -75,7 +75,7 @@ func TestNullClears(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
 			importLines(t, s, "post", json.RawMessage(`{"id":"pst_1","platform":"push","body":"A","status":"draft"}`)) // only posts for the platform push have a destination
-			key, o := s.Key(t), operationLine(t, op)
+			key, o := s.Key(t), operationRow(t, op)
 			update := func(name string, value any) apitest.Response {
 				args := pathArguments(o)
 				args[name] = value

@@ -21,7 +21,7 @@ func TestRoundTrips(t *testing.T) {
 	key := s.Key(t)
 	for _, op := range functions.Operations(nil) {
 		s.Clock.Advance(time.Minute) // so that the rate limit bucket is full
-		o := operationLine(t, op)
+		o := operationRow(t, op)
 		want := o.RoundTrips
 		if want == 0 {
 			want = 1

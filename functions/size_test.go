@@ -51,15 +51,15 @@ var largeLists = map[string]largeList{
 	"list_metric_points":         {"metric-point", 500, `{"metricKey":"support.tickets","ts":"DAY","value":%[1]d,"dims":{` + dimensions() + `}}`, map[string]any{"metricKey": "support.tickets"}},
 	"list_optimise_sites":        {"site", 400, `{"id":"sit_x%[1]d","name":"S","domains":["` + strings.Join(slices.Repeat([]string{longHost()}, 50), `","`) + `"]}`, nil},
 	"list_optimise_goals":        {"site-goal", 2200, `{"id":"gol_x%[1]d","siteId":"sit_1","name":"` + wideText(200) + `","pattern":"` + wideText(500) + `"}`, map[string]any{"siteId": "sit_1"}},
-	"list_broadcast_plans":       {"content-plan", 190, `{"id":"pln_x%[1]d","name":"` + wideText(200) + `","brief":"` + wideText(2000) + `","objective":"` + controlText(2000) + `","audience":"` + controlText(2000) + `"}`, nil},
-	"list_broadcast_ideas":       {"content-idea", 200, `{"id":"ida_x%[1]d","title":"T","summary":"` + controlText(2000) + `","rationale":"` + controlText(2000) + `"}`, nil},
+	"list_broadcast_plans":       {"content-plan", 190, `{"id":"pln_x%[1]d","name":"` + wideText(200) + `","brief":"` + wideText(2000) + `","objective":"` + controlCharacters(2000) + `","audience":"` + controlCharacters(2000) + `"}`, nil},
+	"list_broadcast_ideas":       {"content-idea", 200, `{"id":"ida_x%[1]d","title":"T","summary":"` + controlCharacters(2000) + `","rationale":"` + controlCharacters(2000) + `"}`, nil},
 	"list_broadcast_posts":       {"post", 100, `{"id":"pst_x%[1]d","platform":"x","body":"` + wideText(10_000) + `","threadParts":` + threadPartsJSON(10_000) + `}`, nil},
 	"list_broadcast_channels":    {"channel", 900, `{"id":"chn_x%[1]d","platform":"x","name":"` + wideText(200) + `","lastError":"` + wideText(1500) + `"}`, nil},
-	"list_context_content_types": {"content-type", 200, `{"id":"cty_x%[1]d","name":"N","description":"` + controlText(2000) + `","guidance":"` + controlText(2000) + `"}`, nil},
+	"list_context_content_types": {"content-type", 200, `{"id":"cty_x%[1]d","name":"N","description":"` + controlCharacters(2000) + `","guidance":"` + controlCharacters(2000) + `"}`, nil},
 }
 
-// controlText returns a string of n characters that take six bytes each in JSON.
-func controlText(n int) string { return strings.Repeat(`\u0001`, n) }
+// controlCharacters returns a string of n characters that take six bytes each in JSON.
+func controlCharacters(n int) string { return strings.Repeat(`\u0001`, n) }
 
 func longHost() string { return strings.Repeat(strings.Repeat("a", 62)+".", 4)[:251] }
 
@@ -185,7 +185,7 @@ func TestLargeLists(t *testing.T) {
 			s.Handler = handlerWithLongTimeout(s)
 			arguments := row.importRecords(t, s)
 			var all []string
-			for _, limit := range limitsOf(op) {
+			for _, limit := range limitsToTry(op) {
 				if arguments["limit"] = limit; limit == "" {
 					delete(arguments, "limit")
 				}
@@ -213,9 +213,9 @@ func handlerWithLongTimeout(s *apitest.Service) http.Handler {
 	return gateway.Local(routes, s.Serving.NewID)
 }
 
-// limitsOf returns the limits with which to read a list: the maximum, an empty string for the
+// limitsToTry returns the limits with which to read a list: the maximum, an empty string for the
 // default, and a limit that few pages reach.
-func limitsOf(op api.Operation) []string {
+func limitsToTry(op api.Operation) []string {
 	for _, f := range op.Input {
 		if f.Name == "limit" {
 			return []string{strconv.Itoa(int(*f.Max)), "", "40"}

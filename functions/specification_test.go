@@ -137,7 +137,7 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 	key := s.Key(t)
 	for _, op := range functions.Operations(nil) {
 		r := s.Call(t, key, op.ID, fixtureArguments[op.ID])
-		o := operationLine(t, op)
+		o := operationRow(t, op)
 		if r.Status != 200 {
 			t.Errorf("%s, or sample: %s: %d %s", o.CellLocation("fixture"), op.ID, r.Status, r.Body)
 			continue

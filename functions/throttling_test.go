@@ -90,7 +90,7 @@ func callWithFakeClock(t *testing.T, s *apitest.Service, over *throttlingTranspo
 	t.Helper()
 	s.Clock.Advance(time.Minute) // so that no rate limit is reached
 	began := time.Now()
-	r := otherProcess(t, s, over).Call(t, key, op.ID, args)
+	r := newProcess(t, s, over).Call(t, key, op.ID, args)
 	if took := time.Since(began); took > requestTimeMax {
 		t.Errorf("%s, %s: a response after %s", op.ID, where, took)
 	}
@@ -241,7 +241,7 @@ func callAllThrottled(t *testing.T, choose func(call string, n int) string, requ
 	})
 	synctest.Test(t, func(t *testing.T) {
 		over := newThrottlingTransport(choose)
-		one := otherProcess(t, s, over)
+		one := newProcess(t, s, over)
 		for n := range requests {
 			op := operations[n%len(operations)]
 			s.Clock.Advance(time.Minute) // so that no rate limit is reached

@@ -137,7 +137,7 @@ func TestUploadNeedsKey(t *testing.T) {
 	}{
 		"no key": {audits, "", auth.ErrUnauthorised}, "wrong key": {audits, "sk_live_" + strings.Repeat("0", 76), auth.ErrUnauthorised},
 		"another company": {other, s.Key(t), public.ErrNotFound}, "another company, no scope": {other, narrow, public.ErrNotFound},
-		"no scope": {audits, narrow, auth.MissingScopeError(auth.OptimiseWrite)}, "valid": {audits, s.Key(t), nil},
+		"no scope": {audits, narrow, auth.NewMissingScopeError(auth.OptimiseWrite)}, "valid": {audits, s.Key(t), nil},
 		"another operation": {"/v1/companies/" + s.CompanyID + "/optimise/sites", "", nil}, "no path": {"/", "", nil},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, c.path, unreadableBody{t})

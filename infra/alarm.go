@@ -34,7 +34,7 @@ const (
 	alarmPeriodSeconds = 300
 	// metricNamespace is the namespace of the metrics in this stack's logs. Each stack in an
 	// account and region has its own.
-	metricNamespace = api.MetricNamespace + "/${AWS::StackName}"
+	metricNamespace = api.DefaultMetricNamespace + "/${AWS::StackName}"
 )
 
 // StackNamespace is the namespace of the metrics in this stack's logs.
@@ -124,13 +124,13 @@ func (a Alarm) resource() Object {
 		}
 		properties = append(properties, statistic, Field{"Period", alarmPeriodSeconds})
 	} else {
-		properties = append(properties, Field{"Metrics", a.sum()})
+		properties = append(properties, Field{"Metrics", a.sumQueries()})
 	}
 	return resource("AWS::CloudWatch::Alarm", properties)
 }
 
-// sum returns the metric queries that add up the metrics of an alarm.
-func (a Alarm) sum() List {
+// sumQueries returns the metric queries that add up the metrics of an alarm.
+func (a Alarm) sumQueries() List {
 	out := List{Object{{"Id", "all"}, {"Expression", "SUM(METRICS())"}, {"Label", a.ID}, {"ReturnData", true}}}
 	for i, m := range a.Metrics {
 		out = append(out, Object{

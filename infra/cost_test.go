@@ -13,8 +13,8 @@ import (
 	"growthworkspace/infra"
 )
 
-// costs is the runbook's section on costs, with the values parsed from it.
-type costs struct {
+// runbookCosts is the runbook's section on costs, with the values parsed from it.
+type runbookCosts struct {
 	text string
 	rows [][]string // the rows of its table, without the header
 
@@ -22,7 +22,7 @@ type costs struct {
 }
 
 // readCosts reads and parses the section.
-func readCosts(t *testing.T) (c costs) {
+func readCosts(t *testing.T) (c runbookCosts) {
 	t.Helper()
 	text, err := os.ReadFile("RUNBOOK.md")
 	if err != nil {

@@ -26,18 +26,19 @@ import (
 // Store.StuckPosts lists old ones (see package claim). So a post is sent twice only if someone
 // decides to retry it.
 
-// Dispatch is a post together with its claim.
-type Dispatch struct {
+// ClaimedPost is a post together with its claim.
+type ClaimedPost struct {
 	Post
 	claim.Claim
 }
 
-// dispatchKind describes posts to package claim: a post counts as claimed while it is publishing.
-var dispatchKind = claim.Kind[Dispatch]{
+// claimedPostKind describes posts to package claim: a post counts as claimed while it is
+// publishing.
+var claimedPostKind = claim.Kind[ClaimedPost]{
 	Name: "post", Prefix: posts.Prefix, ClaimedStatus: string(PostStatusPublishing),
-	Status: func(d Dispatch) string { return d.status() },
+	Status: func(d ClaimedPost) string { return d.status() },
 	Key:    posts.Key,
-	KeysOf: func(d Dispatch) table.Keys { return posts.Keys(d.Post) },
+	KeysOf: func(d ClaimedPost) table.Keys { return posts.Keys(d.Post) },
 	Index:  table.GSI2, Partitions: func(companyID string) []string { return partitionsWithStatus(companyID, PostStatusPublishing) },
 }
 
@@ -101,9 +102,9 @@ func (p Post) status() string {
 // setClaim moves a due or failed post to publishing. An edit may have changed the post's time since
 // it was listed, so setClaim checks the time again as part of the conditional write. It is
 // idempotent: a retry after a lost response finds its own claim and succeeds.
-func (d *Dispatch) setClaim(c claim.Claim) error {
+func (d *ClaimedPost) setClaim(c claim.Claim) error {
 	switch now := *c.ClaimedAt; {
-	case dispatchKind.IsHeldBy(*d, c):
+	case claimedPostKind.IsHeldBy(*d, c):
 		return nil
 	case !d.hasStatus(PostStatusScheduled) && !d.hasStatus(PostStatusFailed):
 		return fault.New(fault.Conflict, "the post is %s; only scheduled or failed posts can be claimed", d.status())
@@ -119,8 +120,8 @@ func (d *Dispatch) setClaim(c claim.Claim) error {
 
 // markPublished records that the post was sent. Repeating the same report succeeds; a report with
 // different values is a conflict.
-func (d *Dispatch) markPublished(claimID string, o Outcome, now string) error {
-	repeated, err := dispatchKind.CheckReport(*d, claimID, string(PostStatusPublished))
+func (d *ClaimedPost) markPublished(claimID string, o Outcome, now string) error {
+	repeated, err := claimedPostKind.CheckReport(*d, claimID, string(PostStatusPublished))
 	switch {
 	case err != nil:
 		return err
@@ -139,8 +140,8 @@ func (d *Dispatch) markPublished(claimID string, o Outcome, now string) error {
 
 // markFailed records why the post was not sent. Repeating the same report succeeds; a report with a
 // different reason is a conflict.
-func (d *Dispatch) markFailed(claimID, reason string) error {
-	repeated, err := dispatchKind.CheckReport(*d, claimID, string(PostStatusFailed))
+func (d *ClaimedPost) markFailed(claimID, reason string) error {
+	repeated, err := claimedPostKind.CheckReport(*d, claimID, string(PostStatusFailed))
 	switch {
 	case err != nil:
 		return err
@@ -155,8 +156,8 @@ func (d *Dispatch) markFailed(claimID, reason string) error {
 }
 
 // markForRetry releases the claim and schedules the post again. Repeating it succeeds.
-func (d *Dispatch) markForRetry(claimID string) error {
-	repeated, err := dispatchKind.CheckReport(*d, claimID, string(PostStatusScheduled))
+func (d *ClaimedPost) markForRetry(claimID string) error {
+	repeated, err := claimedPostKind.CheckReport(*d, claimID, string(PostStatusScheduled))
 	switch {
 	case err != nil || repeated:
 		return err
@@ -168,7 +169,7 @@ func (d *Dispatch) markForRetry(claimID string) error {
 }
 
 // setStatus sets the status and clears the failure of an earlier attempt.
-func (d *Dispatch) setStatus(to PostStatus) { d.Status, d.FailureReason = &to, nil }
+func (d *ClaimedPost) setStatus(to PostStatus) { d.Status, d.FailureReason = &to, nil }
 
 // matchesReport reports whether the value of a repeated report is nil or equals the stored one.
 func matchesReport(reported, stored *string) bool {
@@ -202,8 +203,8 @@ func partitionsWithStatus(companyID string, status PostStatus) (out []string) {
 
 // StuckPosts returns the company's claimed posts whose dispatcher has probably crashed. See
 // claim.Kind.ListStale.
-func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) ([]Dispatch, error) {
-	return dispatchKind.ListStale(ctx, s.table, companyID, claimedBefore)
+func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) ([]ClaimedPost, error) {
+	return claimedPostKind.ListStale(ctx, s.table, companyID, claimedBefore)
 }
 
 // ClaimPost moves a due or failed post to publishing and returns it with the id of the claim. The
@@ -212,9 +213,9 @@ func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) 
 //
 // After any other error the claim may or may not exist. If it does, StuckPosts lists the post
 // later.
-func (s Store) ClaimPost(ctx context.Context, companyID, postID string) (Dispatch, error) {
+func (s Store) ClaimPost(ctx context.Context, companyID, postID string) (ClaimedPost, error) {
 	c := claim.New(s.table)
-	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.setClaim(c) })
+	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.setClaim(c) })
 }
 
 // ReportPublished moves a post from publishing to published and stores what the platform returned.
@@ -225,30 +226,30 @@ func (s Store) ClaimPost(ctx context.Context, companyID, postID string) (Dispatc
 // A report may be repeated, for instance after a lost response. With the same values, or without
 // values, it succeeds and changes nothing; with different values it returns fault.Conflict. A post
 // that an import created as publishing has an empty claim id, and its report cannot be repeated.
-func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID string, o Outcome) (Dispatch, error) {
+func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID string, o Outcome) (ClaimedPost, error) {
 	if err := o.Check(); err != nil {
-		return Dispatch{}, err
+		return ClaimedPost{}, err
 	}
 	now := s.table.Now()
-	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.markPublished(claimID, o, now) })
+	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.markPublished(claimID, o, now) })
 }
 
 // ReportFailed moves a post from publishing to failed and stores the reason, which must have 1 to
 // 2,000 characters. Errors and repeated reports are as in ReportPublished. Only posts that were not
 // sent may be reported failed, because a failed post can be claimed and scheduled again.
-func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, reason string) (Dispatch, error) {
+func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, reason string) (ClaimedPost, error) {
 	if err := CheckReason(reason); err != nil {
-		return Dispatch{}, err
+		return ClaimedPost{}, err
 	}
-	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.markFailed(claimID, reason) })
+	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.markFailed(claimID, reason) })
 }
 
 // RetryPost moves a post from publishing back to scheduled, because the dispatcher could not send
 // it now. The post is due again at once and can be edited. Errors and repeated reports are as in
 // ReportPublished. Also returns fault.Conflict for a post without a scheduledFor, which would never
 // be due.
-func (s Store) RetryPost(ctx context.Context, companyID, postID, claimID string) (Dispatch, error) {
-	return dispatchKind.Modify(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.markForRetry(claimID) })
+func (s Store) RetryPost(ctx context.Context, companyID, postID, claimID string) (ClaimedPost, error) {
+	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.markForRetry(claimID) })
 }
 
 func normaliseTime(sent *string) *string {

@@ -29,9 +29,9 @@ func codeOf(err error) fault.Code {
 
 // mustTransition returns a function that unwraps the result of a transition, or stops the test if
 // the transition failed.
-func mustTransition(t *testing.T) func(broadcast.Dispatch, error) broadcast.Dispatch {
+func mustTransition(t *testing.T) func(broadcast.ClaimedPost, error) broadcast.ClaimedPost {
 	t.Helper()
-	return func(d broadcast.Dispatch, err error) broadcast.Dispatch {
+	return func(d broadcast.ClaimedPost, err error) broadcast.ClaimedPost {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func TestDispatchTransitions(t *testing.T) {
 					t.Fatal(err)
 				}
 				s.Clock.Advance(time.Second)
-				var got broadcast.Dispatch
+				var got broadcast.ClaimedPost
 				switch move {
 				case "claim":
 					got, err = store.ClaimPost(t.Context(), s.CompanyID, id)

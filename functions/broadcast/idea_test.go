@@ -52,8 +52,8 @@ func TestCreateIdea(t *testing.T) {
 		{Name: "another status", Op: create, Args: valid("status", "draft"), Want: 400, WantMessage: "body.status: must be one of suggested, accepted, rejected"},
 		{Name: "a day is no time", Op: create, Args: valid("suggestedFor", "2026-09-01"), Want: 400, WantMessage: "body.suggestedFor: must be an RFC 3339 time"},
 		{Name: "unknown property", Op: create, Args: valid("name", "N"), Want: 400, WantMessage: "body.name: unknown property"},
-		{Name: "all problems at once", Op: create, Args: record{"planId": "x", "contentTypeId": "y", "platforms": []any{"z"}, "sourceKind": 1, "status": "x", "x": 1}, Want: 400, Check: countMessages(7)},
-		listKeepsCount("list_broadcast_ideas", 2),
+		{Name: "all problems at once", Op: create, Args: record{"planId": "x", "contentTypeId": "y", "platforms": []any{"z"}, "sourceKind": 1, "status": "x", "x": 1}, Want: 400, Check: checkMessageCount(7)},
+		listCountScenario("list_broadcast_ideas", 2),
 	})
 }
 

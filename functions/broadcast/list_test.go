@@ -351,9 +351,9 @@ func TestPostDayArguments(t *testing.T) {
 		{Name: "from after to", Op: list, Args: record{"from": "2026-03-02", "to": "2026-03-01"}, Want: 400, WantMessage: "query.from: must not be after to"},
 		{Name: "a day that does not exist", Op: list, Args: record{"from": "2026-02-29"}, Want: 400, WantMessage: "query.from: must be a day, for example 2026-08-11"},
 		{Name: "a month that does not exist", Op: list, Args: record{"to": "2026-13-01"}, Want: 400, WantMessage: "query.to: must be a day"},
-		{Name: "no day", Op: list, Args: record{"from": "", "to": "today"}, Want: 400, Check: countMessages(2)},
+		{Name: "no day", Op: list, Args: record{"from": "", "to": "today"}, Want: 400, Check: checkMessageCount(2)},
 		{Name: "another order", Op: list, Args: record{"order": "ASC"}, Want: 400, WantMessage: "query.order: must be one of desc, asc"},
-		{Name: "all problems at once", Op: list, Args: record{"from": "2026-03-02", "to": "2026-03-01", "order": "x", "status": "sent"}, Want: 400, Check: countMessages(3)},
+		{Name: "all problems at once", Op: list, Args: record{"from": "2026-03-02", "to": "2026-03-01", "order": "x", "status": "sent"}, Want: 400, Check: checkMessageCount(3)},
 		{Name: "ideas have no days", Op: "list_broadcast_ideas", Args: record{"from": "2026-03-01"}, Want: 400, WantMessage: "query.from: unknown"},
 		{Name: "the cursor", Op: list, Args: record{"from": "2026-03-01", "order": "asc", "cursor": cursor}, Check: func(t *testing.T, r apitest.Response) {
 			if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"pst_2", "pst_3"}) {

@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// listKeepsCount returns a scenario that checks that a list still has n records, so the rejected
+// listCountScenario returns a scenario that checks that a list still has n records, so the rejected
 // creates have stored nothing.
-func listKeepsCount(list string, n int) apitest.Scenario {
+func listCountScenario(list string, n int) apitest.Scenario {
 	return apitest.Scenario{Name: "nothing of these was stored", Op: list, Check: func(t *testing.T, r apitest.Response) {
 		if got := len(r.Items(t)); got != n {
 			t.Errorf("%d records, want %d", got, n)
@@ -21,8 +21,8 @@ func listKeepsCount(list string, n int) apitest.Scenario {
 	}}
 }
 
-// countMessages checks the number of problems in an error.
-func countMessages(n int) func(*testing.T, apitest.Response) {
+// checkMessageCount checks the number of problems in an error.
+func checkMessageCount(n int) func(*testing.T, apitest.Response) {
 	return func(t *testing.T, r apitest.Response) {
 		if _, messages := r.Messages(t); len(messages) != n {
 			t.Errorf("%d messages, want %d: %q", len(messages), n, messages)
@@ -79,8 +79,8 @@ func TestCreatePlan(t *testing.T) {
 		{Name: "a day is no time", Op: create, Args: valid("startsAt", "2026-09-01"), Want: 400, WantMessage: "body.startsAt: must be an RFC 3339 time"},
 		{Name: "ends before it starts", Op: create, Args: record{"name": "P", "startsAt": "2026-09-01T00:30:00+01:00", "endsAt": "2026-08-31T23:29:59.999Z"}, Want: 400, WantMessage: "body.endsAt: must not be before startsAt"},
 		{Name: "unknown property", Op: create, Args: valid("id", "pln_1"), Want: 400, WantMessage: "body.id: unknown property"},
-		{Name: "all problems at once", Op: create, Args: record{"name": "", "goalId": "x", "platforms": []any{"y"}, "startsAt": "x", "endsAt": "2026-01-01T00:00:00Z", "status": "x", "x": 1}, Want: 400, Check: countMessages(6)},
-		listKeepsCount("list_broadcast_plans", 3),
+		{Name: "all problems at once", Op: create, Args: record{"name": "", "goalId": "x", "platforms": []any{"y"}, "startsAt": "x", "endsAt": "2026-01-01T00:00:00Z", "status": "x", "x": 1}, Want: 400, Check: checkMessageCount(6)},
+		listCountScenario("list_broadcast_plans", 3),
 	})
 }
 

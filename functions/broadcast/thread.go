@@ -12,9 +12,9 @@ import (
 // X limits the weight of a post's text. These numbers come from config/v3.json in X's library
 // twitter-text. The specification sets no limit for other platforms, so only posts on X are split.
 const (
-	xPostWeight = 280
-	xLinkWeight = 23 // the weight of a link of any length, because X replaces the link with a short one
-	xWideWeight = 2  // the weight of an emoji, and of every character that is not in xNarrowRanges, such as a Chinese character
+	xPostWeightMax = 280
+	xLinkWeight    = 23 // the weight of a link of any length, because X replaces the link with a short one
+	xWideWeight    = 2  // the weight of an emoji, and of every character that is not in xNarrowRanges, such as a Chinese character
 )
 
 // xNarrowRanges lists the first and last characters of the ranges whose characters weigh 1:
@@ -50,7 +50,7 @@ func firstCut(text []textUnit) int {
 		if i > 0 && u.isSpace() && !text[i-1].isSpace() {
 			word = i
 		}
-		if weight += u.weight; weight > xPostWeight {
+		if weight += u.weight; weight > xPostWeightMax {
 			if word > 0 {
 				return word
 			}
@@ -87,14 +87,14 @@ func (u textUnit) isSpace() bool { return strings.TrimSpace(u.text) == "" }
 // treats as a link, such as a host without a scheme, gets the weight of its characters.
 var linkPattern = regexp.MustCompile(`(?i)https?://([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:[0-9]+)?([/?#]([a-z0-9._~:/?#@!$&*+,;=%-]*[a-z0-9_~/#&+=%-])?)?`)
 
-// noLinkAfterPattern lists the characters after which X does not recognise a link.
-const noLinkAfterPattern = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@＠$#＃"
+// noLinkAfterChars lists the characters after which X does not recognise a link.
+const noLinkAfterChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@＠$#＃"
 
 // findLinks returns the start and end index of each link in a text.
 func findLinks(text string) (out [][]int) {
 	for _, at := range linkPattern.FindAllStringIndex(text, -1) {
 		before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
-		if !strings.ContainsRune(noLinkAfterPattern, before) {
+		if !strings.ContainsRune(noLinkAfterChars, before) {
 			out = append(out, at)
 		}
 	}

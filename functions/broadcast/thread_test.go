@@ -120,7 +120,7 @@ func FuzzThreadParts(f *testing.F) {
 			total += u.weight
 		}
 		parts := threadParts(&platform, &body)
-		if (parts != nil) != (total > xPostWeight && len(whole) > 1 && strings.TrimSpace(body) != "") {
+		if (parts != nil) != (total > xPostWeightMax && len(whole) > 1 && strings.TrimSpace(body) != "") {
 			t.Fatalf("%d parts of a text that weighs %d", len(parts), total)
 		}
 		at := 0
@@ -138,7 +138,7 @@ func FuzzThreadParts(f *testing.F) {
 			for _, u := range alone {
 				weight += u.weight
 			}
-			if weight > xPostWeight && len(alone) > 1 {
+			if weight > xPostWeightMax && len(alone) > 1 {
 				t.Fatalf("part %q weighs %d", part, weight)
 			}
 		}

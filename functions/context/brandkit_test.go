@@ -48,17 +48,17 @@ func TestBrandKit(t *testing.T) {
 		{Name: "context too long", Op: "update_context_brand_kit", Args: args("context", long+"x"), Want: 400, WantMessage: "body.context: must have at most 10000 characters"},
 		{Name: "longest art direction", Op: "update_context_brand_kit", Args: args("artDirection", long[:4000]), WantFields: args("artDirection", long[:4000])},
 		{Name: "art style, direction and notes too long", Op: "update_context_brand_kit",
-			Args: map[string]any{"artStyle": long[:4002], "artDirection": long[:4002], "imageryNotes": long[:4002]}, Want: 400, Check: countMessages(3)},
+			Args: map[string]any{"artStyle": long[:4002], "artDirection": long[:4002], "imageryNotes": long[:4002]}, Want: 400, Check: checkMessageCount(3)},
 		{Name: "largest lists", Op: "update_context_brand_kit", Args: map[string]any{"voiceTone": list(50, 200), "voiceExamples": list(50, 200), "avoidWords": list(50, 200)},
 			WantFields: map[string]any{"avoidWords": list(50, 200)}},
-		{Name: "lists too large", Op: "update_context_brand_kit", Args: map[string]any{"voiceTone": list(51, 1), "voiceExamples": list(51, 1), "avoidWords": list(51, 1)}, Want: 400, Check: countMessages(3)},
-		{Name: "elements too long", Op: "update_context_brand_kit", Args: map[string]any{"voiceTone": list(1, 201), "voiceExamples": list(1, 201), "avoidWords": list(1, 201)}, Want: 400, Check: countMessages(3)},
+		{Name: "lists too large", Op: "update_context_brand_kit", Args: map[string]any{"voiceTone": list(51, 1), "voiceExamples": list(51, 1), "avoidWords": list(51, 1)}, Want: 400, Check: checkMessageCount(3)},
+		{Name: "elements too long", Op: "update_context_brand_kit", Args: map[string]any{"voiceTone": list(1, 201), "voiceExamples": list(1, 201), "avoidWords": list(1, 201)}, Want: 400, Check: checkMessageCount(3)},
 		{Name: "not updatable", Op: "update_context_brand_kit",
-			Args: map[string]any{"id": "kit_1", "colors": 1, "fonts": 1, "extractedFrom": "x", "lastExtractedAt": "x", "createdAt": "x"}, Want: 400, Check: countMessages(6)},
+			Args: map[string]any{"id": "kit_1", "colors": 1, "fonts": 1, "extractedFrom": "x", "lastExtractedAt": "x", "createdAt": "x"}, Want: 400, Check: checkMessageCount(6)},
 	})
 }
 
-func countMessages(n int) func(*testing.T, apitest.Response) {
+func checkMessageCount(n int) func(*testing.T, apitest.Response) {
 	return func(t *testing.T, r apitest.Response) {
 		t.Helper()
 		if _, messages := r.Messages(t); len(messages) != n {

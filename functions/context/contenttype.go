@@ -19,7 +19,7 @@ type ContentType struct {
 // ContentTypes declares how content types are stored and where they are in the API.
 var ContentTypes = record.Kind[ContentType]{
 	Name: "content-type", Plural: "content types", Prefix: "cty", Path: "context/content-types", Parameter: "contentTypeId",
-	SortPrefix: "contenttype", Limit: 200, Order: ContentType.sortName,
+	SortPrefix: "contenttype", Limit: 200, Order: ContentType.sortKey,
 }
 
 // sortNameCharsMax is how many characters of a name the sort compares. It equals the length limit
@@ -27,10 +27,10 @@ var ContentTypes = record.Kind[ContentType]{
 // with the same first sortNameCharsMax characters are ordered by id.
 const sortNameCharsMax = 200
 
-// sortName returns the position of a content type in the list: by name in Unicode code point order,
+// sortKey returns the position of a content type in the list: by name in Unicode code point order,
 // null last. The zero byte after the name sorts before every character, so a name comes before
 // longer names that start with it.
-func (t ContentType) sortName() string {
+func (t ContentType) sortKey() string {
 	if t.Name == nil {
 		return "~" + t.ID
 	}

@@ -66,12 +66,12 @@ func TestCreateGoal(t *testing.T) {
 		{Name: "metricKey too long", Op: "create_context_goal", Args: valid("metricKey", strings.Repeat("a", 128)), Want: 400, WantMessage: "body.metricKey: must have at most 127"},
 		{Name: "values that are no numbers", Op: "create_context_goal", Args: map[string]any{"name": "Reach", "baselineValue": "1", "targetValue": true}, Want: 400,
 			WantMessage: "body.baselineValue: must be a number\nbody.targetValue: must be a number"},
-		{Name: "values that DynamoDB cannot store", Op: "create_context_goal", Args: map[string]any{"name": "Reach", "baselineValue": 1e200, "targetValue": 1e-200}, Want: 400, Check: countMessages(2)},
+		{Name: "values that DynamoDB cannot store", Op: "create_context_goal", Args: map[string]any{"name": "Reach", "baselineValue": 1e200, "targetValue": 1e-200}, Want: 400, Check: checkMessageCount(2)},
 		{Name: "dueAt is a day", Op: "create_context_goal", Args: valid("dueAt", "2026-12-31"), Want: 400, WantMessage: "body.dueAt: must be an RFC 3339 time"},
 		{Name: "another status", Op: "create_context_goal", Args: valid("status", "done"), Want: 400, WantMessage: "body.status: must be one of active, achieved, missed, archived"},
 		{Name: "priority with a fraction", Op: "create_context_goal", Args: valid("priority", 1.5), Want: 400, WantMessage: "body.priority: must be a whole number"},
 		{Name: "unknown property", Op: "create_context_goal", Args: valid("id", "bgl_1"), Want: 400, WantMessage: "body.id: unknown property"},
-		{Name: "all problems at once", Op: "create_context_goal", Args: map[string]any{"name": "", "metricKey": "A", "dueAt": "x", "status": "x", "priority": "x", "x": 1}, Want: 400, Check: countMessages(6)},
+		{Name: "all problems at once", Op: "create_context_goal", Args: map[string]any{"name": "", "metricKey": "A", "dueAt": "x", "status": "x", "priority": "x", "x": 1}, Want: 400, Check: checkMessageCount(6)},
 		{Name: "nothing of these was stored", Op: "list_context_goals", Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.Items(t)); n != 3 {
 				t.Errorf("%d goals, want 3", n)

@@ -23,10 +23,10 @@ import (
 // empty bound means unbounded.
 type DayRange struct{ From, To string }
 
-// postedKinds names the two partitions that a company has in the index: one for the records whose
-// reply is waiting for somebody, and one for all others. So listing the review queue over a long
-// range does not read settled feedback.
-var postedKinds = map[bool]string{true: "waiting", false: "settled"}
+// postedPartitionNames names the two partitions that a company has in the index: one for the
+// records whose reply is waiting for somebody, and one for all others. So listing the review queue
+// over a long range does not read settled feedback.
+var postedPartitionNames = map[bool]string{true: "waiting", false: "settled"}
 
 // needsReplyAction reports whether a reply with this status is waiting for somebody.
 func needsReplyAction(status *ReplyStatus) bool {
@@ -42,7 +42,7 @@ func needsReplyAction(status *ReplyStatus) bool {
 }
 
 func postedPartition(companyID string, waiting bool) string {
-	return table.Partition(companyID, area, "posted", postedKinds[waiting])
+	return table.Partition(companyID, area, "posted", postedPartitionNames[waiting])
 }
 
 // postedKey returns the key of a record in the index, or the zero key for a record without

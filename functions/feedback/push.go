@@ -55,7 +55,7 @@ func (in pushFeedbackInput) Check() (problems []string) {
 const ratingProblem = "must be left out, because a mention has no rating"
 
 func (s service) pushFeedback(ctx context.Context, caller api.Caller, in pushFeedbackInput) (PushFeedbackResult, error) {
-	changes := in.byIdentity()
+	changes := in.changesByIdentity()
 	found, err := s.store.FindByIdentities(ctx, caller.CompanyID, identitiesOf(changes))
 	if err != nil {
 		return PushFeedbackResult{}, err
@@ -82,9 +82,9 @@ type recordChange struct {
 	indexes  []int // the index of each entry in the request
 }
 
-// byIdentity returns the changes of a push, one per record, in the order in which the records first
-// occur.
-func (in pushFeedbackInput) byIdentity() (changes []recordChange) {
+// changesByIdentity returns the changes of a push, one per record, in the order in which the
+// records first occur.
+func (in pushFeedbackInput) changesByIdentity() (changes []recordChange) {
 	at := map[identity]int{}
 	for i, sent := range in.Records {
 		who := identity{sent.Source, sent.ExternalID}

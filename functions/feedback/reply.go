@@ -51,13 +51,13 @@ type updateFeedbackReplyInput struct {
 }
 
 func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in updateFeedbackReplyInput) (Feedback, error) {
-	return s.store.Modify(ctx, caller.CompanyID, in.FeedbackID, in.reply)
+	return s.store.Modify(ctx, caller.CompanyID, in.FeedbackID, in.applyToReply)
 }
 
-// reply applies an update of the reply. A null status means none. An empty update succeeds in every
-// state. While the reply is posting or posted, any other update is a conflict, even if it sends the
-// stored values, because the caller assumes that the reply can still change.
-func (in *updateFeedbackReplyInput) reply(f *Feedback) error {
+// applyToReply applies an update of the reply. A null status means none. An empty update succeeds
+// in every state. While the reply is posting or posted, any other update is a conflict, even if it
+// sends the stored values, because the caller assumes that the reply can still change.
+func (in *updateFeedbackReplyInput) applyToReply(f *Feedback) error {
 	if err := in.Condition.RequireMatch(*f); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ const feedbackIDPrefix = "fbk"
 func Transfers(t *table.Client) []transfer.Type {
 	records := transfer.Define("feedback", feedbackIDPrefix, checkFeedback, NewStore(t).Import, transfer.ExportEach[Feedback](t, allRecords))
 	records = transfer.KeepRules[updateFeedbackReplyInput](transfer.KeepRules[pushedFeedback](transfer.WithUnique(records, uniqueTextsOf)))
-	return []transfer.Type{transfer.WithExisting(records, NewStore(t).identitiesExist, NewStore(t).addRecords)}
+	return []transfer.Type{transfer.WithExisting(records, NewStore(t).recordsExist, NewStore(t).addRecords)}
 }
 
 // checkFeedback returns a problem if a mention has a rating, and sets the status none on a record
@@ -43,9 +43,9 @@ func uniqueTextsOf(f Feedback) []transfer.UniqueText {
 	return []transfer.UniqueText{{Text: "source " + string(who.source) + " with externalId " + who.externalID, Owner: f.ID}}
 }
 
-// identitiesExist reports for each record whether a record with the same id, or with the same
+// recordsExist reports for each record whether a record with the same id, or with the same
 // source and externalId, is stored.
-func (s Store) identitiesExist(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
+func (s Store) recordsExist(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
 	exist, err := transfer.ExistsByKey(s.table, func(companyID string, f Feedback) table.Key { return feedbackKey(companyID, f.ID) })(ctx, companyID, records)
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (s Store) addRecords(ctx context.Context, companyID string, records []Feedb
 		if !errors.As(err, &canceled) {
 			return err
 		}
-		known, err := s.identitiesExist(ctx, companyID, []Feedback{f})
+		known, err := s.recordsExist(ctx, companyID, []Feedback{f})
 		if err != nil {
 			return err
 		}
@@ -228,10 +228,10 @@ func (s Store) addWrites(f Feedback, alone bool) []table.Write {
 		if alone {
 			refer = s.table.WriteCreate
 		}
-		return append(writes, refer(table.Keys{Key: key}, identityReference{SK: key.SK, FeedbackID: f.ID}), s.table.CheckAbsent(feedbackKey(f.CompanyID, derived)))
+		return append(writes, refer(table.Keys{Key: key}, identityReference{SK: key.SK, FeedbackID: f.ID}), s.table.WriteCheckAbsent(feedbackKey(f.CompanyID, derived)))
 	}
 	if alone {
-		writes = append(writes, s.table.CheckAbsent(key))
+		writes = append(writes, s.table.WriteCheckAbsent(key))
 	}
 	return writes
 }

@@ -21,8 +21,8 @@ type candidatePoints interface {
 	// withRule returns the candidates to continue with if days and series combine by this rule.
 	withRule(rule rollupRule) candidatePoints
 
-	// problem returns the error for a window without points, or nil if that is not an error.
-	problem() error
+	// noPointsError returns the error for a window without points, or nil if that is not an error.
+	noPointsError() error
 }
 
 // storedPoints are the candidates for a listing that uses only stored points, newest first.
@@ -59,7 +59,7 @@ func (s *storedPoints) page(limit int) (points []Point, next Position) {
 
 func (s *storedPoints) withRule(rollupRule) candidatePoints { return s }
 
-func (s *storedPoints) problem() error { return nil }
+func (s *storedPoints) noPointsError() error { return nil }
 
 // newestPoints orders points newest first and keeps at most n.
 func newestPoints(points []Point, n int) []Point {

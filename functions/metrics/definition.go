@@ -92,12 +92,12 @@ type ReviewFilter string
 
 // The values of ReviewFilter.
 const (
-	ReviewNeeded ReviewFilter = "true"
-	ReviewDone   ReviewFilter = "false"
+	ReviewNeeded    ReviewFilter = "true"
+	ReviewNotNeeded ReviewFilter = "false"
 )
 
 // Values implements schema.Enum.
-func (ReviewFilter) Values() []string { return []string{string(ReviewNeeded), string(ReviewDone)} }
+func (ReviewFilter) Values() []string { return []string{string(ReviewNeeded), string(ReviewNotNeeded)} }
 
 // reviewFilterOf returns the filter value that matches a definition, or "" if the definition's
 // needsReview is null.
@@ -108,7 +108,7 @@ func reviewFilterOf(d Definition) ReviewFilter {
 	case *d.NeedsReview:
 		return ReviewNeeded
 	}
-	return ReviewDone
+	return ReviewNotNeeded
 }
 
 type listDefinitionsInput struct {

@@ -26,7 +26,7 @@ type DeletedPoints struct {
 	more bool
 }
 
-// HasMore implements api.Partial.
+// HasMore implements api.PartialResult.
 func (d DeletedPoints) HasMore() bool { return d.more }
 
 func (s service) deletePoints(ctx context.Context, caller api.Caller, in deletePointsInput) (DeletedPoints, error) {

@@ -177,7 +177,7 @@ func pointsInMonths(t *testing.T, store metrics.Store, companyID, metricKey stri
 // Ensure a delete that runs out of time deletes the oldest months first and returns
 // Service-Has-More: true with the number of points it deleted, and that repeating the call
 // continues. A tool call returns _meta.hasMore instead.
-func TestDeletePointsGoesOn(t *testing.T) {
+func TestDeletePointsContinues(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, metrics.OperationsWithOneDeleteRound)
 	store := metrics.NewStore(s.Table)

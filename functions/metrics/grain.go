@@ -20,9 +20,9 @@ func (Grain) Values() []string {
 	return []string{string(GrainDay), string(GrainWeek), string(GrainMonth)}
 }
 
-// bucket returns the first day, in UTC, of the bucket that contains a time. Weeks start on Monday
-// (ISO 8601).
-func (g Grain) bucket(t time.Time) (day string) {
+// bucketStart returns the first day, in UTC, of the bucket that contains a time. Weeks start on
+// Monday (ISO 8601).
+func (g Grain) bucketStart(t time.Time) (day string) {
 	t = t.UTC()
 	switch g {
 	case GrainWeek:
@@ -74,7 +74,7 @@ func (g Grain) startOfBucket(day string) string {
 	if err != nil {
 		return day
 	}
-	return g.bucket(t)
+	return g.bucketStart(t)
 }
 
 // Points are packed. One table record holds one period of a series, with one attribute per bucket:
@@ -142,9 +142,10 @@ func numberedNames(letter string, most int) (names []string) {
 	return names
 }
 
-// recordsFor returns how many records hold the newest n buckets of a series without gaps, plus one.
-// Reading that extra, older record proves that the oldest period needed has been read completely.
-func (g Grain) recordsFor(n int) int {
+// recordCountFor returns how many records hold the newest n buckets of a series without gaps, plus
+// one. Reading that extra, older record proves that the oldest period needed has been read
+// completely.
+func (g Grain) recordCountFor(n int) int {
 	switch g {
 	case GrainDay:
 		return 1 + monthsSpanning(n-1) + 1
@@ -155,16 +156,16 @@ func (g Grain) recordsFor(n int) int {
 	}
 }
 
-// dayRecordsFor is like recordsFor, but counts the records of the days that make up the newest n
-// buckets.
-func (g Grain) dayRecordsFor(n int) int {
+// dayRecordCountFor is like recordCountFor, but counts the records of the days that make up the
+// newest n buckets.
+func (g Grain) dayRecordCountFor(n int) int {
 	switch g {
 	case GrainWeek:
-		return GrainDay.recordsFor(7 * n)
+		return GrainDay.recordCountFor(7 * n)
 	case GrainMonth:
 		return n + 1
 	default:
-		return GrainDay.recordsFor(n)
+		return GrainDay.recordCountFor(n)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestAttributes(t *testing.T) {
 		for _, year := range []int{1, 1900, 2000, 2023, 2024, 2026, 2027, 2028, 9999} {
 			for at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); at.Year() == year; at = at.AddDate(0, 0, 1) {
 				day := at.Format(time.DateOnly)
-				if grain.bucket(at) == day {
+				if grain.bucketStart(at) == day {
 					period, name := grain.recordLocation(day)
 					want[period] = append(want[period], name)
 				}
@@ -38,7 +38,7 @@ func TestAttributes(t *testing.T) {
 
 // Ensure monthsSpanning returns the smallest number of consecutive months that always have at least
 // that many days.
-func TestMonths(t *testing.T) {
+func TestMonthsSpanning(t *testing.T) {
 	t.Parallel()
 	for days, want := range map[int]int{1: 1, 28: 1, 29: 2, 59: 2, 60: 3, 89: 3, 365: 12, 366: 13} {
 		if got := monthsSpanning(days); got != want {

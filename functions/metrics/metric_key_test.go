@@ -7,7 +7,7 @@ import (
 
 // Ensure each metric has at most two names, that aliasOf returns either of them for the other, and
 // that both are valid keys.
-func TestOtherName(t *testing.T) {
+func TestAliasOf(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{
 		"a": "custom.a", "custom.a": "a", "custom": "custom.custom", "custom.custom": "custom", "customs.a": "custom.customs.a", "custom_.a": "custom.custom_.a",

@@ -53,7 +53,7 @@ func (p *Point) Identify() error {
 	if p.Grain != nil {
 		grain = *p.Grain
 	}
-	day := grain.bucket(t)
+	day := grain.bucketStart(t)
 	p.Grain, p.Dims = &grain, dims
 	p.TS = new(startOf(day))
 	p.PointKey = pointKey(grain, day)

@@ -82,7 +82,7 @@ func (s Store) writeNewDefinition(d Definition, origin string) []table.Write {
 	}
 	writes := []table.Write{s.table.WriteCreate(keysOf(d), record), s.writeDefinitionID(d)}
 	if other := aliasOf(d.Key); other != "" {
-		writes = append(writes, s.table.CheckAbsent(definitionKey(d.CompanyID, other)))
+		writes = append(writes, s.table.WriteCheckAbsent(definitionKey(d.CompanyID, other)))
 	}
 	return writes
 }

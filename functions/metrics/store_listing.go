@@ -34,7 +34,7 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 	}
 	points, next = l.candidates.page(q.Limit)
 	if len(points) == 0 && q.Before == (Position{}) {
-		err = l.candidates.problem()
+		err = l.candidates.noPointsError()
 	}
 	return points, next, err
 }
@@ -90,8 +90,8 @@ type grainSource struct {
 // days, until setRollupRule finds that they do not combine.
 func (s Store) newListing(companyID string, q PointQuery) *pointListing {
 	l := &pointListing{table: s.table, q: q}
-	own := newPointReader(companyID, q.MetricKey, q.Grain, q.window(), q.Grain.recordsFor(l.wantedPoints()))
-	days := newPointReader(companyID, q.MetricKey, GrainDay, q.dayWindow(), q.Grain.dayRecordsFor(l.wantedPoints()+1))
+	own := newPointReader(companyID, q.MetricKey, q.Grain, q.window(), q.Grain.recordCountFor(l.wantedPoints()))
+	days := newPointReader(companyID, q.MetricKey, GrainDay, q.dayWindow(), q.Grain.dayRecordCountFor(l.wantedPoints()+1))
 	switch {
 	case q.Total:
 		t := newTotals(q.MetricKey, q.Grain)

@@ -87,7 +87,7 @@ func (s Store) Push(ctx context.Context, companyID string, newDefinitions []Defi
 		return nil, err
 	}
 	if len(updates) == 1 && len(newDefinitions) == 0 && !idempotency.HasKey(ctx) {
-		exists, err := s.updatePoints(ctx, updates[0], recordExists) // costs half as much as a transaction
+		exists, err := s.updatePoints(ctx, updates[0], recordExistsCondition) // costs half as much as a transaction
 		if err != nil || exists {
 			return nil, err
 		}

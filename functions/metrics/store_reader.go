@@ -78,7 +78,7 @@ func (r *pointReader) planRound(since string, missing int) {
 		r.lowerBound = max(r.prefix+period, r.lowest)
 		r.query.Limit = nil
 	case r.hasRead:
-		r.query.Limit = aws.Int32(int32(min(nextRound(missing, len(r.items), r.newCandidates)+len(r.series), roundRecordsMax)))
+		r.query.Limit = aws.Int32(int32(min(nextRoundSize(missing, len(r.items), r.newCandidates)+len(r.series), roundRecordsMax)))
 	}
 	r.query.ExpressionAttributeValues[":low"] = table.String(r.lowerBound)
 }
@@ -131,9 +131,9 @@ func bucketCountMax(records []table.Item) (n int) {
 	return n
 }
 
-// nextRound estimates how many records have to be read for the missing points, based on what the
-// last round found.
-func nextRound(missing, records, found int) int {
+// nextRoundSize estimates how many records have to be read for the missing points, based on what
+// the last round found.
+func nextRoundSize(missing, records, found int) int {
 	if found == 0 {
 		return 2*records + 1
 	}

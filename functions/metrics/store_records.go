@@ -132,8 +132,8 @@ type pointUpdate struct {
 
 // The conditions that a push puts on a record.
 const (
-	recordExists = "attribute_exists(pk)"
-	recordAbsent = "attribute_not_exists(pk)"
+	recordExistsCondition = "attribute_exists(pk)"
+	recordAbsentCondition = "attribute_not_exists(pk)"
 )
 
 // PutPoints stores points with identities (see Point.Identify). It replaces a stored point with the
@@ -232,9 +232,9 @@ func (s Store) updatePoints(ctx context.Context, u *pointUpdate, condition strin
 // the record has to be created, that it does not exist.
 func (s Store) writePoints(u *pointUpdate) table.Write {
 	key, update, names, values := u.expression()
-	condition := recordExists
+	condition := recordExistsCondition
 	if u.isNew {
-		condition = recordAbsent
+		condition = recordAbsentCondition
 	}
 	return s.table.WriteUpdate(key, update, condition, names, values)
 }

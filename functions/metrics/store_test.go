@@ -41,7 +41,7 @@ func TestDefinitionUnits(t *testing.T) {
 	}
 	fill(s.CompanyID, n)
 	fill(many, 10*n)
-	for _, review := range []metrics.ReviewFilter{"", metrics.ReviewNeeded, metrics.ReviewDone} {
+	for _, review := range []metrics.ReviewFilter{"", metrics.ReviewNeeded, metrics.ReviewNotNeeded} {
 		var spent [2]table.Units
 		for i, companyID := range []string{s.CompanyID, many} {
 			ctx, m := apitest.Request(t)

@@ -155,9 +155,9 @@ func (t *totalPoints) point(at Position) Point {
 	return p
 }
 
-// problem returns the error for a total without any point if other series have points that do not
-// combine.
-func (t *totalPoints) problem() error {
+// noPointsError returns the error for a total without any point if other series have points that do
+// not combine.
+func (t *totalPoints) noPointsError() error {
 	aggregation := t.rule.Aggregation
 	switch {
 	case t.canCombineSeries(), !t.hasOtherPoints && !(t.hasOtherDays && t.canCombineDays()):

@@ -238,9 +238,10 @@ func (d document) resolve(t *testing.T, raw json.RawMessage) json.RawMessage {
 	return d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
 }
 
-// list returns the enum schema that a field refers to, directly or in one of its alternatives, with
-// the field's default and description. It returns a field without a reference unchanged.
-func (d document) list(t *testing.T, f field) field {
+// resolveEnum returns the enum schema that a field refers to, directly or in one of its
+// alternatives, with the field's default and description. It returns a field without a reference
+// unchanged.
+func (d document) resolveEnum(t *testing.T, f field) field {
 	t.Helper()
 	for _, one := range f.AnyOf {
 		if one.Ref != "" {
@@ -263,7 +264,7 @@ func (d document) list(t *testing.T, f field) field {
 func (d document) fieldNotation(t *testing.T, name string, f field, required, update bool) string {
 	t.Helper()
 	null := update && f.acceptsNull()
-	f = d.list(t, f)
+	f = d.resolveEnum(t, f)
 	kind := fmt.Sprint(f.Type)
 	if f.Type == nil {
 		kind = "any"

@@ -51,7 +51,7 @@ func Handler(newID id.Generator) http.Handler {
 			h.Set(name, value)
 		}
 		h.Set("ETag", file.tag())
-		if ifNoneMatchHas(r.Header.Values("If-None-Match"), file.tag()) {
+		if ifNoneMatchMatches(r.Header.Values("If-None-Match"), file.tag()) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
@@ -64,8 +64,8 @@ func Handler(newID id.Generator) http.Handler {
 	})
 }
 
-// ifNoneMatchHas reports whether the values of an If-None-Match header match an entity tag.
-func ifNoneMatchHas(header []string, tag string) bool {
+// ifNoneMatchMatches reports whether the values of an If-None-Match header match an entity tag.
+func ifNoneMatchMatches(header []string, tag string) bool {
 	for known := range strings.SplitSeq(strings.Join(header, ","), ",") {
 		if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); known == "*" || known == tag {
 			return true

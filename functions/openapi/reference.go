@@ -131,20 +131,20 @@ func stagePath(base string) string {
 
 // scalarScript returns Scalar's script. The library keeps it behind an HTTP handler.
 func scalarScript() []byte {
-	var out discardingResponse
+	var out bufferedResponse
 	assets := specui.NewHandler(specui.WithAssetsPath(""), scalaremb.WithUI()).Assets()
 	assets.ServeHTTP(&out, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/browser/standalone.min.js"}})
 	return out.Bytes()
 }
 
-// discardingResponse is an http.ResponseWriter that keeps the body in memory.
-type discardingResponse struct {
+// bufferedResponse is an http.ResponseWriter that keeps the body in memory.
+type bufferedResponse struct {
 	bytes.Buffer
 	header http.Header
 }
 
 // Header implements http.ResponseWriter.
-func (a *discardingResponse) Header() http.Header {
+func (a *bufferedResponse) Header() http.Header {
 	if a.header == nil {
 		a.header = http.Header{}
 	}
@@ -153,4 +153,4 @@ func (a *discardingResponse) Header() http.Header {
 
 // WriteHeader implements http.ResponseWriter. The status is ignored: an error page would not match
 // the digest in the script's path.
-func (a *discardingResponse) WriteHeader(int) {}
+func (a *bufferedResponse) WriteHeader(int) {}

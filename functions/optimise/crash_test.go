@@ -84,7 +84,7 @@ func sortKeysIn(t *testing.T, s *apitest.Service, narrower ...string) (out []str
 	return out
 }
 
-// count returns how many of the strings begin with the prefix.
-func count(texts []string, prefix string) int {
+// countPrefix returns how many of the strings begin with the prefix.
+func countPrefix(texts []string, prefix string) int {
 	return len(slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return !strings.HasPrefix(s, prefix) }))
 }

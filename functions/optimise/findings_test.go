@@ -174,7 +174,7 @@ func TestFindingsReplaced(t *testing.T) {
 type beforeRequestTransport struct {
 	matches       func(target, body string) bool
 	beforeRequest func() error // if it returns an error, the request fails with that error
-	matched       chan string  // X-Amz-Target of each request that got a response
+	responded     chan string  // X-Amz-Target of each request that got a response
 	once          sync.Once
 }
 
@@ -192,9 +192,9 @@ func (b *beforeRequestTransport) RoundTrip(r *http.Request) (*http.Response, err
 		}
 	}
 	response, err := http.DefaultTransport.RoundTrip(r)
-	if err == nil && b.matched != nil {
+	if err == nil && b.responded != nil {
 		select {
-		case b.matched <- target:
+		case b.responded <- target:
 		default:
 		}
 	}
@@ -209,13 +209,13 @@ func TestFindingsReplacedWhileReading(t *testing.T) {
 		t.Run(late+" last", func(t *testing.T) {
 			t.Parallel()
 			writer := start(t)
-			b := &beforeRequestTransport{matched: make(chan string, 8), matches: func(target, body string) bool {
+			b := &beforeRequestTransport{responded: make(chan string, 8), matches: func(target, body string) bool {
 				return strings.HasSuffix(target, "."+late) && strings.Contains(body, writer.CompanyID)
 			}}
 			replaced := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1", Summary: new("new")}, Findings: json.RawMessage(`"new"`)}
 			audits := transferType(t, writer, "audit")
 			b.beforeRequest = func() error {
-				<-b.matched // the other read is done
+				<-b.responded // the other read is done
 				return audits.Write(t.Context(), writer.CompanyID, []any{replaced})
 			}
 			reader := optimise.NewStore(apitest.NewOver(t, optimise.Operations, b).Table)

@@ -121,7 +121,7 @@ func TestCreateGoalCrashes(t *testing.T) {
 		if again.Status != 200 || died.Status == 200 && died.Body != again.Body {
 			t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
 		}
-		if got := sortKeysIn(t, s); count(got, "goal#") != 1 || len(got) != 2 {
+		if got := sortKeysIn(t, s); countPrefix(got, "goal#") != 1 || len(got) != 2 {
 			t.Errorf("stored: %v", got)
 		}
 	})

@@ -19,10 +19,10 @@ type Board struct {
 	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
 }
 
-// BoardIDs is the prefix of board ids.
-const BoardIDs = "brd"
+// BoardIDPrefix is the prefix of board ids.
+const BoardIDPrefix = "brd"
 
 var boards = record.Kind[Board]{
-	Name: "board", Plural: "boards", Prefix: BoardIDs, Path: "plan/boards", Parameter: "boardId", SortPrefix: boardPart, Limit: 200,
+	Name: "board", Plural: "boards", Prefix: BoardIDPrefix, Path: "plan/boards", Parameter: "boardId", SortPrefix: boardPart, Limit: 200,
 	Order: func(b Board) string { return table.JoinKey(table.TimeKey(b.CreatedAt), b.ID) },
 }

@@ -18,7 +18,7 @@ import (
 // its new version. A publish that crashes may leave a state prepared for a version that the board
 // does not have. The next publish of that version overwrites the state (see Store.Publish).
 type liveState struct {
-	Live            bool   `store:"live"`            // whether the item was live before PreparedVersion
+	WasLive         bool   `store:"live"`            // whether the item was live before PreparedVersion
 	LastVersion     *int64 `store:"lastVersion"`     // the last version that showed the item, if it is not live
 	PreparedVersion *int64 `store:"preparedVersion"` // PreparedLive applies from this version on
 	PreparedLive    *bool  `store:"preparedLive"`
@@ -27,9 +27,9 @@ type liveState struct {
 // liveAt reports whether an item is live on a board whose live version is current. If the item is
 // not live, last is the last version that showed it.
 func (l liveState) liveAt(current *int64) (live bool, last *int64) {
-	live, last = l.Live, l.LastVersion
+	live, last = l.WasLive, l.LastVersion
 	if current != nil && l.PreparedVersion != nil && *l.PreparedVersion <= *current {
-		if l.Live && !*l.PreparedLive {
+		if l.WasLive && !*l.PreparedLive {
 			before := *l.PreparedVersion - 1
 			last = &before
 		}
@@ -55,7 +55,7 @@ func (l liveState) prepareVersion(current *int64, next int64, live bool) (prepar
 	if wasLive == live && !stale {
 		return l, false
 	}
-	return liveState{Live: wasLive, LastVersion: last, PreparedVersion: &next, PreparedLive: &live}, true
+	return liveState{WasLive: wasLive, LastVersion: last, PreparedVersion: &next, PreparedLive: &live}, true
 }
 
 // skippedAhead reports whether two or more versions may have gone live since current was read. In

@@ -98,7 +98,7 @@ func TestBoards(t *testing.T) {
 	importRecords(t, s, "board", `{"id":"brd_3","createdAt":"2025-01-01T00:00:00Z","allowedOrigins":[]}`, `{"id":"brd_2"}`)
 	s.Run(t, []apitest.Scenario{
 		{Name: "ordered by createdAt, null last", Op: "list_plan_boards", Check: func(t *testing.T, r apitest.Response) {
-			if got := ids(r.Items(t)); !slices.Equal(got, []string{"brd_3", "brd_1", "brd_2"}) {
+			if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"brd_3", "brd_1", "brd_2"}) {
 				t.Errorf("order %q, want brd_3, brd_1, brd_2", got)
 			}
 		}},
@@ -114,7 +114,7 @@ func TestBoards(t *testing.T) {
 	}
 }
 
-func ids(items []map[string]any) (out []string) {
+func idsOf(items []map[string]any) (out []string) {
 	for _, i := range items {
 		out = append(out, i["id"].(string))
 	}
@@ -127,7 +127,7 @@ func listAllIDs(t *testing.T, s *apitest.Service, key, op string, arguments map[
 	for range 1000 {
 		r := s.Call(t, key, op, arguments)
 		items := r.Items(t)
-		out = append(out, ids(items)...)
+		out = append(out, idsOf(items)...)
 		next, more := r.Next(t)
 		if !more {
 			return out
@@ -196,11 +196,11 @@ func TestItemOrder(t *testing.T) {
 		}
 		return 1
 	})
-	if got := ids(whole); len(got) != 23 || !slices.Equal(got, ids(want)) {
-		t.Errorf("got %v, want %v", got, ids(want))
+	if got := idsOf(whole); len(got) != 23 || !slices.Equal(got, idsOf(want)) {
+		t.Errorf("got %v, want %v", got, idsOf(want))
 	}
 	for _, limit := range []int{1, 2, 22, 23, 200} {
-		if got := listAllIDs(t, s, key, "list_plan_items", map[string]any{"boardId": "brd_1", "limit": limit}); !slices.Equal(got, ids(want)) {
+		if got := listAllIDs(t, s, key, "list_plan_items", map[string]any{"boardId": "brd_1", "limit": limit}); !slices.Equal(got, idsOf(want)) {
 			t.Errorf("limit %d: %v", limit, got)
 		}
 	}

@@ -55,7 +55,7 @@ func (s service) previewPublish(ctx context.Context, caller api.Caller, in previ
 	p := Preview{
 		BoardID: in.BoardID, CurrentVersion: plan.board.PublishedVersion, NextVersion: plan.nextVersion(), HasChanges: plan.hasChanges(),
 		ItemCount: int64(len(plan.content)), Added: plan.added, Updated: plan.updated, Removed: plan.removed,
-		UnchangedCount: int64(plan.unchanged), digest: plan.digest,
+		UnchangedCount: int64(plan.unchangedCount), digest: plan.digest,
 	}
 	if !p.HasChanges {
 		p.NextVersion = *p.CurrentVersion

@@ -88,7 +88,7 @@ type slugReservation struct {
 // slug too many times.
 func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
 	i.Slug = base
-	for losses := range lostUpdatesMax {
+	for losses := range writeAttemptsMax {
 		created, err := s.Insert(ctx, companyID, i)
 		if !errors.Is(err, errSlugTaken) {
 			return created, err

@@ -92,7 +92,7 @@ func (b storedBoard) checkNoLiveItems() error {
 type contentDiff struct {
 	added, removed []PublishedItem
 	updated        []ChangedItem
-	unchanged      int
+	unchangedCount int
 }
 
 // diffFrom returns what publishing s in place of the live snapshot would change. It takes the last
@@ -116,7 +116,7 @@ func (s snapshot) diffFrom(live snapshot, current *int64, items []storedItem) co
 		case len(changed) > 0:
 			d.updated = append(d.updated, ChangedItem{i.publishedItem(current), changed})
 		default:
-			d.unchanged++
+			d.unchangedCount++
 		}
 	}
 	for _, i := range live {

@@ -47,7 +47,7 @@ const (
 	chunkKind        = "snapshot"
 	versionPrefix    = "version"
 	noStatus         = "none" // the index partition of items without a status, which only an import can create
-	roadmapRef       = "roadmapId"
+	boardIDProperty  = "roadmapId"
 )
 
 func recordKey(companyID string, parts ...string) table.Key {
@@ -195,7 +195,7 @@ type sortKey struct {
 // itemsOfBoard returns the items of a board with strong consistency, ordered by id.
 func itemsOfBoard(companyID, boardID string) table.Collection {
 	of := collectionOf(companyID, itemPart)
-	of.Consistent, of.Filter = true, table.Filter{roadmapRef: table.String(boardID)}
+	of.Consistent, of.Filter = true, table.Filter{boardIDProperty: table.String(boardID)}
 	return of
 }
 
@@ -294,15 +294,15 @@ func (s itemStore) Insert(ctx context.Context, companyID string, i Item) (Item, 
 
 var errSlugTaken = fault.New(fault.Conflict, "body.slug: is taken on this board")
 
-// lostUpdatesMax is how many times a write is attempted while concurrent writes keep it from
+// writeAttemptsMax is how many times a write is attempted while concurrent writes keep it from
 // succeeding.
-const lostUpdatesMax = 100
+const writeAttemptsMax = 100
 
 // Remove deletes an item and frees its slug, unless check returns an error. check receives the item
 // as the API returns it. Returns fault.ErrNotFound when the item does not exist.
 func (s itemStore) Remove(ctx context.Context, companyID, itemID string, check func(Item) error) error {
 	foreignSlug := false // whether the slug record points to a different item and so must stay
-	for range lostUpdatesMax {
+	for range writeAttemptsMax {
 		var i storedItem
 		found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)
 		if err == nil {

@@ -169,7 +169,7 @@ func (p PublishPlan) publication(version int64, at string, changed bool) Publica
 	}
 	return Publication{
 		BoardID: p.board.ID, PublishedVersion: version, PublishedAt: at, Changed: changed, ItemCount: int64(len(p.content)),
-		Added: p.added, Updated: updated, Removed: p.removed, UnchangedCount: int64(p.unchanged), digest: p.digest,
+		Added: p.added, Updated: updated, Removed: p.removed, UnchangedCount: int64(p.unchangedCount), digest: p.digest,
 	}
 }
 
@@ -209,13 +209,13 @@ func (s Store) readPlan(ctx context.Context, companyID, boardID string) (p Publi
 // Conditions on a board's record. Its attribute claim holds the board's lease. :claim is the lease
 // of this publish, and :old is the lease that it replaces.
 const (
-	boardExists    = "attribute_exists(pk)"
-	neverPublished = "attribute_not_exists(publishedVersion)"
-	sameVersion    = "publishedVersion = :version"
-	noLease        = "attribute_not_exists(claim)"
-	sameLease      = "claim = :old"
-	ownLease       = "claim = :claim"
-	editedBefore   = "(attribute_not_exists(updatedAt) OR updatedAt < :at)"
+	ifBoardExists    = "attribute_exists(pk)"
+	ifNeverPublished = "attribute_not_exists(publishedVersion)"
+	ifSameVersion    = "publishedVersion = :version"
+	ifNoLease        = "attribute_not_exists(claim)"
+	ifSameLease      = "claim = :old"
+	ifOwnLease       = "claim = :claim"
+	ifEditedBefore   = "(attribute_not_exists(updatedAt) OR updatedAt < :at)"
 )
 
 // chunksPerTransaction is how many chunks are written in one transaction, whose size DynamoDB
@@ -230,16 +230,16 @@ const chunksPerTransaction = 10
 func (s Store) acquireLease(ctx context.Context, a publishAttempt) error {
 	b := a.board
 	values := table.Item{":claim": table.String(a.lease), ":at": table.String(s.table.Now())}
-	version, lease := neverPublished, noLease
+	version, lease := ifNeverPublished, ifNoLease
 	if b.PublishedVersion != nil {
-		version, values[":version"] = sameVersion, table.Number(*b.PublishedVersion)
+		version, values[":version"] = ifSameVersion, table.Number(*b.PublishedVersion)
 	}
 	if b.Lease != nil {
-		lease, values[":old"] = sameLease, table.String(*b.Lease)
+		lease, values[":old"] = ifSameLease, table.String(*b.Lease)
 	}
 	// If the response to this write is lost, the retry finds that the board already has the new
 	// lease.
-	condition := boardExists + " AND " + version + " AND (" + ownLease + " OR " + lease + ")"
+	condition := ifBoardExists + " AND " + version + " AND (" + ifOwnLease + " OR " + lease + ")"
 	owner := s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "SET claim = :claim, claimAt = :at", condition, nil, values)
 	for n := 0; n < len(a.chunks); n += chunksPerTransaction {
 		writes := []table.Write{owner}
@@ -259,7 +259,7 @@ func (s Store) acquireLease(ctx context.Context, a publishAttempt) error {
 
 // checkLease returns a condition check that the board still has the attempt's lease.
 func (s Store) checkLease(a publishAttempt) table.Write {
-	return s.table.WriteCheck(boardKey(a.board.CompanyID, a.board.ID), ownLease, nil, table.Item{":claim": table.String(a.lease)})
+	return s.table.WriteCheck(boardKey(a.board.CompanyID, a.board.ID), ifOwnLease, nil, table.Item{":claim": table.String(a.lease)})
 }
 
 // rereadPlan is step 3 of Publish. It returns the attempt with the current board and items. Returns
@@ -328,8 +328,8 @@ func (s Store) writeLiveState(item table.Key, l liveState) table.Write {
 	return s.table.WriteUpdate(item, update, "attribute_exists(pk)", nil, values)
 }
 
-// commitBoard is the update that a commit makes to the board.
-const commitBoard = "SET publishedVersion = :version, publishedAt = :at, updatedAt = :at, " +
+// commitExpression is the update that a commit makes to the board.
+const commitExpression = "SET publishedVersion = :version, publishedAt = :at, updatedAt = :at, " +
 	"snapshotVersion = :version, snapshotId = :claim, snapshotChunks = :chunks, snapshotDigest = :digest " +
 	"REMOVE claim, claimAt ADD rev :one"
 
@@ -338,7 +338,7 @@ const commitBoard = "SET publishedVersion = :version, publishedAt = :at, updated
 func (s Store) commit(ctx context.Context, a publishAttempt, at string) error {
 	b, chunks := a.board, int64(len(a.chunks))
 	err := conflictOf(idempotency.Transact(ctx, s.table, a.publication(a.version, at, true),
-		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), commitBoard, ownLease+" AND "+editedBefore, nil, table.Item{
+		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), commitExpression, ifOwnLease+" AND "+ifEditedBefore, nil, table.Item{
 			":version": table.Number(a.version), ":at": table.String(at), ":claim": table.String(a.lease),
 			":chunks": table.Number(chunks), ":digest": table.String(a.digest), ":one": table.Number(1),
 		}),
@@ -407,7 +407,7 @@ func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, e
 // for it. It keeps a lease that has replaced this one. A failure is logged, and delays other
 // publishes by leaseDuration.
 func (s Store) releaseLease(ctx context.Context, b storedBoard, lease string) {
-	err := conflictOf(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", ownLease, nil,
+	err := conflictOf(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", ifOwnLease, nil,
 		table.Item{":claim": table.String(lease)})))
 	if err != nil && !errors.Is(err, errConflict) {
 		table.RequestOf(ctx).AddFailure(fmt.Errorf("release the board: %w", err))

@@ -47,7 +47,7 @@ func importName(boardID string) string { return "board " + boardID }
 func missingBoardProblem(i Item) string { return "there is no board " + i.RoadmapID }
 
 func checkItem(i *Item) (problems []string) {
-	if !id.Valid(BoardIDs, i.RoadmapID) {
+	if !id.Valid(BoardIDPrefix, i.RoadmapID) {
 		problems = append(problems, "record.roadmapId: must be the id of a board")
 	}
 	return problems
@@ -289,7 +289,7 @@ func (s Store) itemUnit(companyID string, i Item, alone bool) (table.Key, table.
 	write := s.table.WriteCreate(keys, stored)
 	if !alone {
 		write = s.table.WritePutIf(keys, stored, "attribute_not_exists(pk) OR (#slug = :slug AND #board = :board)",
-			map[string]string{"#slug": slugKind, "#board": roadmapRef},
+			map[string]string{"#slug": slugKind, "#board": boardIDProperty},
 			table.Item{":slug": table.String(i.Slug), ":board": table.String(i.RoadmapID)})
 	}
 	slug := s.table.WritePutIf(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, slugReservation{i.ID},

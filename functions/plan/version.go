@@ -101,7 +101,7 @@ func (s Store) Rollback(ctx context.Context, companyID, boardID string, version 
 
 // publishedBoard reads a board that has a live version.
 func (s Store) publishedBoard(ctx context.Context, companyID, boardID string) (storedBoard, error) {
-	if !id.Valid(BoardIDs, boardID) { // an id from a command line must not form a different key
+	if !id.Valid(BoardIDPrefix, boardID) { // an id from a command line must not form a different key
 		return storedBoard{}, fault.ErrNotFound
 	}
 	b, err := s.readBoard(ctx, companyID, boardID)
@@ -208,7 +208,7 @@ func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, er
 // planRollback is like PlanPublish, but takes the content from an earlier version instead of from
 // the items.
 func (s Store) planRollback(ctx context.Context, companyID, boardID string, version int64) (PublishPlan, error) {
-	if !id.Valid(BoardIDs, boardID) {
+	if !id.Valid(BoardIDPrefix, boardID) {
 		return PublishPlan{}, fault.ErrNotFound
 	}
 	p, err := s.readPlan(ctx, companyID, boardID)

@@ -16,24 +16,24 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// checkMetric is the name of the metric that these rules push. The service adds the prefix custom
+// testMetricKey is the name of the metric that these rules push. The service adds the prefix custom
 // to the name. Each rule deletes the metric that it pushed.
-const checkMetric = "conformance_check.days"
+const testMetricKey = "conformance_check.days"
 
-// checkDays are the values of checkMetric, one for each day from checkFrom on. These days include a
-// leap day, the end of a month, and parts of three weeks.
-var checkDays = []float64{.1, .2, .3, 4, -1.5, 9, 2.6, 5, 3.5, 8}
+// testMetricValues are the values of testMetricKey, one for each day from testMetricStart on. These
+// days include a leap day, the end of a month, and parts of three weeks.
+var testMetricValues = []float64{.1, .2, .3, 4, -1.5, 9, 2.6, 5, 3.5, 8}
 
-var checkFrom = time.Date(2020, time.February, 22, 0, 0, 0, 0, time.UTC)
+var testMetricStart = time.Date(2020, time.February, 22, 0, 0, 0, 0, time.UTC)
 
-// createMetric pushes the points of checkMetric and returns the path of its definition, which the
+// createMetric pushes the points of testMetricKey and returns the path of its definition, which the
 // caller must remove (removeMetric). It skips the rule if the key lacks the scope or the service
 // lacks the operation.
 func (k *runner) createMetric() (path string, ok bool) {
 	var points []map[string]any
-	for i, value := range checkDays {
+	for i, value := range testMetricValues {
 		points = append(points, map[string]any{
-			"metricKey": checkMetric, "ts": checkFrom.AddDate(0, 0, i).Format(time.DateOnly), "value": value,
+			"metricKey": testMetricKey, "ts": testMetricStart.AddDate(0, 0, i).Format(time.DateOnly), "value": value,
 			"dims": map[string]string{"half": []string{"a", "b"}[i%2]}, "source": "workspace check",
 		})
 	}
@@ -58,7 +58,7 @@ func (k *runner) createMetric() (path string, ok bool) {
 			return "", false
 		}
 		for _, d := range page.records() {
-			if name, _ := d["key"].(string); strings.TrimPrefix(name, "custom.") == checkMetric {
+			if name, _ := d["key"].(string); strings.TrimPrefix(name, "custom.") == testMetricKey {
 				return k.companyPath("/metrics/definitions/" + url.PathEscape(fmt.Sprint(d["id"]))), true
 			}
 		}
@@ -71,12 +71,12 @@ func (k *runner) createMetric() (path string, ok bool) {
 	return "", false
 }
 
-// deletePoints deletes the points of checkMetric between two days, given as numbers of days after
-// checkFrom. It returns the sum of the deletedCount values.
+// deletePoints deletes the points of testMetricKey between two days, given as numbers of days after
+// testMetricStart. It returns the sum of the deletedCount values.
 func (k *runner) deletePoints(from, to int) (deleted float64) {
-	day := func(n int) string { return checkFrom.AddDate(0, 0, n).Format(time.DateOnly) }
+	day := func(n int) string { return testMetricStart.AddDate(0, 0, n).Format(time.DateOnly) }
 	for more := "true"; more == "true"; {
-		got := k.do(http.MethodDelete, k.companyPath("/metrics/points?"+url.Values{"metricKey": {checkMetric}, "from": {day(from)}, "to": {day(to)}}.Encode()), "")
+		got := k.do(http.MethodDelete, k.companyPath("/metrics/points?"+url.Values{"metricKey": {testMetricKey}, "from": {day(from)}, "to": {day(to)}}.Encode()), "")
 		var result struct{ DeletedCount float64 }
 		if !k.checkSuccess(got, &result) {
 			return deleted
@@ -90,13 +90,13 @@ func (k *runner) deletePoints(from, to int) (deleted float64) {
 	return deleted
 }
 
-// removeMetric deletes checkMetric.
+// removeMetric deletes testMetricKey.
 func (k *runner) removeMetric(path string) {
-	k.deletePoints(0, len(checkDays))
+	k.deletePoints(0, len(testMetricValues))
 	k.deletePath(path)
 }
 
-// listCheckPoints lists all points of checkMetric that have the given grain. name is one of the
+// listCheckPoints lists all points of testMetricKey that have the given grain. name is one of the
 // metric's two names. more contains further parameters, alternating names and values.
 func (k *runner) listCheckPoints(name, grain string, more ...string) []map[string]any {
 	query := url.Values{"metricKey": {name}, "grain": {grain}, "limit": {"1000"}}
@@ -118,9 +118,9 @@ func rollupMatchesDays(k *runner) {
 		return
 	}
 	defer k.removeMetric(path)
-	days := k.listCheckPoints(checkMetric, "day")
-	if len(days) < len(checkDays) {
-		k.fail("%d days were pushed, and a read returns %d", len(checkDays), len(days))
+	days := k.listCheckPoints(testMetricKey, "day")
+	if len(days) < len(testMetricValues) {
+		k.fail("%d days were pushed, and a read returns %d", len(testMetricValues), len(days))
 		return
 	}
 	for _, aggregation := range []any{"sum", "avg", "min", "max", "last", "none", nil} {
@@ -134,7 +134,7 @@ func rollupMatchesDays(k *runner) {
 		}
 		for _, grain := range []string{"week", "month"} {
 			want, got := bucketsOf(days, grain, aggregation), map[string]float64{}
-			for _, p := range k.listCheckPoints(checkMetric, grain) {
+			for _, p := range k.listCheckPoints(testMetricKey, grain) {
 				if value, ok := p["value"].(float64); ok {
 					got[bucketStart(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
 				}
@@ -208,14 +208,14 @@ func metricNames(k *runner) {
 	}
 	defer k.removeMetric(path)
 	push := k.do(http.MethodPost, k.companyPath("/metrics/points"),
-		fmt.Sprintf(`{"points":[{"metricKey":"custom.%s","ts":%q,"value":%v,"dims":{"half":"a"},"source":"workspace check"}]}`, checkMetric, checkFrom.Format(time.DateOnly), checkDays[0]))
+		fmt.Sprintf(`{"points":[{"metricKey":"custom.%s","ts":%q,"value":%v,"dims":{"half":"a"},"source":"workspace check"}]}`, testMetricKey, testMetricStart.Format(time.DateOnly), testMetricValues[0]))
 	var result struct{ CreatedKeys []string }
 	if k.checkSuccess(push, &result) && len(result.CreatedKeys) > 0 {
 		k.fail("%s: a push under the other name of a metric created %v", push.request, result.CreatedKeys)
 	}
-	plain, custom := k.listCheckPoints(checkMetric, "day"), k.listCheckPoints("custom."+checkMetric, "day")
+	plain, custom := k.listCheckPoints(testMetricKey, "day"), k.listCheckPoints("custom."+testMetricKey, "day")
 	if len(plain) == 0 || !reflect.DeepEqual(plain, custom) {
-		k.fail("%s has %d points and custom.%s has %d: they are names of one metric", checkMetric, len(plain), checkMetric, len(custom))
+		k.fail("%s has %d points and custom.%s has %d: they are names of one metric", testMetricKey, len(plain), testMetricKey, len(custom))
 	}
 }
 
@@ -247,14 +247,14 @@ func metricTotal(k *runner) {
 		return
 	}
 	defer k.removeMetric(path)
-	days := k.listCheckPoints(checkMetric, "day")
+	days := k.listCheckPoints(testMetricKey, "day")
 	if len(days) == 0 {
 		k.fail("no points are listed")
 		return
 	}
 	series := fmt.Sprint(days[0]["seriesId"])
 	own := slices.DeleteFunc(slices.Clone(days), func(p map[string]any) bool { return p["seriesId"] != series })
-	if got := k.listCheckPoints(checkMetric, "day", "seriesId", series); !reflect.DeepEqual(got, own) {
+	if got := k.listCheckPoints(testMetricKey, "day", "seriesId", series); !reflect.DeepEqual(got, own) {
 		k.fail("with the seriesId %s, %d points are listed; %d points have it", series, len(got), len(own))
 	}
 	var points []map[string]any // without dims
@@ -268,11 +268,11 @@ func metricTotal(k *runner) {
 			return
 		}
 		if aggregation == "avg" || aggregation == "last" {
-			k.checkError(k.get(k.companyPath("/metrics/points?metricKey="+checkMetric+"&total=true")), fault.BadRequest, "total")
+			k.checkError(k.get(k.companyPath("/metrics/points?metricKey="+testMetricKey+"&total=true")), fault.BadRequest, "total")
 			continue
 		}
 		want, got := bucketsOf(points, "week", aggregation), map[string]float64{}
-		for _, p := range k.listCheckPoints(checkMetric, "week", "total", "true") {
+		for _, p := range k.listCheckPoints(testMetricKey, "week", "total", "true") {
 			if value, ok := p["value"].(float64); ok {
 				got[bucketStart(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
 			}
@@ -297,29 +297,29 @@ func metricLifecycle(k *runner) {
 		code  fault.Code
 		names string
 	}{
-		{`{"key":"` + checkMetric + `"}`, fault.Conflict, "key"},
-		{`{"key":"custom.` + checkMetric + `"}`, fault.Conflict, "key"},
-		{`{"key":"custom.` + checkMetric + `.split","kind":"split"}`, fault.BadRequest, "dimensions"},
-		{`{"key":"custom.` + checkMetric + `.derived","kind":"derived"}`, fault.BadRequest, "formula"},
-		{`{"key":"custom.` + checkMetric + `.formula","formula":"a / b"}`, fault.BadRequest, "formula"},
+		{`{"key":"` + testMetricKey + `"}`, fault.Conflict, "key"},
+		{`{"key":"custom.` + testMetricKey + `"}`, fault.Conflict, "key"},
+		{`{"key":"custom.` + testMetricKey + `.split","kind":"split"}`, fault.BadRequest, "dimensions"},
+		{`{"key":"custom.` + testMetricKey + `.derived","kind":"derived"}`, fault.BadRequest, "formula"},
+		{`{"key":"custom.` + testMetricKey + `.formula","formula":"a / b"}`, fault.BadRequest, "formula"},
 	} {
 		k.checkRefusedCreate(k.do(http.MethodPost, k.companyPath(collection), c.body), byID, c.code, c.names)
 	}
-	for _, c := range []struct{ from, to, want int }{{1, 2, 2}, {1, 2, 0}, {0, len(checkDays), len(checkDays) - 2}} {
+	for _, c := range []struct{ from, to, want int }{{1, 2, 2}, {1, 2, 0}, {0, len(testMetricValues), len(testMetricValues) - 2}} {
 		if got := k.deletePoints(c.from, c.to); int(got) != c.want {
 			k.fail("a delete of the points from day %d to day %d counts %v, want %d", c.from, c.to, got, c.want)
 		}
 	}
-	if left := k.listCheckPoints(checkMetric, "day"); len(left) > 0 {
+	if left := k.listCheckPoints(testMetricKey, "day"); len(left) > 0 {
 		k.fail("%d points are left after the delete", len(left))
 	}
 	k.deletePath(path)
 	k.checkError(k.get(path), fault.NotFound, "")
-	m, ok := k.create(k.companyPath(collection), `{"key":"`+checkMetric+`","unit":"count","kind":"split","dimensions":["half"]}`, byID)
+	m, ok := k.create(k.companyPath(collection), `{"key":"`+testMetricKey+`","unit":"count","kind":"split","dimensions":["half"]}`, byID)
 	if !ok {
 		return
 	}
 	defer k.remove(m)
 	k.checkSchema("create_metric_definition", m.response)
-	k.checkFields(m.request, m.fields, map[string]any{"key": checkMetric, "kind": "split", "needsReview": false, "unit": "count", "name": nil})
+	k.checkFields(m.request, m.fields, map[string]any{"key": testMetricKey, "kind": "split", "needsReview": false, "unit": "count", "name": nil})
 }

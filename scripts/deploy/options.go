@@ -70,8 +70,8 @@ func checkParameter(p infra.Parameter, value string) error {
 }
 
 var (
-	errHelp   = errors.New("help was requested")
-	stackName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,99}$`)
+	errHelp          = errors.New("help was requested")
+	stackNamePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,99}$`)
 )
 
 const helpText = `usage: go run ./scripts/deploy [flags]
@@ -114,7 +114,7 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 		return o, err
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unknown argument %q", flags.Arg(0))
-	case !stackName.MatchString(o.stack):
+	case !stackNamePattern.MatchString(o.stack):
 		return o, fmt.Errorf("--stack %q: must be a letter, then letters, digits and hyphens", o.stack)
 	case o.diff && o.destroy || o.synthDir != "" && (o.diff || o.destroy):
 		return o, errors.New("--diff, --destroy and --synth cannot be combined")

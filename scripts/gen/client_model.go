@@ -12,7 +12,7 @@ import (
 type clientModel struct {
 	records    map[string]reflect.Type
 	enums      map[string]reflect.Type // closed lists of values, by their name in the client
-	order      []string                // the names of the closed lists, in the order in which they are declared
+	enumOrder  []string                // the names of the closed lists, in the order in which they are declared
 	inputTypes map[string][]string     // the values of the enum arrays in an area's inputs, by field name
 	maps       map[string]bool         // the names of the map fields in an area's inputs
 	err        error

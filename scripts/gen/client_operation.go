@@ -135,13 +135,13 @@ func (m *clientModel) textType(op api.Operation, f schema.Field) string {
 		if name != f.Name {
 			continue
 		}
-		for _, known := range m.order {
+		for _, known := range m.enumOrder {
 			if m.enums[known] == element {
 				return known
 			}
 		}
 	}
-	return cmp.Or(m.listWith(f.Enum), "string")
+	return cmp.Or(m.enumWithValues(f.Enum), "string")
 }
 
 func (m *clientModel) declareMethod(out *strings.Builder, op api.Operation) {

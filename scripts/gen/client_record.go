@@ -15,7 +15,7 @@ import (
 // areas.
 func (m *clientModel) recordsOf(operations []api.Operation) string {
 	var body, lists strings.Builder
-	before := len(m.order)
+	before := len(m.enumOrder)
 	m.inputTypes, m.maps = map[string][]string{}, map[string]bool{}
 	for _, op := range operations {
 		m.addEnums(recordOf(op))
@@ -24,7 +24,7 @@ func (m *clientModel) recordsOf(operations []api.Operation) string {
 	for _, op := range operations {
 		m.declareRecord(&body, recordOf(op))
 	}
-	for _, name := range m.order[before:] {
+	for _, name := range m.enumOrder[before:] {
 		m.declareEnum(&lists, name)
 	}
 	text := body.String() + lists.String()
@@ -72,9 +72,9 @@ func (m *clientModel) addEnums(t reflect.Type) {
 	}
 }
 
-// listWith returns the name of the closed list with these values, or "" if there is none.
-func (m *clientModel) listWith(values []string) string {
-	for _, known := range m.order {
+// enumWithValues returns the name of the closed list with these values, or "" if there is none.
+func (m *clientModel) enumWithValues(values []string) string {
+	for _, known := range m.enumOrder {
 		if slices.Equal(reflect.Zero(m.enums[known]).Interface().(schema.Enum).Values(), values) {
 			return known
 		}
@@ -136,7 +136,7 @@ func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) str
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	// A list of strings in a record may be limited to an enum only in inputs. The record's field
 	// gets the type of the input, so that a value from a record can be sent.
-	if list := m.listWith(m.inputTypes[name]); list != "" && isStringSlice(t) {
+	if list := m.enumWithValues(m.inputTypes[name]); list != "" && isStringSlice(t) {
 		return "[]" + list
 	}
 	if m.maps[name] && t.String() == "json.RawMessage" {
@@ -177,7 +177,7 @@ func (m *clientModel) enumName(t reflect.Type) string {
 	switch {
 	case !ok:
 		m.enums[name] = t
-		m.order = append(m.order, name)
+		m.enumOrder = append(m.enumOrder, name)
 	case known != t:
 		m.fail("%s and %s are both called %s", known, t, name)
 	}

@@ -13,7 +13,7 @@ import (
 
 // generatedFiles returns every generated file, in the order of their paths. The same declarations
 // give the same bytes.
-func generatedFiles() ([]generated, error) {
+func generatedFiles() ([]generatedFile, error) {
 	document, err := openapiDocument()
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func generatedFiles() ([]generated, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []generated{
+	out := []generatedFile{
 		{companyFile, company}, {"functions/openapi/openapi.json", document},
 		{operationsPage, readme}, {"template.yaml", infra.New().Text()},
 	}
@@ -35,14 +35,14 @@ func generatedFiles() ([]generated, error) {
 		return nil, err
 	}
 	for id, text := range events {
-		out = append(out, generated{"events/" + id + ".json", text})
+		out = append(out, generatedFile{"events/" + id + ".json", text})
 	}
 	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
 		text, err := indentJSON(tool)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, generated{toolsFolder + tool.Name + ".json", text})
+		out = append(out, generatedFile{toolsFolder + tool.Name + ".json", text})
 	}
 	client, err := clientFiles()
 	if err != nil {

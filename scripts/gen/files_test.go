@@ -31,8 +31,8 @@ func TestAddRemovals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := addRemovals([]generated{{"kept.json", []byte("{}")}}, "*.json")
-	if err != nil || !reflect.DeepEqual(got, []generated{{path: "gone.json"}, {"kept.json", []byte("{}")}}) {
+	got, err := addRemovals([]generatedFile{{"kept.json", []byte("{}")}}, "*.json")
+	if err != nil || !reflect.DeepEqual(got, []generatedFile{{path: "gone.json"}, {"kept.json", []byte("{}")}}) {
 		t.Errorf("files %v, want kept.json and the removal of gone.json: %v", got, err)
 	}
 	for _, g := range got {

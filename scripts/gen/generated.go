@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// generated is a generated file. Its path is relative to the repository's root.
-type generated struct {
+// generatedFile is a generated file. Its path is relative to the repository's root.
+type generatedFile struct {
 	path string
 	text []byte // nil: the file must not exist
 }
 
-func (g generated) write() error {
+func (g generatedFile) write() error {
 	if g.text == nil {
 		fmt.Println("removed", g.path)
 		return os.Remove(g.path)
@@ -28,7 +28,7 @@ func (g generated) write() error {
 
 // addRemovals adds the files that match a pattern but are no longer generated, so that they are
 // removed.
-func addRemovals(out []generated, patterns ...string) ([]generated, error) {
+func addRemovals(out []generatedFile, patterns ...string) ([]generatedFile, error) {
 	for _, pattern := range patterns {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
@@ -36,11 +36,11 @@ func addRemovals(out []generated, patterns ...string) ([]generated, error) {
 		}
 		for _, path := range found {
 			path = filepath.ToSlash(path)
-			if !slices.ContainsFunc(out, func(g generated) bool { return g.path == path }) {
-				out = append(out, generated{path: path})
+			if !slices.ContainsFunc(out, func(g generatedFile) bool { return g.path == path }) {
+				out = append(out, generatedFile{path: path})
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b generated) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(out, func(a, b generatedFile) int { return strings.Compare(a.path, b.path) })
 	return out, nil
 }

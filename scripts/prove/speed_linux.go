@@ -13,7 +13,7 @@ func speedCommand() *cobra.Command {
 		Long: `Measure the service, and print one table of ratios, each with its goal. Only count can
 fail, because times depend on the load of the machine.
 
-` + speed.Modes() + `
+` + speed.DescribeModes() + `
 Without a mode, all of them run. The CPU time of reads is a benchmark:
 
   go test ./functions -run XXX -bench Reads -cpu 1`,

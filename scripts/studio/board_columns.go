@@ -26,11 +26,11 @@ func allColumns[T any](columns []roadmap.Column[T], live []string) (out []roadma
 	if len(base) == 0 {
 		base = columnIDs(columns)
 	}
-	order := roadmap.Complete(roadmap.Columns(base, self), roadmap.Standard)
-	for _, c := range roadmap.Complete(order, columnIDs(columns)) {
+	order := roadmap.AddMissing(roadmap.Columns(base, self), roadmap.StandardColumns)
+	for _, c := range roadmap.AddMissing(order, columnIDs(columns)) {
 		before := len(out)
 		for _, other := range columns {
-			if roadmap.Same(other.ID, c.ID) && other.ID != "" { // two ids may differ only in case
+			if roadmap.SameHeading(other.ID, c.ID) && other.ID != "" { // two ids may differ only in case
 				out = append(out, other)
 			}
 		}
@@ -82,11 +82,11 @@ func columnIDs[T any](columns []roadmap.Column[T]) (out []string) {
 // exactly the id of a standard column, it refers to that column, even if the id of a different
 // column differs from it only in case.
 func columnID(name string, known []string) string {
-	if slices.Contains(known, name) || slices.Contains(roadmap.Standard, name) {
+	if slices.Contains(known, name) || slices.Contains(roadmap.StandardColumns, name) {
 		return name
 	}
 	for _, id := range known {
-		if roadmap.Same(id, name) {
+		if roadmap.SameHeading(id, name) {
 			return id
 		}
 	}

@@ -77,7 +77,7 @@ func (s *Studio) move(v *pageRequest) *view {
 		if stored.Failure != nil {
 			return v.done("/roadmap", back, notice{Bad: true, Text: "Not moved: " + stored.Failure.Text()})
 		}
-		before = append(before, itemBefore{wereAt(items, w), stored.ETag})
+		before = append(before, itemBefore{revertedWrite(items, w), stored.ETag})
 	}
 	text := "Moved to " + roadmap.Readable(moved.column) + "."
 	if moved.item.Status.Or("") == client.PlanStatusPublished {
@@ -94,9 +94,9 @@ type itemBefore struct {
 	tag   string
 }
 
-// wereAt returns the update that undoes the write w. items holds the items as they were before the
-// write.
-func wereAt(items []client.Item, w client.UpdatePlanItemInput) client.UpdatePlanItemInput {
+// revertedWrite returns the update that undoes the write w. items holds the items as they were
+// before the write.
+func revertedWrite(items []client.Item, w client.UpdatePlanItemInput) client.UpdatePlanItemInput {
 	out := client.UpdatePlanItemInput{ItemID: w.ItemID}
 	at := slices.IndexFunc(items, func(i client.Item) bool { return i.ID == w.ItemID })
 	if at < 0 {
@@ -126,10 +126,10 @@ func undoMove(record string, before []itemBefore) undo {
 			})
 			v.wait()
 			if stored.Failure != nil {
-				return undone(record, stored.Failure)
+				return undoNotice(record, stored.Failure)
 			}
 		}
-		return undone(record, nil)
+		return undoNotice(record, nil)
 	}
 }
 
@@ -237,7 +237,7 @@ func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 	if len(m.others) > 0 {
 		low, high = m.order(m.at-1), m.order(m.at)
 		if m.at > 0 && low.IsNull() {
-			return m.numbered(update)
+			return m.renumberedWrites(update)
 		}
 	}
 	l, hasLow := low.Get()
@@ -247,7 +247,7 @@ func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 	case len(m.others) == 0 && hasOwn && (!hasLow || l < own) && (!hasHigh || own < h):
 	case len(m.others) == 0 && hasLow && hasHigh && h-l < 2:
 	case hasLow && hasHigh && h-l < 2:
-		return m.pushed(update)
+		return m.pushedWrites(update)
 	case hasLow && hasHigh:
 		update.SortOrder = client.Value(l + (h-l)/2)
 	case hasLow:
@@ -272,10 +272,10 @@ func (m moveTo) order(at int) client.Optional[int] {
 	return client.Null[int]()
 }
 
-// pushed makes room between two neighbours in the way that needs the fewest writes. It gives higher
-// numbers to the items after the moved item's place, or lower numbers to those before that place,
-// or it uses the writes of rotated.
-func (m moveTo) pushed(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
+// pushedWrites makes room between two neighbours in the way that needs the fewest writes. It gives
+// higher numbers to the items after the moved item's place, or lower numbers to those before that
+// place, or it uses the writes of rotated.
+func (m moveTo) pushedWrites(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
 	var best []client.UpdatePlanItemInput
 	for _, direction := range []int{1, -1} {
 		at, number := m.at, m.order(m.at-1).Or(0)+1
@@ -296,7 +296,7 @@ func (m moveTo) pushed(update client.UpdatePlanItemInput) (out []client.UpdatePl
 			best = writes
 		}
 	}
-	if writes, ok := m.rotated(update); ok && len(writes) < len(best) && m.lands(writes) {
+	if writes, ok := m.rotatedWrites(update); ok && len(writes) < len(best) && m.lands(writes) {
 		best = writes
 	}
 	return best, len(best) <= writesMax
@@ -323,10 +323,10 @@ func (m moveTo) lands(writes []client.UpdatePlanItemInput) bool {
 	return true
 }
 
-// rotated gives the item the number of the item at its new place. Each item between the old and the
-// new place gets the number of its neighbour on the side of the old place. ok is false if the item
-// comes from a different column, or if one of these items has no number.
-func (m moveTo) rotated(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, ok bool) {
+// rotatedWrites gives the item the number of the item at its new place. Each item between the old
+// and the new place gets the number of its neighbour on the side of the old place. ok is false if
+// the item comes from a different column, or if one of these items has no number.
+func (m moveTo) rotatedWrites(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, ok bool) {
 	free, ok := m.item.SortOrder.Get()
 	if !ok || m.column != m.item.ColumnID.Or("") {
 		return nil, false
@@ -351,9 +351,9 @@ func (m moveTo) rotated(update client.UpdatePlanItemInput) (out []client.UpdateP
 	return append(out, update), true
 }
 
-// numbered renumbers the items of the column: those up to the moved item's new place, and as many
-// after it as necessary.
-func (m moveTo) numbered(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
+// renumberedWrites renumbers the items of the column: those up to the moved item's new place, and
+// as many after it as necessary.
+func (m moveTo) renumberedWrites(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
 	next := orderStep
 	if first, ok := m.others[0].SortOrder.Get(); ok {
 		next = first

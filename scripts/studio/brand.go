@@ -129,7 +129,7 @@ func (s *Studio) saveBrand(v *pageRequest) *view {
 		return v.brandPage(sent, stored.Failure)
 	}
 	return v.done("/brand", nil, notice{Record: "The brand", Text: "Saved.", Undo: undoCall("The brand", "context:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.BrandKit, error) {
-		return v.api.UpdateContextBrandKit(ctx, brandChanges(&changes{sent: reversed(sent)}), options...)
+		return v.api.UpdateContextBrandKit(ctx, brandChanges(&changes{sent: revertedForm(sent)}), options...)
 	})})
 }
 
@@ -148,9 +148,9 @@ func (v *pageRequest) brandExists() bool {
 	return kit.Failure == nil
 }
 
-// color matches the strings that the page draws as colours. It matches nothing else, because the
-// string is written to an attribute of an SVG.
-var color = regexp.MustCompile(`^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9][0-9., %/]{0,40}\))$`)
+// colorPattern matches the strings that the page draws as colours. It matches nothing else, because
+// the string is written to an attribute of an SVG.
+var colorPattern = regexp.MustCompile(`^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9][0-9., %/]{0,40}\))$`)
 
 // swatches reads named values from JSON of any shape: an object, a list, or objects and lists
 // inside each other. The name of a value consists of the keys that lead to it and the name property
@@ -176,7 +176,7 @@ func swatches(text []byte) (out []swatch) {
 		case map[string]any:
 			if own, is := v["name"].(string); is && len(v) > 1 {
 				name = strings.TrimSpace(name + " " + own)
-				v = without(v, "name")
+				v = withoutProperty(v, "name")
 			}
 			keys := make([]string, 0, len(v))
 			for key := range v {
@@ -192,7 +192,7 @@ func swatches(text []byte) (out []swatch) {
 			}
 		default:
 			one := swatch{Name: excerpt(name, 60), Text: excerpt(fmt.Sprint(v), 120)}
-			if trimmed := strings.TrimSpace(fmt.Sprint(v)); color.MatchString(trimmed) {
+			if trimmed := strings.TrimSpace(fmt.Sprint(v)); colorPattern.MatchString(trimmed) {
 				one.Color = trimmed
 			}
 			out = append(out, one)
@@ -202,8 +202,8 @@ func swatches(text []byte) (out []swatch) {
 	return out
 }
 
-// without returns a copy of an object without the named property.
-func without(v map[string]any, name string) map[string]any {
+// withoutProperty returns a copy of an object without the named property.
+func withoutProperty(v map[string]any, name string) map[string]any {
 	out := map[string]any{}
 	for key, value := range v {
 		if key != name {

@@ -366,7 +366,7 @@ func (s *Studio) movePost(v *pageRequest) *view {
 	times := civiltime.Times(typed, c.Location)
 	switch {
 	case len(times) == 0:
-		return refuse("Not moved: " + skipped(typed, c) + " Open the post to give it another time.")
+		return refuse("Not moved: " + skippedTimeText(typed, c) + " Open the post to give it another time.")
 	case times[0].Before(v.Now()) && got.Value.Status.Or("") == client.BroadcastPostStatusScheduled:
 		return refuse("Not moved: " + c.Moment(times[0]) + " is over, and a scheduled post would be sent at once.")
 	}
@@ -394,8 +394,8 @@ func (s *Studio) movePost(v *pageRequest) *view {
 // morning returns the time for a post that was given a day but no time.
 func morning(day time.Time) time.Time { return day.Add(9 * time.Hour) }
 
-// skipped explains why the typed time does not exist: the clocks skip it.
-func skipped(typed time.Time, c clock) string {
+// skippedTimeText explains why the typed time does not exist: the clocks skip it.
+func skippedTimeText(typed time.Time, c clock) string {
 	before, after, ok := civiltime.Skipped(typed, c.Location)
 	if !ok {
 		return "There is no such time in " + c.Name + "."

@@ -78,7 +78,7 @@ func (s *Studio) saveCompany(v *pageRequest) *view {
 	}
 	record := stored.Value.Name.Or("")
 	return v.done("/company", nil, notice{Record: record, Text: "Saved.", Undo: undoCall(record, "company:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.Company, error) {
-		return v.api.UpdateCompany(ctx, companyChanges(&changes{sent: reversed(sent)}), options...)
+		return v.api.UpdateCompany(ctx, companyChanges(&changes{sent: revertedForm(sent)}), options...)
 	})})
 }
 

@@ -203,9 +203,9 @@ func lines(text string) []string {
 	return out
 }
 
-// reversed returns the values of a form that reverts the changes of the form that was sent. Each
-// field gets the value that it had when the form was rendered.
-func reversed(sent url.Values) url.Values {
+// revertedForm returns the values of a form that reverts the changes of the form that was sent.
+// Each field gets the value that it had when the form was rendered.
+func revertedForm(sent url.Values) url.Values {
 	out := url.Values{}
 	for name := range sent {
 		if field, is := strings.CutPrefix(name, "was."); is {

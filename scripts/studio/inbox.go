@@ -316,7 +316,7 @@ func (b *inbox) finish(chosen string) {
 	b.Loaded = len(loaded)
 	exist := slices.ContainsFunc(b.more, func(f reviewFilter) bool { return f.cursor != "" })
 	if b.Count = strconv.Itoa(b.Loaded); b.pages == 1 {
-		b.Count = counted(b.Loaded, exist)
+		b.Count = formatCount(b.Loaded, exist)
 	} else if exist {
 		b.Count += "+"
 	}

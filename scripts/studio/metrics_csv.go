@@ -47,10 +47,10 @@ func (d *wholeView) csv() [][]string {
 }
 
 func (d *partsView) csv() [][]string {
-	lines := [][]string{{string(d.Window.Grain), safe(d.Dimension), "value", "unit"}}
+	lines := [][]string{{string(d.Window.Grain), escapeFormula(d.Dimension), "value", "unit"}}
 	for _, p := range d.List {
 		for i := range d.Window.Future {
-			lines = append(lines, []string{dayText(d.Window.Now[i]), safe(p.Name), csvValue(p.Unit, p.Values[i]), csvUnit(p.Unit)})
+			lines = append(lines, []string{dayText(d.Window.Now[i]), escapeFormula(p.Name), csvValue(p.Unit, p.Values[i]), csvUnit(p.Unit)})
 		}
 	}
 	return lines
@@ -69,13 +69,13 @@ func csvValue(unit units.Unit, v chart.Value) string {
 
 func csvUnit(unit units.Unit) string {
 	if unit.Name == units.Currency {
-		return safe(unit.Currency)
+		return escapeFormula(unit.Currency)
 	}
 	return unit.Name
 }
 
-// safe prevents a spreadsheet from running a string as a formula.
-func safe(text string) string {
+// escapeFormula prevents a spreadsheet from running a string as a formula.
+func escapeFormula(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text
 	}

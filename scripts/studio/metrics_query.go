@@ -29,7 +29,7 @@ func (v *pageRequest) metricQuery() metricQuery {
 	}
 	out.grain = period.Grain(q.Get("grain"))
 	if !out.grain.Valid() || !out.rng.Allows(out.grain) {
-		out.grain = out.rng.Default()
+		out.grain = out.rng.DefaultGrain()
 	}
 	for _, name := range []string{"key", "range", "from", "to", "grain", "split"} {
 		if text := q.Get(name); text != "" {

@@ -194,7 +194,7 @@ func TestCells(t *testing.T) {
 		t.Errorf("no value is %q, want an empty cell", got)
 	}
 	for text, want := range map[string]string{"=1+1": "'=1+1", "@x": "'@x", "-5": "'-5", "de": "de", "": ""} {
-		if got := safe(text); got != want {
+		if got := escapeFormula(text); got != want {
 			t.Errorf("%q is written as %q, want %q", text, got, want)
 		}
 	}

@@ -366,18 +366,18 @@ func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *cli
 	return func(v *pageRequest) notice {
 		reads := v.readBucket(b)
 		if reads.points.Failure != nil {
-			return undone(m.Name, reads.points.Failure)
+			return undoNotice(m.Name, reads.points.Failure)
 		}
 		at := slices.IndexFunc(reads.points.Value.Items, func(p client.Point) bool {
 			return maps.Equal(dimsOf(p), map[string]string(pushed.Dims.Or(nil)))
 		})
 		if at < 0 || reads.points.Value.Items[at].Value.Or(0) != pushed.Value {
-			return undone(m.Name, &failure{Status: http.StatusPreconditionFailed})
+			return undoNotice(m.Name, &failure{Status: http.StatusPreconditionFailed})
 		}
 		if old != nil {
 			written := v.pushPoint("Undo", pointAgain(*old))
 			v.wait()
-			return undone(m.Name, written.Failure)
+			return undoNotice(m.Name, written.Failure)
 		}
 		deleted := startCall(v, "metrics:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.DeletedPoints, error) {
 			return v.api.DeleteMetricPoints(ctx, client.DeleteMetricPointsInput{
@@ -385,6 +385,6 @@ func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *cli
 			}, options...)
 		})
 		v.wait()
-		return undone(m.Name, deleted.Failure)
+		return undoNotice(m.Name, deleted.Failure)
 	}
 }

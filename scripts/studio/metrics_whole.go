@@ -84,7 +84,7 @@ func (d *wholeView) title() string {
 // Period returns the name of the period in the headline. If the buckets include days outside the
 // range, as the weeks of a month can, it also names the days that they cover.
 func (d *wholeView) Period() string {
-	if !d.Window.Beyond(d.Range) {
+	if !d.Window.ExceedsRange(d.Range) {
 		return d.Range.Name
 	}
 	return d.Range.Name + " in whole " + string(d.Window.Grain) + "s, " + d.Window.Text(d.Window.Now, d.Window.Future)

@@ -67,12 +67,12 @@ func (s *Studio) overview(v *pageRequest) *view {
 	now := v.Now().UTC()
 	d := &overviewData{Today: period.Day.Start(now), now: now}
 	for _, r := range period.Ranges(now) {
-		if r.Default() == period.Day { // longer ranges need a coarser grain, which only the metrics page offers
+		if r.DefaultGrain() == period.Day { // longer ranges need a coarser grain, which only the metrics page offers
 			d.Ranges = append(d.Ranges, r)
 		}
 	}
 	var err error
-	if d.Range, err = period.ParseRange(v.r.URL.Query().Get("range"), "", "", now); err != nil || d.Range.Default() != period.Day {
+	if d.Range, err = period.ParseRange(v.r.URL.Query().Get("range"), "", "", now); err != nil || d.Range.DefaultGrain() != period.Day {
 		d.Range = d.Ranges[0]
 	}
 	definitions := v.listDefinitions()
@@ -143,7 +143,7 @@ func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 			t.comparison = m.compare(points[i].Value.Items, w)
 		}
 		t.Apart = t.Failure.apart() || len(points[i].Value.Items) > 0 && present(t.Now)+present(t.Before) == 0
-		if target, ok := m.target(); ok && (t.How() != "total" || d.Range.Month()) { // a goal for a total applies to a month, so it does not apply to a few days
+		if target, ok := m.target(); ok && (t.How() != "total" || d.Range.IsMonth()) { // a goal for a total applies to a month, so it does not apply to a few days
 			t.Goal = "goal " + t.unit().Short(target)
 		}
 		d.Tiles = append(d.Tiles, t)

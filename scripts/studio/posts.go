@@ -254,7 +254,7 @@ func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.T
 	times := civiltime.Times(shown, zone.Location)
 	switch {
 	case len(times) == 0:
-		c.refuse("scheduledFor", skipped(shown, zone))
+		c.refuse("scheduledFor", skippedTimeText(shown, zone))
 		return client.Optional[time.Time]{}, at
 	case len(times) == 1:
 		at = times[0]
@@ -307,7 +307,7 @@ func (s *Studio) savePost(v *pageRequest) *view {
 		what.Undo, what.back = undoNewPost(stored), "/posts" // because the undo deletes the post and its page
 		return v.done("/posts/"+stored.Value.ID, nil, what)
 	}
-	reverse := changes{sent: reversed(typed)}
+	reverse := changes{sent: revertedForm(typed)}
 	before, _ := reverse.post(id, zone)
 	if button {
 		before.Status = client.Value(client.BroadcastPostStatus(typed.Get("state")))

@@ -148,7 +148,7 @@ func (e recordScreens[T]) nameOf(record T) string {
 // undoSave returns an undo that stores the values that the form contained when it was rendered. tag
 // is the record's entity tag after the save.
 func (e recordScreens[T]) undoSave(record, id string, sent url.Values, tag string) undo {
-	c := &changes{sent: reversed(sent)}
+	c := &changes{sent: revertedForm(sent)}
 	save := e.save(c, id)
 	if c.problem != nil || !c.any {
 		return nil

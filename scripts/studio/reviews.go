@@ -52,15 +52,15 @@ type reviewsData struct {
 
 func (s *Studio) reviews(v *pageRequest) *view { return v.reviewsPage("", nil) }
 
-// typed is typed text that could not be stored.
-type typed struct {
+// unsavedReply is typed text that could not be stored.
+type unsavedReply struct {
 	text, action string
 	problem      *failure
 	complaint    string
 }
 
 // reviewsPage shows the inbox. After a failed write, it shows the typed text again.
-func (v *pageRequest) reviewsPage(id string, t *typed) *view {
+func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 	q := v.r.URL.Query()
 	if t != nil {
 		q, _ = url.ParseQuery(v.r.PostForm.Get("back")) // an invalid query counts as empty, which shows the default list
@@ -152,7 +152,7 @@ func (d *reviewsData) Long() bool { return len(d.Review.Body.Or("")) > longRevie
 const longReview = 3000
 
 // keep puts typed text back into the form. The form is shown even if the review cannot be read.
-func (d *reviewsData) keep(t *typed, id string) {
+func (d *reviewsData) keep(t *unsavedReply, id string) {
 	if d.Review == nil {
 		d.Review = &client.Feedback{ID: id}
 	}
@@ -185,16 +185,16 @@ func (s *Studio) reply(v *pageRequest) *view {
 	}
 	action, known := replyActions[name]
 	if !known {
-		return v.reviewsPage(id, &typed{text: text, action: name, complaint: "Choose what to do: save, approve, take back or skip."})
+		return v.reviewsPage(id, &unsavedReply{text: text, action: name, complaint: "Choose what to do: save, approve, take back or skip."})
 	}
 	in.ReplyStatus = client.Value(action.status)
 	if name != "skip" && in.ReplyBody.IsNull() {
-		return v.reviewsPage(id, &typed{text: text, action: name, complaint: "There is no reply yet. Type one, or skip the review."})
+		return v.reviewsPage(id, &unsavedReply{text: text, action: name, complaint: "There is no reply yet. Type one, or skip the review."})
 	}
 	stored := v.setReply(in, form.Get("etag"))
 	v.wait()
 	if stored.Failure != nil {
-		return v.reviewsPage(id, &typed{text: text, action: name, problem: stored.Failure})
+		return v.reviewsPage(id, &unsavedReply{text: text, action: name, problem: stored.Failure})
 	}
 	back := inboxOf(parsed(form.Get("back")))
 	what := notice{Record: reviewName(stored.Value), Text: action.said, Undo: undoReply(stored, form), back: back.Path(id)}
@@ -221,7 +221,7 @@ func undoReply(stored *result[client.Feedback], form url.Values) undo {
 	}
 	return func(v *pageRequest) notice {
 		_, failed := back(v)
-		return undone(reviewName(stored.Value), failed)
+		return undoNotice(reviewName(stored.Value), failed)
 	}
 }
 

@@ -147,11 +147,11 @@ func (o *Open) Serve(ctx context.Context) error {
 }
 
 // Close stops the studio and its requests. It is safe to call it twice.
-func (o *Open) Close() error { return errors.Join(o.server.Close(), closed(o.listener.Close())) }
+func (o *Open) Close() error { return errors.Join(o.server.Close(), ignoreClosed(o.listener.Close())) }
 
-// closed returns the error of closing a listener, but ignores the error of a listener that was
-// already closed.
-func closed(err error) error {
+// ignoreClosed returns the error of closing a listener, but ignores the error of a listener that
+// was already closed.
+func ignoreClosed(err error) error {
 	if errors.Is(err, net.ErrClosed) {
 		return nil
 	}

@@ -33,9 +33,9 @@ func (s *Studio) undo(v *pageRequest) *view {
 	return v.finish(back, run(v))
 }
 
-// undone returns the notice about an undo whose call has finished. failed is nil if the call
+// undoNotice returns the notice about an undo whose call has finished. failed is nil if the call
 // succeeded.
-func undone(record string, failed *failure) notice {
+func undoNotice(record string, failed *failure) notice {
 	switch {
 	case failed == nil:
 		return notice{Record: record, Text: "Undone."}
@@ -53,6 +53,6 @@ func undoCall[T any](record, scope, tag string, call func(ctx context.Context, o
 			return call(ctx, append(options, client.IfMatch(tag))...)
 		})
 		v.wait()
-		return undone(record, stored.Failure)
+		return undoNotice(record, stored.Failure)
 	}
 }

@@ -74,7 +74,7 @@ func (s *Studio) waitingBadge(k *frameData) (text string, pending bool) {
 		}
 		return text, false
 	}
-	if k.counted() {
+	if k.hasCounts() {
 		s.badge.set(k.badge(), s.Now(), k.writes)
 	}
 	return k.badge(), false
@@ -94,25 +94,25 @@ func (s *Studio) badgeFragment(v *pageRequest) *view {
 	return nil
 }
 
-// counted reports whether the waiting reviews were read.
-func (k *frameData) counted() bool { return k.needsReview.Failure == nil && k.noReply.Failure == nil }
+// hasCounts reports whether the waiting reviews were read.
+func (k *frameData) hasCounts() bool { return k.needsReview.Failure == nil && k.noReply.Failure == nil }
 
 // badge returns the number of reviews that wait for a person, as text. The text is empty if there
 // are none, or if they could not be read.
 func (k *frameData) badge() string {
-	if !k.counted() {
+	if !k.hasCounts() {
 		return ""
 	}
 	n, more := k.waiting()
 	if n == 0 {
 		return ""
 	}
-	return counted(n, more)
+	return formatCount(n, more)
 }
 
-// counted formats the number of records in a list. n is the number of records that were read, and
-// more says whether the list contains more.
-func counted(n int, more bool) string {
+// formatCount formats the number of records in a list. n is the number of records that were read,
+// and more says whether the list contains more.
+func formatCount(n int, more bool) string {
 	if more || n > waitingMax {
 		return fmt.Sprintf("%d+", min(n, waitingMax))
 	}

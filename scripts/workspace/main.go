@@ -49,7 +49,7 @@ func run(ctx context.Context, program string, args []string, in io.Reader, out, 
 	}
 	// An invalid flag stops the parser before it reaches --json.
 	t.JSON = t.JSON || slices.Contains(args, "--json")
-	return t.Fail(terminal.UnknownCommand(root, err))
+	return t.Fail(terminal.AsUsageError(root, err))
 }
 
 func rootCommand(t *terminal.Terminal) *cobra.Command {
@@ -80,9 +80,9 @@ AWS's usual environment variables. --endpoint URL uses any engine that speaks
 DynamoDB's protocol.`,
 		SilenceErrors:      true,
 		SilenceUsage:       true,
-		DisableSuggestions: true, // terminal.UnknownCommand suggests commands on one line
+		DisableSuggestions: true, // terminal.AsUsageError suggests commands on one line
 	}
-	root.SetFlagErrorFunc(terminal.FlagError)
+	root.SetFlagErrorFunc(terminal.SuggestFlags)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&t.JSON, "json", false, "print one JSON object, and errors as JSON")
 	var table tableconn.Flags

@@ -170,7 +170,7 @@ func validQuery(query string) (url.Values, bool) {
 		case "since":
 			_, valid = timestamp.ParseDay(list[0])
 		case "cursor":
-			valid = len(list[0]) <= schema.CursorChars
+			valid = len(list[0]) <= schema.CursorCharsMax
 		}
 		if !valid || len(list) != 1 {
 			return values, false

@@ -73,7 +73,7 @@ func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scope auth.Scope, _ a
 }
 
 // errMissingScope is the error for a valid key that lacks the scope.
-var errMissingScope = auth.MissingScopeError(auth.PlanWrite)
+var errMissingScope = auth.NewMissingScopeError(auth.PlanWrite)
 
 // waitForPermit waits for permission to write, as a store does. It deletes an empty batch, which
 // sends no request to the table.

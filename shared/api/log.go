@@ -24,8 +24,8 @@ const (
 	MetricsByOperation MetricDetail = "operations"
 )
 
-// MetricNamespace is the default CloudWatch namespace of the metrics.
-const MetricNamespace = "GrowthWorkspace"
+// DefaultMetricNamespace is the default CloudWatch namespace of the metrics.
+const DefaultMetricNamespace = "GrowthWorkspace"
 
 // Metrics selects the metrics in the log lines and their CloudWatch namespace. The zero value
 // selects none.
@@ -35,11 +35,11 @@ type Metrics struct {
 }
 
 // ParseMetrics parses the metrics settings. detail is operations, service or off; empty means off.
-// Any other value is an error. An empty namespace means MetricNamespace.
+// Any other value is an error. An empty namespace means DefaultMetricNamespace.
 func ParseMetrics(detail, namespace string) (Metrics, error) {
 	m := Metrics{MetricDetail(detail), namespace}
 	if namespace == "" {
-		m.Namespace = MetricNamespace
+		m.Namespace = DefaultMetricNamespace
 	}
 	switch m.Detail {
 	case MetricsOff, MetricsByService, MetricsByOperation:
@@ -67,8 +67,8 @@ type LogLine struct {
 	Note      error // a failure that did not change the response
 }
 
-// errorBytes bounds the error text of a 4xx response in the log.
-const errorBytes = 2000
+// errorBytesMax bounds the error text of a 4xx response in the log.
+const errorBytesMax = 2000
 
 // Write writes the line. Attributes whose names begin with a capital letter are also metrics or
 // their dimensions.
@@ -85,8 +85,8 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 	level := slog.LevelInfo
 	if r.Err != nil {
 		text := auth.Redact(r.Err.Error())
-		if r.Status < http.StatusInternalServerError && len(text) > errorBytes {
-			text = text[:errorBytes]
+		if r.Status < http.StatusInternalServerError && len(text) > errorBytesMax {
+			text = text[:errorBytesMax]
 		}
 		attributes = append(attributes, slog.String("error", text))
 	}

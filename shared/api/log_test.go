@@ -17,7 +17,7 @@ import (
 
 var serviceMetrics = api.Metrics{Detail: api.MetricsByService, Namespace: "mine"}
 
-func line(t *testing.T, r api.LogLine, m api.Metrics) map[string]any {
+func loggedFields(t *testing.T, r api.LogLine, m api.Metrics) map[string]any {
 	t.Helper()
 	var out bytes.Buffer
 	r.Write(slog.New(slog.NewJSONHandler(&out, nil)), m)
@@ -49,7 +49,7 @@ func TestEmbeddedMetrics(t *testing.T) {
 		RequestID: "req_1", Operation: "get_item", CompanyID: "co_1", KeyID: "key_1", Status: 429, Time: at, Took: 1500 * time.Microsecond,
 		Used: table.Units{Calls: 2, Read: 1.5, Write: 1}, Err: errors.New("slow down"),
 	}
-	v := line(t, r, api.Metrics{Detail: api.MetricsByOperation, Namespace: "mine"})
+	v := loggedFields(t, r, api.Metrics{Detail: api.MetricsByOperation, Namespace: "mine"})
 	raw, err := json.Marshal(v["_aws"])
 	if err != nil {
 		t.Fatal(err)
@@ -84,10 +84,10 @@ func TestEmbeddedMetrics(t *testing.T) {
 		"requestId": "req_1", "companyId": "co_1", "keyId": "key_1", "status": 429.0, "Operation": "get_item", "Duration": 1.5, "TableCalls": 2.0,
 		"ReadUnits": 1.5, "WriteUnits": 1.0, "Calls": 1.0, "Errors": 0.0, "Unauthorised": 0.0, "Throttled": 1.0, "error": "slow down", "level": "INFO",
 	})
-	if aws := line(t, r, serviceMetrics)["_aws"].(map[string]any); len(aws["CloudWatchMetrics"].([]any)) != 1 {
+	if aws := loggedFields(t, r, serviceMetrics)["_aws"].(map[string]any); len(aws["CloudWatchMetrics"].([]any)) != 1 {
 		t.Errorf("_aws %v, want one directive", aws)
 	}
-	checkLine(t, "a line without metrics", line(t, r, api.Metrics{}), map[string]any{"_aws": nil, "Calls": nil})
+	checkLine(t, "a line without metrics", loggedFields(t, r, api.Metrics{}), map[string]any{"_aws": nil, "Calls": nil})
 }
 
 // Ensure a failure that did not change the response is logged as a warning with a note, not as an
@@ -100,9 +100,9 @@ func TestLogOfNotes(t *testing.T) {
 	}
 	r.AddFailure(errors.New("could not remove chunks"))
 	(*table.Request)(nil).AddFailure(errors.New("of an operator"))
-	v := line(t, api.LogLine{Status: 200, Note: r.Failures()}, serviceMetrics)
+	v := loggedFields(t, api.LogLine{Status: 200, Note: r.Failures()}, serviceMetrics)
 	checkLine(t, "a note", v, map[string]any{"level": "WARN", "note": "could not remove chunks", "error": nil, "Errors": 0.0})
-	v = line(t, api.LogLine{Status: 500, Err: errors.New("down"), Note: r.Failures()}, serviceMetrics)
+	v = loggedFields(t, api.LogLine{Status: 500, Err: errors.New("down"), Note: r.Failures()}, serviceMetrics)
 	checkLine(t, "an error with a note", v, map[string]any{"level": "ERROR", "error": "down"})
 }
 
@@ -110,17 +110,17 @@ func TestLogOfNotes(t *testing.T) {
 // are truncated.
 func TestLogOfErrors(t *testing.T) {
 	long := errors.New(strings.Repeat("x", 10_000))
-	checkLine(t, "an error of a caller", line(t, api.LogLine{Status: 400, Err: long}, api.Metrics{}),
+	checkLine(t, "an error of a caller", loggedFields(t, api.LogLine{Status: 400, Err: long}, api.Metrics{}),
 		map[string]any{"error": long.Error()[:2000], "level": "INFO", "Operation": "none"})
-	checkLine(t, "an internal error", line(t, api.LogLine{Status: 500, Err: long}, serviceMetrics),
+	checkLine(t, "an internal error", loggedFields(t, api.LogLine{Status: 500, Err: long}, serviceMetrics),
 		map[string]any{"error": long.Error(), "level": "ERROR", "Errors": 1.0})
-	checkLine(t, "a refused key", line(t, api.LogLine{Status: 401}, serviceMetrics), map[string]any{"Unauthorised": 1.0, "error": nil})
+	checkLine(t, "a refused key", loggedFields(t, api.LogLine{Status: 401}, serviceMetrics), map[string]any{"Unauthorised": 1.0, "error": nil})
 }
 
 func TestParseMetrics(t *testing.T) {
 	for text, want := range map[string]api.MetricDetail{"": "", "off": "", "service": "service", "operations": "operations"} {
-		if got, err := api.ParseMetrics(text, ""); got.Detail != want || got.Namespace != api.MetricNamespace || err != nil {
-			t.Errorf("%q: %+v, want %q in %s: %v", text, got, want, api.MetricNamespace, err)
+		if got, err := api.ParseMetrics(text, ""); got.Detail != want || got.Namespace != api.DefaultMetricNamespace || err != nil {
+			t.Errorf("%q: %+v, want %q in %s: %v", text, got, want, api.DefaultMetricNamespace, err)
 		}
 	}
 	if got, err := api.ParseMetrics("service", "mine"); got.Namespace != "mine" || err != nil {

@@ -180,7 +180,7 @@ func (op Operation) check() error {
 		return fmt.Errorf("the id is not a verb and a noun")
 	case op.Summary == "":
 		return fmt.Errorf("no summary")
-	case op.Scope != "" && !op.Scope.Known():
+	case op.Scope != "" && !op.Scope.IsKnown():
 		return fmt.Errorf("no scope %s", op.Scope)
 	case op.Method != "GET" && op.Method != "POST" && op.Method != "PATCH" && op.Method != "DELETE":
 		return fmt.Errorf("no method %s", op.Method)
@@ -215,8 +215,8 @@ func (op Operation) check() error {
 // IsList reports whether the operation returns a List.
 func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[listResult]()) }
 
-// IsPartial reports whether the operation returns a Partial.
-func (op Operation) IsPartial() bool { return op.Output.Implements(reflect.TypeFor[Partial]()) }
+// IsPartial reports whether the operation returns a PartialResult.
+func (op Operation) IsPartial() bool { return op.Output.Implements(reflect.TypeFor[PartialResult]()) }
 
 // BodyRequired reports whether a request must have a body. A body is required if one of its
 // properties is required. It is also required for every update, because an update without a body is

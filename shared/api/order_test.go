@@ -29,7 +29,7 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 	noKey, badVersion := header("Authorization"), header("Service-Version", "1999-01-01")
 	foreign := "/v1/companies/co_other/boards/brd_1/items"
-	exceeded := auth.QuotaExceededError(auth.ClassWrite)
+	exceeded := auth.NewQuotaExceededError(auth.ClassWrite)
 	for _, tt := range []spoiled{
 		{"route before verb", "PUT", "/v1/nothing", "", nil, nil, nil, 404, "no such path"},
 		{"verb before key", "PUT", itemsPath, "", nil, []func(*http.Request){noKey}, nil, 405, "GET, HEAD, POST"},
@@ -93,7 +93,7 @@ func TestQuotaHeaders(t *testing.T) {
 		})
 	}
 	for after, want := range map[int64]string{0: "1", 1: "1", 17: "17"} {
-		s.keys.err, s.keys.state = auth.QuotaExceededError(auth.ClassPublish), auth.QuotaState{Quota: 10, Reset: 60, RetryAfter: after}
+		s.keys.err, s.keys.state = auth.NewQuotaExceededError(auth.ClassPublish), auth.QuotaState{Quota: 10, Reset: 60, RetryAfter: after}
 		a := s.requireError(s.request("POST", publishPath, ""), 429, "publish")
 		requireHeaders(t, "a used up quota", a.Header(), map[string]string{"Retry-After": want, "RateLimit-Limit": "10", "RateLimit-Remaining": "0"})
 		if a.code != "rate_limited" {

@@ -20,7 +20,7 @@ type Response struct {
 	Body   []byte // JSON
 	Err    *fault.Error
 	Header http.Header // the rate limit and the entity tag; the transport adds its own headers
-	More   *bool       // whether more remains after this response; nil if it is neither a list nor a Partial
+	More   *bool       // whether more remains after this response; nil if it is neither a list nor a PartialResult
 	Next   string      // cursor of the next page of a list; empty at its end
 
 	// WhyEmpty says why a list is empty. It is set only if Call.Explain is set and the arguments of

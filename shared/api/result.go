@@ -36,10 +36,10 @@ func NewJSONList[T any](page table.Page[json.RawMessage]) List[T] {
 	return List[T]{page: listPage{page.Records, page.Next, page.PositionAfter, page.Backward}}
 }
 
-// Partial is implemented by a response, other than a list, of an operation that may do only part of
-// its work, such as a large delete. HasMore reports whether work remains; repeating the call
-// continues that work.
-type Partial interface{ HasMore() bool }
+// PartialResult is implemented by a response, other than a list, of an operation that may do only
+// part of its work, such as a large delete. HasMore reports whether work remains; repeating the
+// call continues that work.
+type PartialResult interface{ HasMore() bool }
 
 type listResult interface {
 	Page() (body []byte, next string, err error)
@@ -116,7 +116,7 @@ type result struct {
 	body []byte
 	tag  string // entity tag; empty: none
 	next string // position of the next page
-	more *bool  // whether more remains; nil if it is neither a list nor a Partial
+	more *bool  // whether more remains; nil if it is neither a list nor a PartialResult
 
 	empty    bool   // a list without records
 	whyEmpty string // why the list is empty, for the caller of a tool; empty if there is no explanation
@@ -133,7 +133,7 @@ func encode(value any, tagged bool) (result, error) {
 	} else {
 		r.body, err = schema.Encode(value)
 	}
-	if partial, ok := value.(Partial); ok {
+	if partial, ok := value.(PartialResult); ok {
 		r.more = new(partial.HasMore())
 	}
 	if err != nil {

@@ -28,19 +28,19 @@ var ErrPublishable = fault.New(fault.Unauthorised, "publishable keys are not acc
 // ErrSuspended is the error for a key that the operator has suspended, alone or with its company.
 var ErrSuspended = fault.New(fault.Forbidden, "the company or the key is suspended by the operator")
 
-// MissingScopeError returns the error for a valid key that lacks the scope of the operation.
-func MissingScopeError(s Scope) *fault.Error {
+// NewMissingScopeError returns the error for a valid key that lacks the scope of the operation.
+func NewMissingScopeError(s Scope) *fault.Error {
 	return fault.New(fault.Unauthorised, "the key lacks the scope %s", s)
 }
 
-// FrozenError returns the error for a request of a class whose quota is zero.
-func FrozenError(c Class) *fault.Error {
+// NewFrozenError returns the error for a request of a class whose quota is zero.
+func NewFrozenError(c Class) *fault.Error {
 	return fault.New(fault.Forbidden, "the operator has frozen the %s requests of this key; requests of other classes go on", c)
 }
 
-// QuotaExceededError returns the error for a request whose bucket is empty. Admission.Quota
+// NewQuotaExceededError returns the error for a request whose bucket is empty. Admission.Quota
 // contains the time to wait.
-func QuotaExceededError(c Class) *fault.Error {
+func NewQuotaExceededError(c Class) *fault.Error {
 	return fault.New(fault.RateLimited, "too many %s requests; retry after the seconds in Retry-After", c)
 }
 

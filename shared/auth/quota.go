@@ -77,15 +77,15 @@ func (q Quota) lag() time.Duration {
 }
 
 // Charge is an attempt to take one request from a bucket. It writes the bucket's TAT on the
-// condition that Above < TAT <= UpTo. The write sets the TAT to Start, or adds Step to it if Start
-// is zero. The TAT of an unused bucket counts as zero.
+// condition that Above < TAT <= MaxTAT. The write sets the TAT to Start, or adds Step to it if
+// Start is zero. The TAT of an unused bucket counts as zero.
 //
 // Among the charges of a bucket that begin within a period t, at most quota + t/Interval succeed.
 // This is because the first charge finds a TAT above now - lag, each charge moves it by at least an
 // interval, and the last one leaves it at most quota * Interval - lag ahead.
 type Charge struct {
-	Above, UpTo int64
-	Start, Step int64
+	MinTAT, MaxTAT int64
+	Start, Step    int64
 
 	newestTAT, impossibleTAT int64 // the bucket is empty while newestTAT < TAT <= impossibleTAT
 }
@@ -101,11 +101,11 @@ func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
 	c.newestTAT, c.impossibleTAT = full+int64(q-1)*interval, now.UnixNano()+int64(futureTATMax)
 	switch {
 	case tat <= full:
-		c.Above, c.UpTo, c.Start = math.MinInt64, full, now.UnixNano()+interval
+		c.MinTAT, c.MaxTAT, c.Start = math.MinInt64, full, now.UnixNano()+interval
 	case tat > c.impossibleTAT:
-		c.Above, c.UpTo, c.Start = c.impossibleTAT, math.MaxInt64, c.newestTAT+interval // as if this request were the last one in the bucket
+		c.MinTAT, c.MaxTAT, c.Start = c.impossibleTAT, math.MaxInt64, c.newestTAT+interval // as if this request were the last one in the bucket
 	default:
-		c.Above, c.UpTo, c.Step = full, c.newestTAT, interval
+		c.MinTAT, c.MaxTAT, c.Step = full, c.newestTAT, interval
 	}
 	return c, !c.Empty(tat)
 }

@@ -19,7 +19,7 @@ func admit(q auth.Quota, tat *int64, now time.Time) bool {
 // apply simulates the conditional write of a charge.
 func apply(c auth.Charge, tat *int64) bool {
 	switch {
-	case *tat <= c.Above || *tat > c.UpTo:
+	case *tat <= c.MinTAT || *tat > c.MaxTAT:
 		return false
 	case c.Start != 0:
 		*tat = c.Start
@@ -138,9 +138,9 @@ func TestOnlyFastQuotasLag(t *testing.T) {
 // Ensure each refusal has the documented code and names the scope or class it is about.
 func TestRefusals(t *testing.T) {
 	for got, want := range map[error]string{
-		auth.MissingScopeError(auth.PlanWrite):   "unauthorised: the key lacks the scope plan:write",
-		auth.FrozenError(auth.ClassWrite):        "forbidden: the operator has frozen the write requests of this key; requests of other classes go on",
-		auth.QuotaExceededError(auth.ClassWrite): "rate_limited: too many write requests; retry after the seconds in Retry-After",
+		auth.NewMissingScopeError(auth.PlanWrite):   "unauthorised: the key lacks the scope plan:write",
+		auth.NewFrozenError(auth.ClassWrite):        "forbidden: the operator has frozen the write requests of this key; requests of other classes go on",
+		auth.NewQuotaExceededError(auth.ClassWrite): "rate_limited: too many write requests; retry after the seconds in Retry-After",
 	} {
 		if got.Error() != want {
 			t.Errorf("%v, want %s", got, want)

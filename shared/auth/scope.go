@@ -46,5 +46,5 @@ func (Scope) Values() []string {
 	return out
 }
 
-// Known reports whether s is a scope.
-func (s Scope) Known() bool { return slices.Contains(scopes, s) }
+// IsKnown reports whether s is a scope.
+func (s Scope) IsKnown() bool { return slices.Contains(scopes, s) }

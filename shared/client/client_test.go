@@ -43,8 +43,8 @@ func (s *service) requests() []*http.Request {
 	return slices.Clone(s.got)
 }
 
-// sent returns the bodies of the requests so far.
-func (s *service) sent() []string {
+// sentBodies returns the bodies of the requests so far.
+func (s *service) sentBodies() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.bodies)
@@ -194,7 +194,7 @@ func TestRetries(t *testing.T) {
 				t.Errorf("%v, waited %v, sent %d times", err, w.sleeps, len(s.requests()))
 			}
 			for i, r := range s.requests() {
-				if r.Header.Get("Idempotency-Key") != s.requests()[0].Header.Get("Idempotency-Key") || s.sent()[i] != s.sent()[0] {
+				if r.Header.Get("Idempotency-Key") != s.requests()[0].Header.Get("Idempotency-Key") || s.sentBodies()[i] != s.sentBodies()[0] {
 					t.Error("the retry is another request")
 				}
 			}
@@ -263,7 +263,7 @@ func TestOptions(t *testing.T) {
 		t.Errorf("path %s and request id %q, want /v1/companies/co_1/plan/boards/a%%2Fb/items and req_1", r.URL.EscapedPath(), response.RequestID())
 	}
 	// A field that is left out is not sent. An empty list is sent.
-	if got, want := s.sent()[0], `{"title":"x","categoryIds":[],"sortOrder":0}`; got != want {
+	if got, want := s.sentBodies()[0], `{"title":"x","categoryIds":[],"sortOrder":0}`; got != want {
 		t.Errorf("sent %s, want %s", got, want)
 	}
 	if _, err := c.GetPlanItem(t.Context(), client.GetPlanItemInput{}); err == nil || len(s.requests()) != 1 {

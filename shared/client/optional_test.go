@@ -28,7 +28,7 @@ func TestOptionalInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"name":"Acme","summary":"","websiteUrl":"https://example.com","stage":null}`
-	if got := s.sent()[0]; got != want {
+	if got := s.sentBodies()[0]; got != want {
 		t.Errorf("sent %s, want %s", got, want)
 	}
 	var read client.UpdateCompanyInput

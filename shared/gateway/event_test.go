@@ -198,7 +198,7 @@ func FuzzEvent(f *testing.F) {
 					values[i] = strings.ToValidUTF8(values[i], "\uFFFD")
 				}
 			}
-			if seen, err := url.ParseQuery(got.URL.RawQuery); err != nil || !cmp.Equal(seen, want) && utf8.ValidString(joined(want)) {
+			if seen, err := url.ParseQuery(got.URL.RawQuery); err != nil || !cmp.Equal(seen, want) && utf8.ValidString(joinedNames(want)) {
 				t.Errorf("query %v, %v; sent %v", seen, err, want)
 			}
 		}
@@ -218,9 +218,9 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// joined concatenates the parameter names. A query with a name that is not valid UTF-8 is not
+// joinedNames concatenates the parameter names. A query with a name that is not valid UTF-8 is not
 // compared.
-func joined(query url.Values) string {
+func joinedNames(query url.Values) string {
 	var b strings.Builder
 	for name := range query {
 		b.WriteString(name)

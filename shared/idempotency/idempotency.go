@@ -171,7 +171,7 @@ func (i Identity) collection() table.Collection {
 func (a *Attempt) readStored(ctx context.Context) (storedState, error) {
 	records, err := table.ReadAll[storedRecord](ctx, a.store.table, a.collection())
 	if errors.Is(err, table.ErrUnreadable) {
-		return storedState{}, a.ignoreIfExpired(ctx, unreadableError(err))
+		return storedState{}, a.ignoreIfExpired(ctx, wrapUnreadable(err))
 	}
 	if err != nil {
 		return storedState{}, fmt.Errorf("read a stored response: %w", err)
@@ -183,7 +183,7 @@ func (a *Attempt) readStored(ctx context.Context) (storedState, error) {
 	r := records[at]
 	switch {
 	case r.Version != recordVersion || len(r.Request) != sha256.Size:
-		return storedState{}, unreadableError(fmt.Errorf("its form is %d", r.Version))
+		return storedState{}, wrapUnreadable(fmt.Errorf("its form is %d", r.Version))
 	case [sha256.Size]byte(r.Request) != a.RequestDigest:
 		return storedState{}, errKeyReused
 	case r.ReservedAt != nil:
@@ -191,15 +191,15 @@ func (a *Attempt) readStored(ctx context.Context) (storedState, error) {
 	}
 	response, err := a.assembleResponse(r, records)
 	if err != nil {
-		return storedState{}, unreadableError(err)
+		return storedState{}, wrapUnreadable(err)
 	}
 	return storedState{response: response}, nil
 }
 
-// unreadableError returns the error for a stored response that cannot be read. Its change was made
+// wrapUnreadable returns the error for a stored response that cannot be read. Its change was made
 // or refused, so the change must neither be repeated nor reported as failed until the record
 // expires.
-func unreadableError(why error) error { return fmt.Errorf("%w (%w)", errUnreadable, why) }
+func wrapUnreadable(why error) error { return fmt.Errorf("%w (%w)", errUnreadable, why) }
 
 // ignoreIfExpired returns the given error, or nil if the unreadable record has expired.
 func (a *Attempt) ignoreIfExpired(ctx context.Context, unreadable error) error {

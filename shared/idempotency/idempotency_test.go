@@ -36,10 +36,10 @@ type fixture struct {
 	identity idempotency.Identity
 }
 
-func start(t *testing.T) fixture { return startOver(t, nil) }
+func start(t *testing.T) fixture { return newFixtureOver(t, nil) }
 
-// startOver is like start, but reaches the engine through the given transport.
-func startOver(t *testing.T, transport http.RoundTripper) fixture {
+// newFixtureOver is like start, but reaches the engine through the given transport.
+func newFixtureOver(t *testing.T, transport http.RoundTripper) fixture {
 	t.Helper()
 	clock := &apitest.Clock{}
 	for clock.Now().Before(apitest.Epoch) { // repeated because a time.Duration is at most 292 years
@@ -385,7 +385,7 @@ func (staleReadTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // consistent read would not.
 func TestLookupIsConsistent(t *testing.T) {
 	t.Parallel()
-	f := startOver(t, staleReadTransport{})
+	f := newFixtureOver(t, staleReadTransport{})
 	if err := f.create(f.contextWith(f.identity), note{"a", "first"}); err != nil {
 		t.Fatal(err)
 	}

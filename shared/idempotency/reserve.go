@@ -123,7 +123,7 @@ func (a *Attempt) putReservation(ctx context.Context, t *table.Client, token str
 
 // keyFreeCondition returns the condition under which this attempt may write the record of its
 // identity: the attempt has the reservation, no record exists, the record has expired (see
-// table.TTL), or the record is an expired reservation of the same request.
+// table.TTLAttr), or the record is an expired reservation of the same request.
 func (a *Attempt) keyFreeCondition() (condition string, names map[string]string, values table.Item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -132,7 +132,7 @@ func (a *Attempt) keyFreeCondition() (condition string, names map[string]string,
 	}
 	now := a.now()
 	return "attribute_not_exists(pk) OR #ttl <= :now OR (#claimedAt <= :old AND #request = :request)",
-		map[string]string{"#ttl": table.TTL, "#claimedAt": "claimedAt", "#request": "request"},
+		map[string]string{"#ttl": table.TTLAttr, "#claimedAt": "claimedAt", "#request": "request"},
 		table.Item{
 			":now": table.Number(now.Unix()), ":old": table.Number(now.Add(-reservationTTL).UnixMilli()),
 			":request": table.Encode(a.baseRecord())["request"],

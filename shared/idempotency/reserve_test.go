@@ -38,7 +38,7 @@ func (f fixture) finish(ctx context.Context, text string) (*idempotency.Response
 func onFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
 	t.Helper()
 	counter := &apitest.RoundTripCounter{}
-	f := startOver(t, counter)
+	f := newFixtureOver(t, counter)
 	counter.Count(t, func(t *testing.T) {
 		f.t = t
 		test(t, f)
@@ -220,7 +220,7 @@ func (q *beforeQueryTransport) RoundTrip(r *http.Request) (*http.Response, error
 func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 	t.Parallel()
 	q := &beforeQueryTransport{}
-	f := startOver(t, q)
+	f := newFixtureOver(t, q)
 	if err := f.reserve(f.contextWith(f.identity)); err != nil {
 		t.Fatal(err)
 	}

@@ -185,7 +185,7 @@ func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
 		tat := int64(0)
 		if !c.startsFull {
 			charge, _ := c.quota.Charge(begin.UnixNano()+1, begin) // for a bucket in use
-			tat = charge.UpTo + charge.Step
+			tat = charge.MaxTAT + charge.Step
 		}
 		m, token := newModel(t, c.quota, tat)
 		random, mu := mathrand.New(mathrand.NewPCG(c.seed, 1)), sync.Mutex{}
@@ -344,7 +344,7 @@ func naiveAdmit(s *Store, token auth.Token, refuse bool) error {
 		known.quota, known.tat = auth.Quota(numberOf(failed.Item["quotaRead"])), numberOf(failed.Item[modelTATAttribute])
 		s.cache.setIfNewer(at, known)
 		if refuse && known.tat > latest {
-			return auth.QuotaExceededError(auth.ClassRead)
+			return auth.NewQuotaExceededError(auth.ClassRead)
 		}
 	}
 	return errors.New("the bucket moved at every attempt")

@@ -45,8 +45,8 @@ func NewStore(t *table.Client, now func() time.Time) *Store {
 // was faster.
 const attemptsMax = 12
 
-// admissionID is the prefix of the write tokens of admissions.
-const admissionID = "a"
+// admissionTokenPrefix is the prefix of the write tokens of admissions.
+const admissionTokenPrefix = "a"
 
 // Admit verifies a key, requires a scope (none if empty) and takes one request from the bucket of
 // the class. It is exact for any number of concurrent callers, because the arithmetic is part of
@@ -55,10 +55,11 @@ const admissionID = "a"
 // If the bucket was empty when it was last seen, Admit first reads the key, which may have been
 // revoked or given a different quota since.
 //
-// Admit returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScopeError, auth.FrozenError
-// or auth.QuotaExceededError, or the error of a failed call to the table. With MissingScopeError,
-// FrozenError and QuotaExceededError, the admission contains the state of the bucket. Admit returns
-// fault.ErrUnavailable if other callers changed the bucket during every attempt.
+// Admit returns auth.ErrUnauthorised, auth.ErrSuspended, auth.NewMissingScopeError,
+// auth.NewFrozenError or auth.NewQuotaExceededError, or the error of a failed call to the table.
+// With MissingScopeError, FrozenError and QuotaExceededError, the admission contains the state of
+// the bucket. Admit returns fault.ErrUnavailable if other callers changed the bucket during every
+// attempt.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
 	at := bucketKey{token.Hash, class}
 	known := s.cache.get(at)
@@ -72,7 +73,7 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 			}
 			now = s.now()
 			known = s.cache.store(at, key)
-			if err := key.admissionError(scope, class, now); err != nil {
+			if err := key.checkAdmission(scope, class, now); err != nil {
 				return auth.Admission{Quota: known.quota.At(known.tat, now)}, err
 			}
 			charge, _ = known.quota.Charge(known.tat, now)
@@ -82,7 +83,7 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 			// full.
 			s.cache.setIfNewer(at, cachedBucket{known.quota, charge.Start, known.info})
 		}
-		writeToken := s.records.NewID(admissionID)
+		writeToken := s.records.NewID(admissionTokenPrefix)
 		out, err := s.records.UpdateKey(ctx, chargeUpdate(token, scope, class, known, charge, now, writeToken))
 		var failed *types.ConditionalCheckFailedException
 		switch {
@@ -99,7 +100,7 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 		if key.Admission == writeToken { // the SDK retried after a lost response
 			return known.admission(now), nil
 		}
-		if err := key.admissionError(scope, class, now); err != nil {
+		if err := key.checkAdmission(scope, class, now); err != nil {
 			return auth.Admission{Quota: known.quota.At(known.tat, now)}, err
 		}
 	}
@@ -121,18 +122,18 @@ func (s *Store) admissionAfter(at bucketKey, known cachedBucket, attributes tabl
 	return known.admission(now), nil
 }
 
-// admissionError returns why a valid key does not admit a request now: auth.MissingScopeError,
-// auth.FrozenError or auth.QuotaExceededError. It returns nil if the key admits the request.
-func (k storedKey) admissionError(scope auth.Scope, class auth.Class, now time.Time) error {
+// checkAdmission returns why a valid key does not admit a request now: auth.NewMissingScopeError,
+// auth.NewFrozenError or auth.NewQuotaExceededError. It returns nil if the key admits the request.
+func (k storedKey) checkAdmission(scope auth.Scope, class auth.Class, now time.Time) error {
 	quota, tat := k.bucket(class)
 	_, room := quota.Charge(tat, now)
 	switch {
 	case !k.hasScope(scope):
-		return auth.MissingScopeError(scope)
+		return auth.NewMissingScopeError(scope)
 	case quota <= 0:
-		return auth.FrozenError(class)
+		return auth.NewFrozenError(class)
 	case !room:
-		return auth.QuotaExceededError(class)
+		return auth.NewQuotaExceededError(class)
 	}
 	return nil
 }
@@ -183,11 +184,11 @@ func chargeUpdate(token auth.Token, scope auth.Scope, class auth.Class, known ca
 		set += tat + " + :step"
 	}
 	switch {
-	case charge.Above == math.MinInt64:
-		values[":upTo"] = table.Number(charge.UpTo)
+	case charge.MinTAT == math.MinInt64:
+		values[":upTo"] = table.Number(charge.MaxTAT)
 		condition += " AND (attribute_not_exists(" + tat + ") OR " + tat + " <= :upTo)"
 	default:
-		values[":above"], values[":upTo"] = table.Number(charge.Above), table.Number(charge.UpTo)
+		values[":above"], values[":upTo"] = table.Number(charge.MinTAT), table.Number(charge.MaxTAT)
 		condition += " AND " + tat + " > :above AND " + tat + " <= :upTo"
 	}
 	returned := types.ReturnValueUpdatedNew
@@ -220,7 +221,7 @@ func (s *Store) Verify(ctx context.Context, token auth.Token, scope auth.Scope, 
 	}
 	quota, tat := key.bucket(class)
 	if !key.hasScope(scope) {
-		err = auth.MissingScopeError(scope)
+		err = auth.NewMissingScopeError(scope)
 	}
 	return quota.At(tat, now), err
 }

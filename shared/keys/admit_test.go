@@ -16,7 +16,7 @@ import (
 // contains the reason but no secret.
 func TestAdmitRefuses(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	sister, err := auth.Mint(f.CompanyID, f.key.ID, rand.Reader) // correct ids, wrong secret
 	if err != nil {
 		t.Fatal(err)
@@ -42,8 +42,8 @@ func TestAdmitRefuses(t *testing.T) {
 		"wrong secret": {sister, auth.PlanRead, "unknown: " + auth.ErrUnauthorised.Error()},
 		"revoked":      {revokedSecret, auth.PlanRead, "revoked: " + auth.ErrUnauthorised.Error()},
 		"expired":      {expired, auth.PlanRead, "expired: " + auth.ErrUnauthorised.Error()},
-		"no scope":     {f.secret, auth.KeysWrite, auth.MissingScopeError(auth.KeysWrite).Error()},
-		"part of one":  {f.secret, "plan", auth.MissingScopeError("plan").Error()},
+		"no scope":     {f.secret, auth.KeysWrite, auth.NewMissingScopeError(auth.KeysWrite).Error()},
+		"part of one":  {f.secret, "plan", auth.NewMissingScopeError("plan").Error()},
 		// The validity of a key is checked before its scopes.
 		"wrong secret, no scope": {sister, auth.KeysWrite, "unknown: " + auth.ErrUnauthorised.Error()},
 		"revoked, no scope":      {revokedSecret, auth.KeysWrite, "revoked: " + auth.ErrUnauthorised.Error()},
@@ -68,7 +68,7 @@ func (f *fixture) admitAs(t *testing.T, secret string, scope auth.Scope) (auth.Q
 // that it takes nothing from that key's quota.
 func TestWrongSecretLearnsNothing(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	f.setQuota(t, auth.ClassRead, 2)
 	for range 2 {
 		if _, err := f.admit(f.Keys, auth.ClassRead); err != nil {
@@ -95,7 +95,7 @@ func TestWrongSecretLearnsNothing(t *testing.T) {
 // Ensure a request that is refused because of its scope takes nothing from the quota.
 func TestRefusedKeySpendsNothing(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	for range 5 {
 		if _, err := f.admitAs(t, f.secret, auth.KeysWrite); err == nil {
 			t.Fatal("admitted without its scope")
@@ -113,7 +113,7 @@ func TestRefusedKeySpendsNothing(t *testing.T) {
 // Ensure a key is refused from the exact moment at which it expires, and not before.
 func TestExpiryIsExact(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	key, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
 	f.Clock.Advance(time.Hour - time.Millisecond)
 	if _, err := f.admitAs(t, secret, auth.PlanRead); err != nil {
@@ -138,7 +138,7 @@ func TestExpiryIsExact(t *testing.T) {
 // Ensure a revoked or suspended key is refused at once in every process.
 func TestRevokedAtOnceEverywhere(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	processes := []*keys.Store{f.Keys, f.otherProcess(), f.otherProcess()}
 	all := func(want error) {
 		t.Helper()
@@ -170,7 +170,7 @@ func TestRevokedAtOnceEverywhere(t *testing.T) {
 // bucket.
 func TestCallsPerAdmission(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	admit := func(s *keys.Store) func() {
 		return func() {
 			t.Helper()
@@ -207,7 +207,7 @@ func TestCallsPerAdmission(t *testing.T) {
 // Ensure lastUsedAt is the time of the last admitted request of any class.
 func TestLastUsedAt(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	if got := f.list(t)[f.key.ID].LastUsedAt; got != nil {
 		t.Errorf("a new key was used at %s", *got)
 	}

@@ -58,16 +58,16 @@ type fixture struct {
 	token   auth.Token
 }
 
-// start issues a key with two scopes in a new company.
-func start(t *testing.T) *fixture {
+// newFixture issues a key with two scopes in a new company.
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	c := &callCounter{}
-	f := startOver(t, c)
+	f := newFixtureOver(t, c)
 	f.counter = c
 	return f
 }
 
-func startOver(t *testing.T, transport http.RoundTripper) *fixture {
+func newFixtureOver(t *testing.T, transport http.RoundTripper) *fixture {
 	t.Helper()
 	f := &fixture{}
 	f.Service = apitest.NewOver(t, func(*table.Client) []api.Operation { return nil }, transport)

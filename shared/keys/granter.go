@@ -17,7 +17,7 @@ type granter struct{ key *storedKey }
 
 // readGranter reads the granting key. Its scopes never change, so they are not read again when the
 // new key is written. The write requires that the granting key is still valid; see
-// stillValidWrites.
+// validityChecks.
 func (s *Store) readGranter(ctx context.Context, companyID, keyID string) (granter, error) {
 	if keyID == "" {
 		return granter{}, nil
@@ -72,9 +72,9 @@ func (g granter) limitExpiry(fresh *storedKey) {
 	}
 }
 
-// stillValidWrites returns the writes that make the creation of a key fail if the granting key has
+// validityChecks returns the writes that make the creation of a key fail if the granting key has
 // been revoked or has expired.
-func (g granter) stillValidWrites(s *Store) []table.Write {
+func (g granter) validityChecks(s *Store) []table.Write {
 	if g.key == nil {
 		return nil
 	}

@@ -47,7 +47,7 @@ func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.
 		}
 		fresh, secret, err = s.newKey(companyID, g, random)
 		grantor.limitGrant(&fresh)
-		return fresh, secret, grantor.stillValidWrites(s), err
+		return fresh, secret, grantor.validityChecks(s), err
 	})
 	if err != nil {
 		return Key{}, "", fmt.Errorf("issue a key: %w", err)
@@ -57,7 +57,7 @@ func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.
 
 func (s *Store) newKey(companyID string, g Grant, random io.Reader) (storedKey, string, error) {
 	for _, scope := range g.Scopes {
-		if !scope.Known() {
+		if !scope.IsKnown() {
 			return storedKey{}, "", fmt.Errorf("unknown scope %q", scope)
 		}
 	}
@@ -176,7 +176,7 @@ func (s *Store) RotateBy(ctx context.Context, companyID, rotatorID, keyID string
 		rotator.limitExpiry(&fresh)
 		others = []table.Write{s.writeExpiry(old, fresh.ID, overlap)}
 		if rotatorID != keyID { // a key that rotates itself is covered by the condition of writeExpiry
-			others = append(others, rotator.stillValidWrites(s)...)
+			others = append(others, rotator.validityChecks(s)...)
 		}
 		return fresh, secret, others, nil
 	})
@@ -188,13 +188,13 @@ func (s *Store) RotateBy(ctx context.Context, companyID, rotatorID, keyID string
 
 // writeExpiry returns the write that makes a key expire after overlap, or at its own expiry if that
 // is earlier. The write fails if the key has changed since it was read.
-func (s *Store) writeExpiry(old storedKey, rotatorID string, overlap time.Duration) table.Write {
+func (s *Store) writeExpiry(old storedKey, replacementID string, overlap time.Duration) table.Write {
 	ends := timestamp.Format(s.now().Add(overlap))
 	if old.ExpiresAt != nil {
 		ends = min(ends, *old.ExpiresAt)
 	}
 	return s.table.WriteUpdate(recordKey(old.CompanyID, old.ID), "SET replacedBy = :by, expiresAt = :ends ADD rev :one", "rev = :rev", nil, table.Item{
-		":by": table.String(rotatorID), ":ends": table.String(ends), ":one": table.Number(1), ":rev": table.Number(old.Rev),
+		":by": table.String(replacementID), ":ends": table.String(ends), ":one": table.Number(1), ":rev": table.Number(old.Rev),
 	})
 }
 

@@ -24,7 +24,7 @@ import (
 // Ensure a new key has the documented fields and the granted scopes.
 func TestIssue(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	expires := f.Clock.Now().Add(time.Hour + 1)
 	key, secret := f.issue(t, keys.Grant{Name: "  ", Scopes: []auth.Scope{}, ExpiresAt: expires})
 	listed := f.list(t)
@@ -62,7 +62,7 @@ func TestIssue(t *testing.T) {
 // company.
 func TestRevoke(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	if _, err := f.Keys.Revoke(t.Context(), f.Table.NewID("co"), f.key.ID); !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("another company: %v", err)
 	}
@@ -82,7 +82,7 @@ func TestRevoke(t *testing.T) {
 // Ensure a key that is revoked while it is in use stays revoked.
 func TestRevokeWhileInUse(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
@@ -109,7 +109,7 @@ func TestRevokeWhileInUse(t *testing.T) {
 // appear in the table, in a record or in an error.
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	_, rotated, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 // the secret.
 func TestBrokenTable(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	broken := table.New(table.Options{Name: "none", Endpoint: "http://127.0.0.1:1", Region: "eu-central-1", Credentials: nil, Now: f.Clock.Now, NewID: f.Table.NewID})
 	s := keys.NewStore(broken, f.Clock.Now)
 	_, err1 := f.admit(s, auth.ClassRead)

@@ -29,7 +29,7 @@ func TestQuotaIsExact(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %d", test.class, test.want), func(t *testing.T) {
 			t.Parallel()
-			f := start(t)
+			f := newFixture(t)
 			if test.quota != 0 {
 				f.setQuota(t, test.class, test.quota)
 			}
@@ -86,7 +86,7 @@ func TestQuotaIsExact(t *testing.T) {
 // that remembers the bucket as from one that does not.
 func TestRememberedRefusal(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	f.setQuota(t, auth.ClassRead, 3)
 	for range 3 {
 		if _, err := f.admit(f.Keys, auth.ClassRead); err != nil {
@@ -118,7 +118,7 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 	for _, quota := range []auth.Quota{1, 7, 60} {
 		t.Run(fmt.Sprint(quota), func(t *testing.T) {
 			t.Parallel()
-			f := start(t)
+			f := newFixture(t)
 			f.setQuota(t, auth.ClassRead, quota)
 			processes := []*keys.Store{f.Keys, f.otherProcess(), f.otherProcess(), f.otherProcess()}
 			flood := func() int64 {
@@ -177,7 +177,7 @@ func (b *modelBucket) admit(now time.Time) bool {
 func TestQuotaAgainstModel(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	f := start(t)
+	f := newFixture(t)
 	rapid.Check(t, func(r *rapid.T) {
 		model := modelBucket{quota: auth.Quota(rapid.IntRange(1, 8).Draw(r, "quota"))}
 		key, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}})
@@ -206,7 +206,7 @@ func TestQuotaAgainstModel(t *testing.T) {
 // process knows that the class is frozen.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	other := f.otherProcess()
 	for range 2 {
 		for _, s := range []*keys.Store{f.Keys, other} {
@@ -217,7 +217,7 @@ func TestFrozen(t *testing.T) {
 		f.setQuota(t, auth.ClassWrite, 0)
 		for _, s := range []*keys.Store{f.Keys, other, f.Keys} {
 			state, err := f.admit(s, auth.ClassWrite)
-			if err == nil || err.Error() != auth.FrozenError(auth.ClassWrite).Error() || state != (auth.QuotaState{Frozen: true}) {
+			if err == nil || err.Error() != auth.NewFrozenError(auth.ClassWrite).Error() || state != (auth.QuotaState{Frozen: true}) {
 				t.Errorf("state %+v and error %v, want a frozen class", state, err)
 			}
 			if _, err := f.admit(s, auth.ClassRead); err != nil {
@@ -238,7 +238,7 @@ func TestFrozen(t *testing.T) {
 // one.
 func TestQuotaChangesWhileRemembered(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	if _, err := f.admit(f.Keys, auth.ClassPublish); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestQuotaChangesWhileRemembered(t *testing.T) {
 // Ensure an invalid quota is an error.
 func TestSetQuotaRefuses(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	for class, quota := range map[auth.Class]auth.Quota{"reads": 5, "": 5, auth.ClassRead: -1} {
 		if _, err := f.Keys.SetQuota(t.Context(), f.CompanyID, f.key.ID, class, quota); err == nil {
 			t.Errorf("%q: %d was accepted", class, quota)

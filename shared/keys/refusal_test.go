@@ -70,7 +70,7 @@ func (f *fixture) exhaustQuota(t *testing.T, s *keys.Store, keyID string, token 
 // quota of any class nor the time of the last use.
 func TestRefusalsSpendNothing(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	forged := func(t *testing.T, keyID string) auth.Token {
 		secret, err := auth.Mint(f.CompanyID, keyID, rand.Reader) // correct ids, wrong secret
 		if err != nil {
@@ -106,15 +106,15 @@ func TestRefusalsSpendNothing(t *testing.T) {
 			_, err := f.Keys.Revoke(t.Context(), f.CompanyID, keyID)
 			must(t, err)
 		}, want: auth.ErrUnauthorised},
-		"no scope": {scope: auth.KeysWrite, want: auth.MissingScopeError(auth.KeysWrite)},
+		"no scope": {scope: auth.KeysWrite, want: auth.NewMissingScopeError(auth.KeysWrite)},
 		"frozen, no scope": {spoil: func(t *testing.T, keyID string) {
 			_, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, auth.ClassRead, 0)
 			must(t, err)
-		}, scope: auth.KeysWrite, want: auth.MissingScopeError(auth.KeysWrite)},
+		}, scope: auth.KeysWrite, want: auth.NewMissingScopeError(auth.KeysWrite)},
 		"frozen": {spoil: func(t *testing.T, keyID string) {
 			_, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, auth.ClassRead, 0)
 			must(t, err)
-		}, want: auth.FrozenError(auth.ClassRead)},
+		}, want: auth.NewFrozenError(auth.ClassRead)},
 		"undecodable": {spoil: func(t *testing.T, keyID string) {
 			f.setAttribute(t, keyID, "quotaPush", table.Item{":value": table.String("many")})
 			f.setAttribute(t, keyID, "suspendedAt", table.Item{":value": table.String(formatTime(f.Clock.Now()))}) // so that the write fails
@@ -158,7 +158,7 @@ func TestRefusalsSpendNothing(t *testing.T) {
 // leads to an admission.
 func TestUndecodableKey(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	f.setAttribute(t, f.key.ID, "quotaPush", table.Item{":value": table.String("many")})
 	for range 2 {
 		if _, err := f.admit(f.otherProcess(), auth.ClassRead); err == nil || fault.PublicError(err) != fault.ErrInternal {
@@ -174,7 +174,7 @@ func TestUndecodableKey(t *testing.T) {
 // the bucket refills from there.
 func TestCorruptArrivalTime(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	for _, ahead := range []time.Duration{3 * time.Minute, 24 * 365 * time.Hour} {
 		f.setAttribute(t, f.key.ID, "tatRead", table.Item{":value": table.Number(f.Clock.Now().Add(ahead).UnixNano())})
 		for n, s := range []*keys.Store{f.Keys, f.otherProcess(), f.Keys} {
@@ -226,7 +226,7 @@ func (l *tamperingTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 func TestCorruptResponse(t *testing.T) {
 	t.Parallel()
 	l := &tamperingTransport{oldText: `"tatRead":{"N":"1`}
-	f := startOver(t, l)
+	f := newFixtureOver(t, l)
 	for _, wrong := range []string{`"tatRead":{"N":"5`, `"tatRead":{"N":"2`, `"tatRead":{"N":"`} {
 		l.newText = wrong
 		l.timesLeft.Store(1)
@@ -269,7 +269,7 @@ func TestRefusalsShareReads(t *testing.T) {
 	calls := &callCounter{}
 	trips := &apitest.RoundTripCounter{Transport: calls}
 	g := &gatedTransport{next: trips}
-	f := startOver(t, g)
+	f := newFixtureOver(t, g)
 	s := f.otherProcess()
 	f.setQuota(t, auth.ClassRead, 1)
 	if _, err := f.admit(s, auth.ClassRead); err != nil {
@@ -332,7 +332,7 @@ func (f *failingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestFailuresAreReported(t *testing.T) {
 	t.Parallel()
 	l := &failingTransport{}
-	f := startOver(t, l)
+	f := newFixtureOver(t, l)
 	ctx := t.Context()
 	once := map[string]bool{"Rotate": true, "RotateBy": true, "Revoke": true} // can be called only once for each key
 	grant := keys.Grant{Scopes: []auth.Scope{auth.PlanRead}}
@@ -404,7 +404,7 @@ func TestFailuresAreReported(t *testing.T) {
 func TestAdmitGivesUp(t *testing.T) {
 	t.Parallel()
 	m := &contendedTransport{}
-	f := startOver(t, m)
+	f := newFixtureOver(t, m)
 	f.Keys = f.otherProcess()
 	m.enabled.Store(true)
 	_, err := f.admit(f.Keys, auth.ClassRead)

@@ -18,7 +18,7 @@ import (
 // must have the name, scopes and quotas of the old one.
 func TestRotate(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	f.setQuota(t, auth.ClassRead, 33)
 	fresh, secret, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader)
 	if err != nil {
@@ -66,7 +66,7 @@ func TestRotate(t *testing.T) {
 // working at once.
 func TestRotateOverlap(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	soon := f.Clock.Now().Add(time.Minute)
 	key, _ := f.issue(t, keys.Grant{ExpiresAt: soon})
 	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, key.ID, time.Hour, rand.Reader); err != nil {
@@ -87,7 +87,7 @@ func TestRotateOverlap(t *testing.T) {
 // no extra key is created.
 func TestRotateConcurrently(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	errs := make([]error, 6)
 	var wait sync.WaitGroup
 	for n := range errs {
@@ -125,7 +125,7 @@ func (b *beforeReadRandom) Read(p []byte) (int, error) {
 // rotation is not rotated, and a quota that is set during it also applies to the new key.
 func TestRotateWhileTheKeyChanges(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	_, secret, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, &beforeReadRandom{func() { f.setQuota(t, auth.ClassRead, 0) }})
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestRotateWhileTheKeyChanges(t *testing.T) {
 // by the operator keeps the rotated key's own expiry.
 func TestRotateBoundByExpiry(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	scopes := []auth.Scope{auth.PlanRead}
 	ends := f.Clock.Now().Add(time.Hour)
 	by, _ := f.issue(t, keys.Grant{Scopes: scopes, ExpiresAt: ends})

@@ -92,9 +92,9 @@ func (s *Store) insertKey(ctx context.Context, companyID string, prepare func() 
 			return IssuedKey{}, err
 		}
 		fresh.SuspendedAt = suspendedAt
-		guard := s.table.CheckAbsent(key)
+		guard := s.table.WriteCheckAbsent(key)
 		if suspendedAt != nil {
-			guard = s.table.CheckExists(key)
+			guard = s.table.WriteCheckExists(key)
 		}
 		issued := IssuedKey{fresh.Key, secret}
 		err = idempotency.Transact(ctx, s.table, issued, append([]table.Write{guard, s.table.WriteCreate(keysOf(fresh), fresh)}, otherWrites...)...)

@@ -27,7 +27,7 @@ func (f *fixture) checkAdmitAll(t *testing.T, want error, secrets ...string) {
 // while it is being written. Suspend and Resume can be repeated, and Resume covers every key, too.
 func TestSuspendCoversLaterKeys(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := newFixture(t)
 	plan := keys.Grant{Scopes: []auth.Scope{auth.PlanRead}}
 	if since, err := f.Keys.SuspendedAt(t.Context(), f.CompanyID); since != nil || err != nil {
 		t.Errorf("suspended at %v, want never: %v", since, err)
@@ -86,7 +86,7 @@ func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response,
 func TestResumeWhileIssuing(t *testing.T) {
 	t.Parallel()
 	s := &beforeTransactionTransport{}
-	f := startOver(t, s)
+	f := newFixtureOver(t, s)
 	if _, err := f.Keys.Suspend(t.Context(), f.CompanyID); err != nil {
 		t.Fatal(err)
 	}

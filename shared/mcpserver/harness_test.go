@@ -49,7 +49,7 @@ func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scope auth.Scope, clas
 		}
 	}
 	if scope != "" {
-		return auth.Admission{Quota: fullQuota}, auth.MissingScopeError(scope)
+		return auth.Admission{Quota: fullQuota}, auth.NewMissingScopeError(scope)
 	}
 	return auth.Admission{Quota: fullQuota, Scopes: k.scopes}, nil
 }

@@ -192,7 +192,7 @@ func TestBadKey(t *testing.T) {
 func TestQuotaExceeded(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.keys.err, s.keys.quota = auth.QuotaExceededError(auth.ClassRead), auth.QuotaState{Quota: 600, Reset: 60, RetryAfter: 7}
+	s.keys.err, s.keys.quota = auth.NewQuotaExceededError(auth.ClassRead), auth.QuotaState{Quota: 600, Reset: 60, RetryAfter: 7}
 	for _, text := range []string{ping, frame("tools/list", ""), call("nope", "{}"), "{"} {
 		a := s.post(text)
 		if a.status != 429 || code(a.body) != "rate_limited" || a.header.Get("Retry-After") != "7" {

@@ -82,7 +82,7 @@ func Tools(operations []api.Operation) []*Tool {
 func inputWithListHints(op api.Operation, operations []api.Operation) []schema.Field {
 	fields := slices.Clone(op.Input)
 	for i, f := range fields {
-		list := listOperationFor(f.Name, op, operations)
+		list := listToolFor(f.Name, op, operations)
 		doc := cmp.Or(f.ToolDoc, f.Doc)
 		if list == "" || strings.Contains(doc, list) {
 			continue
@@ -96,13 +96,13 @@ func inputWithListHints(op api.Operation, operations []api.Operation) []schema.F
 	return fields
 }
 
-// listOperationFor returns the name of the tool that lists the ids that are valid for an argument.
+// listToolFor returns the name of the tool that lists the ids that are valid for an argument.
 // It is empty if there is no such tool. The path of an operation on one record shows what the ids
 // in a list are called: the path …/sites/{siteId} means that …/sites lists the values for siteId.
 // An argument siteId or siteIds takes these ids in any operation. If two lists share an id name,
-// such as the goals of a site and the goals of the company, listOperationFor prefers the list in
+// such as the goals of a site and the goals of the company, listToolFor prefers the list in
 // the operation's own area, and then a list whose other ids are also arguments of the operation.
-func listOperationFor(argument string, op api.Operation, operations []api.Operation) string {
+func listToolFor(argument string, op api.Operation, operations []api.Operation) string {
 	name := strings.TrimSuffix(argument, "s")
 	if !strings.HasSuffix(name, "Id") {
 		return ""

@@ -53,7 +53,7 @@ func (k *Kind[T]) Keys(r T) (keys table.Keys) {
 	if k.Indexes != nil {
 		keys = k.Indexes(r)
 	}
-	keys.Key = k.Key(text(&r, companyField), text(&r, idField))
+	keys.Key = k.Key(stringField(&r, companyField), stringField(&r, idField))
 	return keys
 }
 
@@ -71,8 +71,8 @@ const (
 	updatedField = "UpdatedAt"
 )
 
-// text returns the value of a string field. record is a pointer to the record.
-func text(record any, field string) string {
+// stringField returns the value of a string field. record is a pointer to the record.
+func stringField(record any, field string) string {
 	return reflect.ValueOf(record).Elem().FieldByName(field).String()
 }
 
@@ -85,11 +85,11 @@ type Store[T any] struct {
 
 // Store returns the store of a kind. It panics if T lacks a field that every record must have.
 func (k Kind[T]) Store(t *table.Client) Store[T] {
-	require(reflect.TypeFor[T]())
+	requireFields(reflect.TypeFor[T]())
 	return Store[T]{&k, t}
 }
 
-func require(record reflect.Type) {
+func requireFields(record reflect.Type) {
 	text := reflect.TypeFor[string]()
 	for _, required := range []struct {
 		name string
@@ -106,7 +106,7 @@ func require(record reflect.Type) {
 func (s Store[T]) Page(ctx context.Context, companyID, after string, limit int) (table.Page[T], error) {
 	order := s.Order
 	if order == nil {
-		order = func(r T) string { return text(&r, idField) }
+		order = func(r T) string { return stringField(&r, idField) }
 	}
 	all, err := table.ReadAll[T](ctx, s.table, s.Collection(companyID))
 	return table.PageOf(all, order, after, limit), err

@@ -189,7 +189,7 @@ func TestTransfer(t *testing.T) {
 
 // Ensure a struct that lacks one of the fields that every record must have is rejected when the
 // program starts.
-func TestRecordNotFound(t *testing.T) {
+func TestMissingField(t *testing.T) {
 	t.Parallel()
 	defer func() {
 		if problem := recover(); problem == nil || !strings.Contains(fmt.Sprint(problem), "UpdatedAt") {

@@ -59,7 +59,7 @@ func (a argument) asInteger() (int64, bool) {
 		text = plainInteger(string(number))
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	return n, err == nil && -SafeInteger <= n && n <= SafeInteger
+	return n, err == nil && -SafeIntegerMax <= n && n <= SafeIntegerMax
 }
 
 // plainInteger returns the integer that number denotes, written without a fraction or an exponent.

@@ -293,7 +293,7 @@ func TestTextProblems(t *testing.T) {
 		{"flag", "true", ""},
 		{"flag", "True", "query.flag: must be a boolean"},
 		{"flag", "1", "query.flag: must be a boolean"},
-		{"cursor", strings.Repeat("a", schema.CursorChars+1), "query.cursor: must have at most 1600 characters, has 1601"},
+		{"cursor", strings.Repeat("a", schema.CursorCharsMax+1), "query.cursor: must have at most 1600 characters, has 1601"},
 		{"If-Match", "", ""},
 		{"If-Match", "\xff", "header.If-Match: is not valid UTF-8"},
 	} {

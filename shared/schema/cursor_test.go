@@ -10,7 +10,7 @@ import (
 func TestCursorBounds(t *testing.T) {
 	scope := CursorScope{"list_items", []string{"b=2", "a=1"}}
 	cursor := scope.Encode(strings.Repeat("\xf0\x9f\x98\x80", positionBytesMax/4))
-	if _, ok := scope.decode(cursor); !ok || len(cursor) > CursorChars {
+	if _, ok := scope.decode(cursor); !ok || len(cursor) > CursorCharsMax {
 		t.Errorf("%d characters, %v", len(cursor), ok)
 	}
 	if _, ok := (CursorScope{"list_items", []string{"a=1", "b=2"}}).decode(cursor); !ok {

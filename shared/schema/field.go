@@ -87,11 +87,11 @@ type Enum interface{ Values() []string }
 // caller sends with the position that the list returned.
 type Cursor string
 
-// CursorChars bounds a cursor: a position is a sort key, which DynamoDB bounds at 1,024 bytes.
-const CursorChars = 1600
+// CursorCharsMax bounds a cursor: a position is a sort key, which DynamoDB bounds at 1,024 bytes.
+const CursorCharsMax = 1600
 
-// SafeInteger is the largest whole number that every JSON reader reads exactly.
-const SafeInteger = 1<<53 - 1
+// SafeIntegerMax is the largest whole number that every JSON reader reads exactly.
+const SafeIntegerMax = 1<<53 - 1
 
 // ValueIn returns the settable value of the field in an input.
 func (f *Field) ValueIn(input reflect.Value) reflect.Value { return input.FieldByIndex(f.index) }
@@ -188,7 +188,7 @@ func (f *Field) describe(s reflect.StructField) {
 		f.Kind = String
 		if t == reflect.TypeFor[Cursor]() {
 			f.Doc, f.ToolDoc = cmp.Or(f.Doc, "cursor of the next page, from the previous response"), cmp.Or(f.ToolDoc, "nextCursor of the last result")
-			f.Required, f.Min, f.Max, f.Null = false, pointerTo(1), pointerTo(CursorChars), NullAbsent
+			f.Required, f.Min, f.Max, f.Null = false, pointerTo(1), pointerTo(CursorCharsMax), NullAbsent
 			if f.In != InQuery || f.Name != "cursor" || s.Type != t {
 				panic("schema: a cursor is the query parameter cursor, no pointer: " + s.Name)
 			}
@@ -254,10 +254,10 @@ func (f *Field) setReference(s reflect.StructField) {
 func (f *Field) setInteger() {
 	f.Kind = Integer
 	if f.Min == nil {
-		f.Min = pointerTo(-SafeInteger)
+		f.Min = pointerTo(-SafeIntegerMax)
 	}
 	if f.Max == nil {
-		f.Max = pointerTo(SafeInteger)
+		f.Max = pointerTo(SafeIntegerMax)
 	}
 }
 

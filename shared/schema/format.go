@@ -50,8 +50,8 @@ var patterns = map[string]*regexp.Regexp{
 // Pattern returns the regular expression for a value of the pattern tag, or nil if there is none.
 func Pattern(name string) *regexp.Regexp { return patterns[name] }
 
-// uriChars matches strings with only the characters that RFC 3986 allows; url.Parse accepts more.
-var uriChars = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:([A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
+// uriPattern matches strings with only the characters that RFC 3986 allows; url.Parse accepts more.
+var uriPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:([A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
 
 // checkWeb accepts only the http and https addresses of web pages, so that a link to one never runs
 // a script. It refuses a password in an address, because everybody who reads the record would see
@@ -59,7 +59,7 @@ var uriChars = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:([A-Za-z0-9._~:/?#\[
 func checkWeb(s string) string {
 	u, err := url.Parse(s)
 	switch {
-	case err != nil, !uriChars.MatchString(s), !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://"):
+	case err != nil, !uriPattern.MatchString(s), !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://"):
 		return "must be an http or https address with a host, for example https://example.com"
 	case u.User != nil:
 		return "must not have a user name or a password"
@@ -78,7 +78,7 @@ func checkWeb(s string) string {
 // stop.
 var webHostPattern = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.|$))+$`)
 
-const hostChars = 253
+const hostCharsMax = 253
 
 func isWebHost(u *url.URL) bool {
 	host := u.Hostname()
@@ -86,7 +86,7 @@ func isWebHost(u *url.URL) bool {
 		address, err := netip.ParseAddr(host)
 		return err == nil && address.Is6()
 	}
-	return len(strings.TrimSuffix(host, ".")) <= hostChars && webHostPattern.MatchString(host)
+	return len(strings.TrimSuffix(host, ".")) <= hostCharsMax && webHostPattern.MatchString(host)
 }
 
 // checkTimezone accepts the names in the IANA time zone database. time.LoadLocation would also

@@ -44,7 +44,7 @@ func FuzzBind(f *testing.F) {
 				t.Fatalf("%q: no path: %q", body, p)
 			}
 		}
-		if hugeExponent.MatchString(body) {
+		if hugeExponentPattern.MatchString(body) {
 			return // the schema validator would expand the number
 		}
 		value, wrong := parseStrictly(body)
@@ -84,8 +84,8 @@ func beginsWithPath(problem string, roots ...string) bool {
 	})
 }
 
-// hugeExponent matches a number with a huge exponent.
-var hugeExponent = regexp.MustCompile(`[eE][+-]?[0-9]{4,}`)
+// hugeExponentPattern matches a number with a huge exponent.
+var hugeExponentPattern = regexp.MustCompile(`[eE][+-]?[0-9]{4,}`)
 
 // parseStrictly parses a JSON value with encoding/json, but rejects what encoding/json tolerates:
 // invalid UTF-8, unpaired surrogates and repeated keys.
@@ -145,8 +145,8 @@ func checkRepeatedNames(d *json.Decoder) error {
 // url.Parse accepts.
 var nonURICharPattern = regexp.MustCompile(`[^!#-;=?-Z\[\]_a-z~]|%([^0-9A-Fa-f]|.[^0-9A-Fa-f]|.?$)`)
 
-// plainHost matches a host, optionally with a small port.
-var plainHost = regexp.MustCompile(`^([a-z0-9]{1,9}(\.[a-z0-9]{1,9}){0,9}|\[[:0-9a-f]+\])(:[1-9][0-9]{0,3})?$`)
+// plainHostPattern matches a host, optionally with a small port.
+var plainHostPattern = regexp.MustCompile(`^([a-z0-9]{1,9}(\.[a-z0-9]{1,9}){0,9}|\[[:0-9a-f]+\])(:[1-9][0-9]{0,3})?$`)
 
 // isExpectedDifference reports whether a problem is one that a JSON Schema cannot describe. These
 // are:
@@ -160,7 +160,7 @@ func isExpectedDifference(value any, problem string) bool {
 	switch spelled, _ := text.(string); {
 	case place == "body.site":
 		u, err := url.Parse(spelled)
-		if err == nil && (u.User != nil || !plainHost.MatchString(u.Host)) {
+		if err == nil && (u.User != nil || !plainHostPattern.MatchString(u.Host)) {
 			return true
 		}
 		return err == nil && (nonURICharPattern.MatchString(spelled) || u.Hostname() == "" && (u.Scheme == "http" || u.Scheme == "https") || strings.Trim(spelled[len(u.Scheme)+1:], "/?#") == "" || strings.HasPrefix(spelled[len(u.Scheme)+1:], "?") || strings.HasPrefix(spelled[len(u.Scheme)+1:], "#") || strings.HasPrefix(spelled[len(u.Scheme)+1:], "//"))
@@ -232,9 +232,9 @@ type pageInput struct {
 
 var pageFields = schema.Fields(reflect.TypeFor[pageInput]())
 
-// encodeCursor binds a list call both as an HTTP request and as a tool call, and checks that both
+// bindPage binds a list call both as an HTTP request and as a tool call, and checks that both
 // give the same result.
-func encodeCursor(t *testing.T, operation, board, status, cursor string) (schema.Cursor, schema.CursorScope, []string) {
+func bindPage(t *testing.T, operation, board, status, cursor string) (schema.Cursor, schema.CursorScope, []string) {
 	t.Helper()
 	values, query := map[string]string{"boardId": board, "status": status}, url.Values{"status": {status}}
 	if cursor != "" {
@@ -286,25 +286,25 @@ func FuzzCursor(f *testing.F) {
 		if !id.Valid("", board) || !id.Valid("", otherBoard) {
 			return // reported as not found, whatever the cursor
 		}
-		_, scope, problems := encodeCursor(t, operation, board, status, "")
+		_, scope, problems := bindPage(t, operation, board, status, "")
 		if len(problems) > 0 {
 			t.Fatalf("without a cursor: %v", problems)
 		}
 		cursor := scope.Encode(position)
 		accepted := position != "" && len(position) <= 900
-		if got, _, problems := encodeCursor(t, operation, board, status, cursor); accepted && (len(problems) > 0 || string(got) != position) {
+		if got, _, problems := bindPage(t, operation, board, status, cursor); accepted && (len(problems) > 0 || string(got) != position) {
 			t.Errorf("the position %q was decoded to %q: %v", position, got, problems)
 		} else if !accepted {
 			requireRefusedCursor(t, cursor, problems)
 		}
 		if other := []string{otherOperation, otherBoard, otherStatus}; !slices.Equal(other, []string{operation, board, status}) {
-			_, _, problems := encodeCursor(t, otherOperation, otherBoard, otherStatus, cursor)
+			_, _, problems := bindPage(t, otherOperation, otherBoard, otherStatus, cursor)
 			requireRefusedCursor(t, cursor, problems)
 		}
 		if text == "" {
 			return
 		}
-		if got, _, problems := encodeCursor(t, operation, board, status, text); len(problems) > 0 {
+		if got, _, problems := bindPage(t, operation, board, status, text); len(problems) > 0 {
 			requireRefusedCursor(t, text, problems)
 		} else if scope.Encode(string(got)) != text {
 			t.Errorf("%q was decoded to %q, which has another cursor", text, got)

@@ -85,7 +85,7 @@ func (c *Client) batchWrite(ctx context.Context, requests []types.WriteRequest) 
 			countFailed(ctx)
 		case err != nil:
 			countFailed(ctx)
-			return callError("batch write", err)
+			return wrapCallError("batch write", err)
 		default:
 			var units float64
 			for _, consumed := range out.ConsumedCapacity {
@@ -104,7 +104,7 @@ func (c *Client) batchWrite(ctx context.Context, requests []types.WriteRequest) 
 			return err
 		}
 	}
-	return unavailableError("batch write", errThrottled)
+	return wrapUnavailable("batch write", errThrottled)
 }
 
 // itemBytes returns the size of an item in a JSON request.

@@ -55,7 +55,7 @@ func (c *Client) batchGet(ctx context.Context, keys []Key) (items []Item, err er
 		})
 		if err != nil {
 			countFailed(ctx)
-			return nil, callError("batch get", err)
+			return nil, wrapCallError("batch get", err)
 		}
 		var units float64
 		for _, consumed := range out.ConsumedCapacity {
@@ -72,5 +72,5 @@ func (c *Client) batchGet(ctx context.Context, keys []Key) (items []Item, err er
 			return nil, err
 		}
 	}
-	return nil, unavailableError("batch get", errThrottled)
+	return nil, wrapUnavailable("batch get", errThrottled)
 }

@@ -178,7 +178,7 @@ func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynam
 	out, err := c.db.GetItem(ctx, in)
 	if err != nil {
 		countFailed(ctx)
-		return nil, callError("get item", err)
+		return nil, wrapCallError("get item", err)
 	}
 	countRead(ctx, out.ConsumedCapacity)
 	return out, nil
@@ -203,7 +203,7 @@ func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput, options ...
 	out, err := c.db.Query(ctx, in, options...)
 	if err != nil {
 		countFailed(ctx)
-		return nil, callError("query", err)
+		return nil, wrapCallError("query", err)
 	}
 	addUnits(ctx, max(capacityUnits(out.ConsumedCapacity), queryUnitsMin), 0)
 	return out, nil
@@ -219,7 +219,7 @@ func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 	out, err := c.db.Scan(ctx, in)
 	if err != nil {
 		countFailed(ctx)
-		return nil, callError("scan", err)
+		return nil, wrapCallError("scan", err)
 	}
 	countRead(ctx, out.ConsumedCapacity)
 	return out, nil
@@ -247,7 +247,7 @@ func (c *Client) updateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 	out, err := c.db.UpdateItem(ctx, in)
 	if err != nil {
 		countFailed(ctx)
-		return nil, callError("update item", err)
+		return nil, wrapCallError("update item", err)
 	}
 	countWrite(ctx, out.ConsumedCapacity)
 	return out, nil
@@ -262,7 +262,7 @@ func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput) error {
 	out, err := c.db.PutItem(ctx, in)
 	if err != nil {
 		countFailed(ctx)
-		return callError("put item", err)
+		return wrapCallError("put item", err)
 	}
 	countWrite(ctx, out.ConsumedCapacity)
 	return nil
@@ -292,7 +292,7 @@ func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (
 	})
 	if err != nil {
 		countFailed(ctx)
-		return sent, callError("delete item", err)
+		return sent, wrapCallError("delete item", err)
 	}
 	countWrite(ctx, out.ConsumedCapacity)
 	return sent, nil

@@ -26,8 +26,8 @@ type Item = map[string]types.AttributeValue
 // flattened. The SDK's codec is not used, because it stores nulls and does not support raw JSON.
 
 var (
-	rawJSON = reflect.TypeFor[json.RawMessage]()
-	binary  = reflect.TypeFor[[]byte]()
+	rawJSONType = reflect.TypeFor[json.RawMessage]()
+	bytesType   = reflect.TypeFor[[]byte]()
 )
 
 // recordType describes a record type.
@@ -100,7 +100,7 @@ func isStorable(t reflect.Type) bool {
 	case reflect.String, reflect.Int64, reflect.Float64, reflect.Bool:
 		return true
 	case reflect.Slice:
-		return t == rawJSON || t == binary || t.Elem().Kind() == reflect.String
+		return t == rawJSONType || t == bytesType || t.Elem().Kind() == reflect.String
 	case reflect.Pointer:
 		return t.Elem().Kind() != reflect.Pointer && t.Elem().Kind() != reflect.Slice && isStorable(t.Elem())
 	}
@@ -204,9 +204,9 @@ func encode(v reflect.Value) types.AttributeValue {
 	switch {
 	case v.IsNil():
 		return nil
-	case v.Type() == rawJSON:
+	case v.Type() == rawJSONType:
 		return String(string(v.Bytes()))
-	case v.Type() == binary:
+	case v.Type() == bytesType:
 		return &types.AttributeValueMemberB{Value: v.Bytes()}
 	}
 	list := make([]types.AttributeValue, v.Len())
@@ -224,7 +224,7 @@ func decode(a types.AttributeValue, v reflect.Value) (ok bool) {
 	}
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:
-		if v.Type() == rawJSON {
+		if v.Type() == rawJSONType {
 			v.SetBytes([]byte(a.Value))
 			return true
 		}
@@ -249,7 +249,7 @@ func decode(a types.AttributeValue, v reflect.Value) (ok bool) {
 			return true
 		}
 	case *types.AttributeValueMemberB:
-		if v.Type() == binary {
+		if v.Type() == bytesType {
 			v.SetBytes(a.Value)
 			return true
 		}

@@ -144,7 +144,7 @@ func TestContextEndsACall(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Millisecond)
 				defer cancel()
 				c, began := offline(transport), time.Now()
-				err := c.Transact(ctx, c.CheckAbsent(noteKey("co", "x")))
+				err := c.Transact(ctx, c.WriteCheckAbsent(noteKey("co", "x")))
 				if took := time.Since(began); err == nil || took != 15*time.Millisecond {
 					t.Errorf("%v after %s", err, took)
 				}

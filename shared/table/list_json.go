@@ -180,7 +180,7 @@ func (s *jsonScanner) scan(body []byte) (rest []byte, ok bool) {
 	}
 	s.body, s.offset, s.spans = body, begin+len(items), make([]byteSpan, len(s.fields))
 	s.rows, s.texts = rows[json.RawMessage]{}, make([]byte, 0, len(body))
-	if !s.sequence('[', ']', s.record) {
+	if !s.scanSequence('[', ']', s.scanRecord) {
 		return nil, false
 	}
 	rest = slices.Concat(body[:begin], []byte(items+"[]"), body[s.offset:])
@@ -194,11 +194,11 @@ func hasNoEscapes(body []byte) bool {
 	return utf8.Valid(body) && !bytes.Contains(body, []byte("\u2028")) && !bytes.Contains(body, []byte("\u2029"))
 }
 
-// record reads one record and adds its JSON and its sort key to rows.
-func (s *jsonScanner) record() bool {
+// scanRecord reads one record and adds its JSON and its sort key to rows.
+func (s *jsonScanner) scanRecord() bool {
 	clear(s.spans)
 	s.values = s.values[:0]
-	if !s.sequence('{', '}', s.skipAttribute) {
+	if !s.scanSequence('{', '}', s.scanAttribute) {
 		return false
 	}
 	key, isText := strings.CutPrefix(string(s.value(s.key)), `"`)
@@ -231,8 +231,8 @@ func (s *jsonScanner) value(field int) []byte {
 	return s.values[at.begin:at.end]
 }
 
-// skipAttribute reads the name and the value of one attribute, and adds the value's JSON to values.
-func (s *jsonScanner) skipAttribute() bool {
+// scanAttribute reads the name and the value of one attribute, and adds the value's JSON to values.
+func (s *jsonScanner) scanAttribute() bool {
 	quoted, ok := s.quoted()
 	if !ok || !s.literal(":") {
 		return false
@@ -247,8 +247,8 @@ func (s *jsonScanner) skipAttribute() bool {
 	return ok
 }
 
-// sequence reads begin, elements separated by commas, and end.
-func (s *jsonScanner) sequence(begin, end byte, element func() bool) bool {
+// scanSequence reads begin, elements separated by commas, and end.
+func (s *jsonScanner) scanSequence(begin, end byte, element func() bool) bool {
 	if !s.scanByte(begin) {
 		return false
 	}
@@ -355,7 +355,7 @@ func (s *jsonScanner) readList() bool {
 		return false
 	}
 	begin := len(s.values)
-	ok := s.sequence('[', ']', func() bool {
+	ok := s.scanSequence('[', ']', func() bool {
 		s.values = append(s.values, ',')
 		return s.readString()
 	})
@@ -419,11 +419,11 @@ func newFieldEncoding(f reflect.StructField) fieldEncoding {
 
 func fieldEncodingOf(t reflect.Type) fieldEncoding {
 	switch {
-	case t == rawJSON:
+	case t == rawJSONType:
 		return fieldEncoding{absent: "null", read: (*jsonScanner).readJSON}
 	case t.Kind() == reflect.Pointer:
 		return fieldEncoding{absent: "null", read: fieldEncodingOf(t.Elem()).read}
-	case hasOwnEncoding(t) || t == binary:
+	case hasOwnEncoding(t) || t == bytesType:
 		return fieldEncoding{}
 	}
 	switch t.Kind() {

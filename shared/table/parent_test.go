@@ -68,8 +68,8 @@ func remove(t *testing.T, c *table.Client, n note, r table.ParentRemoval[note]) 
 	return table.RemoveParent(t.Context(), c, noteKey(n.Company, n.ID), r)
 }
 
-// records returns how many records the partition of a note contains.
-func records(t *testing.T, c *table.Client, n note) int {
+// countPartitionRecords returns how many records the partition of a note contains.
+func countPartitionRecords(t *testing.T, c *table.Client, n note) int {
 	t.Helper()
 	all, err := table.ReadAll[struct {
 		SK string `store:"sk"`
@@ -89,22 +89,22 @@ func TestRemoveParent(t *testing.T) {
 	if err := createChild(t.Context(), c, n, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := remove(t, c, n, removalWithoutChildren(c, n)); !errors.Is(err, errHasChildren) || records(t, c, n) != 2 {
+	if err := remove(t, c, n, removalWithoutChildren(c, n)); !errors.Is(err, errHasChildren) || countPartitionRecords(t, c, n) != 2 {
 		t.Errorf("with a child: %v", err)
 	}
 	reject := removalWithChildren(c, n)
 	reject.Check = func(got note) error { return fmt.Errorf("reject %s", got.ID) }
-	if err := remove(t, c, n, reject); err == nil || err.Error() != "reject "+n.ID || records(t, c, n) != 2 {
+	if err := remove(t, c, n, reject); err == nil || err.Error() != "reject "+n.ID || countPartitionRecords(t, c, n) != 2 {
 		t.Errorf("rejected: %v", err)
 	}
-	if err := remove(t, c, n, removalWithChildren(c, n)); err != nil || records(t, c, n) != 0 {
-		t.Errorf("%v, %d records are left", err, records(t, c, n))
+	if err := remove(t, c, n, removalWithChildren(c, n)); err != nil || countPartitionRecords(t, c, n) != 0 {
+		t.Errorf("%v, %d records are left", err, countPartitionRecords(t, c, n))
 	}
 	if err := remove(t, c, n, removalWithChildren(c, n)); !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("again: %v", err)
 	}
 	var canceled *table.CanceledError
-	if err := createChild(t.Context(), c, n, "b"); !errors.As(err, &canceled) || records(t, c, n) != 0 {
+	if err := createChild(t.Context(), c, n, "b"); !errors.As(err, &canceled) || countPartitionRecords(t, c, n) != 0 {
 		t.Errorf("a child of a removed parent: %v", err)
 	}
 }
@@ -116,8 +116,8 @@ func TestRemoveParentWithExtraWrites(t *testing.T) {
 	n, other := insert(t, c, newNote(c)), insert(t, c, newNote(c))
 	r := removalWithChildren(c, n)
 	r.ExtraWrites = []table.Write{c.WriteDelete(noteKey(other.Company, other.ID), "attribute_exists(pk)", nil, nil)}
-	if err := remove(t, c, n, r); err != nil || records(t, c, other) != 0 {
-		t.Errorf("%d records of the other are left, want none: %v", records(t, c, other), err)
+	if err := remove(t, c, n, r); err != nil || countPartitionRecords(t, c, other) != 0 {
+		t.Errorf("%d records of the other are left, want none: %v", countPartitionRecords(t, c, other), err)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestRemoveParentWithoutChildren(t *testing.T) {
 	if err := createChild(t.Context(), c, n, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := remove(t, c, n, r); !errors.Is(err, errHasChildren) || records(t, c, n) != 2 {
+	if err := remove(t, c, n, r); !errors.Is(err, errHasChildren) || countPartitionRecords(t, c, n) != 2 {
 		t.Errorf("with a child: %v", err)
 	}
 	if err := c.BatchDelete(t.Context(), []table.Key{childKey(n, "a")}); err != nil {
@@ -145,7 +145,7 @@ func TestRemoveParentWithoutChildren(t *testing.T) {
 	if err != nil || calls != 3 { // the third checks for children
 		t.Errorf("%d calls, want 3: %v", calls, err)
 	}
-	if mine, theirs := records(t, c, n), records(t, c, other); mine != 0 || theirs != 0 {
+	if mine, theirs := countPartitionRecords(t, c, n), countPartitionRecords(t, c, other); mine != 0 || theirs != 0 {
 		t.Errorf("%d and %d records are left, want none", mine, theirs)
 	}
 	if err := remove(t, c, n, r); !errors.Is(err, fault.ErrNotFound) {
@@ -191,8 +191,8 @@ func TestRemovalCrashes(t *testing.T) {
 			}
 			return
 		}
-		if again != nil || records(t, c, n) != 0 {
-			t.Errorf("after %d calls: %v, %d records are left", dies, again, records(t, c, n))
+		if again != nil || countPartitionRecords(t, c, n) != 0 {
+			t.Errorf("after %d calls: %v, %d records are left", dies, again, countPartitionRecords(t, c, n))
 		}
 	}
 }
@@ -221,7 +221,7 @@ func TestRemovalRaces(t *testing.T) {
 				wait.Go(func() { created[i] = createChild(t.Context(), c, n, fmt.Sprint(i)) })
 			}
 			wait.Wait()
-			left, want := records(t, c, n), 0
+			left, want := countPartitionRecords(t, c, n), 0
 			if removed != nil {
 				want = 1
 				for _, err := range created {
@@ -265,8 +265,8 @@ func TestConcurrentRemovals(t *testing.T) {
 				t.Errorf("error %v, want none or %v", err, fault.ErrNotFound)
 			}
 		}
-		if successes != 1 || records(t, c, n) != 0 {
-			t.Errorf("%d removals succeed, %d records are left", successes, records(t, c, n))
+		if successes != 1 || countPartitionRecords(t, c, n) != 0 {
+			t.Errorf("%d removals succeed, %d records are left", successes, countPartitionRecords(t, c, n))
 		}
 	}
 }
@@ -291,8 +291,8 @@ func TestChildDuringRemoval(t *testing.T) {
 			}
 			return err
 		}
-		if err := remove(t, c, n, r); !errors.Is(err, errHasChildren) || looks != 2 || records(t, c, n) != 2 {
-			t.Errorf("%v after %d looks, %d records", err, looks, records(t, c, n))
+		if err := remove(t, c, n, r); !errors.Is(err, errHasChildren) || looks != 2 || countPartitionRecords(t, c, n) != 2 {
+			t.Errorf("%v after %d looks, %d records", err, looks, countPartitionRecords(t, c, n))
 		}
 	}
 }
@@ -303,8 +303,8 @@ func TestRemovalWithLostResponse(t *testing.T) {
 	for first := range 2 {
 		c, _ := newTestClient(t, losesResponsesFrom("TransactWriteItems", first+1, 1))
 		n := insert(t, c, newNote(c))
-		if err := remove(t, c, n, removalWithChildren(c, n)); err != nil || records(t, c, n) != 0 {
-			t.Errorf("%v, %d records are left", err, records(t, c, n))
+		if err := remove(t, c, n, removalWithChildren(c, n)); err != nil || countPartitionRecords(t, c, n) != 0 {
+			t.Errorf("%v, %d records are left", err, countPartitionRecords(t, c, n))
 		}
 	}
 }

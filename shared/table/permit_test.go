@@ -37,7 +37,7 @@ func everyWrite(c *table.Client, n note) map[string]func(context.Context) error 
 		"Put":    func(ctx context.Context) error { return c.BatchPut(ctx, []table.Item{c.NewItem(keysOf(n), n)}) },
 		"Delete": func(ctx context.Context) error { return c.BatchDelete(ctx, []table.Key{key}) },
 		"Transact": func(ctx context.Context) error {
-			return c.Transact(ctx, c.CheckExists(key), c.WriteCreate(keysOf(note{ID: "x", Company: n.Company}), n))
+			return c.Transact(ctx, c.WriteCheckExists(key), c.WriteCreate(keysOf(note{ID: "x", Company: n.Company}), n))
 		},
 	}
 }
@@ -129,7 +129,7 @@ func TestUnits(t *testing.T) {
 	key := noteKey(n.Company, n.ID)
 	for name, call := range map[string]func(context.Context) error{
 		"Insert":   func(ctx context.Context) error { return c.Insert(ctx, keysOf(n), n) },
-		"Transact": func(ctx context.Context) error { return c.Transact(ctx, c.CheckAbsent(key)) },
+		"Transact": func(ctx context.Context) error { return c.Transact(ctx, c.WriteCheckAbsent(key)) },
 		"DeleteItem": func(ctx context.Context) error {
 			return c.DeleteItem(ctx, &dynamodb.DeleteItemInput{Key: table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK)}, ConditionExpression: aws.String("attribute_exists(nothing)")})
 		},

@@ -54,19 +54,19 @@ func isThrottledOrConflict(err error) bool {
 	return isThrottled.IsErrorThrottle(err) == aws.TrueTernary || isConflict.IsErrorRetryable(err) == aws.TrueTernary
 }
 
-// callError returns the error for a failed call. The caller gets fault.ErrUnavailable if the call
-// was never sent because too many were in flight, or if DynamoDB refused it temporarily. Otherwise
-// the outcome of the call is unknown, and the caller gets fault.ErrInternal.
-func callError(call string, err error) error {
+// wrapCallError returns the error for a failed call. The caller gets fault.ErrUnavailable if the
+// call was never sent because too many were in flight, or if DynamoDB refused it temporarily.
+// Otherwise the outcome of the call is unknown, and the caller gets fault.ErrInternal.
+func wrapCallError(call string, err error) error {
 	var response interface{ HTTPStatusCode() int }
 	if errors.Is(err, errNoSlot) || isThrottledOrConflict(err) || errors.As(err, &response) && response.HTTPStatusCode() == http.StatusServiceUnavailable {
-		return unavailableError(call, err)
+		return wrapUnavailable(call, err)
 	}
 	return fmt.Errorf("%s: %w", call, err)
 }
 
-// unavailableError returns the error for a call that DynamoDB refused on every attempt.
-func unavailableError(call string, err error) error {
+// wrapUnavailable returns the error for a call that DynamoDB refused on every attempt.
+func wrapUnavailable(call string, err error) error {
 	return fmt.Errorf("%s: %w: %w", call, fault.ErrUnavailable, err)
 }
 

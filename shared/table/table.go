@@ -54,10 +54,10 @@ const (
 	updatedAtAttr = "updatedAt"
 )
 
-// TTL is the attribute with a record's expiry time as a Unix time in seconds. DynamoDB deletes
+// TTLAttr is the attribute with a record's expiry time as a Unix time in seconds. DynamoDB deletes
 // expired records within days and local engines never do, so readers must treat an expired record
 // as absent.
-const TTL = "ttl"
+const TTLAttr = "ttl"
 
 // KeysArea is the area that contains a company's API keys. Every function has as much access to the
 // area's partition as authentication needs.

@@ -64,7 +64,7 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 			return nil
 		case !errors.As(err, &canceled):
 			countFailed(ctx)
-			return callError("transact", err)
+			return wrapCallError("transact", err)
 		}
 		countFailed(ctx)
 		failed, retryable := map[int]Item{}, true
@@ -81,10 +81,10 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 			return &CanceledError{failed}
 		}
 		if !retryable {
-			return callError("transact", err)
+			return wrapCallError("transact", err)
 		}
 		if attempt == conflictsMax {
-			return unavailableError("transact", err)
+			return wrapUnavailable("transact", err)
 		}
 		if err := SleepJittered(ctx, conflictDelay<<min(attempt, 4)); err != nil {
 			return err
@@ -116,7 +116,7 @@ func TransactGet(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 		countFailed(ctx)
 		var canceled *types.TransactionCanceledException
 		if !errors.As(err, &canceled) {
-			return nil, callError("get at once", err)
+			return nil, wrapCallError("get at once", err)
 		}
 		codes := map[string]bool{}
 		for _, reason := range canceled.CancellationReasons {
@@ -126,9 +126,9 @@ func TransactGet(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 		case codes["TransactionConflict"]:
 			return nil, ErrTooMuchContention
 		case !codes["ThrottlingError"] && !codes["ProvisionedThroughputExceeded"]:
-			return nil, callError("get at once", err)
+			return nil, wrapCallError("get at once", err)
 		case attempt == conflictsMax:
-			return nil, unavailableError("get at once", err)
+			return nil, wrapUnavailable("get at once", err)
 		}
 		if err := SleepJittered(ctx, conflictDelay<<min(attempt, 4)); err != nil {
 			return nil, err
@@ -179,11 +179,11 @@ func (c *Client) WritePutIfEqual(keys Keys, record any, field string, value type
 	}}
 }
 
-// CheckExists returns a Write that only requires that a record exists.
-func (c *Client) CheckExists(key Key) Write { return c.check(key, "attribute_exists(pk)") }
+// WriteCheckExists returns a Write that only requires that a record exists.
+func (c *Client) WriteCheckExists(key Key) Write { return c.check(key, "attribute_exists(pk)") }
 
-// CheckAbsent returns a Write that only requires that a record does not exist.
-func (c *Client) CheckAbsent(key Key) Write { return c.check(key, "attribute_not_exists(pk)") }
+// WriteCheckAbsent returns a Write that only requires that a record does not exist.
+func (c *Client) WriteCheckAbsent(key Key) Write { return c.check(key, "attribute_not_exists(pk)") }
 
 func (c *Client) check(key Key, condition string) Write {
 	return Write{ConditionCheck: &types.ConditionCheck{

@@ -23,7 +23,7 @@ func TestTransact(t *testing.T) {
 	thereKey, takenKey := keysOf(there).Key, keysOf(taken).Key
 	absentKey, missingKey := table.Key{PK: there.Company, SK: "absent"}, table.Key{PK: there.Company, SK: "missing"}
 	err := c.Transact(t.Context(),
-		c.CheckExists(thereKey), c.CheckAbsent(absentKey), c.CheckExists(missingKey), c.CheckAbsent(takenKey),
+		c.WriteCheckExists(thereKey), c.WriteCheckAbsent(absentKey), c.WriteCheckExists(missingKey), c.WriteCheckAbsent(takenKey),
 		c.WriteCreate(keysOf(other), other),
 	)
 	var canceled *table.CanceledError
@@ -164,7 +164,7 @@ func TestTransactConflicts(t *testing.T) {
 			c, _ := newTestClient(t, p)
 			n := newNote(c)
 			ctx, m := apitest.Request(t)
-			err := c.Transact(ctx, c.WriteCreate(keysOf(n), n), c.CheckAbsent(noteKey(n.Company, "x")))
+			err := c.Transact(ctx, c.WriteCreate(keysOf(n), n), c.WriteCheckAbsent(noteKey(n.Company, "x")))
 			if (err == nil) != test.ok || p.count("") != test.calls || m.Units().Calls != test.calls {
 				t.Errorf("%v, %d calls, %d metered", err, p.count(""), m.Units().Calls)
 			}
@@ -187,7 +187,7 @@ func TestTransactTooLarge(t *testing.T) {
 	partition := c.NewID("co")
 	writes := make([]table.Write, table.TransactionMax+1)
 	for i := range writes {
-		writes[i] = c.CheckAbsent(table.Key{PK: partition, SK: strings.Repeat("x", i+1)})
+		writes[i] = c.WriteCheckAbsent(table.Key{PK: partition, SK: strings.Repeat("x", i+1)})
 	}
 	if err := c.Transact(t.Context(), writes...); err == nil || !strings.Contains(err.Error(), "101 writes") || p.count("") != 0 {
 		t.Errorf("%v, %d calls", err, p.count(""))

@@ -29,14 +29,14 @@ const contendedMax = 500
 func (c *Client) NewItem(keys Keys, record any) Item {
 	item := Encode(record)
 	maps.Copy(item, keys.item())
-	keys.indexes(item)
+	keys.addIndexKeysTo(item)
 	item[revAttr] = Number(1)
 	item[writeIDAttr] = String(c.newID(writeTokenPrefix))
 	return item
 }
 
-// indexes adds the index keys to an item.
-func (k Keys) indexes(item Item) {
+// addIndexKeysTo adds the index keys to an item.
+func (k Keys) addIndexKeysTo(item Item) {
 	for n, key := range [...]Key{k.GSI1, k.GSI2, k.GSI3, k.GSI4, k.GSI5} {
 		if i := GSI1 + Index(n); key.PK != "" {
 			item[i.PK()], item[i.SK()] = String(key.PK), String(key.SK)
@@ -190,7 +190,7 @@ func (c *Client) itemsToCompare(stored Item, before, after any, keys Keys) (curr
 		return current, nil
 	}
 	copyIndexKeysTo(current, stored)
-	keys.indexes(wanted)
+	keys.addIndexKeysTo(wanted)
 	_, isField := recordTypeOf(reflect.TypeOf(after).Elem()).byName[updatedAtAttr]
 	if last := stored[updatedAtAttr]; isField || last != nil {
 		var text *string
@@ -228,7 +228,7 @@ func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys
 		}
 		current, wanted := Item{}, Item{}
 		copyIndexKeysTo(current, stored)
-		keysOf(record).indexes(wanted)
+		keysOf(record).addIndexKeysTo(wanted)
 		if maps.EqualFunc(wanted, current, equalAttribute) {
 			return false, nil
 		}

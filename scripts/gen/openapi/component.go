@@ -15,23 +15,23 @@ import (
 
 // The names of the components that operations share. A header's component has the header's name.
 const (
-	securityScheme     = "secretKey"
-	companyParameter   = "companyId"
-	versionHeader      = "Service-Version"
-	requestIDHeader    = "Service-Request-Id"
-	hasMoreHeader      = "Service-Has-More"
-	linkHeader         = "Link"
-	tagHeader          = "ETag"
-	ifNoneMatchHeader  = "If-None-Match"
-	notModified        = "NotModified"
-	otherError         = "Error"
-	replayedHeader     = "Idempotent-Replayed"
-	retryHeader        = "Retry-After"
-	authenticateHeader = "WWW-Authenticate"
-	envelopeSchema     = "ErrorEnvelope"
-	entrySchema        = "ErrorEntry"
-	codeSchema         = "ErrorCode"
-	versionSchema      = "ServiceVersion"
+	securityScheme      = "secretKey"
+	companyParameter    = "companyId"
+	versionHeader       = "Service-Version"
+	requestIDHeader     = "Service-Request-Id"
+	hasMoreHeader       = "Service-Has-More"
+	linkHeader          = "Link"
+	tagHeader           = "ETag"
+	ifNoneMatchHeader   = "If-None-Match"
+	notModifiedResponse = "NotModified"
+	otherError          = "Error"
+	replayedHeader      = "Idempotent-Replayed"
+	retryHeader         = "Retry-After"
+	authenticateHeader  = "WWW-Authenticate"
+	envelopeSchema      = "ErrorEnvelope"
+	entrySchema         = "ErrorEntry"
+	codeSchema          = "ErrorCode"
+	versionSchema       = "ServiceVersion"
 )
 
 var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy"}
@@ -240,7 +240,7 @@ func (b *builder) responses() (out orderedObject[response]) {
 		for _, h := range append([]string{versionHeader, requestIDHeader, tagHeader}, quotaHeaders...) {
 			r.Headers.set(h, refTo("headers", h))
 		}
-		out.set(notModified, r)
+		out.set(notModifiedResponse, r)
 	}
 	return out
 }

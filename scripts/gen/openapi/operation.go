@@ -25,7 +25,7 @@ func (b *builder) operation(op api.Operation) operation {
 	}
 	out.Responses.set("200", success)
 	if hasNotModified(op) {
-		out.Responses.set("304", refTo("responses", notModified))
+		out.Responses.set("304", refTo("responses", notModifiedResponse))
 		b.usedSourceEntries["304"] = true
 	}
 	for _, code := range errorCodesOf(op) {

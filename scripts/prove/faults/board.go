@@ -37,7 +37,7 @@ type board struct {
 	lastLiveVersion map[string]int // the version in which each item was last live
 }
 
-const boardPath = "plan/boards/brd_1/publish"
+const publishPath = "plan/boards/brd_1/publish"
 
 // newBoard creates an unpublished board in a new company.
 func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
@@ -81,7 +81,7 @@ func (b *board) edit(ctx context.Context) error {
 			b.nextContent[i.ID] = i.Title
 		}
 	}
-	return b.run.Write(ctx, b.ID, "item", records...)
+	return b.run.Import(ctx, b.ID, "item", records...)
 }
 
 // checkLiveContent reads the live content and reports whether it is the new state, in which the

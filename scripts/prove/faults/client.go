@@ -30,7 +30,7 @@ func (t *checkRun) companyWithBoard(ctx context.Context, base string) (*client, 
 	if err != nil {
 		return nil, err
 	}
-	return newClient(base, company), t.Write(ctx, company.ID, "board", map[string]any{"id": "brd_1", "companyId": company.ID})
+	return newClient(base, company), t.Import(ctx, company.ID, "board", map[string]any{"id": "brd_1", "companyId": company.ID})
 }
 
 // response is a response of the service.

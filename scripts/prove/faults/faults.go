@@ -40,9 +40,9 @@ var checks = []faultCheck{
 		return killProcesses(ctx, t, killOptions{victim: victimServer, kills: t.size(24, 200), sizes: killSizes})
 	}},
 	{"loss-key", func(ctx context.Context, t *checkRun) error {
-		return lostResponsesWithKey(ctx, t, t.size(1000, 5000), false)
+		return checkLostResponsesWithKey(ctx, t, t.size(1000, 5000), false)
 	}},
-	{"loss", func(ctx context.Context, t *checkRun) error { return lostResponses(ctx, t, t.size(300, 3000)) }},
+	{"loss", func(ctx context.Context, t *checkRun) error { return checkLostResponses(ctx, t, t.size(300, 3000)) }},
 	{"quota", func(ctx context.Context, t *checkRun) error {
 		if t.long {
 			return checkQuotas(ctx, t, quotaCheck{quotaBursts(time.Minute, 0.25), 0.02, 120, 10})
@@ -50,16 +50,16 @@ var checks = []faultCheck{
 		return checkQuotas(ctx, t, quotaCheck{quotaBursts(5*time.Second, 0.4), 0.02, 60, 2})
 	}},
 	{"load", func(ctx context.Context, t *checkRun) error {
-		return overload(ctx, t, loadOptions{nil, time.Duration(t.size(3, 20)) * time.Second, time.Minute, 3, 10 * time.Millisecond, residentMax})
+		return checkOverload(ctx, t, loadOptions{nil, time.Duration(t.size(3, 20)) * time.Second, time.Minute, 3, 10 * time.Millisecond, residentMax})
 	}},
-	{"linear", func(ctx context.Context, t *checkRun) error { return linearizability(ctx, t, t.size(5, 40), 12) }},
+	{"linear", func(ctx context.Context, t *checkRun) error { return checkLinearizability(ctx, t, t.size(5, 40), 12) }},
 }
 
 // quotaBursts returns the bursts of the quota check. The small buckets start full. The larger ones
 // start empty, because emptying them would take too long. On two busy processors, an admission
 // takes an engine 8 to 19 % longer than a bare write, because the condition of an admission is
 // longer. Over a few seconds, an engine's throughput also varies by a quarter, so short bursts need
-// a larger baselineShare.
+// a larger shortfallMax.
 func quotaBursts(length time.Duration, baselineShare float64) []burst {
 	return []burst{{60, length, false, 0}, {600, length, false, 0}, {6000, length, true, 0}, {60_000, length, true, baselineShare}}
 }

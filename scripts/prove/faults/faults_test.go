@@ -61,11 +61,11 @@ func runKills(v victim, n int, sizes ...int) func(context.Context, *checkRun) er
 }
 
 func runLossKey(omitKey bool) func(context.Context, *checkRun) error {
-	return func(ctx context.Context, t *checkRun) error { return lostResponsesWithKey(ctx, t, 100, omitKey) }
+	return func(ctx context.Context, t *checkRun) error { return checkLostResponsesWithKey(ctx, t, 100, omitKey) }
 }
 
 func runLoss(requests int) func(context.Context, *checkRun) error {
-	return func(ctx context.Context, t *checkRun) error { return lostResponses(ctx, t, requests) }
+	return func(ctx context.Context, t *checkRun) error { return checkLostResponses(ctx, t, requests) }
 }
 
 func runQuotas(d quotaCheck) func(context.Context, *checkRun) error {
@@ -74,7 +74,7 @@ func runQuotas(d quotaCheck) func(context.Context, *checkRun) error {
 
 func runOverload(patience, residual time.Duration, trials ...string) func(context.Context, *checkRun) error {
 	return func(ctx context.Context, t *checkRun) error {
-		return overload(ctx, t, loadOptions{trials, 1200 * time.Millisecond, patience, 3, residual, 4 * residentMax})
+		return checkOverload(ctx, t, loadOptions{trials, 1200 * time.Millisecond, patience, 3, residual, 4 * residentMax})
 	}
 }
 
@@ -82,7 +82,9 @@ func runOverload(patience, residual time.Duration, trials ...string) func(contex
 // service is; only `prove faults` does.
 const noTimeLimit = time.Hour
 
-func editConcurrently(ctx context.Context, t *checkRun) error { return linearizability(ctx, t, 2, 6) }
+func editConcurrently(ctx context.Context, t *checkRun) error {
+	return checkLinearizability(ctx, t, 2, 6)
+}
 
 // mutantTests lists runs of every check, on the correct service and with injected bugs. Assertions
 // about the speed of the correct service are left to `prove faults`, because concurrent tests slow
@@ -165,7 +167,7 @@ func TestBoardEdits(t *testing.T) {
 			if published, wrong, err := b.checkLiveContent(t.Context(), false); err != nil || published || len(wrong) > 0 {
 				t.Errorf("%d items, generation %d, before its publish: %v, %q: %v", size, generation, published, wrong, err)
 			}
-			out, err := newClient(base, b.Company).call(t.Context(), http.MethodPost, boardPath, nil)
+			out, err := newClient(base, b.Company).call(t.Context(), http.MethodPost, publishPath, nil)
 			if err != nil || out.status != http.StatusOK {
 				t.Fatalf("publish: status %d, want 200: %s: %v", out.status, out.body, err)
 			}

@@ -125,7 +125,7 @@ func (k *killer) publish(ctx context.Context, a *sizedBoard) error {
 	for try := 0; try < publishTries && (try == 0 || out.failed()); try++ {
 		begin := time.Now()
 		var err error
-		if out, err = c.call(ctx, http.MethodPost, boardPath, nil); err != nil {
+		if out, err = c.call(ctx, http.MethodPost, publishPath, nil); err != nil {
 			return fmt.Errorf("publish: %w", err)
 		}
 		a.publishTime = time.Since(begin)
@@ -167,7 +167,7 @@ func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
 	c := newClient(k.process.base, a.Company)
 	stopWriting := k.ledger.startWriting(ctx, k.process.base)
 	go func() {
-		out, err := c.call(ctx, http.MethodPost, boardPath, nil)
+		out, err := c.call(ctx, http.MethodPost, publishPath, nil)
 		done.Store(true)
 		responded <- err == nil && out.status == http.StatusOK
 	}()

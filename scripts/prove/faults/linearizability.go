@@ -20,7 +20,7 @@ const (
 	editorCount       = 16   // concurrent clients
 	serviceInstances  = 4    // instances of the service, each with its own table client
 	lostResponseShare = 0.1  // the share of responses to writes that are lost
-	refusedCalls      = 0.05 // the share of calls that are throttled
+	refusedCallShare  = 0.05 // the share of calls that are throttled
 )
 
 // checkMax limits how long the checker searches for an order of the requests to one record. On a
@@ -28,13 +28,13 @@ const (
 // time. Such a history is replaced with one with half as many requests.
 const checkMax = time.Minute
 
-// linearizability checks that the service is linearizable. Concurrent clients change the reply to
-// one review at a time, while responses from the table are lost and calls to it are throttled. Some
-// sequential order of the requests must explain all of their outcomes.
-func linearizability(ctx context.Context, t *checkRun, records, requests int) error {
+// checkLinearizability checks that the service is linearizable. Concurrent clients change the reply
+// to one review at a time, while responses from the table are lost and calls to it are throttled.
+// Some sequential order of the requests must explain all of their outcomes.
+func checkLinearizability(ctx context.Context, t *checkRun, records, requests int) error {
 	var lost, refused atomic.Int64
 	transport := loseResponses(t.transport, &lost, func(call string, _ int) bool { return isWrite(call) && t.random.chance(lostResponseShare) })
-	transport = rejectCalls(transport, &refused, chooseShare(t.random, refusedCalls))
+	transport = rejectCalls(transport, &refused, chooseShare(t.random, refusedCallShare))
 	var bases []string
 	for range serviceInstances {
 		bases = append(bases, t.serve(t.injectedBug(transport)))
@@ -81,7 +81,7 @@ func (t *checkRun) recordHistory(ctx context.Context, bases []string, requests i
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Write(ctx, company.ID, "feedback", map[string]any{
+	if err := t.Import(ctx, company.ID, "feedback", map[string]any{
 		"id": "fbk_1", "companyId": company.ID, "externalId": "1", "source": "app_store", "kind": "review", "replyBody": "", "replyStatus": "draft",
 	}); err != nil {
 		return nil, err

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	lossClients     = 8   // concurrent clients, each with its own company
-	lossShare       = 0.4 // the share of responses to writes that the loss-key check loses; it is more than the table client's retries can hide
-	lossesMax       = 2   // how many responses in a row the loss check loses for each write; the third attempt succeeds
-	attemptsWithKey = 100 // how many times a client tries a request
+	lossClients        = 8   // concurrent clients, each with its own company
+	lossShare          = 0.4 // the share of responses to writes that the loss-key check loses; it is more than the table client's retries can hide
+	lossesMax          = 2   // how many responses in a row the loss check loses for each write; the third attempt succeeds
+	requestAttemptsMax = 100 // how many times a client tries a request
 )
 
 // lossyClients is a group of concurrent clients in a check that loses responses.
@@ -66,10 +66,10 @@ func (c *lossyClients) countTitles(ctx context.Context, kind string, seen map[st
 	return nil
 }
 
-// lostResponsesWithKey checks creates with an Idempotency-Key while responses from the table are
-// lost. The clients retry every failed request, and each create must store exactly one record. If
-// omitKey is set, the clients retry without the key, which is the bug that a test injects.
-func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, omitKey bool) error {
+// checkLostResponsesWithKey checks creates with an Idempotency-Key while responses from the table
+// are lost. The clients retry every failed request, and each create must store exactly one record.
+// If omitKey is set, the clients retry without the key, which is the bug that a test injects.
+func checkLostResponsesWithKey(ctx context.Context, t *checkRun, requests int, omitKey bool) error {
 	c, err := newLossyClients(ctx, t, func(call string, _ int) bool { return isWrite(call) && t.random.chance(lossShare) })
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, omitKe
 			path, body = "broadcast/posts", map[string]any{"platform": "x", "title": title, "body": "Text"}
 		}
 		header := []string{"Idempotency-Key", title}
-		for try := range attemptsWithKey {
+		for try := range requestAttemptsMax {
 			out, err := client.call(ctx, http.MethodPost, path, body, header...)
 			if err != nil {
 				return fmt.Errorf("create: %w", err)
@@ -106,7 +106,7 @@ func lostResponsesWithKey(ctx context.Context, t *checkRun, requests int, omitKe
 				header = nil
 			}
 		}
-		t.violate("create %d failed %d times", n, attemptsWithKey)
+		t.violate("create %d failed %d times", n, requestAttemptsMax)
 		return nil
 	}
 	if err := c.forEachRequest(requests, create); err != nil {
@@ -145,10 +145,10 @@ var lifecycleRecords = []struct {
 
 const lifecycleSteps = 5
 
-// lostResponses checks requests without an Idempotency-Key. The first lossesMax responses to each
-// write to the table are lost. Every client creates a record, changes it twice and deletes it. Each
-// request must succeed and take effect exactly once.
-func lostResponses(ctx context.Context, t *checkRun, requests int) error {
+// checkLostResponses checks requests without an Idempotency-Key. The first lossesMax responses to
+// each write to the table are lost. Every client creates a record, changes it twice and deletes it.
+// Each request must succeed and take effect exactly once.
+func checkLostResponses(ctx context.Context, t *checkRun, requests int) error {
 	c, err := newLossyClients(ctx, t, func(call string, attempt int) bool { return isWrite(call) && attempt <= lossesMax })
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func (l *lifecycleRun) publishVersions(ctx context.Context) error {
 			return err
 		}
 		var done struct{ PublishedVersion int }
-		if ok, err := l.mustSend(ctx, c, http.MethodPost, boardPath, nil, &done); err != nil || !ok {
+		if ok, err := l.mustSend(ctx, c, http.MethodPost, publishPath, nil, &done); err != nil || !ok {
 			return err
 		}
 		l.require(done.PublishedVersion == want, "publish %d created version %d", want, done.PublishedVersion)

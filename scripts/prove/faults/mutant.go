@@ -65,9 +65,9 @@ func failUpdateConditions(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// delayedWriteTime is the time between the acknowledgement of a write and the moment when
+// writeDelay is the time between the acknowledgement of a write and the moment when
 // delayWrites sends it.
-const delayedWriteTime = 20 * time.Millisecond
+const writeDelay = 20 * time.Millisecond
 
 // delayWrites acknowledges transactions and batches at once and sends them later, in the same
 // order, as in a service that buffers writes in memory. Writes in the buffer are lost when the
@@ -94,7 +94,7 @@ func delayWrites(next http.RoundTripper) http.RoundTripper {
 			return nil, err
 		}
 		later := r.Clone(context.WithoutCancel(r.Context()))
-		kept <- write{time.Now().Add(delayedWriteTime), func() {
+		kept <- write{time.Now().Add(writeDelay), func() {
 			if out, err := forward(next, later, call, body); err == nil {
 				_ = out.Body.Close() // the caller already has a response
 			}

@@ -23,19 +23,19 @@ import (
 
 // loadOptions configures the check of an overloaded server.
 type loadOptions struct {
-	trials      []string      // the names of the cases to run; empty: all
-	each        time.Duration // how long each case lasts
-	patience    time.Duration // how much longer a case may last while no response has arrived, because the machine may be busy
-	slowdownMax float64       // the maximum of a polite client's median response time under load, as a multiple of its median without load
-	residualMax time.Duration // a median response time below this always passes
-	residentMax int64         // the maximum resident memory of the server process in any case, in bytes
+	cases            []string      // the names of the cases to run; empty: all
+	caseDuration     time.Duration // how long each case lasts
+	patience         time.Duration // how much longer a case may last while no response has arrived, because the machine may be busy
+	slowdownMax      float64       // the maximum of a polite client's median response time under load, as a multiple of its median without load
+	acceptableMedian time.Duration // a median response time below this always passes
+	residentMax      int64         // the maximum resident memory of the server process in any case, in bytes
 }
 
 // residentMax is the maximum resident memory of a server process.
 const residentMax = 256 << 20
 
-// overload checks an overloaded server. It runs five cases, each on a new server with the limits of
-// `workspace serve`:
+// checkOverload checks an overloaded server. It runs five cases, each on a new server with the
+// limits of `workspace serve`:
 //
 //   - flood: 100 clients send malformed bodies of 250 KB while a polite client reads
 //   - headers: 200 connections without a key send headers of 1 MB
@@ -45,7 +45,7 @@ const residentMax = 256 << 20
 //
 // In each case, the server's resident memory must stay below p.residentMax, no response may be a
 // 500, and each error response must have the envelope.
-func overload(ctx context.Context, t *checkRun, p loadOptions) error {
+func checkOverload(ctx context.Context, t *checkRun, p loadOptions) error {
 	company, err := t.companyWithItems(ctx)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func overload(ctx context.Context, t *checkRun, p loadOptions) error {
 		name string
 		run  func(ctx context.Context, l *loadedServer, p loadOptions) error
 	}{{"flood", malformedFlood}, {"headers", largeHeaders}, {"readers", slowReaders}, {"askers", reconnectingSlowReaders}, {"clients", keepAliveClients}} {
-		if len(p.trials) > 0 && !slices.Contains(p.trials, trial.name) {
+		if len(p.cases) > 0 && !slices.Contains(p.cases, trial.name) {
 			continue
 		}
 		l := &loadedServer{checkRun: t, name: trial.name, company: company}
@@ -92,7 +92,7 @@ func (t *checkRun) companyWithItems(ctx context.Context) (testbed.Company, error
 			"summary": strings.Repeat("a long summary ", 130), "status": "published", "createdAt": "2026-01-01T00:00:00Z",
 		})
 	}
-	return c.Company, t.Write(ctx, c.ID, "item", items...)
+	return c.Company, t.Import(ctx, c.ID, "item", items...)
 }
 
 // runWithServer runs a case with its own server, and checks the server's memory.
@@ -140,14 +140,14 @@ func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.
 	defer cancel()
 	var responses atomic.Int64
 	begin := time.Now()
-	end := time.AfterFunc(p.each, func() {
+	end := time.AfterFunc(p.caseDuration, func() {
 		if responses.Load() > 0 {
 			cancel()
 		}
 	})
 	defer end.Stop()
-	repeatFor(ctx, n, p.each+p.patience, func(ctx context.Context, n int) {
-		if do(ctx, n) && responses.Add(1) > 0 && time.Since(begin) >= p.each {
+	repeatFor(ctx, n, p.caseDuration+p.patience, func(ctx context.Context, n int) {
+		if do(ctx, n) && responses.Add(1) > 0 && time.Since(begin) >= p.caseDuration {
 			cancel()
 		}
 	})
@@ -184,18 +184,18 @@ func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, star
 	const rounds, warm = 3, 5
 	var before, beside []time.Duration
 	for range rounds {
-		before = append(before, l.measureReads(ctx, p.each/(2*rounds), true)...)
+		before = append(before, l.measureReads(ctx, p.caseDuration/(2*rounds), true)...)
 		var did atomic.Int64
 		stop := start(ctx, &did)
 		for begin := time.Now(); did.Load() < warm && time.Since(begin) < time.Minute; { // until the clients' requests have reached the server
 			<-time.After(5 * time.Millisecond)
 		}
-		beside = append(beside, l.measureReads(ctx, p.each/(2*rounds), true)...)
+		beside = append(beside, l.measureReads(ctx, p.caseDuration/(2*rounds), true)...)
 		stop()
 		all += did.Load()
 	}
 	quiet, loud = median(before), median(beside)
-	limit := max(p.residualMax, time.Duration(p.slowdownMax*float64(quiet)))
+	limit := max(p.acceptableMedian, time.Duration(p.slowdownMax*float64(quiet)))
 	l.require(loud <= limit, "%s: a polite client's median is %v beside %v in the quiet, more than %.1f times", l.name, loud, quiet, p.slowdownMax)
 	return quiet, loud, all
 }
@@ -304,7 +304,7 @@ func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		repeatFor(ctx, clients, p.each, func(ctx context.Context, _ int) {
+		repeatFor(ctx, clients, p.caseDuration, func(ctx context.Context, _ int) {
 			l.sendRaw(ctx, bytes.NewBufferString(strings.Repeat(request, 20)), func(c net.Conn) {
 				if half, ok := c.(*net.TCPConn); ok {
 					_ = half.SetReadBuffer(4 << 10)
@@ -313,7 +313,7 @@ func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 			})
 		})
 	}()
-	took := l.measureReads(ctx, p.each, false)
+	took := l.measureReads(ctx, p.caseDuration, false)
 	<-ended
 	l.addFigure("a polite client's median %.1f ms beside 200 that read nothing", milliseconds(median(took)))
 	return nil

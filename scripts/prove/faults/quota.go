@@ -31,11 +31,11 @@ type burst struct {
 	quota       auth.Quota    // per minute
 	length      time.Duration // how long the clients send requests
 	startsEmpty bool          // the bucket starts empty instead of full
-	// No engine is fast enough to use up a very large quota. If baselineShare is not zero, the
+	// No engine is fast enough to use up a very large quota. If shortfallMax is not zero, the
 	// number of admitted requests is instead compared with the number of requests that the engine
 	// handles when a bare write of one item replaces each admission. The number of admitted
 	// requests may be smaller by this share.
-	baselineShare float64
+	shortfallMax float64
 }
 
 const (
@@ -56,7 +56,7 @@ func checkQuotas(ctx context.Context, t *checkRun, d quotaCheck) (err error) {
 		return err
 	}
 	for _, f := range d.bursts {
-		if f.baselineShare > 0 && q.baselineServers == nil {
+		if f.shortfallMax > 0 && q.baselineServers == nil {
 			if q.baselineServers, err = q.startServers(ctx, mutantBaseline); err != nil {
 				return err
 			}
@@ -124,7 +124,7 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	}
 	least += int64(f.length / f.quota.Interval())
 	var got, sent, beside atomic.Int64
-	if f.baselineShare > 0 {
+	if f.shortfallMax > 0 {
 		for range burstRounds {
 			if err = q.sendReads(ctx, q.baselineServers, bare, f.length/(2*burstRounds), 0, &beside, &sent); err == nil {
 				err = q.sendReads(ctx, q.servers, company, f.length/(2*burstRounds), 0, &got, &sent)
@@ -139,8 +139,8 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	took := time.Since(begin)
 	most += int64(took / f.quota.Interval()) // plus what the bucket refills before the last response
 	compared, may := "", q.refusedShareMax
-	if f.baselineShare > 0 {
-		least, may = min(least, beside.Load()), f.baselineShare
+	if f.shortfallMax > 0 {
+		least, may = min(least, beside.Load()), f.shortfallMax
 		compared = fmt.Sprintf(" (bare writes: %d)", beside.Load())
 	}
 	under := 1 - float64(got.Load())/float64(least)
@@ -185,7 +185,7 @@ func (q *quotaRun) exhaustBucket(ctx context.Context, c testbed.Company, quota a
 	last, _ := quota.Charge(now.UnixNano()+1, now) // the last request that a bucket in use admits
 	_, err := q.Table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		Key: keyItem(c.ID, c.KeyID), UpdateExpression: aws.String("SET tatRead = :tat"), ConditionExpression: aws.String("attribute_exists(pk)"),
-		ExpressionAttributeValues: table.Item{":tat": table.Number(last.UpTo + last.Step)},
+		ExpressionAttributeValues: table.Item{":tat": table.Number(last.MaxTAT + last.Step)},
 	})
 	return err
 }

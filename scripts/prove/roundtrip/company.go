@@ -15,9 +15,9 @@ import (
 type recordCount struct{ full, min int }
 
 // recordCounts lists the number of records for the types that do not have the usual number. At full
-// scale, usualSize is more than one page.
+// scale, defaultCount is more than one page.
 var (
-	usualSize    = recordCount{230, 20}
+	defaultCount = recordCount{230, 20}
 	recordCounts = map[string]recordCount{
 		"company": {1, 1}, "brand-kit": {1, 1}, "board": {110, 6}, "item": {2000, 60}, "feedback": {10_000, 600}, "metric-definition": {260, 26},
 		"metric-point": {24_000, 2000}, "site": {12, 12}, "site-goal": {132, 132}, "audit": {240, 70}, "content-plan": {130, 8},
@@ -72,7 +72,7 @@ func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	for _, t := range functions.Transfers(nil) { // a type comes after the types that it refers to
 		s, known := recordCounts[t.Name]
 		if !known {
-			s = usualSize
+			s = defaultCount
 		}
 		for i := range of(s) {
 			r := record(from.Record(t.Name, i))

@@ -104,7 +104,7 @@ func runRoundTrip(ctx context.Context, dir string, scale float64, reportDone fun
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	key, err := w.Key(ctx, companyID)
+	key, err := w.IssueKey(ctx, companyID)
 	if err != nil {
 		return err
 	}

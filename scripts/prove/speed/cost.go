@@ -146,7 +146,7 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 		table := log.last.readUnits*priceReadUnits + log.last.writeUnits*priceWriteUnits
 		fmt.Fprintf(&out, "| `%s` | %g | %g | %g | %.2f | %.2f |\n", op.ID, log.last.calls, log.last.readUnits, log.last.writeUnits, table, table+priceGateway+priceLambda)
 	}
-	b.costs = out.String()
+	b.costTable = out.String()
 	return nil, nil
 }
 

@@ -30,8 +30,8 @@ type Options struct {
 // bench is one run of the benchmarks.
 type bench struct {
 	Options
-	log   io.Writer
-	costs string // the table of the cost mode, as Markdown
+	log       io.Writer
+	costTable string // the table of the cost mode, as Markdown
 }
 
 // target is a row of the table: a ratio and its maximum.
@@ -56,8 +56,8 @@ var benchModes = []benchMode{
 	{"cost", "table units of each operation, and the price of a million calls", (*bench).measureCost},
 }
 
-// Modes returns the names and descriptions of the modes, one mode to a line.
-func Modes() string {
+// DescribeModes returns the names and descriptions of the modes, one mode to a line.
+func DescribeModes() string {
 	var out strings.Builder
 	for _, m := range benchModes {
 		fmt.Fprintf(&out, "  %-8s  %s\n", m.name, m.what)
@@ -83,7 +83,7 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (allMet bool, err e
 		}
 		goals = append(goals, found...)
 	}
-	fmt.Fprint(out, resultsPage(begun, b.command(chosen), reportTable(goals), b.costs))
+	fmt.Fprint(out, resultsPage(begun, b.command(chosen), reportTable(goals), b.costTable))
 	return len(chosen) > 1 || chosen[0].name != "count" || !slices.ContainsFunc(goals, target.isMissed), nil
 }
 
@@ -92,8 +92,8 @@ func (o Options) choose() (chosen []benchMode, err error) {
 	if o.Rounds < 1 {
 		return nil, errors.New("--rounds must be 1 or more")
 	}
-	if !(o.Scale*importFeedback >= 1) {
-		return nil, fmt.Errorf("--scale must be %g or more, which imports one review", 1/float64(importFeedback))
+	if !(o.Scale*importFeedbackCount >= 1) {
+		return nil, fmt.Errorf("--scale must be %g or more, which imports one review", 1/float64(importFeedbackCount))
 	}
 	if len(o.Modes) == 0 {
 		return benchModes, nil
@@ -101,7 +101,7 @@ func (o Options) choose() (chosen []benchMode, err error) {
 	for _, name := range o.Modes {
 		n := slices.IndexFunc(benchModes, func(m benchMode) bool { return m.name == name })
 		if n < 0 {
-			return nil, fmt.Errorf("unknown mode %q; the modes are\n%s", name, Modes())
+			return nil, fmt.Errorf("unknown mode %q; the modes are\n%s", name, DescribeModes())
 		}
 		chosen = append(chosen, benchModes[n])
 	}

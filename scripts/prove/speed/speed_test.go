@@ -86,7 +86,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Ensure the errors for wrong options name the option, and that Modes describes every mode.
+// Ensure the errors for wrong options name the option, and that DescribeModes describes every mode.
 func TestOptions(t *testing.T) {
 	for want, o := range map[string]Options{
 		`unknown mode "hot"`: {Modes: []string{"start", "hot"}, Rounds: 1, Scale: 1}, "--rounds": {Scale: 1}, "--scale": {Rounds: 1},
@@ -108,8 +108,8 @@ func TestOptions(t *testing.T) {
 		t.Errorf("chosen modes (-want +got):\n%s", diff)
 	}
 	for _, m := range benchModes {
-		if !strings.Contains(Modes(), m.what) {
-			t.Errorf("no %s in\n%s", m.what, Modes())
+		if !strings.Contains(DescribeModes(), m.what) {
+			t.Errorf("no %s in\n%s", m.what, DescribeModes())
 		}
 	}
 }

@@ -25,8 +25,8 @@ import (
 
 // The numbers of records in full imports (--scale 1).
 const (
-	importFeedback = 100_000
-	importPoints   = 1_000_000
+	importFeedbackCount = 100_000
+	importPointCount    = 1_000_000
 )
 
 // measureTransfer compares `workspace import` and `export` with bare loops of BatchWriteItem and
@@ -47,7 +47,7 @@ func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 		area, kind string
 		n          int
 		pack       func(n int) table.Item // returns the item that the bare loop writes for the n-th record; nil means the item that the import wrote
-	}{{"feedback", "feedback", int(importFeedback * b.Scale), nil}, {"metrics", "metric-point", int(importPoints * b.Scale), m.baselinePoint}} {
+	}{{"feedback", "feedback", int(importFeedbackCount * b.Scale), nil}, {"metrics", "metric-point", int(importPointCount * b.Scale), m.baselinePoint}} {
 		small, _, err := m.importRecords(ctx, k.kind, k.n/10)
 		if err != nil {
 			return nil, err

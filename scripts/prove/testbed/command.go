@@ -72,8 +72,8 @@ func (w Workspace) CreateCompany(ctx context.Context) (id string, err error) {
 	return created.CompanyID, err
 }
 
-// Key issues a key with every scope and a read quota that no proof uses up.
-func (w Workspace) Key(ctx context.Context, companyID string) (secret string, err error) {
+// IssueKey issues a key with every scope and a read quota that no proof uses up.
+func (w Workspace) IssueKey(ctx context.Context, companyID string) (secret string, err error) {
 	var key struct{ ID, Key string }
 	err = w.Run(ctx, &key, "key", "issue", "--company", companyID, "--scopes", "all")
 	if err == nil {

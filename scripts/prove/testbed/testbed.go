@@ -143,8 +143,8 @@ func (t *Testbed) transferType(kind string) (transfer.Type, error) {
 // batchMax is the size of a batch of records, the same as in an import.
 const batchMax = 200
 
-// Write imports records of a type, as `workspace import` does.
-func (t *Testbed) Write(ctx context.Context, companyID, kind string, records ...any) error {
+// Import imports records of a type, as `workspace import` does.
+func (t *Testbed) Import(ctx context.Context, companyID, kind string, records ...any) error {
 	to, err := t.transferType(kind)
 	if err != nil {
 		return err

@@ -108,18 +108,18 @@ func (d *drawing) draw() {
 	d.printf(`</g></svg>`)
 }
 
-// touchable is the minimum width of a point on a narrow chart, because a finger cannot choose a
+// pointWidthMin is the minimum width of a point on a narrow chart, because a finger cannot choose a
 // narrower one. The table below the chart lists every value.
-const touchable = 8
+const pointWidthMin = 8
 
 // every returns the step between the points that a user can choose: 1 means every point, 2 means
 // every second point.
 func (d *drawing) every() int {
 	slice := (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
-	if d.class != "narrow" || slice >= touchable {
+	if d.class != "narrow" || slice >= pointWidthMin {
 		return 1
 	}
-	return int(math.Ceil(touchable / slice))
+	return int(math.Ceil(pointWidthMin / slice))
 }
 
 // scale sets the ticks and the range of the vertical axis, and the width of its labels.

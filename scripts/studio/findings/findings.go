@@ -67,8 +67,9 @@ var (
 	listNames     = []string{"findings", "issues", "problems", "violations", "errors", "warnings", "pages", "results"}
 )
 
-// implied maps the name of a list to the severity of the issues in it that do not state their own.
-var implied = map[string]string{"errors": "error", "warnings": "warning"}
+// impliedSeverities maps the name of a list to the severity of the issues in it that do not state
+// their own.
+var impliedSeverities = map[string]string{"errors": "error", "warnings": "warning"}
 
 // depthMax bounds how deeply pages and issues may be nested.
 const depthMax = 8
@@ -125,7 +126,7 @@ func (r *reader) object(v map[string]any, at place) {
 			}
 			lists = true
 			below := at
-			below.severity = cmp.Or(implied[name], at.severity)
+			below.severity = cmp.Or(impliedSeverities[name], at.severity)
 			r.value(list, below)
 		}
 	}

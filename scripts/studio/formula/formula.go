@@ -23,9 +23,9 @@ type Formula struct {
 // example after a division by zero.
 type node func(of func(key string) (float64, bool)) (float64, bool)
 
-// token matches the next token and any spaces before it. A token is a number, a metric key or a
-// sign such as + or (.
-var token = regexp.MustCompile(`^\s*(?:(\d+(?:\.\d+)?)|([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)|([-+*/()]))`)
+// tokenPattern matches the next token and any spaces before it. A token is a number, a metric key
+// or a sign such as + or (.
+var tokenPattern = regexp.MustCompile(`^\s*(?:(\d+(?:\.\d+)?)|([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)|([-+*/()]))`)
 
 // depthMax bounds how deeply parentheses may be nested.
 const depthMax = 50
@@ -75,7 +75,7 @@ type parser struct {
 }
 
 func (p *parser) next() {
-	m := token.FindStringSubmatch(p.rest)
+	m := tokenPattern.FindStringSubmatch(p.rest)
 	switch {
 	case strings.TrimSpace(p.rest) == "":
 		p.kind, p.text, p.rest = end, "", ""

@@ -116,12 +116,12 @@ func ParseRange(id, from, to string, now time.Time) (Range, error) {
 	return Range{"", name, first, last}, nil
 }
 
-// Month reports whether the range is one whole calendar month.
-func (r Range) Month() bool { return r.From.Day() == 1 && r.To.Equal(r.From.AddDate(0, 1, -1)) }
+// IsMonth reports whether the range is one whole calendar month.
+func (r Range) IsMonth() bool { return r.From.Day() == 1 && r.To.Equal(r.From.AddDate(0, 1, -1)) }
 
-// Default returns the grain in which the range is drawn by default. It is chosen so that a chart
-// has about 7 to 62 buckets.
-func (r Range) Default() Grain {
+// DefaultGrain returns the grain in which the range is drawn by default. It is chosen so that a
+// chart has about 7 to 62 buckets.
+func (r Range) DefaultGrain() Grain {
 	switch days := r.days(); {
 	case days <= 62:
 		return Day
@@ -214,9 +214,9 @@ func (w Window) First() time.Time {
 // Partial reports whether the window has a bucket that has begun but not ended.
 func (w Window) Partial() bool { return w.Open < w.Future }
 
-// Beyond reports whether the buckets include days outside the range, as the first and the last week
-// of a month can.
-func (w Window) Beyond(r Range) bool {
+// ExceedsRange reports whether the buckets include days outside the range, as the first and the
+// last week of a month can.
+func (w Window) ExceedsRange(r Range) bool {
 	return w.Now[0].Before(r.From) || w.Grain.Next(w.Now[len(w.Now)-1], 1).AddDate(0, 0, -1).After(r.To)
 }
 

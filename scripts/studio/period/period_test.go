@@ -64,11 +64,11 @@ func TestWindow(t *testing.T) {
 	} {
 		r, _ := ParseRange("last-month", "", "", day(at))
 		w := r.Window(Day, day(at))
-		if got := w.Text(w.Against, len(w.Against)); got != want || w.Beyond(r) || len(w.Before) != len(w.Now) || w.First().After(w.Against[0]) {
+		if got := w.Text(w.Against, len(w.Against)); got != want || w.ExceedsRange(r) || len(w.Before) != len(w.Now) || w.First().After(w.Against[0]) {
 			t.Errorf("before the month before %s: %s, want %s", at, got, want)
 		}
 	}
-	if r, _ := ParseRange("month", "", "", now); !r.Window(Week, now).Beyond(r) {
+	if r, _ := ParseRange("month", "", "", now); !r.Window(Week, now).ExceedsRange(r) {
 		t.Error("the weeks of November 2026 have days of October")
 	}
 	late := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) // the days four weeks before the last days of March are also in March
@@ -99,8 +99,8 @@ func TestParseRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Default() != Month || r.Allows(Day) || !r.Allows(Week) {
-		t.Errorf("usual grain %s, days %t, weeks %t; want months, no days, weeks", r.Default(), r.Allows(Day), r.Allows(Week))
+	if r.DefaultGrain() != Month || r.Allows(Day) || !r.Allows(Week) {
+		t.Errorf("usual grain %s, days %t, weeks %t; want months, no days, weeks", r.DefaultGrain(), r.Allows(Day), r.Allows(Week))
 	}
 }
 

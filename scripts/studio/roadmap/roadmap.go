@@ -28,8 +28,8 @@ type Column[T any] struct {
 	Items []T
 }
 
-// Standard lists the ids of the columns that most boards have, in their usual order.
-var Standard = []string{"now", "next", "later", "done"}
+// StandardColumns lists the ids of the columns that most boards have, in their usual order.
+var StandardColumns = []string{"now", "next", "later", "done"}
 
 // Columns groups items by column. The items must be in the order of the board. Columns are ordered
 // by their first items, and so by their smallest sortOrder. The places that standard columns get in
@@ -60,28 +60,29 @@ func Columns[T any](items []T, column func(T) string) (out []Column[T]) {
 	return out
 }
 
-// standardAt returns the index of a column in Standard, or -1 if it is not a standard column.
+// standardAt returns the index of a column in StandardColumns, or -1 if it is not a standard
+// column.
 func standardAt(id string) int {
-	return slices.IndexFunc(Standard, func(s string) bool { return Same(s, id) })
+	return slices.IndexFunc(StandardColumns, func(s string) bool { return SameHeading(s, id) })
 }
 
-// Same reports whether two ids have the same heading, ignoring case.
-func Same(a, b string) bool { return strings.EqualFold(Readable(a), Readable(b)) }
+// SameHeading reports whether two ids have the same heading, ignoring case.
+func SameHeading(a, b string) bool { return strings.EqualFold(Readable(a), Readable(b)) }
 
-// Complete adds an empty column for each id in ids that has no column. The new column comes right
+// AddMissing adds an empty column for each id in ids that has no column. The new column comes right
 // after the column of the id before it in ids. The first id has none before it, so its column comes
 // right before the first column that is in ids. If there is no such column, it comes after all
 // columns that have an id.
-func Complete[T any](columns []Column[T], ids []string) []Column[T] {
+func AddMissing[T any](columns []Column[T], ids []string) []Column[T] {
 	find := func(id string) int {
-		return slices.IndexFunc(columns, func(c Column[T]) bool { return c.ID != "" && Same(c.ID, id) })
+		return slices.IndexFunc(columns, func(c Column[T]) bool { return c.ID != "" && SameHeading(c.ID, id) })
 	}
 	for n, id := range ids {
 		if find(id) >= 0 {
 			continue
 		}
 		at := slices.IndexFunc(columns, func(c Column[T]) bool {
-			return c.ID == "" || n == 0 && slices.ContainsFunc(ids, func(other string) bool { return Same(other, c.ID) })
+			return c.ID == "" || n == 0 && slices.ContainsFunc(ids, func(other string) bool { return SameHeading(other, c.ID) })
 		})
 		if n > 0 {
 			at = find(ids[n-1]) + 1

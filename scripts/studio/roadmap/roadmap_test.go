@@ -44,7 +44,7 @@ func TestComplete(t *testing.T) {
 			items = append(items, strings.ReplaceAll(id, "none", ""))
 		}
 		var got []string
-		for _, column := range roadmap.Complete(roadmap.Columns(items, func(s string) string { return s }), strings.Fields(c.ids)) {
+		for _, column := range roadmap.AddMissing(roadmap.Columns(items, func(s string) string { return s }), strings.Fields(c.ids)) {
 			got = append(got, cmp.Or(column.ID, "none"))
 		}
 		if strings.Join(got, " ") != c.want {

@@ -137,8 +137,8 @@ func digits(v float64) int {
 	return 2
 }
 
-// typed matches a number as people type it.
-var typed = regexp.MustCompile(`^[-−]?\d{1,60}(\.\d{1,60})?$`)
+// typedPattern matches a number as people type it.
+var typedPattern = regexp.MustCompile(`^[-−]?\d{1,60}(\.\d{1,60})?$`)
 
 // Typed formats a value as people type it: an amount of money in whole units of its currency, a
 // ratio in percent, anything else as it is. Parse is its inverse.
@@ -147,7 +147,7 @@ func (u Unit) Typed(v float64) string {
 	if !ok { // not a finite number
 		return ""
 	}
-	exact.Mul(exact, u.typedSize())
+	exact.Mul(exact, u.typedFactor())
 	text := exact.FloatString(60)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
@@ -155,19 +155,19 @@ func (u Unit) Typed(v float64) string {
 // Parse returns the value that a person typed as text. It returns false if the text is not a
 // number.
 func (u Unit) Parse(text string) (v float64, ok bool) {
-	if text = strings.ReplaceAll(strings.TrimSpace(text), ",", ""); !typed.MatchString(text) {
+	if text = strings.ReplaceAll(strings.TrimSpace(text), ",", ""); !typedPattern.MatchString(text) {
 		return 0, false
 	}
 	exact, ok := new(big.Rat).SetString(strings.Replace(text, "−", "-", 1))
 	if !ok {
 		return 0, false
 	}
-	v, _ = exact.Quo(exact, u.typedSize()).Float64()
+	v, _ = exact.Quo(exact, u.typedFactor()).Float64()
 	return v, true
 }
 
-// typedSize returns the factor by which a value is multiplied to get the number that people type.
-func (u Unit) typedSize() *big.Rat {
+// typedFactor returns the factor by which a value is multiplied to get the number that people type.
+func (u Unit) typedFactor() *big.Rat {
 	switch u.Name {
 	case Currency:
 		return big.NewRat(1, int64(math.Pow10(u.Exponent())))

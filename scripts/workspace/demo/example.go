@@ -30,9 +30,9 @@ func Example(kind transfer.Type, n int) Record {
 	return out
 }
 
-// examples is the number of example records for a type that has no other records in the demo
+// examplesPerType is the number of example records for a type that has no other records in the demo
 // company.
-const examples = 3
+const examplesPerType = 3
 
 // addExamples adds examples for the types that have no records yet, so that none of the demo
 // company's lists is empty.
@@ -41,7 +41,7 @@ func (g *generator) addExamples(types []transfer.Type) {
 		if g.count[kind.Name] > 0 {
 			continue
 		}
-		for n := range examples {
+		for n := range examplesPerType {
 			g.add(kind.Name, withTimes(Example(kind, n), g.timeAgo(float64(30-n)), g.timeAgo(10)))
 		}
 	}

@@ -30,7 +30,7 @@ func TestExamplesOfOtherTypes(t *testing.T) {
 			t.Errorf("problems %v: %s", problems, text)
 		}
 	}
-	if len(g.lines) != 2*examples || len(seen) != 4*examples || !seen["Brand goal 1"] {
-		t.Errorf("%d records with %d ids and names, want %d and %d, among them Brand goal 1: %v", len(g.lines), len(seen), 2*examples, 4*examples, g.lines)
+	if len(g.lines) != 2*examplesPerType || len(seen) != 4*examplesPerType || !seen["Brand goal 1"] {
+		t.Errorf("%d records with %d ids and names, want %d and %d, among them Brand goal 1: %v", len(g.lines), len(seen), 2*examplesPerType, 4*examplesPerType, g.lines)
 	}
 }

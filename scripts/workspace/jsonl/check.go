@@ -108,7 +108,7 @@ func (c *importCheck) readAll(ctx context.Context, in io.Reader) error {
 			}
 		}
 	}
-	return cmp.Or(ctx.Err(), c.result())
+	return cmp.Or(ctx.Err(), c.badLinesError())
 }
 
 func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) error {
@@ -218,8 +218,8 @@ func (c *importCheck) report(number int, typeName string, problems ...string) {
 	c.badLines = append(c.badLines, badLine{number, typeName, problems})
 }
 
-// result returns an error that lists the bad lines, or nil if there are none.
-func (c *importCheck) result() error {
+// badLinesError returns an error that lists the bad lines, or nil if there are none.
+func (c *importCheck) badLinesError() error {
 	if len(c.badLines) == 0 {
 		return nil
 	}

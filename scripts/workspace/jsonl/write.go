@@ -88,14 +88,14 @@ func (c *CheckedFile) writeBatch(ctx context.Context, companyID string, i int, b
 		}
 		skipped += all - len(fresh)
 		c.skipped[i].Add(int64(skipped))
-		return c.written(i, b, all-skipped, err)
+		return c.countWritten(i, b, all-skipped, err)
 	}
-	return c.written(i, b, all, kind.Write(ctx, companyID, b.records))
+	return c.countWritten(i, b, all, kind.Write(ctx, companyID, b.records))
 }
 
-// written returns how many records of a batch were written, and err unless it is a
+// countWritten returns how many records of a batch were written, and err unless it is a
 // transfer.RefusedRecords. attempted is the number of records that were not skipped.
-func (c *CheckedFile) written(i int, b batch, attempted int, err error) (int, error) {
+func (c *CheckedFile) countWritten(i int, b batch, attempted int, err error) (int, error) {
 	var refused transfer.RefusedRecords
 	if errors.As(err, &refused) {
 		c.refuse(i, b, refused)

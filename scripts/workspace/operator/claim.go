@@ -46,7 +46,7 @@ func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command 
 	limit := cmd.Flags().Int("limit", 50, fmt.Sprintf("the most `records` of each company, 1 to %d", listLimitMax))
 	check := func(cmd *cobra.Command) error {
 		if *limit < 1 || *limit > listLimitMax {
-			return terminal.CommandUsageError(cmd, "--limit: must be 1 to %d", listLimitMax)
+			return terminal.NewCommandUsageError(cmd, "--limit: must be 1 to %d", listLimitMax)
 		}
 		return nil
 	}
@@ -72,7 +72,7 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 	var older time.Duration
 	check := func(cmd *cobra.Command) (err error) {
 		if older, err = parseDuration(*text); err != nil {
-			return terminal.CommandUsageError(cmd, "--older: %s", err)
+			return terminal.NewCommandUsageError(cmd, "--older: %s", err)
 		}
 		return nil
 	}
@@ -109,7 +109,7 @@ func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagChe
 	claim := cmd.Flags().String("claim", "", "the `id` of the current claim; none for a record that was imported without one")
 	both := func(cmd *cobra.Command) error {
 		if *claim != noClaimText && !id.Valid("clm", *claim) {
-			return terminal.CommandUsageError(cmd, "--claim: must be the claimId that claim printed, or none")
+			return terminal.NewCommandUsageError(cmd, "--claim: must be the claimId that claim printed, or none")
 		}
 		if check == nil {
 			return nil
@@ -137,7 +137,7 @@ func (o *operatorCommands) sweepCommand(cmd *cobra.Command, check flagCheck, do 
 	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *companyID == "" {
-			return terminal.CommandUsageError(cmd, "name the company with --company ID, or --company all")
+			return terminal.NewCommandUsageError(cmd, "name the company with --company ID, or --company all")
 		}
 		if err := check(cmd); err != nil {
 			return err

@@ -63,7 +63,7 @@ func (o *operatorCommands) companyAction(cmd *cobra.Command, check flagCheck, do
 			}
 		}
 		if *companyID == "" {
-			return terminal.CommandUsageError(cmd, "name the company with --company ID")
+			return terminal.NewCommandUsageError(cmd, "name the company with --company ID")
 		}
 		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
 			if _, err := s.Company(ctx, *companyID); err != nil {
@@ -87,7 +87,7 @@ func explainStoreError(err error, what, recordID, companyID string) error {
 	case errors.Is(err, fault.ErrNotFound):
 		return fmt.Errorf("no %s %q of company %s", what, recordID, companyID)
 	case refused.Code == fault.Conflict:
-		return terminal.ConflictError("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
+		return terminal.NewConflictError("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
 	}
 	return fmt.Errorf("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
 }

@@ -36,7 +36,7 @@ printed, once.`,
 	issue := create.Flags().Bool("issue-key", false, "also issue a key with all scopes, and print it")
 	create.RunE = func(cmd *cobra.Command, _ []string) error {
 		if n := utf8.RuneCountInString(*name); strings.TrimSpace(*name) == "" || n > nameCharsMax {
-			return terminal.CommandUsageError(cmd, "--name: must have 1 to %d characters", nameCharsMax)
+			return terminal.NewCommandUsageError(cmd, "--name: must have 1 to %d characters", nameCharsMax)
 		}
 		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error { return o.createCompany(ctx, s, *name, *issue) })
 	}

@@ -36,7 +36,7 @@ With --json: {"companyId", "erasedAt", "records": {area: number}, "total"}.`,
 	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !*yes && !o.Interactive {
-			return terminal.CommandUsageError(cmd, "without a terminal to ask at, --yes is needed")
+			return terminal.NewCommandUsageError(cmd, "without a terminal to ask at, --yes is needed")
 		}
 		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error { return o.deleteCompany(ctx, s, args[0], *yes) })
 	}

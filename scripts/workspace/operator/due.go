@@ -14,7 +14,7 @@ import (
 )
 
 func (o *operatorCommands) dueCommand() *cobra.Command {
-	w := workerCommands[broadcast.Store, broadcast.Post, broadcast.Dispatch]{
+	w := workerCommands[broadcast.Store, broadcast.Post, broadcast.ClaimedPost]{
 		operatorCommands: o, noun: "post", nouns: "posts", readyWord: "due",
 		openStore: broadcast.NewStore, listReady: broadcast.Store.DuePosts, claim: broadcast.Store.ClaimPost, listStuck: broadcast.Store.StuckPosts,
 		readyHeader: "POST\tCOMPANY\tPLATFORM\tSCHEDULED FOR\tTITLE",
@@ -22,14 +22,14 @@ func (o *operatorCommands) dueCommand() *cobra.Command {
 			return []string{p.ID, p.CompanyID, terminal.FormatText(p.Platform), terminal.FormatText(p.ScheduledFor), terminal.FormatText(p.Title)}
 		},
 		stuckHeader: "POST\tCOMPANY\tPLATFORM\tCLAIM\tCLAIMED",
-		stuckRow: func(d broadcast.Dispatch) []string {
+		stuckRow: func(d broadcast.ClaimedPost) []string {
 			return []string{d.ID, d.CompanyID, terminal.FormatText(d.Platform), terminal.FormatText(d.ClaimID), terminal.FormatText(d.ClaimedAt)}
 		},
-		claimedText: func(d broadcast.Dispatch) string {
+		claimedText: func(d broadcast.ClaimedPost) string {
 			return fmt.Sprintf("%s is publishing; the claim is %s\n\nWhen it is sent:\n  %s",
 				d.ID, *d.ClaimID, o.command("due published %s --company %s --claim %s", d.ID, d.CompanyID, *d.ClaimID))
 		},
-		reportedText: func(d broadcast.Dispatch) string { return fmt.Sprintf("%s is %s", d.ID, *d.Status) },
+		reportedText: func(d broadcast.ClaimedPost) string { return fmt.Sprintf("%s is %s", d.ID, *d.Status) },
 	}
 	published := &cobra.Command{
 		Use: "published POST --company ID --claim ID", Short: "Report that a post was sent", Args: terminal.RequireArgs("POST"),
@@ -88,11 +88,11 @@ Exit code 3: another dispatcher has claimed the post, or it was edited and is no
 			Example: "  workspace due claim pst_... --company co_... --json",
 		}),
 		w.reportCommand(published, func(cmd *cobra.Command) error { return reportFlagError(cmd, outcome().Check()) },
-			func(s broadcast.Store, ctx context.Context, companyID, postID, claimID string) (broadcast.Dispatch, error) {
+			func(s broadcast.Store, ctx context.Context, companyID, postID, claimID string) (broadcast.ClaimedPost, error) {
 				return s.ReportPublished(ctx, companyID, postID, claimID, outcome())
 			}),
 		w.reportCommand(failed, func(cmd *cobra.Command) error { return reportFlagError(cmd, broadcast.CheckReason(*reason)) },
-			func(s broadcast.Store, ctx context.Context, companyID, postID, claimID string) (broadcast.Dispatch, error) {
+			func(s broadcast.Store, ctx context.Context, companyID, postID, claimID string) (broadcast.ClaimedPost, error) {
 				return s.ReportFailed(ctx, companyID, postID, claimID, *reason)
 			}),
 		w.reportCommand(&cobra.Command{
@@ -128,5 +128,5 @@ func reportFlagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	flags := strings.NewReplacer("externalId:", "--external-id:", "externalUrl:", "--external-url:", "publishedAt:", "--published-at:", "failureReason:", "--reason:")
-	return terminal.CommandUsageError(cmd, "%s", flags.Replace(strings.Join(refused.Messages, "; ")))
+	return terminal.NewCommandUsageError(cmd, "%s", flags.Replace(strings.Join(refused.Messages, "; ")))
 }

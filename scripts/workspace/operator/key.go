@@ -137,10 +137,10 @@ The defaults are ` + strings.Join(defaults, ", ") + `.`,
 	limit := cmd.Flags().Int64("limit", 0, fmt.Sprintf("requests in a minute, 0 to %d", quotaMax))
 	check := func(cmd *cobra.Command) error {
 		if !slices.Contains(classes, *class) {
-			return terminal.CommandUsageError(cmd, "--class: must be one of %s", strings.Join(classes, ", "))
+			return terminal.NewCommandUsageError(cmd, "--class: must be one of %s", strings.Join(classes, ", "))
 		}
 		if !cmd.Flags().Changed("limit") || *limit < 0 || *limit > quotaMax {
-			return terminal.CommandUsageError(cmd, "--limit: must be 0 to %d", quotaMax)
+			return terminal.NewCommandUsageError(cmd, "--limit: must be 0 to %d", quotaMax)
 		}
 		return nil
 	}

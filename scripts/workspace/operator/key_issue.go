@@ -40,10 +40,10 @@ func (o *operatorCommands) keyIssueCommand() *cobra.Command {
 	check := func(cmd *cobra.Command) (err error) {
 		grant = keys.Grant{Name: *name, APIVersion: fault.Version}
 		if grant.Scopes, err = parseScopes(*scopes); err != nil {
-			return terminal.CommandUsageError(cmd, "--scopes: %s", err)
+			return terminal.NewCommandUsageError(cmd, "--scopes: %s", err)
 		}
 		if grant.ExpiresAt, err = parseExpiry(*expires, o.Now()); err != nil {
-			return terminal.CommandUsageError(cmd, "--expires: %s", err)
+			return terminal.NewCommandUsageError(cmd, "--expires: %s", err)
 		}
 		return nil
 	}
@@ -80,7 +80,7 @@ until then both work, so that clients can be moved to the new one.`,
 	var overlap time.Duration
 	check := func(cmd *cobra.Command) (err error) {
 		if overlap, err = parseDuration(*text); err != nil || overlap > overlapMax {
-			return terminal.CommandUsageError(cmd, "--overlap: must be 0s to 30d, such as 24h or 7d")
+			return terminal.NewCommandUsageError(cmd, "--overlap: must be 0s to 30d, such as 24h or 7d")
 		}
 		return nil
 	}
@@ -126,7 +126,7 @@ func parseScopes(text string) (scopes []auth.Scope, err error) {
 	}
 	for name := range strings.SplitSeq(text, ",") {
 		scope := auth.Scope(strings.TrimSpace(name))
-		if !scope.Known() {
+		if !scope.IsKnown() {
 			return nil, fmt.Errorf("no scope %q; name %s", string(scope), known)
 		}
 		if !slices.Contains(scopes, scope) {

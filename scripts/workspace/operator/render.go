@@ -32,7 +32,7 @@ With --json: {"file", "version", "itemCount"}.`,
 	wanted := versionFlag(cmd)
 	check := func(cmd *cobra.Command) error {
 		if *file == "" {
-			return terminal.CommandUsageError(cmd, "name the file with --html FILE, such as roadmap.html")
+			return terminal.NewCommandUsageError(cmd, "name the file with --html FILE, such as roadmap.html")
 		}
 		return wanted.check(cmd)
 	}

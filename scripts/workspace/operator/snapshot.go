@@ -40,25 +40,25 @@ are public. The live version and the 50 before it are kept.`,
 	return cmd
 }
 
-// wantedVersion is the flag for an optional version.
-type wantedVersion struct {
+// versionOption is the flag for an optional version.
+type versionOption struct {
 	cmd  *cobra.Command
 	flag *int64
 }
 
-func versionFlag(cmd *cobra.Command) wantedVersion {
-	return wantedVersion{cmd, cmd.Flags().Int64("version", 0, "the `number` of the version (default: the one that is live)")}
+func versionFlag(cmd *cobra.Command) versionOption {
+	return versionOption{cmd, cmd.Flags().Int64("version", 0, "the `number` of the version (default: the one that is live)")}
 }
 
 // version returns the version, or nil if the flag was not given.
-func (w wantedVersion) version() *int64 {
+func (w versionOption) version() *int64 {
 	if !w.cmd.Flags().Changed("version") {
 		return nil
 	}
 	return w.flag
 }
 
-func (w wantedVersion) check(cmd *cobra.Command) error {
+func (w versionOption) check(cmd *cobra.Command) error {
 	if w.version() == nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (w wantedVersion) check(cmd *cobra.Command) error {
 
 func checkVersion(cmd *cobra.Command, version int64) error {
 	if version < 1 || version > versionMax {
-		return terminal.CommandUsageError(cmd, "--version: must be 1 to %d", versionMax)
+		return terminal.NewCommandUsageError(cmd, "--version: must be 1 to %d", versionMax)
 	}
 	return nil
 }
@@ -77,8 +77,8 @@ func checkVersion(cmd *cobra.Command, version int64) error {
 func (o *operatorCommands) boardAction(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companyID, boardID string) error) *cobra.Command {
 	boardID := cmd.Flags().String("board", "", "the board's `id`")
 	both := func(cmd *cobra.Command) error {
-		if !id.Valid(plan.BoardIDs, *boardID) {
-			return terminal.CommandUsageError(cmd, "name the board with --board ID, such as brd_...")
+		if !id.Valid(plan.BoardIDPrefix, *boardID) {
+			return terminal.NewCommandUsageError(cmd, "name the board with --board ID, such as brd_...")
 		}
 		if check == nil {
 			return nil

@@ -67,7 +67,7 @@ With --json the only output is one line, {"baseUrl","studioUrl","mcpUrl",
 	withDemo := cmd.Flags().Bool("demo", false, "create the demo company in an account's table too")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if _, port, err := net.SplitHostPort(*addr); err != nil || port == "" {
-			return terminal.CommandUsageError(cmd, "--addr: must be host:port, such as %s", defaultAddr)
+			return terminal.NewCommandUsageError(cmd, "--addr: must be host:port, such as %s", defaultAddr)
 		}
 		err := s.serve(cmd.Context(), *addr, *withDemo)
 		if cmd.Context().Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {

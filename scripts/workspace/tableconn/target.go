@@ -61,7 +61,7 @@ type Target struct {
 // usage error for conflicting flags.
 func (f Flags) Resolve() (Target, error) {
 	if f.Data != "" && (f.Endpoint != "" || f.Table != "") {
-		return Target{}, terminal.UsageError("--data cannot be combined with --table or --endpoint")
+		return Target{}, terminal.NewUsageError("--data cannot be combined with --table or --endpoint")
 	}
 	if f.Data != "" {
 		return Target{Data: f.Data, TableName: defaultTable}, nil

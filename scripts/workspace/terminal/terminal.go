@@ -153,14 +153,15 @@ const (
 	codeConflict = 3
 )
 
-// UsageError returns an error for a wrong command line, with exit code 2.
-func UsageError(format string, args ...any) error {
+// NewUsageError returns an error for a wrong command line, with exit code 2.
+func NewUsageError(format string, args ...any) error {
 	return &exitError{codeUsage, fmt.Sprintf(format, args...)}
 }
 
-// ConflictError returns an error for a record whose state does not allow the change, with exit code
+// NewConflictError returns an error for a record whose state does not allow the change, with exit
+// code
 // 3. This code lets a script distinguish a lost race from a failure.
-func ConflictError(format string, args ...any) error {
+func NewConflictError(format string, args ...any) error {
 	return &exitError{codeConflict, fmt.Sprintf(format, args...)}
 }
 

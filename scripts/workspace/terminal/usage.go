@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// CommandUsageError is like UsageError, with a reference to the command's help.
-func CommandUsageError(cmd *cobra.Command, format string, args ...any) error {
-	return UsageError("%s (see `%s --help`)", fmt.Sprintf(format, args...), cmd.CommandPath())
+// NewCommandUsageError is like NewUsageError, with a reference to the command's help.
+func NewCommandUsageError(cmd *cobra.Command, format string, args ...any) error {
+	return NewUsageError("%s (see `%s --help`)", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
 
 // DidYouMean returns a text that suggests the subcommands with a similar name, or "" when there are
@@ -33,9 +33,9 @@ var flagSynonyms = map[string]string{
 	"scope": "scopes", "ttl": "expires",
 }
 
-// FlagError is for cobra.Command.SetFlagErrorFunc. It suggests flags with a similar name, or with
-// the same meaning.
-func FlagError(cmd *cobra.Command, err error) error {
+// SuggestFlags is for cobra.Command.SetFlagErrorFunc. It suggests flags with a similar name, or
+// with the same meaning.
+func SuggestFlags(cmd *cobra.Command, err error) error {
 	near := ""
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -50,12 +50,12 @@ func FlagError(cmd *cobra.Command, err error) error {
 			near = "; did you mean --" + name + "?"
 		}
 	}
-	return CommandUsageError(cmd, "%s%s", err, near)
+	return NewCommandUsageError(cmd, "%s%s", err, near)
 }
 
-// UnknownCommand replaces cobra's error for an unknown command with a usage error, and returns any
+// AsUsageError replaces cobra's error for an unknown command with a usage error, and returns any
 // other error unchanged.
-func UnknownCommand(root *cobra.Command, err error) error {
+func AsUsageError(root *cobra.Command, err error) error {
 	rest, ok := strings.CutPrefix(err.Error(), "unknown command \"")
 	var ours *exitError
 	if !ok || errors.As(err, &ours) {
@@ -66,7 +66,7 @@ func UnknownCommand(root *cobra.Command, err error) error {
 }
 
 func unknownCommandError(cmd *cobra.Command, name string) error {
-	return CommandUsageError(cmd, "unknown command %q%s", name, DidYouMean(cmd, name, ""))
+	return NewCommandUsageError(cmd, "unknown command %q%s", name, DidYouMean(cmd, name, ""))
 }
 
 // RequireCommand is for cobra.Command.Args of a command with subcommands. It treats an argument as
@@ -89,7 +89,7 @@ func AddCommands(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command 
 		for i, c := range children {
 			names[i] = c.Name()
 		}
-		return CommandUsageError(cmd, "name a command: %s", strings.Join(names, ", "))
+		return NewCommandUsageError(cmd, "name a command: %s", strings.Join(names, ", "))
 	}
 	return cmd
 }
@@ -99,11 +99,11 @@ func RequireArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for i, name := range names {
 			if i >= len(args) && !strings.HasPrefix(name, "[") {
-				return CommandUsageError(cmd, "name the %s: %s", name, cmd.UseLine())
+				return NewCommandUsageError(cmd, "name the %s: %s", name, cmd.UseLine())
 			}
 		}
 		if len(args) > len(names) {
-			return CommandUsageError(cmd, "too many arguments, starting with %q", args[len(names)])
+			return NewCommandUsageError(cmd, "too many arguments, starting with %q", args[len(names)])
 		}
 		return nil
 	}

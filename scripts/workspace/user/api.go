@@ -59,7 +59,7 @@ first; --yes does not.
 			return nil
 		}
 		near := cmp.Or(terminal.DidYouMean(cmd, args[0], ""), fmt.Sprintf("; `%s api` lists them", cmd.Root().DisplayName()))
-		return terminal.CommandUsageError(cmd, "no operation %q%s", args[0], near)
+		return terminal.NewCommandUsageError(cmd, "no operation %q%s", args[0], near)
 	}
 	// Report the unknown operation instead of its flags, which are unknown here.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}
@@ -106,7 +106,7 @@ func (u *userCommands) operationCommand(where *serviceFlags, area string, op api
 	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(kebabCase(name))
 	})
-	c.flags(cmd)
+	c.addFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := c.setArguments(cmd, args); err != nil {
 			return err

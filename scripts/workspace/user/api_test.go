@@ -49,7 +49,7 @@ func TestRepeatableFlags(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
 		c := &operationCall{Operation: op, fields: map[string]*fieldFlag{}}
-		c.flags(&cobra.Command{})
+		c.addFlags(&cobra.Command{})
 		for _, name := range c.fieldNames(schema.InPath) {
 			c.fields[name].values = []string{"x"}
 		}

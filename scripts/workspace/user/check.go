@@ -38,10 +38,10 @@ The exit code is 1 when a rule does not hold.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		chosen, err := contract.Choose(contract.Names(false), only)
 		if err != nil {
-			return terminal.CommandUsageError(cmd, "%s", err)
+			return terminal.NewCommandUsageError(cmd, "%s", err)
 		}
 		if u, err := url.Parse(args[0]); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return terminal.CommandUsageError(cmd, "BASE_URL must be a URL such as https://api.example.com, not %q", args[0])
+			return terminal.NewCommandUsageError(cmd, "BASE_URL must be a URL such as https://api.example.com, not %q", args[0])
 		}
 		return u.check(cmd.Context(), contract.Options{BaseURL: strings.TrimRight(args[0], "/"), Rules: chosen, Write: write, Wait: u.Wait})
 	}

@@ -21,13 +21,13 @@ import (
 
 // Thresholds of the checks.
 const (
-	clockWarn       = 30 * time.Second
-	clockFail       = 5 * time.Minute
-	certificateWarn = 14 * 24 * time.Hour
-	keyExpiryWarn   = 14 * 24 * time.Hour
-	quotaWarnShare  = 10 // warn when less than one tenth of the quota is left
-	probeTimeout    = 15 * time.Second
-	probeBytesMax   = 4 << 20
+	clockWarn        = 30 * time.Second
+	clockFail        = 5 * time.Minute
+	certificateWarn  = 14 * 24 * time.Hour
+	keyExpiryWarn    = 14 * 24 * time.Hour
+	quotaWarnDivisor = 10 // warn when less than one tenth of the quota is left
+	probeTimeout     = 15 * time.Second
+	probeBytesMax    = 4 << 20
 )
 
 // verdict is the result of a check.
@@ -267,6 +267,6 @@ func (d *doctor) checkQuota(r client.Response) {
 		d.addFinding("quota", verdictSkip, "", "the service does not report it")
 		return
 	}
-	d.addFinding("quota", warnIf(left*quotaWarnShare < limit), "send fewer requests, or ask the operator for a larger quota",
+	d.addFinding("quota", warnIf(left*quotaWarnDivisor < limit), "send fewer requests, or ask the operator for a larger quota",
 		"%d of %d reads are left, full again in %s s", left, limit, cmp.Or(r.Header.Get("RateLimit-Reset"), "?"))
 }

@@ -93,7 +93,7 @@ func (f *fieldFlag) value() (json.RawMessage, error) {
 	case schema.String:
 		return schema.Encode(f.values[0])
 	case schema.Array:
-		return f.array()
+		return f.jsonArray()
 	}
 	text, kind := []byte(strings.TrimSpace(f.values[0])), jsonStarts[f.Kind]
 	if !json.Valid(text) || !strings.ContainsRune(kind.first, rune(text[0])) {
@@ -110,9 +110,9 @@ var jsonStarts = map[schema.Kind]struct{ first, name string }{
 	schema.Any: {`{["-0123456789tfn`, "a JSON value; put quotes around a text"},
 }
 
-// array returns the flag's values as a JSON array. Each value is an element or a JSON array of
+// jsonArray returns the flag's values as a JSON array. Each value is an element or a JSON array of
 // elements. An empty array clears the field.
-func (f *fieldFlag) array() (json.RawMessage, error) {
+func (f *fieldFlag) jsonArray() (json.RawMessage, error) {
 	elements := []json.RawMessage{}
 	for _, text := range f.values {
 		var jsonElements []json.RawMessage
@@ -153,8 +153,8 @@ func kebabCase(name string) string {
 	return out.String()
 }
 
-// flags adds a flag for each field.
-func (c *operationCall) flags(cmd *cobra.Command) {
+// addFlags adds a flag for each field.
+func (c *operationCall) addFlags(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	for _, field := range c.Input {
 		f := &fieldFlag{Field: field}
@@ -169,7 +169,7 @@ func (c *operationCall) flags(cmd *cobra.Command) {
 	if c.Method == http.MethodDelete {
 		cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, "do not ask for a confirmation")
 	}
-	if names := c.clearable(); len(names) > 0 {
+	if names := c.clearableFlags(); len(names) > 0 {
 		cmd.Flags().StringSliceVar(&c.clearNames, "clear", nil, "clear these `fields`: "+strings.Join(names, ", "))
 	}
 	if c.hasBody() {
@@ -207,8 +207,8 @@ func (c *operationCall) hasBody() bool {
 	return slices.ContainsFunc(c.Input, func(f schema.Field) bool { return f.In == schema.InBody })
 }
 
-// clearable returns the flags of the properties that null clears.
-func (c *operationCall) clearable() (names []string) {
+// clearableFlags returns the flags of the properties that null clears.
+func (c *operationCall) clearableFlags() (names []string) {
 	for _, f := range c.Input {
 		if f.Null == schema.NullClears {
 			names = append(names, kebabCase(f.Name))
@@ -220,15 +220,15 @@ func (c *operationCall) clearable() (names []string) {
 // checkClear returns a usage error if a field in --clear cannot be cleared or also has a value.
 func (c *operationCall) checkClear(cmd *cobra.Command) error {
 	if c.inputFile != "" && len(c.clearNames) > 0 {
-		return terminal.CommandUsageError(cmd, "--input has the whole body: leave out --clear")
+		return terminal.NewCommandUsageError(cmd, "--input has the whole body: leave out --clear")
 	}
 	for i, name := range c.clearNames {
 		c.clearNames[i] = kebabCase(name)
 		switch {
-		case !slices.Contains(c.clearable(), c.clearNames[i]):
-			return terminal.CommandUsageError(cmd, "--clear: %q cannot be cleared; these can: %s", name, strings.Join(c.clearable(), ", "))
+		case !slices.Contains(c.clearableFlags(), c.clearNames[i]):
+			return terminal.NewCommandUsageError(cmd, "--clear: %q cannot be cleared; these can: %s", name, strings.Join(c.clearableFlags(), ", "))
 		case cmd.Flags().Changed(c.clearNames[i]):
-			return terminal.CommandUsageError(cmd, "--clear: --%s also has a value", c.clearNames[i])
+			return terminal.NewCommandUsageError(cmd, "--clear: --%s also has a value", c.clearNames[i])
 		}
 	}
 	return nil
@@ -253,23 +253,23 @@ func (c *operationCall) setArguments(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if len(args) > 0 {
-		return terminal.CommandUsageError(cmd, "too many arguments, starting with %q", args[0])
+		return terminal.NewCommandUsageError(cmd, "too many arguments, starting with %q", args[0])
 	}
 	for _, f := range c.Input {
 		sent := c.fields[f.Name]
 		switch {
 		case f.In == schema.InBody && c.inputFile != "":
 			if len(sent.values) > 0 {
-				return terminal.CommandUsageError(cmd, "--input has the whole body: leave out --%s", kebabCase(f.Name))
+				return terminal.NewCommandUsageError(cmd, "--input has the whole body: leave out --%s", kebabCase(f.Name))
 			}
 		case f.Required && len(sent.values) == 0:
-			return terminal.CommandUsageError(cmd, "--%s: is required", kebabCase(f.Name))
+			return terminal.NewCommandUsageError(cmd, "--%s: is required", kebabCase(f.Name))
 		case f.In == schema.InPath && (sent.values[0] == "" || sent.values[0] == "." || sent.values[0] == ".."):
-			return terminal.CommandUsageError(cmd, "--%s: must be an id", kebabCase(f.Name))
+			return terminal.NewCommandUsageError(cmd, "--%s: must be an id", kebabCase(f.Name))
 		}
 	}
 	if c.allPages && len(c.fields["cursor"].values) > 0 {
-		return terminal.CommandUsageError(cmd, "--all starts at the first page: leave out --cursor")
+		return terminal.NewCommandUsageError(cmd, "--all starts at the first page: leave out --cursor")
 	}
 	if err := c.checkClear(cmd); err != nil {
 		return err
@@ -287,13 +287,13 @@ func (c *operationCall) checkHasChange(cmd *cobra.Command) error {
 	if slices.ContainsFunc(properties, func(name string) bool { return len(c.fields[name].values) > 0 }) {
 		return nil
 	}
-	if len(c.clearable()) > 0 {
+	if len(c.clearableFlags()) > 0 {
 		properties = append(properties, "clear")
 	}
 	for i, name := range properties {
 		properties[i] = "--" + kebabCase(name)
 	}
-	return terminal.CommandUsageError(cmd, "nothing to change: give at least one of %s or --input", strings.Join(properties, ", "))
+	return terminal.NewCommandUsageError(cmd, "nothing to change: give at least one of %s or --input", strings.Join(properties, ", "))
 }
 
 // confirm asks a person for confirmation before a delete.
@@ -332,7 +332,7 @@ func (c *operationCall) readInput(cmd *cobra.Command, in io.Reader) (err error) 
 			f.values[i] = string(content)
 		}
 		if _, err := f.value(); err != nil {
-			return terminal.CommandUsageError(cmd, "--%s: %v", kebabCase(name), err)
+			return terminal.NewCommandUsageError(cmd, "--%s: %v", kebabCase(name), err)
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ overrides it.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		where := strings.TrimRight(cmp.Or(*base, os.Getenv(urlVariable), defaultBaseURL), "/")
 		if u, err := url.Parse(where); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return terminal.CommandUsageError(cmd, "--base-url: must be a URL such as https://api.example.com")
+			return terminal.NewCommandUsageError(cmd, "--base-url: must be a URL such as https://api.example.com")
 		}
 		return u.login(cmd, where)
 	}

@@ -104,7 +104,7 @@ func fieldsOf(t reflect.Type, value map[string]any, indent string) string {
 	}
 	for _, f := range recordFields(t) {
 		v := value[f.name]
-		if rows := rowsOf(v); f.records() {
+		if rows := rowsOf(v); f.isRecordList() {
 			v = json.Number(fmt.Sprint(len(rows)))
 			if len(rows) > 0 {
 				fmt.Fprintf(&tables, "\n%s%s\n%s", indent, f.name, tableOf(f.element, rows, widthDefault))
@@ -144,10 +144,10 @@ func textOf(v any, newline string) string {
 type recordField struct {
 	name    string
 	element reflect.Type // the field's type, without pointers and slices
-	slice   bool
+	isSlice bool
 }
 
-func (f recordField) records() bool { return f.slice && f.element.Kind() == reflect.Struct }
+func (f recordField) isRecordList() bool { return f.isSlice && f.element.Kind() == reflect.Struct }
 
 func recordFields(t reflect.Type) (out []recordField) {
 	for _, f := range reflect.VisibleFields(t) {
@@ -171,17 +171,17 @@ func (f recordField) rank() int {
 	switch {
 	case f.name == "id":
 		return 0
-	case f.name == "companyId", f.name == "createdAt", f.name == "updatedAt", f.records():
+	case f.name == "companyId", f.name == "createdAt", f.name == "updatedAt", f.isRecordList():
 		return -1
 	case slices.Contains([]string{"name", "title", "key", "metricKey", "ts", "value", "dims"}, f.name):
 		return 1
 	case f.element == reflect.TypeFor[json.RawMessage]():
 		return -1
-	case closed && !f.slice:
+	case closed && !f.isSlice:
 		return 2
 	case f.element.Kind() != reflect.String:
 		return 3
-	case f.slice, strings.HasSuffix(f.name, "At"), strings.HasSuffix(f.name, "Id"), strings.HasSuffix(f.name, "Url"):
+	case f.isSlice, strings.HasSuffix(f.name, "At"), strings.HasSuffix(f.name, "Id"), strings.HasSuffix(f.name, "Url"):
 		return 5
 	}
 	return 4

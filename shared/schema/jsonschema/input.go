@@ -20,8 +20,8 @@ import (
 // Schema is a JSON Schema.
 type Schema = google.Schema
 
-// companyID is the name of the optional argument for the company.
-const companyID = "companyId"
+// companyArgument is the name of the optional argument for the company.
+const companyArgument = "companyId"
 
 // Arguments returns the schema for a tool's arguments: one object with everything that an HTTP
 // request has in its path, query, headers and body. If company is true, the object also has the
@@ -34,7 +34,7 @@ const companyID = "companyId"
 func Arguments(fields []schema.Field, company bool) *Schema {
 	var all []property
 	if company {
-		all = append(all, property{name: companyID, schema: &Schema{Type: "string", Description: "leave out"}})
+		all = append(all, property{name: companyArgument, schema: &Schema{Type: "string", Description: "leave out"}})
 	}
 	return openObject(append(all, argumentProperties(fields)...))
 }
@@ -82,10 +82,10 @@ func removeUnusedLimits(s *Schema, f schema.Field) {
 	if f.Kind == schema.Map {
 		s.AdditionalProperties, s.PropertyNames = &Schema{Type: "string"}, nil
 	}
-	if s.Minimum != nil && (*s.Minimum == -schema.SafeInteger || f.In == schema.InQuery) {
+	if s.Minimum != nil && (*s.Minimum == -schema.SafeIntegerMax || f.In == schema.InQuery) {
 		s.Minimum = nil
 	}
-	if s.Maximum != nil && *s.Maximum == schema.SafeInteger {
+	if s.Maximum != nil && *s.Maximum == schema.SafeIntegerMax {
 		s.Maximum = nil
 	}
 }

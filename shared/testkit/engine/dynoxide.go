@@ -60,7 +60,7 @@ func findPinnedDynoxide(ctx context.Context, h *host, install bool) (string, err
 	if h.goos == "windows" {
 		binary += ".exe"
 	}
-	final, err := h.cached("dynoxide-" + dynoxideVersion)
+	final, err := h.cachePath("dynoxide-" + dynoxideVersion)
 	if err != nil {
 		return "", err
 	}

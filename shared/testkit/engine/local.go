@@ -42,7 +42,7 @@ func findLocal(ctx context.Context, h *host, install bool) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	final, err := h.cached("dynamodb-local-" + localVersion)
+	final, err := h.cachePath("dynamodb-local-" + localVersion)
 	if err != nil {
 		return nil, err
 	}

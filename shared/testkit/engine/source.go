@@ -93,8 +93,8 @@ func (h *host) find(ctx context.Context, kind string, install bool) (*program, e
 	return nil, fmt.Errorf("%w:\n%s\n  or name a running one: --endpoint URL or AWS_ENDPOINT_URL_DYNAMODB", ErrNoEngine, strings.Join(missing, "\n"))
 }
 
-// cached returns the path of an installation in the user's cache.
-func (h *host) cached(name string) (string, error) {
+// cachePath returns the path of an installation in the user's cache.
+func (h *host) cachePath(name string) (string, error) {
 	dir, err := h.cacheDir()
 	if err != nil {
 		return "", fmt.Errorf("the user's cache folder is not known, set HOME or XDG_CACHE_HOME: %w", err)

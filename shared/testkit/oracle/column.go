@@ -87,11 +87,11 @@ func (o *Operation) fixtureArgumentNames() (names []string) {
 			names = append(names, m[1])
 		}
 	}
-	return append(names, required(o.Query)...)
+	return append(names, requiredFields(o.Query)...)
 }
 
-// required returns the names of the fields in a cell that are marked with a !.
-func required(fields string) (names []string) {
+// requiredFields returns the names of the fields in a cell that are marked with a !.
+func requiredFields(fields string) (names []string) {
 	for field := range strings.FieldsSeq(fields) {
 		if name, kind, _ := strings.Cut(field, ":"); strings.Contains(kind, "!") {
 			names = append(names, name)

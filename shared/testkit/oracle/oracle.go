@@ -197,7 +197,7 @@ func (o Operation) Arguments(event []byte) (map[string]any, error) {
 		return nil, fmt.Errorf("read the event of %s: %w", o.ID, err)
 	}
 	if o.Method == "POST" {
-		maps.DeleteFunc(body, func(name string, _ any) bool { return !slices.Contains(required(o.Body), name) })
+		maps.DeleteFunc(body, func(name string, _ any) bool { return !slices.Contains(requiredFields(o.Body), name) })
 	}
 	if o.Sample != nil {
 		body = o.Sample

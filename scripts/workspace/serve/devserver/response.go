@@ -34,7 +34,7 @@ func (w *limitedResponse) WriteHeader(status int) {
 
 // Write sends the body. It frees the slot first, because a slow reader must not keep it.
 func (w *limitedResponse) Write(body []byte) (n int, err error) {
-	w.freeBudget()
+	w.freeSlot()
 	if w.status == http.StatusOK {
 		w.server.sizes.set(w.methodAndPath, int64(len(body)))
 	}
@@ -52,7 +52,7 @@ func (w *limitedResponse) Write(body []byte) (n int, err error) {
 	w.sendStatus()
 	control := http.NewResponseController(w.ResponseWriter)
 	for n < len(body) && err == nil {
-		if err = control.SetWriteDeadline(w.deadline()); err != nil {
+		if err = control.SetWriteDeadline(w.nextWriteDeadline()); err != nil {
 			break
 		}
 		var wrote int
@@ -62,15 +62,15 @@ func (w *limitedResponse) Write(body []byte) (n int, err error) {
 	return n, err
 }
 
-// deadline returns the write deadline for the next piece of the body.
-func (w *limitedResponse) deadline() time.Time {
+// nextWriteDeadline returns the write deadline for the next piece of the body.
+func (w *limitedResponse) nextWriteDeadline() time.Time {
 	if soon := time.Now().Add(w.server.pieceTimeout); soon.Before(w.writeDeadline) {
 		return soon
 	}
 	return w.writeDeadline
 }
 
-func (w *limitedResponse) freeBudget() {
+func (w *limitedResponse) freeSlot() {
 	if w.releaseSlot != nil {
 		w.releaseSlot()
 	}
@@ -85,7 +85,7 @@ func (w *limitedResponse) sendStatus() {
 
 // end completes the response once the handler has returned.
 func (w *limitedResponse) end() {
-	w.freeBudget()
+	w.freeSlot()
 	w.sendStatus()
 	w.server.responseBudget.release(w.reservedBytes)
 }

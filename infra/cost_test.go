@@ -21,7 +21,7 @@ type runbookCosts struct {
 	gatewayPrice, lambdaPrice, gigabyteSecondPrice, readPrice, writePrice, logsPrice float64
 }
 
-// readCosts reads and parses the section.
+// readCosts reads and parses the cost section of the runbook.
 func readCosts(t *testing.T) (c runbookCosts) {
 	t.Helper()
 	text, err := os.ReadFile("RUNBOOK.md")

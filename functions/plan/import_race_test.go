@@ -17,10 +17,10 @@ func itemImportOver(t *testing.T, s *apitest.Service, transport http.RoundTrippe
 	return plan.Transfers(apitest.NewOver(t, plan.Operations, transport).Table)[1]
 }
 
-// Ensure an import refuses an item if another caller takes the item's slug or deletes its board
-// after the file was checked, just before any one of the table calls that write the items. The
-// other items of the file are stored. No item is left without its board, and no two items share a
-// slug.
+// Ensure an import refuses an item if, after the file is checked, another caller takes the item's
+// slug or deletes its board. The test does so before each of the table calls that write the items,
+// in turn. The other items of the file are stored. No item is left without its board, and no two
+// items share a slug.
 func TestImportLosesRace(t *testing.T) {
 	t.Parallel()
 	const late, other = `{"id":"itm_late","roadmapId":"brd_1","slug":"late","title":"Late"}`, `{"id":"itm_other","roadmapId":"brd_2","slug":"late","title":"Other"}`

@@ -100,8 +100,8 @@ func intsBetween(first, last int) (out []int) {
 	return out
 }
 
-// Ensure a publish removes versions that are more than 50 before the live one, oldest first and at
-// most 20 at a time. A removed version is not found.
+// Ensure a publish removes versions that are more than 50 versions older than the live one, oldest
+// first and at most 20 at a time. A removed version is not found.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	s, key := publishManyVersions(t, 80)

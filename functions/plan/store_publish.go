@@ -206,8 +206,8 @@ func (s Store) readPlan(ctx context.Context, companyID, boardID string) (p Publi
 	return p, err
 }
 
-// Conditions on a board's record. Its attribute claim holds the board's lease. :claim is the lease
-// of this publish, and :old is the lease that it replaces.
+// Conditions on a board's record. The record's attribute `claim` holds the board's lease. The value
+// :claim is the lease of this publish, and :old is the lease that it replaces.
 const (
 	ifBoardExists    = "attribute_exists(pk)"
 	ifNeverPublished = "attribute_not_exists(publishedVersion)"

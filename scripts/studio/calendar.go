@@ -403,8 +403,7 @@ func skippedTimeText(typed time.Time, c clock) string {
 	return fmt.Sprintf("There is no %s on %s in %s: the clocks go from %s to %s.", typed.Format("15:04"), typed.Format("January 2"), c.Name, before.Format("15:04"), after.Format("15:04"))
 }
 
-// offset formats the offset of a time from UTC, after the abbreviation of the zone if the zone has
-// one.
+// offset formats the UTC offset of a time, preceded by the zone's abbreviation if it has one.
 func offset(at time.Time) string {
 	name, _ := at.Zone()
 	if name == "" || name[0] == '+' || name[0] == '-' {

@@ -149,9 +149,9 @@ func (d *wholeView) compareFullDays(now, before chart.Value) {
 }
 
 // goalLine returns the line for the first active goal, over the buckets whose values are comparable
-// with the goal. A goal for a value that adds up, such as sign-ups, applies to the month in which
-// it is due. So it has a line only in a monthly chart, and only over that month. A goal for a value
-// that does not add up, such as a rating, has a line until it is due.
+// with the goal. A goal for a value that is summed over time, such as sign-ups, applies to the
+// month in which it is due. So it has a line only in a monthly chart, and only over that month. A
+// goal for any other value, such as a rating, has a line until it is due.
 func (m metric) goalLine(unit units.Unit, w period.Window) *chart.Goal {
 	target, ok := m.target()
 	if !ok {

@@ -136,7 +136,7 @@ func (q Quota) At(tat int64, now time.Time) QuotaState {
 	case tat <= full:
 		return QuotaState{Quota: q, Remaining: (c.newestTAT-now.UnixNano())/int64(q.Interval()) + 1}
 	default:
-		tat = min(tat, c.newestTAT) // a corrupt TAT counts as one that leaves a single request
+		tat = min(tat, c.newestTAT) // treat a corrupt TAT as one that still allows one request
 		return QuotaState{Quota: q, Remaining: min(int64(q), (c.newestTAT-tat)/int64(q.Interval())+1), Reset: ceilSeconds(tat - full)}
 	}
 }

@@ -191,8 +191,8 @@ func TestCorruptArrivalTime(t *testing.T) {
 			t.Errorf("%s ahead, a minute later: %+v, %v", ahead, state, err)
 		}
 	}
-	// Even the latest arrival time that does not count as corrupt delays a request by only about
-	// one window.
+	// A stored arrival time that is too far in the future is treated as corrupt. Even the furthest
+	// one accepted makes a request wait only about one window.
 	f.Clock.Advance(time.Hour)
 	f.setAttribute(t, f.key.ID, "tatRead", table.Item{":value": table.Number(f.Clock.Now().Add(2 * auth.QuotaWindow).UnixNano())})
 	_, err := f.admit(f.Keys, auth.ClassRead)

@@ -93,9 +93,9 @@ func LastIndexes[T any, K comparable](records []T, identity func(T) K) (indexes 
 }
 
 // PutUnits does the work of a write or add function for records that are stored as units. It stores
-// the last record with each key, subject to the unit's conditions. refusal returns the problem with
-// a record that was not stored, or "" to skip the record. The error is RefusedRecords if there are
-// problems.
+// the last record with each key, subject to the unit's conditions. For each record that was not
+// stored, refusal returns the problem to report, or "" if there is nothing to report. If any
+// problem is reported, the error is a RefusedRecords.
 func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf func(T) (table.Key, table.Unit),
 	refusal func(T, table.Failure) (problem string, err error),
 ) (skipped int, err error) {

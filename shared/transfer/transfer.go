@@ -139,8 +139,8 @@ func WithParent[T any](t Type, parent func(T) (name, problem string), orphans fu
 }
 
 // RefusedRecords is the error of a write or add that did not store some records. It maps their
-// indexes to their problems; all other records were stored. It is for rules that held when the file
-// was checked and that another caller's write has broken since.
+// indexes to their problems; all other records were stored. It is for records that were valid when
+// the file was checked, but that another caller's write has made invalid since then.
 type RefusedRecords map[int]string
 
 func (r RefusedRecords) Error() string {

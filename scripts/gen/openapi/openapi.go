@@ -86,7 +86,8 @@ func (b *builder) problem(format string, args ...any) {
 	b.problems = append(b.problems, fmt.Errorf(format, args...))
 }
 
-// reportUnused reports the unused entries in the source, whose names are misspelled or out of date.
+// reportUnused reports entries in the source that nothing has used. The name of such an entry is
+// misspelled or out of date.
 func (b *builder) reportUnused() {
 	var names []string
 	for name := range b.source.Areas {

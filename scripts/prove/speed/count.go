@@ -15,7 +15,7 @@ import (
 const binarySizeMax = 10 << 20
 
 // referenceSizeMax is the goal for the binary size of the function that serves the OpenAPI
-// document, in bytes. The size includes the 4 MB script of the reference.
+// document, in bytes. The size includes the 4 MB script that renders the reference page.
 const referenceSizeMax = 13 << 20
 
 // measureSizes measures sizes. They are the same on every machine, so CI can fail when a goal is

@@ -136,7 +136,7 @@ func (b *batch) add(record any, line, size int) (full bool) {
 	return len(b.records) >= batchRecordsMax || b.bytes >= batchBytesMax
 }
 
-// subset returns a batch of the given records, which are those at the given indexes of b.
+// subset returns a batch that contains only records. indexes are their positions in b.
 func (b *batch) subset(records []any, indexes []int) batch {
 	lines := make([]int, len(indexes))
 	for n, at := range indexes {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// emptyCell is the default value of a cell.
+// emptyCell marks a cell that takes its column's default value.
 const emptyCell = "-"
 
 // column is a column of the tables. Its function reads a cell into the operation; earlier columns

@@ -26,8 +26,8 @@ func pushWithKey(t *testing.T, s *apitest.Service, key, idempotencyKey string, p
 	return s.Send(t, key, "POST", pointsPath, `{"points":[`+strings.Join(points, ",")+`]}`, "Idempotency-Key", idempotencyKey)
 }
 
-// metricsOf returns points of the same day for n metrics. All of them have the same value.
-func metricsOf(n int, prefix string, value int) (points []string) {
+// pointsOfMetrics returns points of the same day for n metrics. All of them have the same value.
+func pointsOfMetrics(n int, prefix string, value int) (points []string) {
 	for i := range n {
 		points = append(points, pointOnDay(fmt.Sprintf("%s%d", prefix, i), "2026-01-01", float64(value)))
 	}
@@ -55,7 +55,7 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			value := func(n int) int { return 100*(i+1) + n } // the value of all points of a push
 			body := func(n int) []string {
-				return append(metricsOf(c.metrics(n), fmt.Sprintf("m%d_", value(n)), value(n)), pointOnDay("known", "2026-01-01", float64(value(n))))
+				return append(pointsOfMetrics(c.metrics(n), fmt.Sprintf("m%d_", value(n)), value(n)), pointOnDay("known", "2026-01-01", float64(value(n))))
 			}
 			var responses [pushes]apitest.Response
 			var wait sync.WaitGroup
@@ -307,7 +307,7 @@ func TestPushAfterACrashedOne(t *testing.T) {
 	s := apitest.NewOver(t, metrics.Operations, counter)
 	faults.StopCrashing()
 	key := s.Key(t)
-	body := metricsOf(30, "m", 1)
+	body := pointsOfMetrics(30, "m", 1)
 	faults.CrashAfter(4, false) // after the calls for the API key, the stored response, the definitions and the claim
 	if r := pushWithKey(t, s, key, "k", body...); r.Status < 500 {
 		t.Fatalf("the push that dies: status %d, want at least 500: %s", r.Status, r.Body)
@@ -341,7 +341,7 @@ func TestCreatedKeysOfExpiredPush(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	body := metricsOf(30, "m", 1)
+	body := pointsOfMetrics(30, "m", 1)
 	for day, want := range []int{30, 0, 0} {
 		r := pushWithKey(t, s, key, "k", body...)
 		if r.Status != http.StatusOK || len(r.JSON(t)["createdKeys"].([]any)) != want || r.Header.Get("Idempotent-Replayed") != "" {
@@ -349,10 +349,10 @@ func TestCreatedKeysOfExpiredPush(t *testing.T) {
 		}
 		s.Clock.Advance(24*time.Hour + time.Second)
 	}
-	if r := pushWithKey(t, s, key, "other", metricsOf(30, "n", 1)...); len(r.JSON(t)["createdKeys"].([]any)) != 30 {
+	if r := pushWithKey(t, s, key, "other", pointsOfMetrics(30, "n", 1)...); len(r.JSON(t)["createdKeys"].([]any)) != 30 {
 		t.Errorf("another key: %s, want 30 created keys", r.Body)
 	}
-	if r := pushWithKey(t, s, key, "another", metricsOf(30, "n", 2)...); len(r.JSON(t)["createdKeys"].([]any)) != 0 {
+	if r := pushWithKey(t, s, key, "another", pointsOfMetrics(30, "n", 2)...); len(r.JSON(t)["createdKeys"].([]any)) != 0 {
 		t.Errorf("keys that another push created: %s", r.Body)
 	}
 }

@@ -179,8 +179,8 @@ func (b *inbox) Summary() string {
 	return text
 }
 
-// Tickable reports whether any review in the list can be changed.
-func (b *inbox) Tickable() bool {
+// HasCheckboxes reports whether any review in the list can be changed.
+func (b *inbox) HasCheckboxes() bool {
 	return slices.ContainsFunc(b.Rows, func(r row) bool { return !r.Locked() })
 }
 

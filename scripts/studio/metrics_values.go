@@ -147,7 +147,7 @@ func backQuery(text, key string) url.Values {
 }
 
 func newValueRow(m metric, p client.Point) *valueRow {
-	r := &valueRow{Point: p, Part: partText(dimsOf(p)), Unit: units.Unit{Name: m.UnitName, Currency: p.Currency.Or("")}}
+	r := &valueRow{Point: p, Part: dimsText(dimsOf(p)), Unit: units.Unit{Name: m.UnitName, Currency: p.Currency.Or("")}}
 	typed := func(name string, v client.Optional[float64], unit units.Unit) *field {
 		f := &field{Name: name}
 		if value, ok := v.Get(); ok {
@@ -167,8 +167,8 @@ func newValueRow(m metric, p client.Point) *valueRow {
 // because the service does not report which one the base currency is.
 func (r *valueRow) baseUnit() units.Unit { return units.Unit{Name: r.Unit.Name} }
 
-// partText formats dimension values, such as "country de, plan team".
-func partText(dims map[string]string) string {
+// dimsText formats dimension values, such as "country de, plan team".
+func dimsText(dims map[string]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(dims)) {
 		parts = append(parts, words(name)+" "+dims[name])

@@ -236,7 +236,7 @@ func (s *deployedStage) variants(t *testing.T, op api.Operation) []eventVariant 
 	}
 	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == "Idempotency-Key" }) {
 		same := s.event(t, op.ID).Path                             // the path of one key, so that its second rotation is a conflict
-		for _, key := range []string{"first", "first", "second"} { // the second request gets the stored response
+		for _, key := range []string{"first", "first", "second"} { // the repeat of the first request gets the stored response
 			e := s.event(t, op.ID)
 			e.Path = same
 			e.MultiValueHeaders["Idempotency-Key"] = []string{key}

@@ -81,7 +81,8 @@ var actionsByEffect = map[string][]string{
 }
 
 // actionsOf returns the actions that an operation needs on records. A create that can return a
-// conflict also counts the records, which takes a query, unless actionsByEffect lists its id.
+// conflict also needs a query, to count the records, unless the operation's id is in
+// actionsByEffect.
 func actionsOf(op api.Operation) []string {
 	if actions, ok := actionsByEffect[op.ID]; ok {
 		return actions

@@ -18,8 +18,8 @@ import (
 // pageTimeout bounds how long all API calls for one page may take together.
 const pageTimeout = 25 * time.Second
 
-// callsMax bounds the number of API calls for one page. So the page is quick even if the service is
-// far away, and stays within the key's quota.
+// callsMax is the maximum number of API calls for one page. It keeps the page quick even if the
+// service is far away, and within the key's quota.
 const callsMax = 14
 
 // pageRequest is one request from a browser, with the API calls that are made for it.

@@ -163,8 +163,8 @@ func newValueRow(m metric, p client.Point) *valueRow {
 	return r
 }
 
-// baseUnit returns the unit of a value in the company's base currency. The unit has no currency,
-// because the service does not report which one the base currency is.
+// baseUnit returns the unit of a value in the company's base currency. It leaves the currency
+// blank, because the service does not say what the base currency is.
 func (r *valueRow) baseUnit() units.Unit { return units.Unit{Name: r.Unit.Name} }
 
 // dimsText formats dimension values, such as "country de, plan team".

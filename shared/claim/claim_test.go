@@ -23,8 +23,8 @@ func claimedJob(status, claimID string) testJob {
 	return testJob{claim.Claim{ClaimID: &claimID}, status}
 }
 
-// Ensure a claim locks a record exactly while it is the record's last claim and the record has the
-// ClaimedStatus.
+// Ensure a claim locks a record if it is the latest claim on that record and the record's status is
+// ClaimedStatus, and only then.
 func TestIsHeldBy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -26,8 +26,8 @@ func (s *Server) explainError(response api.Response, call api.Call) api.Response
 	return response
 }
 
-// toArgumentPath replaces the path at the start of a message with the name of its argument. Other
-// messages stay as they are.
+// toArgumentPath replaces the path of an input's field at the start of a message with the name of
+// the matching argument. It returns any other message unchanged.
 func toArgumentPath(op *api.Operation, message string) string {
 	place, rest, found := strings.Cut(message, ".")
 	switch schema.Place(place) {

@@ -61,8 +61,7 @@ func (p *faultProxy) count(call string) (n int) {
 // calls of the named operation.
 func losesResponses(name string, n int) *faultProxy { return losesResponsesFrom(name, 1, n) }
 
-// losesResponsesFrom is like losesResponses, but starts with the call whose number is given in the
-// parameter first.
+// losesResponsesFrom is like losesResponses, but starts at the call whose number is first.
 func losesResponsesFrom(name string, first, n int) *faultProxy {
 	var mu sync.Mutex
 	calls := 0

@@ -237,9 +237,9 @@ func (w Window) Text(starts []time.Time, n int) string {
 	return first.Format("Jan 2, 2006") + " to " + last.Format("Jan 2, 2006")
 }
 
-// FullDays returns the first and the last finished day of the unfinished bucket, and the first and
-// the last of the same number of days in the bucket that it is compared with. some is false if
-// there are no such days, or if the buckets are days.
+// FullDays returns two ranges of equal length. The first has the finished days of the unfinished
+// bucket, and the second has as many days of the bucket that it is compared with. some is
+// false if no day has finished, or if each bucket is a single day.
 func (w Window) FullDays(now time.Time) (from, to, before, beforeTo time.Time, some bool) {
 	if w.Grain == Day || w.Open >= w.Future {
 		return from, to, before, beforeTo, false

@@ -81,7 +81,9 @@ func TestDefineMetric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.page(t, "/metrics", "Define the first metric", `"ts": "2026-08-11"`)
-	form := filled(t, w.page(t, "/metrics/definitions/new"), "profile")
+	empty := w.page(t, "/metrics/definitions/new", ">none</option>")
+	hasNot(t, "aggregations", empty, "no reply") // the words for a review without a reply
+	form := filled(t, empty, "profile")
 	form.Set("name", "Leads")
 	form.Set("key", "Growth Leads")
 	form.Set("formula", "sum(a.b)")

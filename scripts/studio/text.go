@@ -14,7 +14,7 @@ import (
 
 // functions are the functions that the templates can call.
 var functions = template.FuncMap{
-	"words": func(v any) string { return words(fmt.Sprint(v)) }, "stars": stars, "day": day, "moment": moment, "excerpt": excerpt, "bar": chart.Bar, "plural": plural, "readable": roadmap.Readable,
+	"words": func(v any) string { return words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": stars, "day": day, "moment": moment, "excerpt": excerpt, "bar": chart.Bar, "plural": plural, "readable": roadmap.Readable,
 	"never": func() time.Time { return time.Time{} }, // the zero time, which is not shown
 }
 
@@ -29,7 +29,15 @@ func words[S ~string](s S) string {
 
 var names = map[string]string{
 	"app_store": "App Store", "google_play": "Google Play", "reddit": "Reddit", "x": "X", "instagram": "Instagram", "tiktok": "TikTok",
-	"facebook": "Facebook", "push": "Push", "none": "no reply", "b2b": "B2B", "b2c": "B2C", "b2b2c": "B2B2C", "mvp": "MVP",
+	"facebook": "Facebook", "push": "Push", "b2b": "B2B", "b2c": "B2C", "b2b2c": "B2B2C", "mvp": "MVP",
+}
+
+// replyWords formats the status of a review's reply for people.
+func replyWords(status any) string {
+	if text := fmt.Sprint(status); text != "none" {
+		return words(text)
+	}
+	return "no reply"
 }
 
 // stars draws a rating of 1 to 5.

@@ -48,7 +48,7 @@ func (m *quotaSimulator) respond() (status int, body string, header http.Header)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	quota, now := auth.DefaultQuota(m.class), time.Now()
-	header = http.Header{"Ratelimit-Policy": {quota.Policy()}}
+	header = http.Header{"Ratelimit-Policy": {quota.PolicyHeader(m.class)}}
 	c, ok := quota.Charge(m.tat, now)
 	if !ok {
 		m.refused++

@@ -73,6 +73,7 @@ func TestLogHasNoKeys(t *testing.T) {
 		{"GET", root, "", "Service-Version: KEY"},
 		{"GET", root, "", "If-None-Match: KEY"},
 		{"GET", root, "", "KEY: KEY"},
+		{"GET", root, "", "Traceparent: 00-KEY-KEY-01"},
 		{"PATCH", root, `{}`, "If-Match: KEY"},
 		{"PATCH", root, `{}`, "Content-Type: KEY"},
 		{"POST", root + "/keys", `{}`, "Idempotency-Key: KEY"},
@@ -114,6 +115,48 @@ func TestLogHasNoKeys(t *testing.T) {
 	}
 	if got := auth.Redact("a " + leaked + ", b"); !strings.HasPrefix(got, "a "+leaked[:20]+"…") || !strings.HasSuffix(got, ", b") {
 		t.Errorf("the redacted text is %q, want the key cut after %q", got, leaked[:20])
+	}
+}
+
+// Ensure a log line has the trace of the request's traceparent header or of the tool call's _meta, if
+// it is valid, even if the request calls no operation.
+func TestLogHasTheTrace(t *testing.T) {
+	t.Parallel()
+	log := &lockedBuffer{}
+	s := apitest.New(t, functions.Operations)
+	s.Handler = functions.Handler(s.Serving, slog.New(slog.NewJSONHandler(log, nil)))
+	key, trace, parent, other := s.Key(t), strings.Repeat("0a", 16), strings.Repeat("0b", 8), strings.Repeat("0c", 16)
+	valid := "00-" + trace + "-" + parent + "-01"
+	call := func(meta string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_get_company","arguments":{},"_meta":{` + meta + `}}}`
+	}
+	for _, c := range []struct {
+		name, method, path, body, header string
+		wantTrace                        any
+	}{
+		{"an operation", "GET", "/v1/companies/" + s.CompanyID, "", valid, trace},
+		{"an unknown path", "GET", "/x", "", valid, trace},
+		{"no traceparent", "GET", "/v1/companies/" + s.CompanyID, "", "", nil},
+		{"an invalid traceparent", "GET", "/v1/companies/" + s.CompanyID, "", valid + "x", nil},
+		{"a tool", "POST", "/mcp", call(`"traceparent":"` + strings.Replace(valid, trace, other, 1) + `"`), valid, other},
+		{"a tool without one of its own", "POST", "/mcp", call(""), valid, trace},
+		{"a tool with an invalid one", "POST", "/mcp", call(`"traceparent":"x"`), valid, nil},
+		{"a ping", "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, valid, trace},
+		{"a method of MCP that is not accepted", "GET", "/mcp", "", valid, trace},
+	} {
+		log.Reset()
+		s.Send(t, key, c.method, "http://api.test"+c.path, c.body, "Traceparent", c.header)
+		var line map[string]any
+		if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+			t.Fatalf("%s: not one line: %v: %s", c.name, err, log)
+		}
+		var wantParent any
+		if c.wantTrace != nil {
+			wantParent = parent
+		}
+		if line["traceId"] != c.wantTrace || line["parentId"] != wantParent {
+			t.Errorf("%s: traceId %v, parentId %v, want %v and %v", c.name, line["traceId"], line["parentId"], c.wantTrace, wantParent)
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ func Handler(newID id.Generator) http.Handler {
 			fault.Write(w, r, requestID, fault.New(fault.MethodNotAllowed, "this path accepts GET, HEAD"))
 			return
 		}
-		if err := fault.CheckVersion(r.Header.Values("Service-Version")); err != nil {
+		if _, err := fault.Versions().OfHeader(r.Header.Values("Service-Version")); err != nil {
 			fault.Write(w, r, requestID, fault.PublicError(err))
 			return
 		}

@@ -316,8 +316,12 @@ func quotaHeaders(k *runner) {
 			}
 		}
 		limit := p.header.Get("RateLimit-Limit")
-		if policy := p.header.Get("RateLimit-Policy"); !strings.HasPrefix(policy, url.PathEscape(limit)+";w=") {
+		if policy := p.header.Get("RateLimit-Policy"); !strings.HasPrefix(policy, `"read";q=`+limit+";w=") {
 			k.fail("%s: RateLimit-Policy is %q, RateLimit-Limit %q", p.request, policy, limit)
+		}
+		state := fmt.Sprintf(`"read";r=%s;t=%s`, p.header.Get("RateLimit-Remaining"), p.header.Get("RateLimit-Reset"))
+		if got := p.header.Get("RateLimit"); got != state {
+			k.fail("%s: RateLimit is %q, want %q", p.request, got, state)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/idempotency"
 )
@@ -27,6 +28,8 @@ type Config struct {
 	// BaseURL returns the scheme, host and stage that the caller used. If it is nil, links use http
 	// and the host of the request.
 	BaseURL func(*http.Request) string
+	// Versions are the versions that callers may pin. nil means fault.Versions.
+	Versions fault.SupportedVersions
 	// Timeout bounds one call. 0 means 9 seconds, which is below the timeout of a Lambda function.
 	Timeout time.Duration
 }
@@ -40,6 +43,7 @@ type API struct {
 	idempotency idempotency.Store
 	metrics     Metrics
 	baseURL     func(*http.Request) string
+	versions    fault.SupportedVersions
 	timeout     time.Duration
 	routes      routes
 }
@@ -52,7 +56,10 @@ func New(operations []Operation, c Config) *API {
 	}
 	a := &API{
 		keys: c.Keys, now: c.Now, newID: c.NewID, log: c.Log, idempotency: c.IdempotencyStore, metrics: c.Metrics, baseURL: c.BaseURL,
-		timeout: cmp.Or(c.Timeout, handlerTimeout),
+		versions: c.Versions, timeout: cmp.Or(c.Timeout, handlerTimeout),
+	}
+	if a.versions == nil {
+		a.versions = fault.Versions()
 	}
 	known := make(map[string]bool, len(operations))
 	for i := range operations {
@@ -66,6 +73,13 @@ func New(operations []Operation, c Config) *API {
 		}
 	}
 	return a
+}
+
+// CheckVersion checks the values of a request's Service-Version header. See
+// fault.SupportedVersions.OfHeader.
+func (a *API) CheckVersion(values []string) error {
+	_, err := a.versions.OfHeader(values)
+	return err
 }
 
 // Keys verifies keys and enforces rate limits. Package keys implements it.

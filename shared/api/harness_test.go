@@ -114,6 +114,7 @@ type createInput struct {
 
 // service is an API with a few operations whose functions a test can replace.
 type service struct {
+	config    api.Config
 	t         *testing.T
 	api       *api.API
 	keys      *fakeKeys
@@ -162,10 +163,11 @@ func start(t *testing.T) *service {
 		list: func(context.Context, api.Caller, listInput) (api.List[record], error) { return api.List[record]{}, nil },
 		base: func(*http.Request) string { return "https://api.example.com/prod" },
 	}
-	s.api = api.New(s.operations(), api.Config{
+	s.config = api.Config{
 		Keys: s.keys, Now: clock, NewID: next, Log: slog.New(slog.NewJSONHandler(s.logs, nil)),
 		BaseURL: func(r *http.Request) string { return s.base(r) },
-	})
+	}
+	s.api = api.New(s.operations(), s.config)
 	return s
 }
 

@@ -26,7 +26,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out, err := a.serveHTTP(r, requestID)
 	if err != nil {
 		allow := out.Header.Values("Allow")
-		out = a.ErrorResponse(requestID, "", err)
+		out = a.ErrorResponse(Call{RequestID: requestID, Trace: traceOf(r)}, "", err)
 		if len(allow) > 0 {
 			out.Header["Allow"] = allow
 		}
@@ -49,7 +49,7 @@ func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err er
 	out = a.Call(r.Context(), Call{
 		Operation: op, RequestID: requestID, CompanyID: parameters[companyParameter],
 		Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version"),
-		Arguments: httpArguments{r, parameters},
+		Arguments: httpArguments{r, parameters}, Trace: traceOf(r),
 	})
 	if out.More != nil {
 		out.Header.Set("Service-Has-More", strconv.FormatBool(*out.More))

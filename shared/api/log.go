@@ -59,6 +59,7 @@ type LogLine struct {
 	Operation string // empty: no operation matched
 	CompanyID string // empty: no key, or a malformed one
 	KeyID     string
+	Trace     Trace
 	Status    int
 	Time      time.Time
 	Took      time.Duration
@@ -81,6 +82,9 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 		slog.String("requestId", r.RequestID), slog.String("companyId", r.CompanyID), slog.String("keyId", r.KeyID), slog.Int("status", r.Status),
 		slog.String("Operation", operation), slog.Float64("Duration", float64(r.Took.Microseconds())/1000),
 		slog.Int("TableCalls", r.Used.Calls), slog.Float64("ReadUnits", r.Used.Read), slog.Float64("WriteUnits", r.Used.Write),
+	}
+	if r.Trace != (Trace{}) {
+		attributes = append(attributes, slog.String("traceId", r.Trace.ID), slog.String("parentId", r.Trace.ParentID))
 	}
 	level := slog.LevelInfo
 	if r.Err != nil {

@@ -89,7 +89,7 @@ func TestQuotaHeaders(t *testing.T) {
 	} {
 		h := s.do(r).Header()
 		requireHeaders(t, r.Method+" "+r.URL.String(), h, map[string]string{
-			"RateLimit-Limit": "600", "RateLimit-Remaining": "599", "RateLimit-Reset": "1", "RateLimit-Policy": "600;w=60", "Retry-After": "",
+			"RateLimit-Limit": "600", "RateLimit-Remaining": "599", "RateLimit-Reset": "1", "RateLimit-Policy": `"read";q=600;w=60`, "RateLimit": `"read";r=599;t=1`, "Retry-After": "",
 		})
 	}
 	for after, want := range map[int64]string{0: "1", 1: "1", 17: "17"} {
@@ -184,4 +184,19 @@ func TestCallerAndHeaders(t *testing.T) {
 		t.Error("If-Match was not sent")
 	}
 	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`, header("If-Match", "\xff")), 400, "header.If-Match: is not valid UTF-8")
+}
+
+// Ensure responses in a version that has a successor say so, whether the request or the key pins it.
+func TestDeprecatedVersion(t *testing.T) {
+	s := start(t)
+	s.config.Versions = fault.SupportedVersions{{Date: fault.Version}, {Date: "2025-01-01", DeprecatedAt: now, SunsetAt: now.AddDate(2, 0, 0)}}
+	s.api = api.New(s.operations(), s.config)
+	deprecated := map[string]string{"Service-Version": fault.Version, "Service-Version-Served": "2025-01-01", "Deprecation": "@1786440600", "Sunset": "Fri, 11 Aug 2028 09:30:00 GMT"}
+	current := map[string]string{"Service-Version": fault.Version, "Service-Version-Served": "", "Deprecation": "", "Sunset": ""}
+	requireHeaders(t, "the current version", s.do(s.request("GET", itemPath, "")).Header(), current)
+	requireHeaders(t, "a pinned version", s.do(s.request("GET", itemPath, "", header("Service-Version", "2025-01-01"))).Header(), deprecated)
+	requireHeaders(t, "an error in a pinned version", s.do(s.request("GET", itemPath+"?x=1", "", header("Service-Version", "2025-01-01"))).Header(), deprecated)
+	s.keys.version = "2025-01-01"
+	requireHeaders(t, "the version of the key", s.do(s.request("GET", itemPath, "")).Header(), deprecated)
+	requireHeaders(t, "a newer version than the key's", s.do(s.request("GET", itemPath, "", header("Service-Version", fault.Version))).Header(), current)
 }

@@ -28,6 +28,7 @@ type Call struct {
 	Version       []string // values of Service-Version
 	CompanyID     string   // as sent by the caller; empty when the arguments of a tool leave it out
 	Arguments     Arguments
+	Trace         Trace
 	Explain       bool // explain why a list is empty (see Response.WhyEmpty and ExplainEmpty), which may cost additional reads
 }
 
@@ -37,7 +38,7 @@ type Call struct {
 func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	t := &callState{requestID: c.RequestID, operation: c.Operation.ID, started: a.now(), request: table.NewRequest()}
+	t := &callState{requestID: c.RequestID, operation: c.Operation.ID, class: c.Operation.Class, trace: c.Trace, started: a.now(), request: table.NewRequest()}
 	r, err := a.serve(table.WithRequest(ctx, t.request), c, t)
 	return a.respond(t, r, err)
 }
@@ -49,7 +50,7 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	if t.token, err = auth.ParseHeader(c.Authorization); err != nil {
 		return r, err
 	}
-	err = fault.CheckVersion(c.Version)
+	t.version, err = a.versions.OfHeader(c.Version)
 	if err == nil && c.CompanyID != "" && c.CompanyID != t.token.CompanyID {
 		err = fault.ErrNotFound
 	}
@@ -153,7 +154,7 @@ func (a *API) admit(ctx context.Context, c Call, t *callState) (err error) {
 	defer parallel.Recover(&err)
 	t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.Scope, c.Operation.Class)
 	if err == nil && len(c.Version) == 0 {
-		err = checkKeyVersion(t.admission.APIVersion)
+		t.version, err = a.versions.OfKey(t.admission.APIVersion)
 	}
 	return err
 }

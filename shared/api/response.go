@@ -54,7 +54,7 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 // respond ends a request: it builds the response and writes the log line. No other code in this
 // package does either.
 func (a *API) respond(t *callState, r result, err error) Response {
-	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.admission.Quota), More: r.more, WhyEmpty: r.whyEmpty, tag: r.tag}
+	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, WhyEmpty: r.whyEmpty, tag: r.tag}
 	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes
 	if r.tag != "" {
 		out.Header.Set("ETag", `"`+r.tag+`"`)
@@ -70,12 +70,13 @@ func (a *API) respond(t *callState, r result, err error) Response {
 			out.Header.Set("Retry-After", strconv.FormatInt(max(1, t.admission.Quota.RetryAfter), 10))
 		}
 	}
+	t.version.SetHeader(out.Header)
 	if t.replayed {
 		out.Header.Set("Idempotent-Replayed", "true")
 	}
 	line := LogLine{
 		RequestID: t.requestID, Operation: t.operation, CompanyID: t.token.CompanyID, KeyID: t.token.KeyID,
-		Status: out.Status, Time: t.started, Took: a.now().Sub(t.started), Err: err,
+		Trace: t.trace, Status: out.Status, Time: t.started, Took: a.now().Sub(t.started), Err: err,
 	}
 	if t.request != nil {
 		line.Used, line.Note = t.request.Units(), t.request.Failures()
@@ -85,20 +86,22 @@ func (a *API) respond(t *callState, r result, err error) Response {
 }
 
 // ErrorResponse returns the response to a request that calls no operation, such as one with an
-// unknown path, and logs it. operation is the name in the log; it may be empty.
-func (a *API) ErrorResponse(requestID, operation string, err error) Response {
-	return a.respond(&callState{requestID: requestID, operation: operation, started: a.now()}, result{}, err)
+// unknown path, and logs it. Only RequestID and Trace of the call are used. operation is the name in
+// the log; it may be empty.
+func (a *API) ErrorResponse(c Call, operation string, err error) Response {
+	return a.respond(&callState{requestID: c.RequestID, trace: c.Trace, operation: operation, started: a.now()}, result{}, err)
 }
 
-func quotaHeader(q auth.QuotaState) http.Header {
+func quotaHeader(c auth.Class, q auth.QuotaState) http.Header {
 	if q == (auth.QuotaState{}) {
 		return http.Header{}
 	}
 	return http.Header{
+		"Ratelimit":           {q.Header(c)},
 		"Ratelimit-Limit":     {strconv.FormatInt(int64(q.Quota), 10)},
 		"Ratelimit-Remaining": {strconv.FormatInt(q.Remaining, 10)},
 		"Ratelimit-Reset":     {strconv.FormatInt(q.Reset, 10)},
-		"Ratelimit-Policy":    {q.Quota.Policy()},
+		"Ratelimit-Policy":    {q.Quota.PolicyHeader(c)},
 	}
 }
 
@@ -106,10 +109,13 @@ func quotaHeader(q auth.QuotaState) http.Header {
 type callState struct {
 	requestID string
 	operation string
+	class     auth.Class
+	trace     Trace
 	started   time.Time
 	request   *table.Request
 	token     auth.Token
-	admission auth.Admission // zero until the key is verified
+	version   fault.SupportedVersion // that is served; zero until it is known
+	admission auth.Admission         // zero until the key is verified
 	input     input
 	replayed  bool // the response was stored by an earlier request with the same Idempotency-Key
 }

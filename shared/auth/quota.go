@@ -1,8 +1,8 @@
 package auth
 
 import (
+	"fmt"
 	"math"
-	"strconv"
 	"time"
 )
 
@@ -141,9 +141,16 @@ func (q Quota) At(tat int64, now time.Time) QuotaState {
 	}
 }
 
-// Policy returns the quota in the form of the RateLimit-Policy header: `600;w=60`.
-func (q Quota) Policy() string {
-	return strconv.FormatInt(int64(q), 10) + ";w=" + strconv.FormatInt(int64(QuotaWindow/time.Second), 10)
+// PolicyHeader returns the quota as the value of a RateLimit-Policy header: `"read";q=600;w=60`, which
+// is 600 requests in 60 seconds. See draft-ietf-httpapi-ratelimit-headers-10.
+func (q Quota) PolicyHeader(c Class) string {
+	return fmt.Sprintf("%q;q=%d;w=%d", c, q, QuotaWindow/time.Second)
+}
+
+// Header returns the state as the value of a RateLimit header: `"read";r=599;t=1`, which is 599
+// requests left, and all of them in a second.
+func (s QuotaState) Header(c Class) string {
+	return fmt.Sprintf("%q;r=%d;t=%d", c, s.Remaining, s.Reset)
 }
 
 func ceilSeconds(ns int64) int64 {

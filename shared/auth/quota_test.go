@@ -114,14 +114,18 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-func TestPolicy(t *testing.T) {
+func TestQuotaHeaders(t *testing.T) {
 	for _, c := range auth.Classes() {
 		if auth.DefaultQuota(c) <= 0 {
 			t.Errorf("no default for %s", c)
 		}
 	}
-	if got := auth.DefaultQuota(auth.ClassRead).Policy(); got != "600;w=60" {
-		t.Errorf("policy %q, want 600;w=60", got)
+	if got, want := auth.DefaultQuota(auth.ClassRead).PolicyHeader(auth.ClassRead), `"read";q=600;w=60`; got != want {
+		t.Errorf("policy %s, want %s", got, want)
+	}
+	state := auth.QuotaState{Quota: 10, Remaining: 7, Reset: 18}
+	if got, want := state.Header(auth.ClassPublish), `"publish";r=7;t=18`; got != want {
+		t.Errorf("state %s, want %s", got, want)
 	}
 }
 

@@ -53,7 +53,7 @@ func (s *Server) serveMessage(r *http.Request, call api.Call, m message, bytesMa
 	}
 	switch {
 	case x.panicErr != nil:
-		return s.api.ErrorResponse(call.RequestID, logOperation, x.panicErr)
+		return s.api.ErrorResponse(call, logOperation, x.panicErr)
 	case x.response.Err != nil && (!x.isFromOperation || isKeyRejected(x.response)):
 		return x.response
 	case m.err != nil:
@@ -65,7 +65,7 @@ func (s *Server) serveMessage(r *http.Request, call api.Call, m message, bytesMa
 		out.Body = x.tooLargeResponse(len(out.Body), bytesMax < responseBytesMax)
 	}
 	out.Body = m.restoreID(out.Body)
-	out.Header = rateLimitHeaders(x.response.Header)
+	out.Header = keyHeaders(x.response.Header)
 	return out
 }
 
@@ -75,13 +75,18 @@ func isKeyRejected(r api.Response) bool {
 	return !r.Authenticated && (r.Err.Code == fault.Unauthorised || r.Err.Code == fault.Forbidden)
 }
 
-// rateLimitHeaders returns only the rate limit headers. A record's entity tag does not apply to a
-// JSON-RPC response.
-func rateLimitHeaders(h http.Header) http.Header {
+// keyHeaders returns only the headers that concern the key: those of its rate limit and of its
+// version. A record's entity tag does not apply to a JSON-RPC response.
+func keyHeaders(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {
-		if strings.HasPrefix(name, "Ratelimit-") || name == "Retry-After" {
+		switch name {
+		case "Retry-After", "Service-Version-Served", "Deprecation", "Sunset":
 			out[name] = values
+		default:
+			if strings.HasPrefix(name, "Ratelimit") {
+				out[name] = values
+			}
 		}
 	}
 	return out
@@ -162,7 +167,7 @@ func (s *Server) callSDK(exchange *messageExchange, r *http.Request, m message) 
 	body := bytes.TrimSpace(w.body.Bytes())
 	switch {
 	case len(body) == 0 || w.status >= http.StatusInternalServerError: // no response in time, or a response that cannot be encoded
-		return s.api.ErrorResponse(exchange.call.RequestID, logOperation, fmt.Errorf("the SDK's response to %s is %d %s: %v", m.Method, w.status, body, context.Cause(exchange.ctx)))
+		return s.api.ErrorResponse(exchange.call, logOperation, fmt.Errorf("the SDK's response to %s is %d %s: %v", m.Method, w.status, body, context.Cause(exchange.ctx)))
 	case w.header.Get("Content-Type") != "application/json":
 		body = encodeMessage(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: string(body)}})
 	}

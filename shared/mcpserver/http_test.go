@@ -147,8 +147,8 @@ func TestAccepted(t *testing.T) {
 			t.Errorf("%s: status %d, want 200 and an empty result: %s", name, a.status, a.body)
 		}
 		a.checkResponseHeader(t, name)
-		if a.header.Get("RateLimit-Remaining") != "599" || a.header.Get("RateLimit-Policy") != "600;w=60" {
-			t.Errorf("%s: headers %v, want 599 remaining of 600;w=60", name, a.header)
+		if a.header.Get("RateLimit-Remaining") != "599" || a.header.Get("RateLimit-Policy") != `"read";q=600;w=60` {
+			t.Errorf("%s: headers %v, want 599 remaining of 600 reads", name, a.header)
 		}
 	}
 }

@@ -84,19 +84,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve checks a request in the order of the API: path, method, origin, key, version, body.
 func (s *Server) serve(r *http.Request, requestID string) api.Response {
+	call := api.Call{
+		RequestID: requestID, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version"),
+		Trace: api.ParseTrace(r.Header.Values("Traceparent")...),
+	}
 	switch {
 	case r.URL.EscapedPath() != Path:
-		return s.api.ErrorResponse(requestID, logOperation, fault.New(fault.NotFound, "no such path"))
+		return s.api.ErrorResponse(call, logOperation, fault.New(fault.NotFound, "no such path"))
 	case r.Method != http.MethodPost:
-		out := s.api.ErrorResponse(requestID, logOperation, fault.New(fault.MethodNotAllowed, "this path accepts POST"))
+		out := s.api.ErrorResponse(call, logOperation, fault.New(fault.MethodNotAllowed, "this path accepts POST"))
 		out.Header.Set("Allow", http.MethodPost)
 		return out
 	case isForeignOrigin(r):
-		return s.api.ErrorResponse(requestID, logOperation, fault.New(fault.Forbidden, "header.Origin: requests from pages of other hosts are not allowed"))
+		return s.api.ErrorResponse(call, logOperation, fault.New(fault.Forbidden, "header.Origin: requests from pages of other hosts are not allowed"))
 	}
-	call := api.Call{RequestID: requestID, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version")}
 	_, badKey := auth.ParseHeader(call.Authorization)
-	if badKey != nil || fault.CheckVersion(call.Version) != nil {
+	if badKey != nil || s.api.CheckVersion(call.Version) != nil {
 		return s.admitMessage(r.Context(), call, "", nil) // the pipeline reports the error
 	}
 	text, err := readBody(r)

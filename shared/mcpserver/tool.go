@@ -156,6 +156,9 @@ type toolResult struct {
 func (s *Server) callTool(x *messageExchange, op *api.Operation, request *mcp.CallToolRequest) *toolResult {
 	call := x.call
 	call.Operation, call.Explain = op, true
+	if parent, ok := request.Params.Meta["traceparent"].(string); ok { // it is closer to the call than the header
+		call.Trace = api.ParseTrace(parent)
+	}
 	call.Arguments, call.CompanyID = api.ToolArguments(x.message.arguments)
 	x.response, x.isFromOperation, x.effect = s.api.Call(x.ctx, call), true, op.Effect
 	if x.response.Err != nil {

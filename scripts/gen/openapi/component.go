@@ -34,7 +34,7 @@ const (
 	versionSchema       = "ServiceVersion"
 )
 
-var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy"}
+var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy", "RateLimit"}
 
 // record adds a record, and the records and closed lists in its fields, to the components. It
 // returns the component's name.
@@ -171,7 +171,10 @@ func headers() (out orderedObject[header]) {
 	text("RateLimit-Limit", "The requests of this quota that the key may send in the window.", false, whole, 600)
 	text("RateLimit-Remaining", "The requests that are left now.", false, whole, 599)
 	text("RateLimit-Reset", "Seconds until the quota is full again.", false, whole, 1)
-	text("RateLimit-Policy", "The quota and its window in seconds.", false, jsonschema.Schema{Type: "string", Pattern: `^[0-9]+;w=[0-9]+$`}, "600;w=60")
+	text("RateLimit-Policy", "The class of the request, its quota and the window in seconds (draft-ietf-httpapi-ratelimit-headers-10).", false,
+		jsonschema.Schema{Type: "string", Pattern: `^"[a-z]+";q=[0-9]+;w=[0-9]+$`}, `"read";q=600;w=60`)
+	text("RateLimit", "The class of the request, the requests that are left now, and the seconds until the quota is full again.", false,
+		jsonschema.Schema{Type: "string", Pattern: `^"[a-z]+";r=[0-9]+;t=[0-9]+$`}, `"read";r=599;t=1`)
 	text(hasMoreHeader, "Whether there is a next page. Of a delete: whether something remains, so that the same call must be repeated.", true, jsonschema.Schema{Type: "string", Enum: []any{"true", "false"}}, "true")
 	text(linkHeader, "The URL of the next page, if there is one: `<url>; rel=\"next\"`.", false, jsonschema.Schema{Type: "string"},
 		`<https://api.example.com/v1/companies/`+exampleCompany+`/plan/boards?cursor=c3VwcG9zZWRseSBvcGFxdWU>; rel="next"`)

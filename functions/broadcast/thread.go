@@ -103,7 +103,7 @@ func findLinks(text string) (out [][]int) {
 
 // splitUnits splits a text into units.
 func splitUnits(text string) (out []textUnit) {
-	links, linked := findLinks(text), -1 // linked is where the last unit begins if that unit is the link links[0], otherwise -1
+	links, linked := findLinks(text), -1 // linked is the index at which the current link begins, or -1 outside a link
 	for at, state := 0, -1; at < len(text); {
 		cluster, _, _, next := uniseg.FirstGraphemeClusterInString(text[at:], state)
 		state = next
@@ -126,8 +126,8 @@ func splitUnits(text string) (out []textUnit) {
 // emojiRunesMax is the length of the longest emoji, in code points.
 const emojiRunesMax = 10
 
-// clusterWeight returns the weight of a grapheme cluster. X weighs composed characters, and an
-// emoji of several code points weighs as much as a single one.
+// clusterWeight returns the weight of a grapheme cluster. X weighs the composed form (NFC) of a
+// text, and an emoji of several code points weighs as much as an emoji of one.
 func clusterWeight(cluster string) (weight int) {
 	runes := []rune(norm.NFC.String(cluster))
 	if n := len(runes); n > 1 && n <= emojiRunesMax && isEmoji(runes) {
@@ -147,7 +147,7 @@ func clusterWeight(cluster string) (weight int) {
 // isEmoji reports whether a cluster of several code points is one emoji.
 func isEmoji(runes []rune) bool {
 	const (
-		firstSymbol = 0x2190 // an arrow; all other emojis come after it
+		firstSymbol = 0x2190 // the first arrow; emojis start here
 		keycap      = 0x20E3
 	)
 	if runes[len(runes)-1] == keycap {
@@ -158,7 +158,7 @@ func isEmoji(runes []rune) bool {
 		case runes[0] < firstSymbol:
 			return false
 		case r == 0xFE0F, r == 0x200D, 0x1F3FB <= r && r <= 0x1F3FF, 0x1F1E6 <= r && r <= 0x1F1FF, 0xE0020 <= r && r <= 0xE007F:
-			return true // emoji style, joiner, skin tone, flag of a country, flag of a region
+			return true // these code points occur only in emojis: variation selector, joiner, skin tones, letters and tags of flags
 		}
 	}
 	return false

@@ -81,15 +81,15 @@ func TestNarrowRanges(t *testing.T) {
 	}
 }
 
-// Ensure an emoji of up to ten code points weighs 2, and a longer one weighs as much as its
-// characters do, because a cluster has no maximum length.
+// Ensure an emoji of up to ten code points weighs 2, and a longer one weighs as much as its code
+// points do. Otherwise a cluster of any length would weigh 2.
 func TestLongEmoji(t *testing.T) {
 	t.Parallel()
 	for cluster, want := range map[string]int{
 		"👩" + strings.Repeat("\u200d👩", 4) + "\ufe0f": 2,  // 10 code points
 		"👩" + strings.Repeat("\u200d👩", 5):            17, // 11 code points: six that weigh 2, five joiners that weigh 1
 		"👩" + strings.Repeat("\u200d👩", 5) + "\u20e3": 19,
-		"🏴\U000E0020": 2, "🏴\U000E007F": 2, "葛\U000E0100": 4, // the tags of a flag, and an ideographic variant
+		"🏴\U000E0020": 2, "🏴\U000E007F": 2, "葛\U000E0100": 4, // the first and last tag of a flag, and a variant of an ideograph
 	} {
 		if got := clusterWeight(cluster); got != want {
 			t.Errorf("%+q weighs %d, want %d", cluster, got, want)

@@ -23,8 +23,8 @@ var ContentTypes = record.Kind[ContentType]{
 }
 
 // sortNameCharsMax is how many characters of a name the sort compares. It equals the length limit
-// of a name, and any such name fits into a cursor. Only an import can store a longer name. Names
-// with the same first sortNameCharsMax characters are ordered by id.
+// of a name in the API, so that a cursor has room for any such name. Only an import can store a
+// longer name. Names with the same first sortNameCharsMax characters are ordered by id.
 const sortNameCharsMax = 200
 
 // sortKey returns the position of a content type in the list: by name in Unicode code point order,

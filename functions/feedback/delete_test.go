@@ -74,9 +74,9 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// Ensure a record that is pushed or imported again after its deletion is a new one, whether its id
-// was derived or came from an import. A reference is deleted only if it points to the deleted
-// record.
+// Ensure a review that is pushed or imported again after its deletion gets a new record, whether
+// the deleted record's id was derived or came from an import. The reference from a review to its
+// record is deleted only if it points to the deleted record.
 func TestDeleteThenAgain(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -200,8 +200,9 @@ func TestPushRejectsAll(t *testing.T) {
 	requireEqual(t, "as many as there may be", mustPush(t, s, key, slices.Repeat([]string{good}, 100)...), pushCounts{1, 1, 0})
 }
 
-// Ensure a push finds a record that was imported under its own id, even after an import has changed
-// the identities of stored records. An import without an id finds the same record as a push.
+// Ensure a push finds a record that was imported with an id other than the derived one, even after
+// an import has changed the identities of stored records. An import without an id finds the same
+// record as a push.
 func TestPushFindsImportedRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t)

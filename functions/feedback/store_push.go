@@ -85,8 +85,8 @@ func (r storedMatch) recordToChange(companyID string, c recordChange) (f Feedbac
 }
 
 // FindByIdentities returns what is stored for each of the given identities, in the same order. The
-// identities must be distinct. This takes one round trip, and a second one if a record was imported
-// under its own id.
+// identities must be distinct. This takes one round trip, or two if a record was imported with an
+// id other than the derived one.
 func (s Store) FindByIdentities(ctx context.Context, companyID string, identities []identity) ([]storedMatch, error) {
 	var keys []table.Key
 	for _, i := range identities {

@@ -36,8 +36,9 @@ func pickByShare[T interface {
 	panic("the shares do not sum to 100")
 }
 
-// manyRecords returns n records with the distribution above. A record has about 650 bytes with its
-// keys, so three records (a page of two, and one to detect the next page) cost half a read unit.
+// manyRecords returns n records whose sources, sentiments and reply statuses occur in the given
+// shares. A record has about 650 bytes with its keys, so three records (a page of two, and one to
+// detect the next page) cost half a read unit.
 func manyRecords(n int) (records []feedback.Feedback) {
 	for i := range n {
 		f := reviewNumber(i)
@@ -139,7 +140,7 @@ func TestDefaultListUnits(t *testing.T) {
 	}
 	lopsided := manyRecords(1500)
 	for i := range lopsided {
-		if i%8 != 0 { // one partition fills the page by itself, and each of the others still returns a full first read
+		if i%8 != 0 { // most records are in one partition, but every partition returns a full first read
 			lopsided[i].Source, lopsided[i].Sentiment = new(feedback.Source("app_store")), new(feedback.Sentiment("positive"))
 		}
 	}

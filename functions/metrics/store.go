@@ -191,9 +191,9 @@ func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID str
 
 // RemoveDefinition deletes the definition with the given id, unless check returns an error. Returns
 // fault.ErrNotFound when the company has no such definition, and fault.Conflict when its metric has
-// points. A concurrent push that creates the metric's first point record counts the record on the
-// definition in the same transaction. So either the delete looks for points again, or the push
-// finds no definition and starts again.
+// points. A push that creates a record of points increments a counter in the definition's record,
+// in the same transaction. So if both run at once, either the delete sees the new count and looks
+// for points again, or the push finds no definition and starts again.
 func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID string, check func(Definition) error) error {
 	return s.withKeyOf(ctx, companyID, definitionID, func(key string) error {
 		at := definitionKey(companyID, key)

@@ -28,7 +28,7 @@ type pointReader struct {
 
 	// The last round:
 	hasRead       bool
-	lowerBound    string // the lower bound of its sort keys
+	lowerBound    string // the lower bound of the sort keys in this round
 	items         []table.Item
 	newCandidates int // how many new candidates the items contained
 }

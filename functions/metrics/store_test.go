@@ -17,7 +17,7 @@ import (
 func TestDefinitionUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	const n = 42 // needsReview is true, false and null for one third each
+	const n = 42 // a third each has needsReview true, false and null
 	s, store := start(t)
 	many := s.Table.NewID("co")
 	fill := func(companyID string, count int) {

@@ -130,7 +130,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 	for _, a := range functions.All() {
 		areas = append(areas, a.Name)
 		if a.Name == "company" {
-			areas = append(areas, "keys") // served by the same function
+			areas = append(areas, "keys") // the company area's function also serves keys
 		}
 	}
 	for _, tag := range d.Tags {
@@ -461,8 +461,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// Ensure generated clients get types with names: each enum and each object in a schema is a
-// component of its own, and the schema of a body is named after its operation.
+// Ensure the types in generated clients have readable names. Each enum and each object in a schema
+// must be a component of its own, and the schema of a body must be named after its operation.
 func TestTypesHaveNames(t *testing.T) {
 	t.Parallel()
 	d := readDocument(t)

@@ -187,7 +187,7 @@ func (s auditStore) replaceFindings(
 			a.Generation, a.Chunks, a.Digest = next.Generation, next.Chunks, next.Digest
 			return nil
 		})
-		if errors.Is(err, errFindingsReplaced) { // another write has replaced the findings, so the next draft must list the new chunks to replace
+		if errors.Is(err, errFindingsReplaced) { // another write has replaced the findings, so try again with a draft that lists the chunks of that write
 			chunks = nil
 			continue
 		}

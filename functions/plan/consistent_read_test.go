@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a read or an update of an item returns the item's publishedVersion from either before or
-// after the publishes that interrupt it, just before any one of its table calls. An item never
-// shows the version that removed it.
+// Ensure a read or update of an item returns a publishedVersion that is right even if publishes
+// interrupt it just before one of its table calls: the version from before or after these
+// publishes. An item never shows the version that removed it.
 func TestItemAndPublish(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

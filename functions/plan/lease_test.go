@@ -119,7 +119,7 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 			s, key := start(t)
 			createItem(t, s, key, map[string]any{"title": "A", "status": "published"})
 			breaking := &crashAfterTransport{next: http.DefaultTransport}
-			breaking.callsLeft.Store(4) // crashes after it has leased the board
+			breaking.callsLeft.Store(4) // the publish makes four calls, and crashes after it has leased the board
 			dying := apitest.NewOver(t, plan.Operations, breaking)
 			dying.Clock.Advance(-c.ago)
 			if _, err := plan.NewStore(dying.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err == nil || leaseOf(t, s) == nil {

@@ -105,7 +105,7 @@ func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i I
 func (s itemStore) findFreeSlug(ctx context.Context, companyID, boardID, base string, lostRaces int) (string, error) {
 	stem := base + "-"
 	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {
-		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // a long base is cut further for a longer number
+		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // the common start of all numbered slugs: a long base is cut to make room for the number
 	}
 	taken := map[string]bool{}
 	prefix := slugKey(companyID, boardID, stem).SK

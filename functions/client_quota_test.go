@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// quotaSimulator responds as the service does to requests of one class, with a key that has the
-// default quota. It must run in a synctest bubble, because it uses the bubble's clock.
+// quotaSimulator simulates the service's rate limit for requests of one class, sent with a key that
+// has the default quota. It must run in a synctest bubble, because it uses the bubble's clock.
 type quotaSimulator struct {
 	class auth.Class
 

@@ -128,8 +128,9 @@ func TestExportsAreConsistent(t *testing.T) {
 		}
 		all := reads.take()
 		for _, r := range all {
-			// Chunks may be read with eventual consistency, because the audit names their
-			// generation. If a chunk is missing, the audit and its chunks are read again.
+			// An audit's findings are stored in chunks. They may be read with eventual consistency,
+			// because the audit's record says which chunks it has. If a chunk is missing, the audit
+			// is read again.
 			if chunks := kind.Name == "audit" && r.prefix == ""; !r.consistent && !chunks {
 				t.Errorf("the export of %s: %v is not consistent", kind.Name, r)
 			}

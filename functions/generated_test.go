@@ -174,8 +174,8 @@ func (d *twinCompanies) randomText(least, most int) string {
 	return string(out)
 }
 
-// invalidate makes some arguments invalid. An invalid query parameter that is numeric becomes a
-// JSON number in the tool call, because over HTTP it is only a string.
+// invalidate makes some arguments invalid. An invalid value of an integer query parameter is a JSON
+// number in the tool call if it is a number, because a tool accepts only numbers there.
 func (d *twinCompanies) invalidate(args map[string]any, times int) {
 	for range times {
 		if len(d.op.Input) == 0 {

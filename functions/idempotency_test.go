@@ -144,8 +144,8 @@ func TestConcurrentReplay(t *testing.T) {
 	}
 }
 
-// Ensure that of concurrent requests that use one Idempotency-Key with two different sets of
-// arguments, one set runs, once, and requests with the other set get a 400.
+// Ensure only one of two different requests succeeds if both are sent several times, concurrently,
+// with the same Idempotency-Key. It runs once, and the copies of the other request get a 400.
 func TestConcurrentRequestsWithOneKey(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -121,7 +121,7 @@ func (w *isolationWorld) issueKeys(one *testTenant) {
 
 // tableDump holds the contents of a table, by company.
 type tableDump struct {
-	rows     map[string]map[string]string // by company and key, as JSON
+	rows     map[string]map[string]string // each row as JSON, by company and table key
 	ids      map[string][]string          // ids of records by company, sorted
 	sortKeys []string                     // all sort keys, sorted
 }

@@ -129,8 +129,8 @@ func TestNullClears(t *testing.T) {
 	}
 }
 
-// responseHas reports whether a response contains the value. Responses to writes of an audit omit
-// its findings, so findings may be missing.
+// responseHas reports whether the response has the value in the named field. The field findings may
+// also be missing, because responses to writes of an audit omit it.
 func responseHas(response map[string]any, name string, value any) bool {
 	got, has := response[name]
 	return reflect.DeepEqual(got, value) && has || !has && name == "findings"

@@ -31,7 +31,7 @@ func TestRoundTrips(t *testing.T) {
 		}
 		calls := []string{"full"}
 		if op.Effect == api.Read {
-			calls = append(calls, "in use") // admission works differently when the bucket is in use; a write cannot be repeated here
+			calls = append(calls, "in use") // the key check makes other table calls while the bucket is not full; only reads can run twice in this test
 		}
 		for _, bucket := range calls {
 			trips, _ := counter.Count(t, func(t *testing.T) {

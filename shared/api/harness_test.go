@@ -234,7 +234,7 @@ func (s *service) do(r *http.Request) httpResponse {
 	return a
 }
 
-// requireHeaders compares those headers of a response that want lists. The value "" means that the
+// requireHeaders compares the headers in want with those of a response. The value "" means that the
 // response must not have the header.
 func requireHeaders(t *testing.T, of string, h http.Header, want map[string]string) {
 	t.Helper()

@@ -11,7 +11,8 @@ import (
 // arithmetic. Package keys applies it in one conditional write. See
 // scripts/docs/explanation/one-round-trip.md.
 
-// Class names a bucket. Every operation is charged to exactly one bucket.
+// Class is a class of operations, such as read. A key has one bucket for each class, and every
+// operation is charged to the bucket of its class.
 type Class string
 
 // The classes.

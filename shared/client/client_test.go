@@ -154,7 +154,7 @@ func TestRetries(t *testing.T) {
 		call      func(context.Context, *client.Client) error
 		responses []fakeResponse
 		waits     []time.Duration
-		code      string // of the error; "-" for another kind of error, empty for no error
+		code      string // the code of the error; "-" for another kind of error, empty for no error
 	}{
 		{"429", getBoard, []fakeResponse{rateLimitedResponse, rateLimitedResponse, boardResponse}, []time.Duration{7 * time.Second, 7 * time.Second}, ""},
 		{"500", getBoard, []fakeResponse{cutResponse, cutResponse, boardResponse}, []time.Duration{1 * time.Second, 2 * time.Second}, ""},

@@ -50,7 +50,7 @@ type callProgress struct {
 	attempts int
 	faults   int // failed attempts that were not refused by a quota
 	waited   time.Duration
-	err      error // of the last attempt
+	err      error // the error of the last attempt
 }
 
 // recordFailure records an attempt that did not succeed.

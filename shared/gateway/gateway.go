@@ -104,8 +104,8 @@ func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) 
 			return
 		}
 		failure = fault.ErrInternal
-		// On this value, net/http closes the connection and logs no stack. There is no connection
-		// to close here, but no stack is logged either.
+		// When a handler panics with this value, net/http logs no stack and closes the connection.
+		// There is no connection to close here, and no stack is logged either.
 		if err, is := p.(error); is && errors.Is(err, http.ErrAbortHandler) {
 			logFailure(ctx, "handler aborted")
 			return

@@ -360,8 +360,8 @@ func TestUnreadableResponses(t *testing.T) {
 	}
 }
 
-// staleReadTransport answers reads that are not strongly consistent as if nothing had been written
-// for a while.
+// staleReadTransport returns old data for reads that are not strongly consistent, as if nothing had
+// been written for a while.
 type staleReadTransport struct{}
 
 // RoundTrip implements http.RoundTripper.

@@ -131,7 +131,7 @@ func (m *modelTable) quotaExcess(quota auth.Quota) int64 {
 	}
 	interval, least, most := int64(quota.Interval()), int64(0), int64(-1<<62)
 	for n, at := range m.admitted {
-		slack := int64(n)*interval - at.Sub(m.admitted[0]).Nanoseconds() // for the window from request k to request n: slack(n) - slack(k)
+		slack := int64(n)*interval - at.Sub(m.admitted[0]).Nanoseconds() // slack(n) - slack(k) is how far the window from request k to request n exceeds the refill
 		if n == 0 || slack < least {
 			least = slack
 		}
@@ -158,9 +158,9 @@ func (m *modelTable) newProcess() *Store {
 type loadTest struct {
 	quota      auth.Quota
 	callers    int
-	latency    time.Duration // of a call to the table, on average
+	latency    time.Duration // the average duration of a call to the table
 	startsFull bool          // the bucket starts full; otherwise empty
-	pauseMean  time.Duration // of a caller after each request, on average
+	pauseMean  time.Duration // the average pause of a caller after each request
 	duration   time.Duration
 	seed       uint64
 }
@@ -377,7 +377,7 @@ func (e *stepScheduler) clock() time.Time {
 type contentionCase struct {
 	name            string
 	quota           auth.Quota
-	tatAhead        time.Duration // how far its TAT is ahead of the clock; -time.Hour makes the bucket full
+	tatAhead        time.Duration // how far the bucket's TAT is ahead of the clock; -time.Hour makes the bucket full
 	clockStep       time.Duration // zero: the clock does not move
 	admissionBounds func(callers int) (least, most int)
 }

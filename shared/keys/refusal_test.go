@@ -85,7 +85,7 @@ func TestRefusalsSpendNothing(t *testing.T) {
 	}
 	type refusal struct {
 		spoil func(t *testing.T, keyID string)
-		token func(t *testing.T, keyID string) auth.Token // nil: the key's own
+		token func(t *testing.T, keyID string) auth.Token // nil: the key's own token
 		scope auth.Scope
 		want  error
 	}

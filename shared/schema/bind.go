@@ -306,7 +306,7 @@ func (b *Binder) checkRange(f *Field, path string, n float64) {
 }
 
 func (f *Field) rangeText() string {
-	spell := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) } // %v would print 1e+06
+	spell := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) } // %v would print a million as 1e+06
 	switch {
 	case f.Min != nil && f.Max != nil:
 		return ", between " + spell(*f.Min) + " and " + spell(*f.Max)

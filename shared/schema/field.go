@@ -64,7 +64,7 @@ type Field struct {
 	Default      string
 	Enum         []string     // closed list of values, also for each string of an array
 	Type         reflect.Type // the type of the value or, for an array, of its elements; closed lists and objects are named after it
-	Min, Max     *float64     // of the value, or of the length of a string
+	Min, Max     *float64     // bounds of the value, or of the length of a string
 	ItemsMax     int          // maximum number of elements; 0: not an array
 	ItemCharsMax int          // maximum length of an element
 	Pattern      string

@@ -45,7 +45,7 @@ func FuzzBind(f *testing.F) {
 			}
 		}
 		if hugeExponentPattern.MatchString(body) {
-			return // the schema validator would expand the number
+			return // the schema validator would expand the huge number
 		}
 		value, wrong := parseStrictly(body)
 		if wrong == nil {
@@ -284,7 +284,7 @@ func FuzzCursor(f *testing.F) {
 			return // a tool reports a different path for this problem, see TestNULIsRefused
 		}
 		if !id.Valid("", board) || !id.Valid("", otherBoard) {
-			return // reported as not found, whatever the cursor
+			return // an invalid board id is reported as not found, whatever the cursor
 		}
 		_, scope, problems := bindPage(t, operation, board, status, "")
 		if len(problems) > 0 {

@@ -51,8 +51,8 @@ func fieldValueType(t reflect.Type) (value reflect.Type, clears bool) {
 	panic("schema: null cannot clear a " + field.Type.String())
 }
 
-// markSent marks a Clearable as sent and returns its Value, which the caller sets unless it is
-// null.
+// markSent marks a Clearable as sent and returns its Value, which the caller sets unless the
+// argument is null.
 func markSent(target reflect.Value) reflect.Value {
 	target.FieldByName("Sent").SetBool(true)
 	return target.FieldByName("Value")

@@ -243,13 +243,13 @@ func (s *deployedStage) variants(t *testing.T, op api.Operation) []eventVariant 
 			out = append(out, eventVariant{"with an Idempotency-Key", e})
 		}
 	}
-	if op.ID == "delete_metric_points" { // deletes the rest of the points in the record
+	if op.ID == "delete_metric_points" { // a second delete, which leaves no points in the record
 		e := s.event(t, op.ID)
 		e.MultiValueQueryStringParameters["to"] = []string{"2026-08-31"}
 		e.QueryStringParameters = nil
 		out = append(out, eventVariant{"a month", e})
 	}
-	if op.ID == "push_feedback" { // a record that is already stored
+	if op.ID == "push_feedback" { // a push that changes a stored record
 		e := s.event(t, op.ID)
 		e.Body = strings.Replace(e.Body, `"title":"text"`, `"title":"another"`, 1)
 		out = append(out, eventVariant{"a change", e})
@@ -334,7 +334,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		{nameless, "optimise", "update_optimise_audit"},
 		{nameless, "metrics", "get_metric_definition"},
 		{nameless, "metrics", "delete_metric_definition"},
-		{nameless, "metrics", "update_metric_definition"}, // the id's own record is missing, so the update has to find the definition
+		{nameless, "metrics", "update_metric_definition"}, // the record that maps the id to its key is missing, so the update has to find the definition
 	} {
 		rare.s.recorder.take(t, rare.s.Table.Name())
 		rare.s.functions[rare.area](t, rare.s.event(t, rare.op))

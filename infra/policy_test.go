@@ -132,7 +132,7 @@ func checkCell(t *testing.T, p policy, function, area string, a callAccess, allo
 	decide(allowed, here, own)
 	decide(allowed, here, own, own)
 	if area == "keys" {
-		decide(false, here, narrowed) // keys are in one partition
+		decide(false, here, narrowed) // all keys of a company are in one partition
 	} else {
 		decide(allowed, here, narrowed)
 	}

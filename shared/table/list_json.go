@@ -362,7 +362,7 @@ func (s *jsonScanner) readList() bool {
 	if len(s.values) == begin {
 		s.values = append(s.values, '[')
 	}
-	s.values[begin] = '[' // replaces the first comma
+	s.values[begin] = '[' // replaces the comma before the first element
 	s.values = append(s.values, ']')
 	return ok && s.literal("}")
 }

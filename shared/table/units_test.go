@@ -53,7 +53,7 @@ func TestStoreUnits(t *testing.T) {
 	if failures[0].Stored == nil {
 		t.Error("the failure of unit 17 lacks the stored record")
 	}
-	if n := p.count("TransactWriteItems") - before; n != 3 { // two, and the first one is repeated
+	if n := p.count("TransactWriteItems") - before; n != 3 { // two transactions, and a repeat of the first
 		t.Errorf("%d transactions", n)
 	}
 	for n, want := range map[*note]int{&there: 118, &other: 1, &gone: 0} {

@@ -149,7 +149,7 @@ func TestBadStarts(t *testing.T) {
 func TestTakenPortIsRetried(t *testing.T) {
 	t.Parallel()
 	h := fakeHost("unlucky")
-	h.namespaces = false // an engine in its own namespace cannot lose its port
+	h.namespaces = false // because an engine in its own namespace cannot lose its port
 	requireResponds(t, mustOpen(t, Options{Data: t.TempDir()}, h))
 }
 

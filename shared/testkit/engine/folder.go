@@ -168,7 +168,7 @@ func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *pr
 				return s, nil, fmt.Errorf("wait for the engine of %s: %w", f.dir, err)
 			}
 		case p == nil || kind != "" && kind != p.kind:
-			_ = lock.Close() // an installation may take minutes
+			_ = lock.Close() // not held during an installation, which may take minutes
 			if p, err = h.find(ctx, kind, o.Install); err != nil {
 				if s.Name != "" {
 					err = fmt.Errorf("the data in %s was written by %s and no other engine can read it: %w", f.dir, engineTitles[s.Name], err)
@@ -216,7 +216,7 @@ func (f *folder) restrictAccess(kind string) error {
 		err = db.Close()
 	}
 	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
-		if exists(data + end) { // earlier versions left them readable
+		if exists(data + end) { // earlier versions left these files readable to others
 			err = errors.Join(err, os.Chmod(data+end, 0o600))
 		}
 	}

@@ -92,8 +92,8 @@ func TestReplay(t *testing.T) {
 }
 
 // withDifferentArgument returns an argument for an operation, with a value that differs from the
-// fixture's. The argument comes from the tables or, if they list none, is a free-form string
-// property of the body.
+// fixture's. The argument comes from the operation tables or, if they list none, is a free-form
+// string property of the body.
 func withDifferentArgument(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	o := operationRow(t, op)

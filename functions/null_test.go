@@ -62,8 +62,9 @@ func storedRecord(t *testing.T, s *apitest.Service, key string, op api.Operation
 	return r.JSON(t)
 }
 
-// Ensure null in an update clears exactly the properties that the tables mark with "?", and that
-// the next read returns null for them. Every other property must refuse null and keep its value.
+// Ensure null in an update clears exactly the properties that the operation tables mark with "?",
+// and that the next read returns null for them. Every other property must refuse null and keep its
+// value.
 func TestNullClears(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

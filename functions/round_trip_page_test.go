@@ -14,7 +14,7 @@ const roundTripPage = "scripts/docs/explanation/one-round-trip.md"
 
 // Ensure the page on round trips lists exactly the exceptions: the operations that need extra round
 // trips or strongly consistent reads of several records. Each row must have the value from the
-// tables and a reason.
+// operation tables and a reason.
 func TestRoundTripsPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../" + roundTripPage)

@@ -12,7 +12,7 @@ import (
 
 // Ensure a read takes one round trip to the table and a write two. The service checks the key in
 // parallel with the reads, and only writes wait for the result of the check. Operations whose calls
-// depend on each other take more round trips; the tables list how many.
+// depend on each other take more round trips; the operation tables list how many.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

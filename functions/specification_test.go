@@ -18,8 +18,8 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// Ensure the tables list the specification's 35 operations, and the added operations in a separate
-// file.
+// Ensure operations.tsv lists the specification's 35 operations, and a separate file lists the
+// added operations.
 func TestTables(t *testing.T) {
 	count := map[string]int{}
 	for _, o := range operationTable {
@@ -162,7 +162,7 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 	}
 }
 
-// compareFields compares the fields of a response with those that the tables list for its
+// compareFields compares the fields of a response with those that the operation tables list for its
 // operation.
 func compareFields(t *testing.T, op api.Operation, o oracle.Operation, text []byte) {
 	t.Helper()

@@ -98,7 +98,7 @@ func TestLongEmoji(t *testing.T) {
 }
 
 // Ensure the parts of any text consist of its words in order, no part weighs too much or begins
-// within a character, and a text is split exactly when it weighs too much.
+// within a character, and a text is split if and only if it weighs too much.
 func FuzzThreadParts(f *testing.F) {
 	for _, seed := range []string{
 		"", " ", "hello", strings.Repeat("aé😀日 ", 100), strings.Repeat("日", 300), strings.Repeat("👩‍👩‍👧‍👦", 200), strings.Repeat("🇫🇷", 200), strings.Repeat("e\u0301", 300),

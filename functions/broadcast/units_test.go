@@ -130,8 +130,8 @@ func compareUnits(t *testing.T, name string, few, many *apitest.Service, list fu
 }
 
 // Ensure a list of records of typical size costs at most 30 read units at its default limit,
-// however the records are distributed. If a page's records all come from one of the merged
-// partitions, the list needs a second round trip, but no additional units.
+// however the records are distributed. A list may be merged from several partitions. If all records
+// of a page come from one of them, the list needs a second round trip, but no additional units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

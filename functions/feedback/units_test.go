@@ -117,9 +117,9 @@ func describeFilter(f feedback.Filter) string {
 }
 
 // Ensure no list costs more than 30 read units at its default limit, with records of typical size
-// (about 1.6 kB with their keys), however they are distributed over the filters. If one of the
-// merged partitions fills a page by itself, the list needs a second round trip, but no additional
-// units.
+// (about 1.6 kB with their keys), however they are distributed over the filters. A list may be
+// merged from several partitions. If all records of a page come from one of them, the list needs a
+// second round trip, but no additional units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -239,7 +239,7 @@ func TestPushRejectsAll(t *testing.T) {
 }
 
 // barrierTransport is a transport that holds back calls of a given kind until the expected number
-// of them has arrived. So calls that are sequential although they should be concurrent run into the
+// of them has arrived. If calls that should be concurrent are sequential, they run into the
 // handler's deadline. A call that is retried because the engine was busy counts once.
 type barrierTransport struct {
 	mu             sync.Mutex

@@ -136,9 +136,10 @@ func (s Store) findDefinition(ctx context.Context, companyID, definitionID strin
 }
 
 // withKeyOf calls do with the key of the definition with the given id. It takes the key from the id
-// record. If there is no id record, or do returns fault.ErrNotFound because the definition is not
-// under that key, withKeyOf reads all definitions, stores the id record for the next time and calls
-// do again. Returns fault.ErrNotFound when no definition has the id.
+// record, which maps the definition's id to its key. If there is no id record, or do returns
+// fault.ErrNotFound because the definition is not under that key, withKeyOf reads all definitions,
+// stores the id record for the next time and calls do again. Returns fault.ErrNotFound when no
+// definition has the id.
 func (s Store) withKeyOf(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
 	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {

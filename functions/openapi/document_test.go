@@ -259,8 +259,9 @@ func (d document) resolveEnum(t *testing.T, f field) field {
 	return list
 }
 
-// fieldNotation returns a field in the notation of the tables. The notation mentions null only in
-// the body of an update, because in a create null has the same effect as leaving the field out.
+// fieldNotation returns a field in the notation of the operation tables. The notation mentions null
+// only in the body of an update, because in a create null has the same effect as leaving the field
+// out.
 func (d document) fieldNotation(t *testing.T, name string, f field, required, update bool) string {
 	t.Helper()
 	null := update && f.acceptsNull()

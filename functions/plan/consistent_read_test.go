@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a read or update of an item returns a publishedVersion that is right even if publishes
-// interrupt it just before one of its table calls: the version from before or after these
-// publishes. An item never shows the version that removed it.
+// Ensure a read or update of an item returns the publishedVersion from before or after any
+// publishes that interrupt it. The test runs them just before one of its table calls. An item never
+// shows the version that removed it.
 func TestItemAndPublish(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -259,7 +259,7 @@ func TestNewBoardHasItsVersion(t *testing.T) {
 	}
 }
 
-// Ensure two items of a file share a unique text exactly when they have the same id, or the same
+// Ensure two items of a file share a unique text if and only if they have the same id, or the same
 // slug on the same board.
 func TestItemsOfAFileClaimTheirSlug(t *testing.T) {
 	t.Parallel()

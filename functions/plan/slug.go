@@ -101,7 +101,7 @@ func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i I
 }
 
 // findFreeSlug returns a free numbered slug: the first one or, after lost races, a randomly chosen
-// later one. So concurrent creates with the same title do not all try the same slug.
+// later one, so that concurrent creates with the same title do not all try the same slug.
 func (s itemStore) findFreeSlug(ctx context.Context, companyID, boardID, base string, lostRaces int) (string, error) {
 	stem := base + "-"
 	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {

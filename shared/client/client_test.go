@@ -141,8 +141,8 @@ func deleteItem(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// Ensure a call is retried exactly when that is safe, after Retry-After or the backoff, and a
-// limited number of times.
+// Ensure a call is retried if and only if that is safe. The client must wait for Retry-After or the
+// backoff, and retry a limited number of times.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	bare := func(ctx context.Context, c *client.Client) error {

@@ -25,8 +25,8 @@ import (
 )
 
 // modelTable simulates a table that contains the record of one key. Each call waits twice: before
-// it takes effect, and before its response arrives. So a test chooses the order in which the calls
-// of many callers begin, take effect and return. The other tests of this package show that an
+// it takes effect, and before its response arrives. That lets a test choose the order in which the
+// calls of many callers begin, take effect and return. The other tests of this package show that an
 // engine treats the condition of an admission as apply does.
 type modelTable struct {
 	wait func()
@@ -278,8 +278,9 @@ func loadAtRefillRate(quota auth.Quota, latency time.Duration, requests int) loa
 }
 
 // Ensure the simulation finds the faults that it is meant to find. Without a lag, callers at the
-// pace of the refill guess wrong until they give up. Callers that repeat a charge of an empty
-// bucket race for each token. A write without an upper limit admits too much.
+// pace of the refill guess wrong whether the bucket is full, until they give up. Callers that
+// repeat a charge of an empty bucket race for each token. A write without an upper limit admits too
+// much.
 func TestLoadFindsInjectedBugs(t *testing.T) {
 	t.Parallel()
 	failed := func(r loadResult) bool { return len(r.errs) > 0 }

@@ -262,8 +262,8 @@ func (g *gatedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Ensure concurrent requests that exceed a quota share a read that begins after all of them, even
-// if the client of the first request has disconnected. So a flood makes one call at a time, and
-// every later request sees a revocation.
+// if the client of the first request has disconnected. That way, a flood of requests makes one call
+// at a time, and every request after a revocation sees it.
 func TestRefusalsShareReads(t *testing.T) {
 	t.Parallel()
 	calls := &callCounter{}

@@ -23,10 +23,10 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// FuzzBind checks that binding accepts a body exactly if it is a JSON object without repeated keys
-// that is valid according to the published schema. isExpectedDifference decides which other
-// problems are allowed. Accepted bodies must be bound to the same values as with encoding/json,
-// with times in UTC. Every problem must begin with a path.
+// FuzzBind checks that a body is accepted if it is a JSON object without repeated keys and is valid
+// according to the published schema, and that any other body is refused. isExpectedDifference
+// decides which other problems are allowed. Accepted bodies must be bound to the same values as
+// with encoding/json, with times in UTC. Every problem must begin with a path.
 func FuzzBind(f *testing.F) {
 	for _, body := range []string{
 		`{}`, `{"name":"ab","whole":5.0,"tags":["a"]}`, `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1,"dims":{"a":"b"}}]}`, `{"whole":1e-999999999}`,

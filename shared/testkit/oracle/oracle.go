@@ -14,7 +14,8 @@ import (
 	"strings"
 )
 
-// The tables: one for the specification's operations, and one for the added operations.
+// The files with the operation tables: one for the specification's operations, and one for the
+// added operations.
 const (
 	SpecificationFile = "functions/testdata/operations.tsv"
 	AdditionsFile     = "functions/testdata/additions.tsv"

@@ -29,8 +29,8 @@ type quotaSimulator struct {
 	refused  int
 }
 
-// RoundTrip implements http.RoundTripper. A request takes 5 to 50 ms, half of it before the request
-// is charged to the quota.
+// RoundTrip implements http.RoundTripper. A request takes 5 to 50 ms, and is charged to the quota
+// in the middle of that time.
 func (m *quotaSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
 	half := time.Duration(5+m.random.IntN(45)) * time.Millisecond / 2

@@ -267,8 +267,8 @@ func (l *loseFirstResponseTransport) RoundTrip(r *http.Request) (*http.Response,
 	return out, err
 }
 
-// Ensure the client works with a key that has only one scope, because the client derives the
-// company from the key, as the service does.
+// Ensure the client works with a key that has only one scope. The client takes the company's id
+// from the key, so it needs no scope to find the company.
 func TestClientReadsTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -142,8 +142,8 @@ func TestExportsAreConsistent(t *testing.T) {
 	}
 }
 
-// Ensure two exports of the same points are identical files. Points are ordered by time, although
-// the record that packs them is a map.
+// Ensure two exports of the same points are identical files. Points must be ordered by time,
+// although a record stores its points as a map.
 func TestExportOfPointsIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

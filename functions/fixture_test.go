@@ -41,7 +41,7 @@ func importFixture(t testing.TB, s *apitest.Service, ids ...string) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	kinds := functions.Transfers(s.Table) // called once, because it derives the schema of every type
+	kinds := functions.Transfers(s.Table) // called only once, because it is slow: it derives the schema of every type
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		var line struct {
 			Type   string

@@ -42,7 +42,7 @@ func TestContractsOfWrites(t *testing.T) {
 		if got, want := acceptsHeader(op, "Idempotency-Key"), op.Method == http.MethodPost && op.Effect != api.Read; got != want {
 			t.Errorf("%s accepts an Idempotency-Key: %v, want %v", op.ID, got, want)
 		}
-		one := op.Method == http.MethodPatch || op.Method == http.MethodDelete && op.ID != "delete_metric_points" // changes a single record
+		one := op.Method == http.MethodPatch || op.Method == http.MethodDelete && op.ID != "delete_metric_points" // whether the operation changes a single record
 		want := one || op.ID == "publish_plan_board"
 		if got := acceptsHeader(op, "If-Match"); got != want {
 			t.Errorf("%s accepts an If-Match: %v, want %v", op.ID, got, want)
@@ -145,7 +145,8 @@ func TestConcurrentReplay(t *testing.T) {
 }
 
 // Ensure only one of two different requests succeeds if both are sent several times, concurrently,
-// with the same Idempotency-Key. It runs once, and the copies of the other request get a 400.
+// with the same Idempotency-Key. The successful request runs once, and the copies of the other one
+// get a 400.
 func TestConcurrentRequestsWithOneKey(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

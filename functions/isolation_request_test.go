@@ -219,7 +219,7 @@ func (d argumentGenerator) text(f schema.Field) string {
 type callResult struct {
 	status        int
 	canonicalBody string // the JSON of the response or of the tool's result, the same for an error over HTTP and as a tool
-	bodyAndHeader string // the body and the headers
+	bodyAndHeader string
 	next          string
 	tag           string
 }

@@ -317,7 +317,7 @@ func (l *leakTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if at := []byte(from + "#"); bytes.Contains(body, at) && !bytes.Contains(body, []byte(from+"#keys")) {
-		body = bytes.ReplaceAll(body, at, []byte(to+"#")) // company ids have the same length
+		body = bytes.ReplaceAll(body, at, []byte(to+"#")) // keeps the length, because all company ids are equally long
 		l.mu.Lock()
 		l.leaked++
 		l.mu.Unlock()

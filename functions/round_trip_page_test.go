@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// roundTripPage is the documentation page that explains the exceptions listed in the columns trips
-// and consistent of the operation tables.
+// roundTripPage is the documentation page that explains the exceptions in the operation tables'
+// columns `trips` and `consistent`.
 const roundTripPage = "scripts/docs/explanation/one-round-trip.md"
 
 // Ensure the page on round trips lists exactly the exceptions: the operations that need extra round

@@ -96,8 +96,8 @@ func (l largeList) importRecords(t *testing.T, s *apitest.Service) map[string]an
 	return maps.Clone(l.arguments)
 }
 
-// loadLive imports a published board that shows large items, and returns the arguments of the list
-// operation.
+// loadLive imports a published board whose live items are large, and returns the arguments of the
+// list operation.
 func loadLive(t *testing.T, s *apitest.Service) map[string]any {
 	t.Helper()
 	items := make([]string, 160)
@@ -121,7 +121,7 @@ func jsonBytes(fields []schema.Field) (bytes float64) {
 			bytes += jsonBytes(f.Fields)
 		case f.Kind == schema.Array:
 			each := 6 * f.ItemCharsMax
-			if f.Format != "" { // values with a format are ASCII
+			if f.Format != "" { // values with a format are ASCII, so each character is one byte
 				each = f.ItemCharsMax
 			}
 			bytes += float64(f.ItemsMax * (each + 3))

@@ -84,8 +84,8 @@ func responseNotation(op api.Operation) string {
 	return strings.Join(out, " ")
 }
 
-// fieldNotation returns an operation's fields in one place of the request, in the notation of
-// operations.tsv. It omits cursor, which the specification lacks.
+// fieldNotation returns the fields that an operation has in one place of the request, such as the
+// query, in the notation of operations.tsv. It omits cursor, which the specification lacks.
 func fieldNotation(op api.Operation, in schema.Place) string {
 	var out []string
 	for _, f := range op.Input {

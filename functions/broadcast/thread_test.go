@@ -70,7 +70,7 @@ func TestNarrowRanges(t *testing.T) {
 		want  int
 		runes []rune
 	}{
-		{1, []rune{0, 0x10FF, 0x2002, 0x200D, 0x2010, 0x201F, 0x2032, 0x2037}}, // U+2000 becomes U+2002 when composed
+		{1, []rune{0, 0x10FF, 0x2002, 0x200D, 0x2010, 0x201F, 0x2032, 0x2037}}, // U+2002 in place of U+2000, because composition replaces U+2000 with it
 		{2, []rune{0x1100, 0x1FFF, 0x200E, 0x200F, 0x2020, 0x2031, 0x2038}},
 	} {
 		for _, r := range tc.runes {

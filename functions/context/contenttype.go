@@ -16,7 +16,7 @@ type ContentType struct {
 	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
 }
 
-// ContentTypes declares how content types are stored and where they are in the API.
+// ContentTypes declares how content types are stored, and at which path the API serves them.
 var ContentTypes = record.Kind[ContentType]{
 	Name: "content-type", Plural: "content types", Prefix: "cty", Path: "context/content-types", Parameter: "contentTypeId",
 	SortPrefix: "contenttype", Limit: 200, Order: ContentType.sortKey,

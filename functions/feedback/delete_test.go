@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// storedSortKeys returns those sort keys of a company's feedback partition that start with prefix,
+// storedSortKeys returns the sort keys in a company's feedback partition that start with prefix,
 // such as feedback# or ext#.
 func storedSortKeys(t *testing.T, s *apitest.Service, prefix string) []string {
 	t.Helper()
@@ -165,7 +165,7 @@ func TestDeleteThroughCrashes(t *testing.T) {
 			requireEqual(t, "stored", storedSortKeys(t, s, ""), []string{})
 		}
 	}
-	if deaths < 6 { // two at each of three steps: checking the API key and reading the record in parallel, reading the reference, and the transaction
+	if deaths < 6 { // two crashes at each of three steps: checking the API key and reading the record in parallel, reading the reference, and the transaction
 		t.Errorf("only %d deaths", deaths)
 	}
 }

@@ -212,7 +212,7 @@ func (s Store) BackfillPostedIndex(ctx context.Context, companyID string, again 
 	from := allRecords(companyID)
 	from.Consistent = true
 	if mark.After != "" {
-		from.Prefix, from.Until = mark.After+"!", from.Prefix+"~" // these characters do not occur in ids
+		from.Prefix, from.Until = mark.After+"!", from.Prefix+"~" // the bounds use characters that do not occur in ids
 	}
 	err = table.ForEach(ctx, s.table, from, func(record indexedRecord) error {
 		if step = append(step, record); len(step) < backfillBatchSize {

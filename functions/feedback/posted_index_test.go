@@ -191,9 +191,9 @@ func TestListPostedInput(t *testing.T) {
 	})
 }
 
-// Ensure the index works through its whole life. The company's records predate the index, so lists
-// read everything. A backfill crashes at various table calls and is resumed, with writes of every
-// kind in between. In the end, lists read only the index.
+// Ensure lists stay correct while the index is introduced. The company's records predate the index,
+// so lists first read all records. A backfill crashes at various table calls and is resumed, with
+// writes of every kind in between. In the end, lists read only the index.
 func TestBackfillPostedIndex(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

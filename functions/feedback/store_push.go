@@ -226,7 +226,7 @@ func (s Store) tryPush(ctx context.Context, companyID string, c recordChange, st
 		if err != nil {
 			return outcomeUnchanged, err
 		}
-		c.apply(&f) // any problems were already reported
+		c.apply(&f) // problems are ignored here, because they were reported before
 		f.FetchedAt, f.CreatedAt, f.UpdatedAt = &now, &now, &now
 		if stored.idConflict {
 			return outcomeCreated, s.createWithReference(ctx, c.identity, f, stored.danglingID)

@@ -87,8 +87,8 @@ func TestListUnitsOfRareValues(t *testing.T) {
 	})
 }
 
-// partitionCount returns how many index partitions a list merges: four for a filter that is not
-// set, including null.
+// partitionCount returns how many index partitions a list merges: a filter that is not set takes
+// four, one for each value and one for null.
 func partitionCount(f feedback.Filter) int {
 	n := 1
 	if f.Source == nil && f.Sentiment == nil {
@@ -165,8 +165,8 @@ func TestDefaultListUnits(t *testing.T) {
 	}
 }
 
-// Ensure listing by posted day with other filters skips the records that do not match in few calls,
-// however small the page.
+// Ensure listing by posted day with other filters needs only a few calls to skip the records that
+// do not match, however small the page is.
 func TestListPostedCalls(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -110,7 +110,7 @@ func TestToolsAreTheOperations(t *testing.T) {
 
 // Ensure the hints of every tool say what it does to stored values, so that clients know when to
 // ask a person before a call, and when a call is safe to repeat. A read-only tool must have no
-// other hint than that.
+// other hint.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	tables, err := oracle.Load()

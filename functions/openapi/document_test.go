@@ -526,7 +526,7 @@ func pascal(id string) string {
 }
 
 // Ensure the document's version is valid both as a semantic version and as the version of a Python
-// package, and that its numbers are those of the dated version. The generated client packages use
+// package, and that it has the same numbers as the dated version. The generated client packages use
 // this version.
 func TestVersionOfTheDocument(t *testing.T) {
 	t.Parallel()

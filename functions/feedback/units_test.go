@@ -87,8 +87,9 @@ func TestListUnitsOfRareValues(t *testing.T) {
 	})
 }
 
-// partitionCount returns how many index partitions a list merges: a filter that is not set takes
-// four, one for each value and one for null.
+// partitionCount returns how many index partitions a list merges. If only one of source and
+// sentiment is set, there are four: one for each of the other filter's three values, and one for
+// null.
 func partitionCount(f feedback.Filter) int {
 	n := 1
 	if f.Source == nil && f.Sentiment == nil {

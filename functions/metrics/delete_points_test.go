@@ -279,7 +279,7 @@ func TestDeletesOfOneRecord(t *testing.T) {
 		ran := hook.hasRun()
 		hook.arm(0, nil)
 		if !ran {
-			if at < 3 { // a delete checks its API key, reads the record and writes it
+			if at < 3 { // three calls: a delete checks its API key, reads the record and writes it
 				t.Errorf("the delete made %d calls", at)
 			}
 			break

@@ -21,7 +21,7 @@ type pointReader struct {
 	prefix        string // the prefix of the sort keys
 	lowest        string // the sort key at which the window starts
 	query         *dynamodb.QueryInput
-	unitsRead     float64         // of all rounds so far
+	unitsRead     float64         // the read units of all rounds so far
 	series        map[string]bool // the series that have points
 	completeSince string          // this period and newer ones have been read completely
 	done          bool            // there is nothing left to read

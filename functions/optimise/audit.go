@@ -159,7 +159,7 @@ func (in *updateAuditInput) edit(a *AuditSummary, now string) error {
 		return fault.New(fault.Conflict, "the audit is %s; only a running audit can change its status", *a.Status)
 	}
 	if a.Status != nil && *a.Status == AuditStatusRunning && sent.Status != nil {
-		a.FinishedAt = nil // a running audit has this time only if an import set it
+		a.FinishedAt = nil // a running audit has a finishedAt only if an import set it
 	}
 	in.Apply(a)
 	if sent.Status == nil && sent.StartedAt == nil && sent.FinishedAt == nil {

@@ -157,7 +157,7 @@ func TestAuditsWhileChanging(t *testing.T) {
 				newest.Status = new(optimise.AuditStatus(status))
 			}
 			importAudits(t, s, newest)
-			last := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.JoinKey("audit", want[5])} // where the cursor points
+			last := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.JoinKey("audit", want[5])} // the record that the cursor points to
 			next := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.JoinKey("audit", gone)}
 			if err := s.Table.BatchDelete(t.Context(), []table.Key{last, next}); err != nil {
 				t.Fatal(err)

@@ -165,8 +165,9 @@ func (s auditStore) Modify(
 // errFindingsReplaced means that an audit's findings are not those that a write expects.
 var errFindingsReplaced = errors.New("the audit has other findings")
 
-// replaceFindings applies change to an audit and replaces the findings of before with the findings
-// of next. chunks contains the findings of next, which replaceFindings stores first.
+// replaceFindings applies change to an audit and replaces its findings. The version before refers
+// to the old findings, and the version next to the new ones. chunks contains the new findings,
+// which replaceFindings stores first.
 func (s auditStore) replaceFindings(
 	ctx context.Context, companyID string, before, next storedAudit, chunks []table.Item, change func(*AuditSummary) error,
 ) (AuditSummary, error) {

@@ -29,8 +29,8 @@ func leaseOf(t *testing.T, s *apitest.Service) any {
 	return []any{board["claim"], board["claimAt"]}
 }
 
-// Ensure a publish that holds a lease releases the lease when the publish gives up because the
-// content is no longer what was reviewed, or when the content is already live.
+// Ensure a publish releases its lease if it gives up after it has taken the lease. It gives up if
+// the content is no longer what was reviewed, or is already live.
 func TestLeaseIsReleased(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("changed since the review")

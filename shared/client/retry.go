@@ -14,7 +14,7 @@ import (
 
 const (
 	attemptsDefault = 4
-	waitMaxDefault  = 2 * time.Minute // every quota refills within one minute
+	waitMaxDefault  = 2 * time.Minute // long enough for any quota, because quotas refill within one minute
 	backoffFirst    = 250 * time.Millisecond
 	backoffMax      = 8 * time.Second
 )

@@ -68,7 +68,7 @@ func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyReq
 		if failure := run(h, rec, r); failure != nil {
 			rec = newRecorder(e.HTTPMethod)
 			if !rec.head {
-				rec.header["Content-Length"] = nil // the gateway sets it
+				rec.header["Content-Length"] = nil // the gateway sets Content-Length
 			}
 			if failure == errUnsendable {
 				rec.header["Retry-After"] = nil

@@ -130,7 +130,7 @@ func TestChangeHappensOnce(t *testing.T) {
 	}
 }
 
-// Ensure a change of one record and its response are stored together, also after a lost race, and
+// Ensure a change of one record and its response are stored together, even after a lost race, and
 // that a second attempt changes nothing.
 func TestModify(t *testing.T) {
 	t.Parallel()

@@ -244,7 +244,8 @@ func TestCorruptResponse(t *testing.T) {
 	}
 }
 
-// gatedTransport holds back the next read of a record, once armed, until releaseCall is closed.
+// gatedTransport holds back the first read of a record after it has been armed, until releaseCall
+// is closed.
 type gatedTransport struct {
 	next http.RoundTripper
 

@@ -126,7 +126,7 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 	switch f.Kind {
 	case String:
 		if s, ok := a.asText(); ok {
-			if a.isRaw && strings.ContainsRune(s, 0) { // ParseObject checks the strings in JSON
+			if a.isRaw && strings.ContainsRune(s, 0) { // ParseObject has already checked the strings in JSON
 				b.Problem(path, "%s", nulProblem)
 				return
 			}

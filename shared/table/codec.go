@@ -33,7 +33,7 @@ var (
 // recordType describes a record type.
 type recordType struct {
 	fields       []field
-	byName       map[string]int    // index in fields by attribute name
+	byName       map[string]int    // maps an attribute name to its index in fields
 	projection   string            // the attributes, for a ProjectionExpression
 	placeholders map[string]string // used in projection
 }

@@ -107,7 +107,7 @@ func TestFloatRoundTrip(t *testing.T) {
 		t.Errorf("-0 reads as %g", got.Float)
 	}
 	a, ok := table.Float(negative).(*types.AttributeValueMemberN)
-	if !ok || a.Value != "0" { // otherwise every update would write it again
+	if !ok || a.Value != "0" { // if -0 were stored, every update would write the field again
 		t.Errorf("-0 is stored as %v", a)
 	}
 }

@@ -61,7 +61,7 @@ func TestWritesWaitForThePermit(t *testing.T) {
 
 			request := table.NewRequest()
 			done := run(request)
-			requireStored(t, c, n) // this read needs no permit, and gives a write that wrongly does not wait time to finish
+			requireStored(t, c, n) // the read needs no permit; meanwhile, a write that wrongly does not wait would finish
 			if _, err := table.Get[note](table.WithRequest(t.Context(), request), c, noteKey(n.Company, n.ID)); err != nil {
 				t.Error(err)
 			}

@@ -77,7 +77,7 @@ func TestStoreUnitsDivides(t *testing.T) {
 	}
 	var units []table.Unit
 	for i := range 9 {
-		units = append(units, childUnit(c, n, fmt.Sprint(i), 300_000)) // three to a transaction
+		units = append(units, childUnit(c, n, fmt.Sprint(i), 300_000)) // three of these units fit into one transaction
 	}
 	again := childUnit(c, n, "8", 1)
 	again.Writes[0] = c.WritePut(table.Keys{Key: childKey(n, "8")}, note{ID: "8", Text: new("again")})

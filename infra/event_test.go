@@ -328,7 +328,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	}{
 		{bare, "context", "update_context_brand_kit"}, // a company without a brand kit: the update creates it
 		{dead, "plan", "publish_plan_board"},          // an earlier publish crashed: this one deletes its snapshot
-		{dead, "plan", "delete_plan_board"},           // the board's snapshot is deleted too, and so is the site's goal
+		{dead, "plan", "delete_plan_board"},           // also deletes the board's snapshot; the next operation also deletes the site's goal
 		{dead, "optimise", "delete_optimise_site"},
 		{nameless, "optimise", "create_optimise_audit"},
 		{nameless, "optimise", "update_optimise_audit"},

@@ -116,7 +116,8 @@ func areaPairs(areas []string) (out [][]string) {
 	return out
 }
 
-// checkCell checks an action in one kind of partition, and in similar partitions.
+// checkCell checks whether a policy allows an action in one kind of partition, and that it does not
+// allow the action in similar partitions.
 func checkCell(t *testing.T, p policy, function, area string, a callAccess, allowed bool) {
 	t.Helper()
 	decide := func(want bool, resource string, leading ...string) {

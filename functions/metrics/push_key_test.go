@@ -45,7 +45,7 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 	const pushes = 12
 	for i, c := range []struct {
 		name    string
-		metrics func(n int) int // how many new metrics a push has, besides one point of the known metric
+		metrics func(n int) int // how many new metrics the n-th push has, besides one point of the known metric
 	}{
 		{"one point of a known metric", func(int) int { return 0 }},
 		{"one transaction", func(int) int { return 3 }},

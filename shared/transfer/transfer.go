@@ -292,8 +292,8 @@ func (t Type) UniqueTextsOf(record any) []UniqueText {
 	return t.uniqueTextsOf(record)
 }
 
-// ParentOf returns the name of a record's parent, and the problem if the record has no parent. Both
-// are empty if the type has no such rule.
+// ParentOf returns the name of a record's parent, and the problem to report if that parent does not
+// exist. Both are empty if the type has no such rule.
 func (t Type) ParentOf(record any) (name, problem string) {
 	if t.parentOf == nil {
 		return "", ""
@@ -362,8 +362,8 @@ func (t Type) Write(ctx context.Context, companyID string, records []any) error 
 	return t.write(ctx, companyID, records, func(name string) bool { return own[name] })
 }
 
-// Export calls emit with every record of the company. Each record encodes to the JSON of a
-// response.
+// Export calls emit with every record of the company. Encoded as JSON, each record has the form of
+// a record in a response.
 func (t Type) Export(ctx context.Context, companyID string, emit func(any) error) error {
 	return t.export(ctx, companyID, emit)
 }

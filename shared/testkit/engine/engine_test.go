@@ -130,7 +130,7 @@ func TestBadStarts(t *testing.T) {
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Fatalf("error %v, want %q", err, c.want)
 			}
-			// A failed start leaves the folder free and bound to no engine.
+			// After a failed start, the folder can be opened again, with any engine.
 			if exists(dir + "/engine.json") {
 				t.Error("engine.json was written")
 			}

@@ -121,8 +121,8 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 	return e, nil
 }
 
-// lockAndRead returns the state of the folder, the kind of engine that it needs, and its lock
-// unless an engine holds the lock. The caller must close the lock.
+// lockAndRead returns the state of the folder, the kind of engine that it needs, and the folder's
+// lock. The lock is nil if an engine holds it. Otherwise the caller must close it.
 func (f *folder) lockAndRead(prefer string) (lock *os.File, s state, kind string, err error) {
 	lock, err = tryLock(f.path("engine.lock"))
 	if err != nil {

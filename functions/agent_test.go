@@ -82,8 +82,8 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// Ensure an agent whose list of points is empty is told why, while the HTTP response contains only
-// the list.
+// Ensure a tool call that finds no points explains why the list is empty, while the HTTP response
+// contains only the empty list.
 func TestExplainsNoPoints(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -143,7 +143,7 @@ func TestExplainsNoPoints(t *testing.T) {
 	}
 }
 
-// Ensure an agent whose list of live items is empty is told why.
+// Ensure a tool call that finds no live items explains why the list is empty.
 func TestExplainsNoLiveItems(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

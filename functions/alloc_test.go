@@ -36,8 +36,9 @@ func companyWithHistory(t testing.TB, over http.RoundTripper) *apitest.Service {
 	return s
 }
 
-// hotRequests returns frequent requests and the service to send them to. Responses to the service's
-// table calls are replayed from memory, so that only the service's own allocations count.
+// hotRequests returns requests that clients send often, and the service to send them to. The
+// service's table calls get recorded responses from memory, so that only the service's own
+// allocations count.
 func hotRequests(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	t.Helper()
 	replay := &apitest.ReplayTransport{}

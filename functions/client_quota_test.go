@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// quotaSimulator responds as the service does to requests of one class, with a key that has the
-// default quota. It must run in a synctest bubble, because it uses the bubble's clock.
+// quotaSimulator simulates the service's rate limit for requests of one class, sent with a key that
+// has the default quota. It must run in a synctest bubble, because it uses the bubble's clock.
 type quotaSimulator struct {
 	class auth.Class
 
@@ -29,8 +29,8 @@ type quotaSimulator struct {
 	refused  int
 }
 
-// RoundTrip implements http.RoundTripper. A request takes 5 to 50 ms, half of it before the request
-// is charged to the quota.
+// RoundTrip implements http.RoundTripper. A request takes 5 to 50 ms, and is charged to the quota
+// in the middle of that time.
 func (m *quotaSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
 	half := time.Duration(5+m.random.IntN(45)) * time.Millisecond / 2

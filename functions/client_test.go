@@ -64,7 +64,7 @@ func methodOf(t *testing.T, c *client.Client, prefix, operation string, args map
 	}
 	method := v.Method(i)
 	in := []reflect.Value{reflect.ValueOf(t.Context())}
-	if method.Type().NumIn() > 2 { // the context, the input, the options
+	if method.Type().NumIn() > 2 { // the parameters are a context, an input and the options
 		in = append(in, inputOf(t, method.Type().In(1), args))
 	} else if len(args) > 0 {
 		t.Fatalf("%s has no input", operation)
@@ -235,7 +235,7 @@ func TestClientPages(t *testing.T) {
 			}
 			got = append(got, record.Interface())
 		}
-		if op.ID == "list_metric_points" { // the next page contains older points
+		if op.ID == "list_metric_points" { // each next page contains older points
 			slices.Reverse(got)
 		}
 		if len(got) != want.Len() {
@@ -267,8 +267,8 @@ func (l *loseFirstResponseTransport) RoundTrip(r *http.Request) (*http.Response,
 	return out, err
 }
 
-// Ensure the client works with a key that has only one scope, because the client derives the
-// company from the key, as the service does.
+// Ensure the client works with a key that has only one scope. The client takes the company's id
+// from the key, so it needs no scope to find the company.
 func TestClientReadsTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -78,9 +78,10 @@ func (r *readsRecorder) take() []tableRead {
 func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r.prefix) }
 
 // Ensure every read by id, and every read of a stored Idempotency-Key, sees all earlier writes.
-// Other reads of an operation must be strongly consistent exactly where the tables say so: where a
-// write depends on the result, or where the read must not miss a record. Lists read their index or
-// their partition with eventual consistency, at half the price (scripts/docs/reference/lists.md).
+// Other reads of an operation must be strongly consistent where the operation tables say so, and
+// only there: a write depends on the result, or the read must not miss a record. Lists read their
+// index or their partition with eventual consistency, at half the price
+// (scripts/docs/reference/lists.md).
 func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -128,8 +129,9 @@ func TestExportsAreConsistent(t *testing.T) {
 		}
 		all := reads.take()
 		for _, r := range all {
-			// Chunks may be read with eventual consistency, because the audit names their
-			// generation. If a chunk is missing, the audit and its chunks are read again.
+			// An audit's findings are stored in chunks. They may be read with eventual consistency,
+			// because the audit's record says which chunks it has. If a chunk is missing, the audit
+			// is read again.
 			if chunks := kind.Name == "audit" && r.prefix == ""; !r.consistent && !chunks {
 				t.Errorf("the export of %s: %v is not consistent", kind.Name, r)
 			}
@@ -140,8 +142,8 @@ func TestExportsAreConsistent(t *testing.T) {
 	}
 }
 
-// Ensure two exports of the same points are identical files. Points are ordered by time, although
-// the record that packs them is a map.
+// Ensure two exports of the same points are identical files. Points must be ordered by time,
+// although a record stores its points as a map.
 func TestExportOfPointsIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -19,13 +19,13 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// newProcess returns the service of s as another process would run it, with the transport for its
-// table calls.
+// newProcess returns a second process of the service s. Its table calls go through the transport
+// over.
 func newProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.Service {
 	t.Helper()
 	another := *s
 	options := apitest.Options(t, s.Clock.Now, over)
-	options.Timeout = 0 // as in a Lambda function
+	options.Timeout = 0 // the default timeout, as in a Lambda function
 	another.Serving = table.New(options)
 	another.Handler = functions.Handler(another.Serving, slog.New(slog.DiscardHandler))
 	return &another
@@ -74,10 +74,10 @@ func countRecordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count i
 }
 
 // Ensure a crash at any table call of a request with an Idempotency-Key leaves either nothing, or
-// both the record and its response. A retry in another process must yield exactly one record and
-// one response, which is replayed if the record was already stored. Some creates make different
-// table calls depending on the fields of the request, so each also runs with all properties of its
-// sample.
+// both the record and the stored response. A retry in another process must yield exactly one
+// record. If the record was already stored, the retry gets the stored response. Some creates make
+// different table calls depending on the fields of the request, so each also runs with every
+// property of its sample body.
 func TestIdempotencyKeyThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -139,8 +139,8 @@ func retryAfterCrash(t *testing.T, s, crashing *apitest.Service, key string, op 
 	}
 }
 
-// dependentRecords lists, for each delete, the types and the JSON of records that belong to the
-// deleted record.
+// dependentRecords lists, for each delete operation, records that belong to the deleted record.
+// Each row is a type and the record as JSON.
 var dependentRecords = map[string][][2]string{
 	"delete_plan_board": {
 		{"board", `{"id":"brd_2","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_9","slug":"a","title":"A"}]}`},

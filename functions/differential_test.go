@@ -177,7 +177,7 @@ func (d *twinCompanies) compare(c generatedCall) {
 var (
 	locationPattern        = regexp.MustCompile(`^(?:path|query|body)\.`)
 	unknownArgumentPattern = regexp.MustCompile(`^(.*): unknown (?:parameter|property|argument).*$`)
-	wholeArgumentPattern   = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // only the HTTP message excludes findings, because the size limit of a tool call includes them
+	wholeArgumentPattern   = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // the body's size limit does not count findings, and its message says so; a tool call's limit counts them
 )
 
 // removeLocations returns the messages without the location of an argument, which only HTTP

@@ -41,7 +41,7 @@ func importFixture(t testing.TB, s *apitest.Service, ids ...string) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	kinds := functions.Transfers(s.Table) // called once, because it derives the schema of every type
+	kinds := functions.Transfers(s.Table) // called only once, because it is slow: it derives the schema of every type
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		var line struct {
 			Type   string
@@ -118,7 +118,7 @@ func loadOperationTable() (err error) {
 	return nil
 }
 
-// operationRow returns an operation's row in the tables.
+// operationRow returns an operation's row in the operation tables.
 func operationRow(t *testing.T, op api.Operation) oracle.Operation {
 	t.Helper()
 	o, ok := operationTable.Lookup(op.ID)
@@ -151,7 +151,7 @@ func pathArguments(o oracle.Operation) map[string]any {
 	return out
 }
 
-// Ensure the tables list arguments for every operation that requires arguments or changes
+// Ensure the operation tables list arguments for every operation that requires arguments or changes
 // something.
 func TestArguments(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
@@ -167,7 +167,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// issueSpareKeys issues the two keys that the tables use, one to rotate and one to revoke.
+// issueSpareKeys issues the two keys that the operation tables refer to: one to rotate and one to
+// revoke.
 func issueSpareKeys(t testing.TB, s *apitest.Service) {
 	t.Helper()
 	for _, o := range operationTable {

@@ -14,7 +14,7 @@ import (
 type generatedCall struct {
 	args       map[string]any // by argument name; nil stands for null
 	raw        string         // JSON that no map can represent, such as repeated keys; if empty, args is sent
-	company    string         // "other", "own", or empty for no company; over HTTP, empty means the key's own company
+	company    string         // the company id to send: "own", "other", or empty for none; over HTTP, empty means the key's own company
 	limitedKey bool           // whether to use a key that lacks the scope
 }
 
@@ -174,8 +174,8 @@ func (d *twinCompanies) randomText(least, most int) string {
 	return string(out)
 }
 
-// invalidate makes some arguments invalid. An invalid query parameter that is numeric becomes a
-// JSON number in the tool call, because over HTTP it is only a string.
+// invalidate makes some arguments invalid. If the invalid value of an integer query parameter is a
+// number, such as 99999, the tool call sends it as a JSON number.
 func (d *twinCompanies) invalidate(args map[string]any, times int) {
 	for range times {
 		if len(d.op.Input) == 0 {

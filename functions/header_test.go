@@ -10,7 +10,7 @@ import (
 
 // Ensure a header that is not UTF-8 is refused if its value matters, and the message names the
 // header. In a Lambda event its invalid bytes become U+FFFD, so two different Idempotency-Keys
-// would look the same, and the second write would silently not happen.
+// would look the same, and the second write would be skipped silently.
 func TestHeadersAreUTF8(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

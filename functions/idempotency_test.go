@@ -42,7 +42,7 @@ func TestContractsOfWrites(t *testing.T) {
 		if got, want := acceptsHeader(op, "Idempotency-Key"), op.Method == http.MethodPost && op.Effect != api.Read; got != want {
 			t.Errorf("%s accepts an Idempotency-Key: %v, want %v", op.ID, got, want)
 		}
-		one := op.Method == http.MethodPatch || op.Method == http.MethodDelete && op.ID != "delete_metric_points" // changes a single record
+		one := op.Method == http.MethodPatch || op.Method == http.MethodDelete && op.ID != "delete_metric_points" // whether the operation changes a single record
 		want := one || op.ID == "publish_plan_board"
 		if got := acceptsHeader(op, "If-Match"); got != want {
 			t.Errorf("%s accepts an If-Match: %v, want %v", op.ID, got, want)
@@ -92,8 +92,8 @@ func TestReplay(t *testing.T) {
 }
 
 // withDifferentArgument returns an argument for an operation, with a value that differs from the
-// fixture's. The argument comes from the tables or, if they list none, is a free-form string
-// property of the body.
+// fixture's. The argument comes from the operation tables or, if they list none, is a free-form
+// string property of the body.
 func withDifferentArgument(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	o := operationRow(t, op)
@@ -144,8 +144,9 @@ func TestConcurrentReplay(t *testing.T) {
 	}
 }
 
-// Ensure that of concurrent requests that use one Idempotency-Key with two different sets of
-// arguments, one set runs, once, and requests with the other set get a 400.
+// Ensure only one of two different requests succeeds if both are sent several times, concurrently,
+// with the same Idempotency-Key. The successful request runs once, and the copies of the other one
+// get a 400.
 func TestConcurrentRequestsWithOneKey(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

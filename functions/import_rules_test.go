@@ -18,9 +18,9 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// importTypeNames maps an operation to the import's type name for the record that the operation
-// creates, updates or pushes. It lists only the operations that respond with something other than
-// that record.
+// importTypeNames maps the id of an operation to the name of a type in an import: the type of the
+// record that the operation creates, updates or pushes. It lists only operations that do not
+// respond with that record.
 var importTypeNames = map[string]string{
 	"create_plan_board": "board", "update_plan_board": "board", "create_optimise_audit": "audit", "update_optimise_audit": "audit",
 	"push_feedback": "feedback", "push_metric_points": "metric-point",
@@ -46,8 +46,8 @@ func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) 
 var bodiesWithoutRecord = []string{"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish"}
 
 // importOnlyValues lists the values that an import accepts but the API refuses. Each key is a
-// record type and a property, followed by the value if the exception is for one value only. It maps
-// to the reason.
+// record type and a property, followed by the value if the exception is for one value only. The
+// map's values are the reasons.
 var importOnlyValues = map[string]string{
 	"feedback replyStatus posting": "the posting step sets it", "feedback replyStatus posted": "the posting step sets it",
 	"feedback replyStatus failed": "the posting step sets it", "post status publishing": "the dispatcher sets it",
@@ -227,8 +227,8 @@ func newOperationBody(t *testing.T, op api.Operation) operationBody {
 	return b
 }
 
-// refusal returns the message with which the API refuses a value of a property. The path in the
-// message is rewritten to that of the property in a record.
+// refusal returns the message with which the API refuses a value of a property. It replaces the
+// path in the message with the path of the property in a record.
 func (b operationBody) refusal(t *testing.T, s *apitest.Service, key, name string, value any) string {
 	t.Helper()
 	content := maps.Clone(b.valid)

@@ -218,8 +218,8 @@ func (d argumentGenerator) text(f schema.Field) string {
 // callResult is the result of a call.
 type callResult struct {
 	status        int
-	canonicalBody string // the JSON value, even for an error
-	bodyAndHeader string // the body and the headers
+	canonicalBody string // the JSON of the response or of the tool's result, the same for an error over HTTP and as a tool
+	bodyAndHeader string
 	next          string
 	tag           string
 }

@@ -17,8 +17,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// defaultRunFlags holds the default flags: how many worlds a run explores, and the seed that
-// selects them. Another seed explores different worlds, and 0 picks a random seed.
+// defaultRunFlags holds the default flags of package rapid: how many random worlds (see
+// isolationWorld) a run explores, and the seed that selects them. Another seed explores different
+// worlds, and 0 picks a random seed.
 var defaultRunFlags = map[string]string{"rapid.checks": "8", "rapid.seed": "20260811"}
 
 // Ensure companies are isolated. They make random calls, over HTTP and as tools, with each other's
@@ -117,7 +118,7 @@ func exploreWorld(t *testing.T, r *rapid.T, leak *leakTransport, include func(ap
 }
 
 // findViolation returns a description of how a response or the table violates the isolation of the
-// other companies, or "".
+// other companies, or "" if neither does.
 func (w *isolationWorld) findViolation(a generatedRequest, got callResult, before, after tableDump) string {
 	for _, other := range w.tenants {
 		if other == a.tenant {

@@ -121,7 +121,7 @@ func (w *isolationWorld) issueKeys(one *testTenant) {
 
 // tableDump holds the contents of a table, by company.
 type tableDump struct {
-	rows     map[string]map[string]string // by company and key, as JSON
+	rows     map[string]map[string]string // each row as JSON, by company and table key
 	ids      map[string][]string          // ids of records by company, sorted
 	sortKeys []string                     // all sort keys, sorted
 }
@@ -317,7 +317,7 @@ func (l *leakTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if at := []byte(from + "#"); bytes.Contains(body, at) && !bytes.Contains(body, []byte(from+"#keys")) {
-		body = bytes.ReplaceAll(body, at, []byte(to+"#")) // company ids have the same length
+		body = bytes.ReplaceAll(body, at, []byte(to+"#")) // keeps the length, because all company ids are equally long
 		l.mu.Lock()
 		l.leaked++
 		l.mu.Unlock()

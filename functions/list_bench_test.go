@@ -75,7 +75,7 @@ func BenchmarkReads(b *testing.B) {
 			return schema.Encode(record)
 		}, func() ([]byte, error) { return getWithSDK[feedback.Feedback](ctx, plain, "feedback") }},
 		{"points=365", year, func() ([]byte, error) {
-			if _, err := getWithSDK[metrics.Point](ctx, plain, "points"); err != nil { // because our code reads the definition, too
+			if _, err := getWithSDK[metrics.Point](ctx, plain, "points"); err != nil { // also reads the definition, because our code does
 				return nil, err
 			}
 			return listWithSDK[metrics.Point](ctx, plain, "points", 365)

@@ -62,8 +62,9 @@ func storedRecord(t *testing.T, s *apitest.Service, key string, op api.Operation
 	return r.JSON(t)
 }
 
-// Ensure null in an update clears exactly the properties that the tables mark with "?", and that
-// the next read returns null for them. Every other property must refuse null and keep its value.
+// Ensure null in an update clears exactly the properties that the operation tables mark with "?",
+// and that the next read returns null for them. Every other property must refuse null and keep its
+// value.
 func TestNullClears(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -129,8 +130,8 @@ func TestNullClears(t *testing.T) {
 	}
 }
 
-// responseHas reports whether a response contains the value. Responses to writes of an audit omit
-// its findings, so findings may be missing.
+// responseHas reports whether the response has the value in the named field. The field findings may
+// also be missing, because responses to writes of an audit omit it.
 func responseHas(response map[string]any, name string, value any) bool {
 	got, has := response[name]
 	return reflect.DeepEqual(got, value) && has || !has && name == "findings"

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// withNumber plants a number at each path within the field that accepts one. It returns, for each
-// path, the path and the arguments with the number.
+// withNumber returns a set of arguments for each path within the field that accepts a number. Each
+// set is base with the number at that path.
 func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []invalidRequest) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)

@@ -158,8 +158,8 @@ func TestNoRefusalIsSwallowed(t *testing.T) {
 	})
 }
 
-// filterVariants returns sets of arguments to add: an empty set, and one set for each value of each
-// filter.
+// filterVariants returns sets of arguments to add to a request: an empty set, and one set for each
+// value of each filter.
 func filterVariants(op api.Operation) []map[string]any {
 	out := []map[string]any{{}}
 	for _, f := range op.Input {

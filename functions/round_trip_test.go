@@ -12,7 +12,7 @@ import (
 
 // Ensure a read takes one round trip to the table and a write two. The service checks the key in
 // parallel with the reads, and only writes wait for the result of the check. Operations whose calls
-// depend on each other take more round trips; the tables list how many.
+// depend on each other take more round trips; the operation tables list how many.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -31,7 +31,7 @@ func TestRoundTrips(t *testing.T) {
 		}
 		calls := []string{"full"}
 		if op.Effect == api.Read {
-			calls = append(calls, "in use") // admission works differently when the bucket is in use; a write cannot be repeated here
+			calls = append(calls, "in use") // the key check makes other table calls while the bucket is not full; only reads can run twice in this test
 		}
 		for _, bucket := range calls {
 			trips, _ := counter.Count(t, func(t *testing.T) {

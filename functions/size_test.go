@@ -96,8 +96,8 @@ func (l largeList) importRecords(t *testing.T, s *apitest.Service) map[string]an
 	return maps.Clone(l.arguments)
 }
 
-// loadLive imports a published board that shows large items, and returns the arguments of the list
-// operation.
+// loadLive imports a published board whose live items are large, and returns the arguments of the
+// list operation.
 func loadLive(t *testing.T, s *apitest.Service) map[string]any {
 	t.Helper()
 	items := make([]string, 160)
@@ -114,14 +114,14 @@ func jsonBytes(fields []schema.Field) (bytes float64) {
 	for _, f := range fields {
 		switch {
 		case f.In != schema.InBody:
-		case f.Kind == schema.Any && f.Name == "findings": // no list returns them
+		case f.Kind == schema.Any && f.Name == "findings": // no list returns findings
 		case f.Kind == schema.Map || f.Kind == schema.Any:
 			return math.Inf(1)
-		case f.Kind == schema.Array && f.Fields != nil: // the records of a push
+		case f.Kind == schema.Array && f.Fields != nil: // the records in the body of a push
 			bytes += jsonBytes(f.Fields)
 		case f.Kind == schema.Array:
 			each := 6 * f.ItemCharsMax
-			if f.Format != "" { // values with a format are ASCII
+			if f.Format != "" { // values with a format are ASCII, so each character is one byte
 				each = f.ItemCharsMax
 			}
 			bytes += float64(f.ItemsMax * (each + 3))
@@ -153,8 +153,8 @@ func mayBeLarge(list api.Operation, operations []api.Operation) bool {
 	return limit*record > table.PageBytes
 }
 
-// Ensure largeLists has a row for every list that may need one. The list of companies needs none,
-// because it has one record.
+// Ensure largeLists has a row for every list whose pages could be too large (see mayBeLarge). The
+// list of companies needs none, because it has one record.
 func TestLargeListsAreComplete(t *testing.T) {
 	operations := functions.Operations(nil)
 	for _, op := range operations {
@@ -213,8 +213,8 @@ func handlerWithLongTimeout(s *apitest.Service) http.Handler {
 	return gateway.Local(routes, s.Serving.NewID)
 }
 
-// limitsToTry returns the limits with which to read a list: the maximum, an empty string for the
-// default, and a limit that few pages reach.
+// limitsToTry returns the limits with which a test reads a list: the maximum, an empty string for
+// the default, and 40, because pages of large records are often cut off before that.
 func limitsToTry(op api.Operation) []string {
 	for _, f := range op.Input {
 		if f.Name == "limit" {

@@ -18,8 +18,8 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// Ensure the tables list the specification's 35 operations, and the added operations in a separate
-// file.
+// Ensure operations.tsv lists the specification's 35 operations, and a separate file lists the
+// added operations.
 func TestTables(t *testing.T) {
 	count := map[string]int{}
 	for _, o := range operationTable {
@@ -84,8 +84,8 @@ func responseNotation(op api.Operation) string {
 	return strings.Join(out, " ")
 }
 
-// fieldNotation returns an operation's fields in one place of the request, in the notation of
-// operations.tsv. It omits cursor, which the specification lacks.
+// fieldNotation returns the fields that an operation has in one place of the request, such as the
+// query, in the notation of operations.tsv. It omits cursor, which the specification lacks.
 func fieldNotation(op api.Operation, in schema.Place) string {
 	var out []string
 	for _, f := range op.Input {
@@ -162,7 +162,7 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 	}
 }
 
-// compareFields compares the fields of a response with those that the tables list for its
+// compareFields compares the fields of a response with those that the operation tables list for its
 // operation.
 func compareFields(t *testing.T, op api.Operation, o oracle.Operation, text []byte) {
 	t.Helper()

@@ -153,9 +153,9 @@ func toleratesRefusal(operation string) bool {
 	return slices.ContainsFunc(toleratedRefusals, func(u [3]string) bool { return u[0] == operation })
 }
 
-// Ensure a request gets a 503 with the error envelope in time, no matter from which of its calls on
-// the table refuses every call. The request must succeed once the table accepts calls again, and
-// with an Idempotency-Key a create must have created exactly one record.
+// Ensure a request gets a 503 with the error envelope in time if the table refuses every call from
+// some point on, whichever call of the request that is. The request must succeed once the table
+// accepts calls again. A create with an Idempotency-Key must have created exactly one record.
 func TestOutageFromAnyCall(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -117,9 +117,9 @@ func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 	}
 }
 
-// Ensure --new-only also respects identities other than the id: the slug of another item, a review
-// that was pushed, the reference of an imported review, and single points in a record that already
-// contains others.
+// Ensure --new-only recognises stored records not only by their ids. An item is also identified by
+// its slug, a pushed or imported review by its source and externalId, and a point by its time, even
+// if it shares a record with other points.
 func TestNewOnlyKeepsIdentities(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

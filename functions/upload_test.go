@@ -122,8 +122,8 @@ func TestLargeBodiesAreFindings(t *testing.T) {
 	}
 }
 
-// Ensure the key of a large upload is verified before the body is read, and that operations without
-// uploads are left to refuse a large body on their own.
+// Ensure the key of a large upload is verified before the body is read, and that an operation
+// without uploads refuses a large body itself.
 func TestUploadNeedsKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

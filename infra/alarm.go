@@ -43,8 +43,9 @@ func StackNamespace() Object { return Sub(metricNamespace) }
 // metricsMax is the maximum number of metrics that CloudWatch accepts in an alarm.
 const metricsMax = 10
 
-// alarms returns the alarms. The number of metrics grows with the functions and indexes. An alarm
-// with too many is split into several that share its threshold.
+// alarms returns the alarms of the stack. The number of metrics grows with the functions and
+// indexes. An alarm that would have too many metrics is split into several alarms that share its
+// threshold.
 func alarms(functions []Function) (out []Alarm) {
 	for _, a := range declaredAlarms(functions) {
 		all, id := a.Metrics, a.ID

@@ -70,9 +70,9 @@ type requestPart struct {
 }
 
 // accesses returns the accesses that IAM checks for one request. A transaction needs the actions of
-// its parts. AWS does not say whether each part is checked with its own partition key or with the
-// keys of all parts, as in a batch. accesses assumes the latter, which is stricter: a policy that
-// allows the latter also allows the former.
+// its parts. AWS does not say whether IAM checks each part with its own partition key, or with the
+// keys of all parts, as in a batch. accesses assumes that IAM checks all keys. That is stricter: a
+// policy that allows all keys together also allows each key by itself.
 func accesses(action string, body []byte) (out []callAccess, err error) {
 	var request requestPart
 	if action == "BatchGetItem" {

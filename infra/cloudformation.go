@@ -39,8 +39,8 @@ func (m Model) lambdaResources(code func(Function) Object) (out Object) {
 func (m Model) gatewayResources() Object {
 	api := m.apiResources()
 	var parts List
-	for _, r := range api[1:] { // the first is the API itself, to which the deployment refers
-		if kind := r.Value.(Object)[0].Value; kind != "AWS::ApiGateway::Resource" { // methods refer to their paths
+	for _, r := range api[1:] { // without the API itself, because the deployment refers to it anyway
+		if kind := r.Value.(Object)[0].Value; kind != "AWS::ApiGateway::Resource" { // not the paths: methods already refer to them
 			parts = append(parts, r.Name)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // runbookCosts is the runbook's section on costs, with the values parsed from it.
 type runbookCosts struct {
 	text string
-	rows [][]string // the rows of its table, without the header
+	rows [][]string // the rows of the section's table, without the header
 
 	gatewayPrice, lambdaPrice, gigabyteSecondPrice, readPrice, writePrice, logsPrice float64
 }
@@ -114,8 +114,8 @@ const (
 	metricPrice = 0.30
 )
 
-// alarmAndMetricCosts returns the number of alarm metrics and three monthly costs: those of the
-// alarms, of the service's metrics, and of all metrics, including those of each operation.
+// alarmAndMetricCosts returns the number of alarm metrics, and three monthly costs: of the alarms,
+// of the metrics of the whole service, and of these together with the metrics of each operation.
 func alarmAndMetricCosts(t *testing.T) (alarms int, alarmCost, serviceMetricCost, operationMetricCost float64) {
 	t.Helper()
 	for _, a := range infra.New().Alarms {

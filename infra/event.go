@@ -90,7 +90,7 @@ func sampleEvent(op api.Operation, route Route, example []byte) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	r.TLS = &tls.ConnectionState{} // the gateway is reached over TLS only
+	r.TLS = &tls.ConnectionState{} // clients reach the gateway only over TLS
 	r.URL.Path, r.URL.RawQuery = "/", query.Encode()
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("Authorization", "Bearer "+KeyPlaceholder)

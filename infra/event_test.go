@@ -243,13 +243,13 @@ func (s *deployedStage) variants(t *testing.T, op api.Operation) []eventVariant 
 			out = append(out, eventVariant{"with an Idempotency-Key", e})
 		}
 	}
-	if op.ID == "delete_metric_points" { // deletes the rest of the points in the record
+	if op.ID == "delete_metric_points" { // a second delete, which leaves no points in the record
 		e := s.event(t, op.ID)
 		e.MultiValueQueryStringParameters["to"] = []string{"2026-08-31"}
 		e.QueryStringParameters = nil
 		out = append(out, eventVariant{"a month", e})
 	}
-	if op.ID == "push_feedback" { // a record that is already stored
+	if op.ID == "push_feedback" { // a push that changes a stored record
 		e := s.event(t, op.ID)
 		e.Body = strings.Replace(e.Body, `"title":"text"`, `"title":"another"`, 1)
 		out = append(out, eventVariant{"a change", e})
@@ -328,13 +328,13 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	}{
 		{bare, "context", "update_context_brand_kit"}, // a company without a brand kit: the update creates it
 		{dead, "plan", "publish_plan_board"},          // an earlier publish crashed: this one deletes its snapshot
-		{dead, "plan", "delete_plan_board"},           // the board's snapshot is deleted too, and so is the site's goal
+		{dead, "plan", "delete_plan_board"},           // also deletes the board's snapshot; the next operation also deletes the site's goal
 		{dead, "optimise", "delete_optimise_site"},
 		{nameless, "optimise", "create_optimise_audit"},
 		{nameless, "optimise", "update_optimise_audit"},
 		{nameless, "metrics", "get_metric_definition"},
 		{nameless, "metrics", "delete_metric_definition"},
-		{nameless, "metrics", "update_metric_definition"}, // the id's own record is missing, so the update has to find the definition
+		{nameless, "metrics", "update_metric_definition"}, // the record that maps the id to its key is missing, so the update has to find the definition
 	} {
 		rare.s.recorder.take(t, rare.s.Table.Name())
 		rare.s.functions[rare.area](t, rare.s.event(t, rare.op))

@@ -116,7 +116,8 @@ func areaPairs(areas []string) (out [][]string) {
 	return out
 }
 
-// checkCell checks an action in one kind of partition, and in similar partitions.
+// checkCell checks whether a policy allows an action in one kind of partition, and that it does not
+// allow the action in similar partitions.
 func checkCell(t *testing.T, p policy, function, area string, a callAccess, allowed bool) {
 	t.Helper()
 	decide := func(want bool, resource string, leading ...string) {
@@ -132,7 +133,7 @@ func checkCell(t *testing.T, p policy, function, area string, a callAccess, allo
 	decide(allowed, here, own)
 	decide(allowed, here, own, own)
 	if area == "keys" {
-		decide(false, here, narrowed) // keys are in one partition
+		decide(false, here, narrowed) // all keys of a company are in one partition
 	} else {
 		decide(allowed, here, narrowed)
 	}

@@ -302,7 +302,8 @@ func TestDeploymentHasEveryProperty(t *testing.T) {
 	}
 }
 
-// changeEach changes each string in a template in turn, calls changed, and changes it back.
+// changeEach changes the strings in a template, one at a time. It calls changed after each change
+// and then restores the string.
 func changeEach(value any, changed func(path string)) {
 	each := func(at *any, name string) {
 		if text, ok := (*at).(string); ok {

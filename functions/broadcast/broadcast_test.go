@@ -108,7 +108,7 @@ func TestPlans(t *testing.T) {
 		record{"id": "pln_new", "createdAt": "2026-03-01T00:00:00Z", "name": "Spring", "platforms": []string{"x"}, "status": "active"},
 		record{"id": "pln_old", "createdAt": "2025-03-01T00:00:00Z"},
 	)
-	importRecords(t, s, "content-idea", record{"id": "ida_1", "createdAt": "2026-03-01T00:00:00Z"}) // a different kind in the same partition
+	importRecords(t, s, "content-idea", record{"id": "ida_1", "createdAt": "2026-03-01T00:00:00Z"}) // an idea, which is in the same partition but must not be listed
 	want := []string{"pln_new", "pln_a", "pln_b", "pln_old", "pln_none"}
 	for limit := 1; limit <= len(want)+1; limit++ {
 		pages := listAllIDs(t, s, key, fmt.Sprintf("%s?limit=%d", plans, limit))

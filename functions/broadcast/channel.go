@@ -37,8 +37,8 @@ var channels = record.Kind[Channel]{
 	Consistent: true, Order: Channel.sortKey,
 }
 
-// sortKey returns the sort position of a channel in the list: by platform, with channels that
-// have none last.
+// sortKey returns the sort position of a channel in the list: by platform, and channels without a
+// platform last.
 func (c Channel) sortKey() string {
 	platform := "~"
 	if c.Platform != nil {

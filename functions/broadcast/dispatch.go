@@ -182,7 +182,7 @@ func matchesReport(reported, stored *string) bool {
 // failed.
 func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int) (due []Post, next string, err error) {
 	if after == "" {
-		after = table.DescendingTimeKey(nil) // starts after the posts without any time
+		after = table.DescendingTimeKey(nil) // skips the posts without a time, which come first
 	}
 	now := s.table.Now()
 	q := table.Query{Index: table.GSI2, Partitions: partitionsWithStatus(companyID, PostStatusScheduled), Descending: true, After: after}

@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Idea is an idea for a post. As in a Plan, the records that it refers to need not exist.
+// Idea is an idea for a post. The records that it refers to need not exist (see Plan).
 type Idea struct {
 	ID            string         `json:"id"`
 	CompanyID     string         `json:"companyId"`

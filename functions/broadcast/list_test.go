@@ -322,9 +322,9 @@ func TestPostsOfDays(t *testing.T) {
 	}
 }
 
-// Ensure nonexistent days, days in the wrong order and invalid sort orders are refused. The day of
-// a post is that of its time in UTC. A cursor works only with the days and the sort order that it
-// came from.
+// Ensure nonexistent days, days in the wrong order and invalid sort orders are refused. A post's
+// day is the UTC day of its time. A cursor works only with the days and the sort order that it came
+// from.
 func TestPostDayArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -49,7 +49,7 @@ func (p Plan) Problems(sent func(string) bool) []string {
 	switch {
 	case !ok1 || !ok2 || !ends.Before(starts):
 		return nil
-	case p.ID == "": // on a create, both times were sent
+	case p.ID == "": // the plan is new, so both times were sent
 		return []string{"body.endsAt: must not be before startsAt"}
 	case sent("endsAt"):
 		return []string{"body.endsAt: must not be before startsAt, " + *p.StartsAt}

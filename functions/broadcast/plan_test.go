@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// listCountScenario returns a scenario that checks that a list still has n records, so the rejected
-// creates have stored nothing.
+// listCountScenario returns a scenario that checks that a list has n records, which shows that
+// rejected creates have stored nothing.
 func listCountScenario(list string, n int) apitest.Scenario {
 	return apitest.Scenario{Name: "nothing of these was stored", Op: list, Check: func(t *testing.T, r apitest.Response) {
 		if got := len(r.Items(t)); got != n {
@@ -184,7 +184,7 @@ func TestPlansBound(t *testing.T) {
 		t.Errorf("the 200th again: %d %s", again.Status, again.Body)
 	}
 	importRecords(t, s, "content-plan", record{"id": "pln_imported"})
-	for n, want := range []int{409, 200} { // deleting one of 201 plans leaves no room; deleting one of 200 does
+	for n, want := range []int{409, 200} { // of 201 plans, the first delete leaves no room for a new one, and the second does
 		if r := s.Call(t, key, "delete_broadcast_plan", record{"planId": fmt.Sprintf("pln_%d", n)}); r.Status != 200 {
 			t.Errorf("delete pln_%d: status %d, want 200: %s", n, r.Status, r.Body)
 		}

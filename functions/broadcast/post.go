@@ -84,7 +84,7 @@ func sortKeyBounds(from, until *string) (least, greatest string) {
 	if until != nil {
 		least = table.DescendingTimeKey(until)
 	}
-	greatest = table.DescendingTimeKey(from) // without from: just before the posts without any time
+	greatest = table.DescendingTimeKey(from) // if from is nil, just before the posts without a time
 	if from != nil {
 		greatest = table.JoinKey(greatest, afterAllIDs)
 	}

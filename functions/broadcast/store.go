@@ -176,8 +176,8 @@ func (s postStore) List(ctx context.Context, companyID string, f PostFilter, aft
 	return table.ListJSON[Post](ctx, s.table, q)
 }
 
-// residualFilter returns the filters that the key does not cover when the posts based on an idea
-// are read.
+// residualFilter returns the filters for posts that are read by their idea. The index key then
+// covers only the idea, so the platform and the status are compared afterwards.
 func (f PostFilter) residualFilter() table.Filter {
 	out := table.Filter{}
 	if f.Platform != nil {

@@ -23,7 +23,8 @@ var xNarrowRanges = [][2]rune{{0, 0x10FF}, {0x2000, 0x200D}, {0x2010, 0x201F}, {
 
 // threadParts splits a body that is too long for a single post on X. It cuts at the ends of words,
 // or within a word that is too long for one post, and drops only the white space at the cuts. It
-// never cuts within a unit. Returns nil when one post is enough or the body is only white space.
+// never cuts within a textUnit. Returns nil when one post is enough or the body is only white
+// space.
 func threadParts(platform *Platform, body *string) []string {
 	if platform == nil || *platform != PlatformX || body == nil {
 		return nil
@@ -42,8 +43,8 @@ func threadParts(platform *Platform, body *string) []string {
 	return appendText(parts, rest)
 }
 
-// firstCut returns the number of units in the first post: all units up to the last end of a word
-// that fits. If no word fits, it returns as many units as fit, but at least one.
+// firstCut returns how many units go into the first post: as many whole words as fit. If not even
+// one word fits, it returns as many units as fit, but at least one.
 func firstCut(text []textUnit) int {
 	weight, word := 0, 0
 	for i, u := range text {
@@ -103,7 +104,7 @@ func findLinks(text string) (out [][]int) {
 
 // splitUnits splits a text into units.
 func splitUnits(text string) (out []textUnit) {
-	links, linked := findLinks(text), -1 // linked is where the last unit begins if that unit is the link links[0], otherwise -1
+	links, linked := findLinks(text), -1 // linked is the index at which the current link begins, or -1 outside a link
 	for at, state := 0, -1; at < len(text); {
 		cluster, _, _, next := uniseg.FirstGraphemeClusterInString(text[at:], state)
 		state = next
@@ -126,8 +127,8 @@ func splitUnits(text string) (out []textUnit) {
 // emojiRunesMax is the length of the longest emoji, in code points.
 const emojiRunesMax = 10
 
-// clusterWeight returns the weight of a grapheme cluster. X weighs composed characters, and an
-// emoji of several code points weighs as much as a single one.
+// clusterWeight returns the weight of a grapheme cluster. X weighs the composed form (NFC) of a
+// text, and an emoji of several code points weighs as much as an emoji of one.
 func clusterWeight(cluster string) (weight int) {
 	runes := []rune(norm.NFC.String(cluster))
 	if n := len(runes); n > 1 && n <= emojiRunesMax && isEmoji(runes) {
@@ -147,7 +148,7 @@ func clusterWeight(cluster string) (weight int) {
 // isEmoji reports whether a cluster of several code points is one emoji.
 func isEmoji(runes []rune) bool {
 	const (
-		firstSymbol = 0x2190 // an arrow; all other emojis come after it
+		firstSymbol = 0x2190 // the first arrow; a cluster that begins before it is no emoji, except a keycap
 		keycap      = 0x20E3
 	)
 	if runes[len(runes)-1] == keycap {
@@ -158,7 +159,7 @@ func isEmoji(runes []rune) bool {
 		case runes[0] < firstSymbol:
 			return false
 		case r == 0xFE0F, r == 0x200D, 0x1F3FB <= r && r <= 0x1F3FF, 0x1F1E6 <= r && r <= 0x1F1FF, 0xE0020 <= r && r <= 0xE007F:
-			return true // emoji style, joiner, skin tone, flag of a country, flag of a region
+			return true // after a symbol, these make an emoji: variation selector, joiner, skin tones, letters and tags of flags
 		}
 	}
 	return false

@@ -70,7 +70,7 @@ func TestNarrowRanges(t *testing.T) {
 		want  int
 		runes []rune
 	}{
-		{1, []rune{0, 0x10FF, 0x2002, 0x200D, 0x2010, 0x201F, 0x2032, 0x2037}}, // U+2000 becomes U+2002 when composed
+		{1, []rune{0, 0x10FF, 0x2002, 0x200D, 0x2010, 0x201F, 0x2032, 0x2037}}, // U+2002 in place of U+2000, because composition replaces U+2000 with it
 		{2, []rune{0x1100, 0x1FFF, 0x200E, 0x200F, 0x2020, 0x2031, 0x2038}},
 	} {
 		for _, r := range tc.runes {
@@ -81,15 +81,15 @@ func TestNarrowRanges(t *testing.T) {
 	}
 }
 
-// Ensure an emoji of up to ten code points weighs 2, and a longer one weighs as much as its
-// characters do, because a cluster has no maximum length.
+// Ensure an emoji of up to ten code points weighs 2, and a longer one weighs as much as its code
+// points do. Otherwise a cluster of any length would weigh 2.
 func TestLongEmoji(t *testing.T) {
 	t.Parallel()
 	for cluster, want := range map[string]int{
 		"👩" + strings.Repeat("\u200d👩", 4) + "\ufe0f": 2,  // 10 code points
 		"👩" + strings.Repeat("\u200d👩", 5):            17, // 11 code points: six that weigh 2, five joiners that weigh 1
 		"👩" + strings.Repeat("\u200d👩", 5) + "\u20e3": 19,
-		"🏴\U000E0020": 2, "🏴\U000E007F": 2, "葛\U000E0100": 4, // the tags of a flag, and an ideographic variant
+		"🏴\U000E0020": 2, "🏴\U000E007F": 2, "葛\U000E0100": 4, // the first and last tag of a flag, and a variant of an ideograph
 	} {
 		if got := clusterWeight(cluster); got != want {
 			t.Errorf("%+q weighs %d, want %d", cluster, got, want)
@@ -98,7 +98,7 @@ func TestLongEmoji(t *testing.T) {
 }
 
 // Ensure the parts of any text consist of its words in order, no part weighs too much or begins
-// within a character, and a text is split exactly when it weighs too much.
+// within a character, and a text is split if and only if it weighs too much.
 func FuzzThreadParts(f *testing.F) {
 	for _, seed := range []string{
 		"", " ", "hello", strings.Repeat("aé😀日 ", 100), strings.Repeat("日", 300), strings.Repeat("👩‍👩‍👧‍👦", 200), strings.Repeat("🇫🇷", 200), strings.Repeat("e\u0301", 300),

@@ -130,8 +130,8 @@ func compareUnits(t *testing.T, name string, few, many *apitest.Service, list fu
 }
 
 // Ensure a list of records of typical size costs at most 30 read units at its default limit,
-// however the records are distributed. If a page's records all come from one of the merged
-// partitions, the list needs a second round trip, but no additional units.
+// however the records are distributed. A list may be merged from several partitions. If all records
+// of a page come from one of them, the list needs a second round trip, but no additional units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -141,7 +141,7 @@ func TestDefaultListUnits(t *testing.T) {
 		s := start(t)
 		var posts, ideas []record
 		platforms, states := broadcast.Platform("").Values(), broadcast.PostStatus("").Values()
-		for n := range map[bool]int{false: 2100, true: 150}[alike] { // 50 of each platform and status
+		for n := range map[bool]int{false: 2100, true: 150}[alike] { // 2100: 50 for each combination of platform and status
 			p := record{
 				"id": fmt.Sprintf("pst_%022d", n), "platform": "x", "status": "published", "createdAt": fmt.Sprintf("2026-01-01T00:%02d:%02dZ", n/60%60, n%60), "updatedAt": "2026-01-01T00:00:00Z",
 				"title": "A title", "body": text, "hashtags": []string{"launch", "tips"}, "publishedAt": "2026-01-01T00:00:00Z", "externalUrl": "https://x.example/1234567890", "externalId": "1234567890",
@@ -157,7 +157,7 @@ func TestDefaultListUnits(t *testing.T) {
 				ideas = append(ideas, i)
 			}
 		}
-		storeUnchecked(t, s, "post", posts...) // some are scheduled but have no time
+		storeUnchecked(t, s, "post", posts...) // unchecked, because some are scheduled but have no time
 		importRecords(t, s, "content-idea", ideas...)
 		check := func(what string, list func(context.Context, broadcast.Store) (int, error)) {
 			ctx, m := apitest.Request(t)

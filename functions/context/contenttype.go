@@ -16,15 +16,15 @@ type ContentType struct {
 	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
 }
 
-// ContentTypes declares how content types are stored and where they are in the API.
+// ContentTypes declares how content types are stored, and at which path the API serves them.
 var ContentTypes = record.Kind[ContentType]{
 	Name: "content-type", Plural: "content types", Prefix: "cty", Path: "context/content-types", Parameter: "contentTypeId",
 	SortPrefix: "contenttype", Limit: 200, Order: ContentType.sortKey,
 }
 
 // sortNameCharsMax is how many characters of a name the sort compares. It equals the length limit
-// of a name, and any such name fits into a cursor. Only an import can store a longer name. Names
-// with the same first sortNameCharsMax characters are ordered by id.
+// of a name in the API, so that a cursor has room for any such name. Only an import can store a
+// longer name. Names with the same first sortNameCharsMax characters are ordered by id.
 const sortNameCharsMax = 200
 
 // sortKey returns the position of a content type in the list: by name in Unicode code point order,

@@ -27,7 +27,7 @@ type GoalStatus string
 // Values implements schema.Enum.
 func (GoalStatus) Values() []string { return []string{"active", "achieved", "missed", "archived"} }
 
-// Goals declares how brand goals are stored and where they are in the API.
+// Goals declares how brand goals are stored, and at which path the API serves them.
 var Goals = record.Kind[Goal]{
 	Name: "brand-goal", Plural: "brand goals", Prefix: "bgl", Path: "context/goals", Parameter: "goalId", SortPrefix: "goal", Limit: 200,
 	Order: func(g Goal) string { return table.JoinKey(table.TimeKey(g.CreatedAt), g.ID) }, // oldest first, null last

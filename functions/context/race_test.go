@@ -9,8 +9,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure exactly one of two deletions of a goal or content type succeeds, and that a concurrent
-// update either comes first or finds nothing: it never brings the record back.
+// Ensure exactly one of two concurrent deletes of a goal or content type succeeds. A concurrent
+// update either runs first or gets not_found. It never brings the record back.
 func TestDeleteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

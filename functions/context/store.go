@@ -37,7 +37,8 @@ const brandKitAttemptsMax = 3
 
 // Modify changes the company's brand kit by compare-and-set, and creates it when there is none.
 // When two callers find none, one creates the kit and the other changes it, so both changes are
-// kept. Before it creates a kit, it calls absent, and returns the error of absent if there is one.
+// kept. Before it creates a kit, it calls absent. If absent returns an error, Modify returns that
+// error and creates nothing.
 func (s Store) Modify(ctx context.Context, companyID string, change func(*BrandKit) error, absent func() error) (BrandKit, error) {
 	for range brandKitAttemptsMax {
 		kit, err := table.Modify(ctx, s.table, brandKitKey(companyID), keysOfBrandKit, change)

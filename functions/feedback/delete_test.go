@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// storedSortKeys returns those sort keys of a company's feedback partition that start with prefix,
+// storedSortKeys returns the sort keys in a company's feedback partition that start with prefix,
 // such as feedback# or ext#.
 func storedSortKeys(t *testing.T, s *apitest.Service, prefix string) []string {
 	t.Helper()
@@ -74,9 +74,9 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// Ensure a record that is pushed or imported again after its deletion is a new one, whether its id
-// was derived or came from an import. A reference is deleted only if it points to the deleted
-// record.
+// Ensure a review that is pushed or imported again after its deletion gets a new record, whether
+// the deleted record's id was derived or came from an import. The reference from a review to its
+// record is deleted only if it points to the deleted record.
 func TestDeleteThenAgain(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -165,7 +165,7 @@ func TestDeleteThroughCrashes(t *testing.T) {
 			requireEqual(t, "stored", storedSortKeys(t, s, ""), []string{})
 		}
 	}
-	if deaths < 6 { // two at each of three steps: checking the API key and reading the record in parallel, reading the reference, and the transaction
+	if deaths < 6 { // two crashes at each of three steps: checking the API key and reading the record in parallel, reading the reference, and the transaction
 		t.Errorf("only %d deaths", deaths)
 	}
 }

@@ -231,7 +231,7 @@ func TestListWhileRecordsChange(t *testing.T) {
 		s := start(t, ranked(10), ranked(20), ranked(30), ranked(40))
 		key := s.Key(t)
 		first, cursor := listPage(t, s, key, 2, args, "")
-		importRecords(t, s, ranked(5), ranked(35)) // before and after the cursor
+		importRecords(t, s, ranked(5), ranked(35)) // one record before the cursor and one after it
 		moved := ranked(20)
 		moved.Priority = new(int64(1)) // moves the record at the cursor to the front of the list
 		importRecords(t, s, moved)

@@ -54,9 +54,10 @@ func (b *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a review ends up with exactly one record when one caller imports or pushes it and a second
-// caller pushes it, imports it or deletes the stored record just before any one of the first
-// caller's table calls. Imports use the record's own id or the derived one.
+// Ensure a review ends up with exactly one record when two callers write it at the same time. The
+// first caller imports or pushes it. Just before one of that caller's table calls, the second
+// caller pushes it, imports it or deletes the stored record. An imported record has an id in its
+// file or gets the derived one.
 func TestImportOfAReviewDuringWrites(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -24,8 +24,8 @@ import (
 type DayRange struct{ From, To string }
 
 // postedPartitionNames names the two partitions that a company has in the index: one for the
-// records whose reply is waiting for somebody, and one for all others. So listing the review queue
-// over a long range does not read settled feedback.
+// records whose reply is waiting for somebody, and one for all others. They are separate so that
+// listing the review queue over a long range does not read settled feedback.
 var postedPartitionNames = map[bool]string{true: "waiting", false: "settled"}
 
 // needsReplyAction reports whether a reply with this status is waiting for somebody.
@@ -180,13 +180,14 @@ const (
 	backfillConcurrency = 16
 )
 
-// BackfillPostedIndex puts a company's records into the index by posted day and marks the index as
+// BackfillPostedIndex adds a company's records to the index by posted day and marks the index as
 // complete, even for a company without records. It continues where an earlier call stopped. If the
 // index is already complete, it does nothing unless again is true. In that case it checks every
-// record once more, and lists do not use the index until that check has finished. It calls report
-// after every step with the number of records checked so far, including those of earlier calls.
-// filled is the number of records that this call put into the index. All functions must already run
-// a version that writes the keys of the index.
+// record once more, and lists do not use the index until that check has finished.
+//
+// It calls report after every step with the number of records checked so far, including those of
+// earlier calls. filled is the number of records that this call added to the index. All functions
+// must already run a version that writes the keys of the index.
 func (s Store) BackfillPostedIndex(ctx context.Context, companyID string, again bool, report func(checked int64)) (filled int64, err error) {
 	mark, err := s.backfillState(ctx, companyID)
 	if err != nil || mark.CompleteAt != nil && !again {
@@ -211,7 +212,7 @@ func (s Store) BackfillPostedIndex(ctx context.Context, companyID string, again 
 	from := allRecords(companyID)
 	from.Consistent = true
 	if mark.After != "" {
-		from.Prefix, from.Until = mark.After+"!", from.Prefix+"~" // these characters do not occur in ids
+		from.Prefix, from.Until = mark.After+"!", from.Prefix+"~" // the bounds use characters that do not occur in ids
 	}
 	err = table.ForEach(ctx, s.table, from, func(record indexedRecord) error {
 		if step = append(step, record); len(step) < backfillBatchSize {

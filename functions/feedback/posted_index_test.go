@@ -191,9 +191,9 @@ func TestListPostedInput(t *testing.T) {
 	})
 }
 
-// Ensure the index works through its whole life. The company's records predate the index, so lists
-// read everything. A backfill crashes at various table calls and is resumed, with writes of every
-// kind in between. In the end, lists read only the index.
+// Ensure lists stay correct while the index is introduced. The company's records predate the index,
+// so lists first read all records. A backfill crashes at various table calls and is resumed, with
+// writes of every kind in between. In the end, lists read only the index.
 func TestBackfillPostedIndex(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -230,7 +230,7 @@ func TestBackfillPostedIndex(t *testing.T) {
 	var reports []int64
 	report := func(checked int64) { reports = append(reports, checked) }
 	deaths := 0
-	for _, calls := range []int{0, 1, 2, 3, 30, 150, 210, 230} { // each continues where the previous one crashed
+	for _, calls := range []int{0, 1, 2, 3, 30, 150, 210, 230} { // table calls before each crash; each backfill continues where the previous one crashed
 		faults.CrashAfter(calls, calls%2 == 0)
 		_, err := store.BackfillPostedIndex(t.Context(), s.CompanyID, false, report)
 		if faults.Crashed() {
@@ -405,7 +405,8 @@ func TestListPostedUnits(t *testing.T) {
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status, Posted: &feedback.DayRange{From: "2026-03-01", To: "2026-03-01"}}
 		few, many := unitsUsed(t, small, f, limit), unitsUsed(t, large, f, limit)
-		// The backfillState, and at most all records of those days: 30 records of 700 bytes.
+		// A list reads the backfillState and at most all records of those days: 30 records of 700
+		// bytes.
 		if few != many || few.Read > 1+6 || source == nil && sentiment == nil && status == nil && (few.Calls != 3 || few.Read > 2.5) {
 			t.Errorf("%s: %+v alone, %+v beside 600 others", describeFilter(f), few, many)
 		}

@@ -60,9 +60,8 @@ const (
 	later     = "2026-08-11T09:31:00.000Z"
 )
 
-// Ensure a pushed record is created with the defaults and a derived id. A later push changes the
-// fields that it sends and keeps the rest, null clears a field, and a push that changes nothing
-// writes nothing.
+// Ensure a pushed record is created with the defaults and a derived id. A later push changes only
+// the fields that it sends, and null clears a field. A push that changes nothing writes nothing.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -200,8 +199,9 @@ func TestPushRejectsAll(t *testing.T) {
 	requireEqual(t, "as many as there may be", mustPush(t, s, key, slices.Repeat([]string{good}, 100)...), pushCounts{1, 1, 0})
 }
 
-// Ensure a push finds a record that was imported under its own id, even after an import has changed
-// the identities of stored records. An import without an id finds the same record as a push.
+// Ensure a push finds a record that was imported with an id other than the derived one, even after
+// an import has changed the identities of stored records. An import without an id finds the same
+// record as a push.
 func TestPushFindsImportedRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -374,7 +374,7 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 	}
 }
 
-// Ensure a push fails and is not stored if another caller creates the record first and the record
+// Ensure a push fails and stores nothing if another caller creates the record first and that record
 // then cannot be read.
 func TestPushCannotReadAgain(t *testing.T) {
 	t.Parallel()

@@ -85,8 +85,8 @@ func (r storedMatch) recordToChange(companyID string, c recordChange) (f Feedbac
 }
 
 // FindByIdentities returns what is stored for each of the given identities, in the same order. The
-// identities must be distinct. This takes one round trip, and a second one if a record was imported
-// under its own id.
+// identities must be distinct. This takes one round trip, or two if a record was imported with an
+// id other than the derived one.
 func (s Store) FindByIdentities(ctx context.Context, companyID string, identities []identity) ([]storedMatch, error) {
 	var keys []table.Key
 	for _, i := range identities {
@@ -167,11 +167,11 @@ const pushConcurrency = 16
 // create or delete the record.
 const pushAttemptsMax = 16
 
-// Push makes changes, each to the stored record that FindByIdentities returned for it. Each change
+// Push applies each change to the stored record that FindByIdentities returned for it. Each change
 // is one compare-and-set, so repeating a push that failed half-way completes it. A change that
-// alters nothing is not written. Push claims the Idempotency-Key first. created and updated are
-// numbers of records. If the kind of a record has changed since it was read, Push returns a
-// conflict that a retry resolves.
+// alters nothing is not written. Before its first write, Push claims the request's Idempotency-Key.
+// It returns how many records it created and updated. If the kind of a record has changed since it
+// was read, Push returns a conflict that a retry resolves.
 func (s Store) Push(ctx context.Context, companyID string, changes []recordChange, stored []storedMatch) (created, updated int, err error) {
 	if err := idempotency.Reserve(ctx, s.table); err != nil {
 		return 0, 0, err
@@ -226,7 +226,7 @@ func (s Store) tryPush(ctx context.Context, companyID string, c recordChange, st
 		if err != nil {
 			return outcomeUnchanged, err
 		}
-		c.apply(&f) // any problems were already reported
+		c.apply(&f) // problems are ignored here, because they were reported before
 		f.FetchedAt, f.CreatedAt, f.UpdatedAt = &now, &now, &now
 		if stored.idConflict {
 			return outcomeCreated, s.createWithReference(ctx, c.identity, f, stored.danglingID)

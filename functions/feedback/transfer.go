@@ -33,8 +33,8 @@ func checkFeedback(f *Feedback) (problems []string) {
 	return append(problems, transfer.CheckSize(f)...)
 }
 
-// uniqueTextsOf returns a text for the record's identity. A file must not assign two ids to the
-// same identity, because then the order of the writes would decide which id is kept.
+// uniqueTextsOf returns a string that stands for the record's identity. A file must not assign two
+// ids to the same identity, because then the order of the writes would decide which id is kept.
 func uniqueTextsOf(f Feedback) []transfer.UniqueText {
 	who, ok := identityOfRecord(f)
 	if !ok {

@@ -36,8 +36,9 @@ func pickByShare[T interface {
 	panic("the shares do not sum to 100")
 }
 
-// manyRecords returns n records with the distribution above. A record has about 650 bytes with its
-// keys, so three records (a page of two, and one to detect the next page) cost half a read unit.
+// manyRecords returns n records whose sources, sentiments and reply statuses occur in the given
+// shares. A record has about 650 bytes with its keys, so three records (a page of two, and one to
+// detect the next page) cost half a read unit.
 func manyRecords(n int) (records []feedback.Feedback) {
 	for i := range n {
 		f := reviewNumber(i)
@@ -86,8 +87,9 @@ func TestListUnitsOfRareValues(t *testing.T) {
 	})
 }
 
-// partitionCount returns how many index partitions a list merges: four for a filter that is not
-// set, including null.
+// partitionCount returns how many index partitions a list merges. If only one of source and
+// sentiment is set, there are four: one for each of the other filter's three values, and one for
+// null.
 func partitionCount(f feedback.Filter) int {
 	n := 1
 	if f.Source == nil && f.Sentiment == nil {
@@ -116,9 +118,9 @@ func describeFilter(f feedback.Filter) string {
 }
 
 // Ensure no list costs more than 30 read units at its default limit, with records of typical size
-// (about 1.6 kB with their keys), however they are distributed over the filters. If one of the
-// merged partitions fills a page by itself, the list needs a second round trip, but no additional
-// units.
+// (about 1.6 kB with their keys), however they are distributed over the filters. A list may be
+// merged from several partitions. If all records of a page come from one of them, the list needs a
+// second round trip, but no additional units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -139,7 +141,7 @@ func TestDefaultListUnits(t *testing.T) {
 	}
 	lopsided := manyRecords(1500)
 	for i := range lopsided {
-		if i%8 != 0 { // one partition fills the page by itself, and each of the others still returns a full first read
+		if i%8 != 0 { // most records are in one partition, but every partition returns a full first read
 			lopsided[i].Source, lopsided[i].Sentiment = new(feedback.Source("app_store")), new(feedback.Sentiment("positive"))
 		}
 	}
@@ -164,8 +166,8 @@ func TestDefaultListUnits(t *testing.T) {
 	}
 }
 
-// Ensure listing by posted day with other filters skips the records that do not match in few calls,
-// however small the page.
+// Ensure listing by posted day with other filters needs only a few calls to skip the records that
+// do not match, however small the page is.
 func TestListPostedCalls(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -110,7 +110,7 @@ func TestToolsAreTheOperations(t *testing.T) {
 
 // Ensure the hints of every tool say what it does to stored values, so that clients know when to
 // ask a person before a call, and when a call is safe to repeat. A read-only tool must have no
-// other hint than that.
+// other hint.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	tables, err := oracle.Load()
@@ -186,7 +186,8 @@ var httpTermPattern = regexp.MustCompile(`\b(HTTP|PATCH|POST|GET|PUT|DELETE|If-M
 
 // Ensure the description of every tool says in sentences what the tool does, and every argument has
 // a description that a model can act on. The description of an id must name the tool that lists
-// such ids, that of an argument that null clears must say so, and none may mention HTTP.
+// such ids. If null clears a value, the argument's description must say so. No description may
+// mention HTTP.
 func TestToolDescriptions(t *testing.T) {
 	t.Parallel()
 	operations := toolOperations()

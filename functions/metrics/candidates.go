@@ -18,7 +18,8 @@ type candidatePoints interface {
 	// next page continues.
 	page(limit int) (points []Point, next Position)
 
-	// withRule returns the candidates to continue with if days and series combine by this rule.
+	// withRule is called once the metric's rule for combining days and series is known. It returns
+	// the candidates to continue with.
 	withRule(rule rollupRule) candidatePoints
 
 	// noPointsError returns the error for a window without points, or nil if that is not an error.
@@ -64,7 +65,7 @@ func (s *storedPoints) noPointsError() error { return nil }
 // newestPoints orders points newest first and keeps at most n.
 func newestPoints(points []Point, n int) []Point {
 	for i := 1; i < len(points); i++ {
-		if positionOf(&points[i-1]).compare(positionOf(&points[i])) < 0 { // never for points of a single series
+		if positionOf(&points[i-1]).compare(positionOf(&points[i])) < 0 { // out of order: happens only with points of several series
 			slices.SortFunc(points, func(a, b Point) int { return positionOf(&b).compare(positionOf(&a)) })
 			break
 		}

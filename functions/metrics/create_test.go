@@ -11,8 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a created definition has the fields of the request and the defaults. Each kind must have
-// the fields it needs, the length of a key is limited, and a refused create stores nothing.
+// Ensure a created definition has the fields of the request, and defaults for the others. A create
+// is refused if a field that the metric's kind needs is missing, or if the key is too long. A
+// refused create stores nothing.
 func TestCreateDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -60,8 +61,8 @@ func TestCreateDefinition(t *testing.T) {
 	requireEqual(t, "definitions", len(exportRecords(t, s, s.CompanyID, "metric-definition")), 8)
 }
 
-// Ensure a definition can be read by its id, whether it was created, was pushed or lacks its id
-// record. A definition of a different company is not found.
+// Ensure a definition can be read by its id, whether a create or a push stored it, and even if the
+// record that maps its id to its key is missing. A definition of a different company is not found.
 func TestGetDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -83,8 +83,9 @@ func TestUpdatePushedDefinition(t *testing.T) {
 	requireEqual(t, "weeks", listPoints(t, s, "leads&grain=week"), []string{"2026-08-03 2"})
 }
 
-// Ensure a definition without an id record is found by reading all definitions, which happens only
-// the first time. An id that an import replaced with a different one is not found.
+// Ensure a definition is found even if the record that maps its id to its key is missing. The first
+// read then reads all definitions and stores that record. An id that an import replaced with a
+// different one is not found.
 func TestRepairDefinitionID(t *testing.T) {
 	t.Parallel()
 	reads := &queryCountingTransport{}
@@ -114,7 +115,7 @@ func TestRepairDefinitionID(t *testing.T) {
 		t.Errorf("the error of a change: %v", err)
 	}
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(4, "a", ""), definitionJSON(5, "b", ""))
-	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(2, "d", "")) // the former id of b
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(2, "d", "")) // d gets the former id of b
 	for id, want := range map[string]string{"mdf_1": "not_found: no such record", "mdf_4": "a", "mdf_5": "b", "mdf_2": "d"} {
 		if key, calls := name(store, id); key != want || calls > 2 && id != "mdf_1" {
 			t.Errorf("%s is %s after %d calls, want %s after 2", id, key, calls, want)

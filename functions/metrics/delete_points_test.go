@@ -103,8 +103,8 @@ func TestDeletePoints(t *testing.T) {
 	requireEqual(t, "a week without its stored point", slices.Sorted(slices.Values(listPoints(t, s, "a&grain=week&from=2026-07-27&to=2026-07-27"))), []string{"2026-07-27 12", "2026-07-27 6", "2026-07-27 7"})
 }
 
-// pointRecords returns the sort keys of a metric's records of days, including records that have no
-// points.
+// pointRecords returns the sort keys of the records that store a metric's daily points, including
+// records that have no points.
 func pointRecords(t *testing.T, s *apitest.Service, metricKey string) (keys []string) {
 	t.Helper()
 	records, err := table.ReadAll[struct {
@@ -279,7 +279,7 @@ func TestDeletesOfOneRecord(t *testing.T) {
 		ran := hook.hasRun()
 		hook.arm(0, nil)
 		if !ran {
-			if at < 3 { // a delete checks its API key, reads the record and writes it
+			if at < 3 { // three calls: a delete checks its API key, reads the record and writes it
 				t.Errorf("the delete made %d calls", at)
 			}
 			break

@@ -49,8 +49,8 @@ func orphanedPoints(t *testing.T, s *apitest.Service) (keys []string) {
 	return slices.Compact(keys)
 }
 
-// Ensure a definition is deleted together with its id record, and its key is then free. A
-// definition whose metric has points cannot be deleted.
+// Ensure a definition is deleted together with the record that maps its id to its key, and the key
+// can then be used again. A definition whose metric has points cannot be deleted.
 func TestDeleteDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

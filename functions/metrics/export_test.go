@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// OperationsWithOneDeleteRound returns the operations of the area, with deletes of points that make
-// only one round per call.
+// OperationsWithOneDeleteRound returns the operations of the area, with a delete of points that
+// reads and deletes only one round of records per call.
 func OperationsWithOneDeleteRound(t *table.Client) []api.Operation {
 	return operations(Store{t, time.Hour, listingUnitsMax})
 }

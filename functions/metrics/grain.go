@@ -170,8 +170,8 @@ func (g Grain) dayRecordCountFor(n int) int {
 }
 
 // monthsSpanning returns how many consecutive months always have at least the given number of days.
-// They have the fewest days if they start in February. The February of 2097 is followed by seven
-// years without a leap day.
+// The worst case starts in February 2097, because February is short and the next seven years have
+// no leap day.
 func monthsSpanning(days int) int {
 	const year = 2097
 	last := time.Date(year, time.February, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, days-1)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Ensure attributes returns every bucket that a period can have and no others, oldest first, in any
-// year, and that monthCache.millis returns the start of every day.
+// Ensure the method attributes returns every bucket that a period can have and no others, oldest
+// first, in any year. Ensure monthCache.millis returns the start of every day.
 func TestAttributes(t *testing.T) {
 	t.Parallel()
 	for _, grain := range []Grain{GrainDay, GrainWeek, GrainMonth} {

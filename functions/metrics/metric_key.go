@@ -54,7 +54,7 @@ func keyProblems(path, key string) []string {
 // isCustom reports whether a key starts with customPrefix.
 func isCustom(key string) bool { return strings.HasPrefix(key, customPrefix) }
 
-// customName returns the name of a metric that starts with customPrefix.
+// customName returns whichever of a metric's two names starts with customPrefix.
 func customName(key string) string {
 	if isCustom(key) {
 		return key

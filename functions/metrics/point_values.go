@@ -37,7 +37,7 @@ func (c *pointValues) read(text string, p *Point, m *monthCache) error {
 }
 
 // monthCache remembers the start of the last month that it parsed. A list contains hundreds of days
-// from only a few months, and time.Parse would parse its layout for each of them.
+// from only a few months, and time.Parse would parse its layout again for each of them.
 type monthCache struct {
 	name  string // 2026-01
 	begin int64  // in milliseconds of Unix time

@@ -45,7 +45,7 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 	const pushes = 12
 	for i, c := range []struct {
 		name    string
-		metrics func(n int) int // how many new metrics a push has, besides one point of the known metric
+		metrics func(n int) int // how many new metrics the n-th push has, besides one point of the known metric
 	}{
 		{"one point of a known metric", func(int) int { return 0 }},
 		{"one transaction", func(int) int { return 3 }},
@@ -156,8 +156,8 @@ func countStored(t *testing.T, s *apitest.Service, prefix string, b testPush) in
 
 // Ensure a push whose process crashes at any table call can be retried with its Idempotency-Key. A
 // response is stored only once every point is stored. A different push with that key returns 400
-// and stores nothing at any time. The retry is accepted once the claim is 15 seconds old,
-// everything is stored once, and a further retry gets the same response.
+// and stores nothing at any time. The retry is accepted once the crashed push has held the key for
+// 15 seconds. Then everything is stored exactly once, and a further retry gets the same response.
 func TestPushThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -214,7 +214,7 @@ func pushThroughCrash(t *testing.T, s *apitest.Service, key, prefix string, b te
 	if done := countStored(t, s, prefix, b); retry.Status != http.StatusOK || first.Status == http.StatusOK && first.Body != retry.Body || done != all {
 		t.Errorf("%s: the retry: %d %s, and %d of %d points are stored", prefix, retry.Status, retry.Body, done, all)
 	}
-	if created, _ := retry.JSON(t)["createdKeys"].([]any); len(created) != b.metrics { // the keys created by the push as a whole
+	if created, _ := retry.JSON(t)["createdKeys"].([]any); len(created) != b.metrics { // the retry also returns the keys that the crashed push created
 		t.Errorf("%s: %d created keys: %v", prefix, len(created), created)
 	}
 	again := pushWithKey(t, s, key, prefix, b.points...)
@@ -265,10 +265,10 @@ func TestPushesThroughLostResponses(t *testing.T) {
 		process.CompanyID = s.CompanyID
 		for n := range 10 {
 			prefix := fmt.Sprintf("loss%d_", n)
-			sent[prefix] = newTestPush(prefix, 60, 1) // with only one metric, a push would wait for a mutex, and no time passes in the bubble meanwhile
+			sent[prefix] = newTestPush(prefix, 60, 1) // 60 metrics: a push of one metric would block on a mutex, and the fake clock stands still meanwhile
 			r := pushWithKey(t, process, key, prefix, sent[prefix].points...)
 			for ; r.Status >= 500 && failures < 100; failures++ {
-				process.Clock.Advance(15 * time.Second) // because releasing the claim can fail, too
+				process.Clock.Advance(15 * time.Second) // so that a claim whose release failed expires
 				r = pushWithKey(t, process, key, prefix, sent[prefix].points...)
 			}
 			if r.Status != http.StatusOK {
@@ -303,7 +303,7 @@ func TestPushAfterACrashedOne(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	faults := &apitest.CrashingTransport{}
-	counter := &apitest.RoundTripCounter{Transport: faults} // so that the waiting push waits on a fake clock
+	counter := &apitest.RoundTripCounter{Transport: faults} // its Count method makes the waiting push wait on a fake clock
 	s := apitest.NewOver(t, metrics.Operations, counter)
 	faults.StopCrashing()
 	key := s.Key(t)

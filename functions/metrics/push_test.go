@@ -239,7 +239,7 @@ func TestPushRejectsAll(t *testing.T) {
 }
 
 // barrierTransport is a transport that holds back calls of a given kind until the expected number
-// of them has arrived. So calls that are sequential although they should be concurrent run into the
+// of them has arrived. If calls that should be concurrent are sequential, they run into the
 // handler's deadline. A call that is retried because the engine was busy counts once.
 type barrierTransport struct {
 	mu             sync.Mutex
@@ -326,7 +326,7 @@ func TestPushCalls(t *testing.T) {
 		}
 		calls.expect(want)
 		created := mustPush(t, s, key, c.points...)
-		want["UpdateItem"] = 1 // the rate limit of the key
+		want["UpdateItem"] = 1 // the repeated push also updates the key's rate limit
 		requireEqual(t, c.name, calls.callCounts, want)
 		if len(created) != c.created {
 			t.Errorf("%s: %d keys created, want %d", c.name, len(created), c.created)
@@ -442,7 +442,7 @@ func TestPushAfterFailure(t *testing.T) {
 		}
 		return out
 	}
-	for _, records := range []int{24, 60} { // 60 takes transactions of 24, 24 and 12, one of which fails
+	for _, records := range []int{24, 60} { // 60 records take transactions of 24, 24 and 12 records, one of which fails
 		prefix := fmt.Sprintf("of%d_", records)
 		faults.arm("TransactWriteItems", 0, 1, false)
 		if r := push(t, s, key, many(records, prefix)...); r.Status != 500 || !strings.Contains(r.Body, "safe to retry") {

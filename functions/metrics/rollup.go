@@ -29,7 +29,8 @@ func (r rollupRule) effectiveAggregation() Aggregation {
 }
 
 // bucketSums collects the days of one series in one week or month, added in any order. It collects
-// what every aggregation needs, because the days are read in parallel with the definition.
+// what any aggregation may need, because the definition, which contains the aggregation, is read in
+// parallel with the days.
 type bucketSums struct {
 	days               int // the number of days whose value is not null; the others are ignored
 	values, bases      exactSum

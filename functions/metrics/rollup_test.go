@@ -17,7 +17,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// pointOracle holds the points of one metric for the oracle: every stored day, week and month.
+// pointOracle holds every stored day, week and month of one metric. Its methods compute in a naive
+// way what lists of the metric should contain.
 type pointOracle struct {
 	key, aggregation, kind string
 	points                 []metrics.Point
@@ -39,8 +40,8 @@ func startOfBucket(grain metrics.Grain, day time.Time) time.Time {
 	}
 }
 
-// expectedPoints returns the points that a list without a window should contain, oldest first. It
-// is the naive oracle for the roll-up.
+// expectedPoints returns the points that a list without a window should contain, oldest first.
+// Tests compare the roll-up with it.
 func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics.Point {
 	t.Helper()
 	type bucket struct{ ts, dims string }
@@ -76,8 +77,8 @@ func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics
 	return list
 }
 
-// expectedTotal returns the total without a window, oldest first. It is the naive oracle for
-// totals. refused contains the starts of the buckets that have only points of series that do not
+// expectedTotal returns the points that a total without a window should contain, oldest first.
+// refused contains the starts of the buckets that have points, but only of series that do not
 // combine. A window that contains only such buckets is refused.
 func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []metrics.Point, refused []string) {
 	t.Helper()

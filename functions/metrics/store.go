@@ -136,9 +136,10 @@ func (s Store) findDefinition(ctx context.Context, companyID, definitionID strin
 }
 
 // withKeyOf calls do with the key of the definition with the given id. It takes the key from the id
-// record. If there is no id record, or do returns fault.ErrNotFound because the definition is not
-// under that key, withKeyOf reads all definitions, stores the id record for the next time and calls
-// do again. Returns fault.ErrNotFound when no definition has the id.
+// record, which maps the definition's id to its key. If there is no id record, or do returns
+// fault.ErrNotFound because the definition is not under that key, withKeyOf reads all definitions,
+// stores the id record for the next time and calls do again. Returns fault.ErrNotFound when no
+// definition has the id.
 func (s Store) withKeyOf(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
 	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
@@ -191,9 +192,9 @@ func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID str
 
 // RemoveDefinition deletes the definition with the given id, unless check returns an error. Returns
 // fault.ErrNotFound when the company has no such definition, and fault.Conflict when its metric has
-// points. A concurrent push that creates the metric's first point record counts the record on the
-// definition in the same transaction. So either the delete looks for points again, or the push
-// finds no definition and starts again.
+// points. A push that creates a record of points increments a counter in the definition's record,
+// in the same transaction. So if both run at once, either the delete sees the new count and looks
+// for points again, or the push finds no definition and starts again.
 func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID string, check func(Definition) error) error {
 	return s.withKeyOf(ctx, companyID, definitionID, func(key string) error {
 		at := definitionKey(companyID, key)

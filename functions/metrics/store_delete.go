@@ -138,8 +138,8 @@ func (of PointRange) contains(record pointRecord, name string) bool {
 	return ok && day >= of.From && day <= of.To
 }
 
-// exactBucketsCondition returns the condition that a record has points in the stored buckets, and
-// in no others of the given buckets.
+// exactBucketsCondition returns the condition that a record has points in all buckets listed in
+// stored, and in none of the other buckets listed in buckets.
 func exactBucketsCondition(buckets, stored []string) (condition string, names map[string]string) {
 	names = make(map[string]string, len(buckets))
 	parts := make([]string, len(buckets))

@@ -21,14 +21,14 @@ type pointReader struct {
 	prefix        string // the prefix of the sort keys
 	lowest        string // the sort key at which the window starts
 	query         *dynamodb.QueryInput
-	unitsRead     float64         // of all rounds so far
+	unitsRead     float64         // the read units of all rounds so far
 	series        map[string]bool // the series that have points
 	completeSince string          // this period and newer ones have been read completely
 	done          bool            // there is nothing left to read
 
 	// The last round:
 	hasRead       bool
-	lowerBound    string // the lower bound of its sort keys
+	lowerBound    string // the lower bound of the sort keys in this round
 	items         []table.Item
 	newCandidates int // how many new candidates the items contained
 }
@@ -65,11 +65,12 @@ func (r *pointReader) complete(since string) bool {
 	return period >= r.completeSince
 }
 
-// planRound sets the bounds of the next round. With since, the round reads everything since that
-// day. Otherwise it reads enough records for the missing points, plus one more period of each
-// series, so that the last of the points is complete. since can be an older day than in the
-// previous round, or empty although it was set before, because a bucket of a total is dropped when
-// it turns out to be stored without a value.
+// planRound sets the bounds of the next round. If since is set, the round reads everything since
+// that day. Otherwise it reads enough records for the missing points, plus one more period of each
+// series, so that the last of the points is complete.
+//
+// From one round to the next, since can move to an older day or become empty, because a bucket of a
+// total is dropped when it turns out to be stored without a value.
 func (r *pointReader) planRound(since string, missing int) {
 	r.lowerBound = r.lowest
 	switch {

@@ -17,7 +17,7 @@ import (
 func TestDefinitionUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	const n = 42 // needsReview is true, false and null for one third each
+	const n = 42 // a third of the definitions each have needsReview true, false and null
 	s, store := start(t)
 	many := s.Table.NewID("co")
 	fill := func(companyID string, count int) {
@@ -85,7 +85,7 @@ func TestPointUnits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(small, fullPoints(t, "revenue.mrr", "2025-01-01", 425)) // up to 2026-03-01, because the worst case is a month with a single day
+	put(small, fullPoints(t, "revenue.mrr", "2025-01-01", 425)) // the last of the 425 days is 2026-03-01: a month with a single day is the worst case
 	put(big, fullPoints(t, "revenue.mrr", "2016-01-01", 3713))
 	for i := range 10 {
 		put(big, consecutivePoints(t, fmt.Sprintf("revenue.m%d", i), metrics.GrainDay, nil, "2026-01-01", 31))

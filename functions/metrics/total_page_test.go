@@ -25,8 +25,9 @@ func (w *pointOracle) put(t *testing.T, companyID string, grain metrics.Grain, s
 	w.points = append(w.points, p)
 }
 
-// Ensure a page of a total reads more records if the newest buckets, which are known from days,
-// turn out to have no value because stored weeks without a value replace them.
+// Ensure a page of a total is full even if its newest buckets turn out to have no value. They first
+// get a value from their days, but stored weeks without a value replace it, so the page must read
+// more records.
 func TestTotalPagesOverNullWeeks(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

@@ -52,8 +52,8 @@ func mapNames[T any](records []T, of func(T) string) []string {
 	return out
 }
 
-// importAliases returns the names that stand for a metric's two keys in a file: own for the given
-// key, and rival for the metric's other key, empty if it has none.
+// importAliases returns the names under which an import remembers the keys in its file: own for the
+// given key, and rival for the metric's other key. rival is empty if the metric has no other key.
 func importAliases(key string) (own, rival string) {
 	if other := aliasOf(key); other != "" {
 		rival = importName(other)

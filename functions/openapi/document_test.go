@@ -130,7 +130,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 	for _, a := range functions.All() {
 		areas = append(areas, a.Name)
 		if a.Name == "company" {
-			areas = append(areas, "keys") // served by the same function
+			areas = append(areas, "keys") // the company area's function also serves keys
 		}
 	}
 	for _, tag := range d.Tags {
@@ -259,8 +259,9 @@ func (d document) resolveEnum(t *testing.T, f field) field {
 	return list
 }
 
-// fieldNotation returns a field in the notation of the tables. The notation mentions null only in
-// the body of an update, because in a create null has the same effect as leaving the field out.
+// fieldNotation returns a field in the notation of the operation tables. The notation mentions null
+// only in the body of an update, because in a create null has the same effect as leaving the field
+// out.
 func (d document) fieldNotation(t *testing.T, name string, f field, required, update bool) string {
 	t.Helper()
 	null := update && f.acceptsNull()
@@ -461,8 +462,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// Ensure generated clients get types with names: each enum and each object in a schema is a
-// component of its own, and the schema of a body is named after its operation.
+// Ensure the types in generated clients have readable names. Each enum and each object in a schema
+// must be a component of its own, and the schema of a body must be named after its operation.
 func TestTypesHaveNames(t *testing.T) {
 	t.Parallel()
 	d := readDocument(t)
@@ -525,7 +526,7 @@ func pascal(id string) string {
 }
 
 // Ensure the document's version is valid both as a semantic version and as the version of a Python
-// package, and that its numbers are those of the dated version. The generated client packages use
+// package, and that it has the same numbers as the dated version. The generated client packages use
 // this version.
 func TestVersionOfTheDocument(t *testing.T) {
 	t.Parallel()

@@ -119,8 +119,8 @@ func filesByPath() map[string]func(*http.Request) staticFile {
 }
 
 // stagePath returns the stage path that API Gateway puts before our paths, such as /prod/, or "" if
-// there is none. A page at /prod, without a trailing slash, would resolve relative links against
-// the wrong path.
+// there is none. The page needs this path for its links: at /prod, without a trailing slash,
+// relative links would lead to the wrong path.
 func stagePath(base string) string {
 	at, err := url.Parse(base)
 	if err != nil || at.Path == "" {
@@ -129,7 +129,7 @@ func stagePath(base string) string {
 	return at.EscapedPath() + "/"
 }
 
-// scalarScript returns Scalar's script. The library keeps it behind an HTTP handler.
+// scalarScript returns Scalar's script. The library provides it only through an HTTP handler.
 func scalarScript() []byte {
 	var out bufferedResponse
 	assets := specui.NewHandler(specui.WithAssetsPath(""), scalaremb.WithUI()).Assets()

@@ -31,7 +31,8 @@ type AuditSummary struct {
 }
 
 // ETag implements api.ETagger. An audit has the same tag in responses with and without its
-// findings, so the tag is derived from the generation of the findings instead of the findings.
+// findings, so the tag is derived from the generation id of the findings, which changes with them,
+// instead of the findings themselves.
 func (a AuditSummary) ETag() string {
 	generation := ""
 	if a.Generation != nil {
@@ -106,10 +107,10 @@ func (s service) createAudit(ctx context.Context, caller api.Caller, in createAu
 	return s.store.Audits.Insert(ctx, caller.CompanyID, a, in.Findings)
 }
 
-// setFinishedAt sets the finishing time of an audit that is not running and has none: to now or, if
-// that is earlier than startedAt, to startedAt, which may come from a clock that is ahead. started
-// and finished are the times in the request, nil if the request has none. If the request has
-// neither, the times are not checked, because an earlier version may have imported invalid ones.
+// setFinishedAt sets finishedAt if the audit is not running and has no finishedAt. The value is now
+// or, if startedAt is later because the caller's clock is ahead, startedAt. started and finished
+// are the times in the request, nil if the request has none. If the request has neither, the times
+// are not checked, because an earlier version may have imported invalid ones.
 func (a *AuditSummary) setFinishedAt(started, finished *string, now string) error {
 	if a.Status != nil && *a.Status == AuditStatusRunning {
 		a.FinishedAt = nil
@@ -158,7 +159,7 @@ func (in *updateAuditInput) edit(a *AuditSummary, now string) error {
 		return fault.New(fault.Conflict, "the audit is %s; only a running audit can change its status", *a.Status)
 	}
 	if a.Status != nil && *a.Status == AuditStatusRunning && sent.Status != nil {
-		a.FinishedAt = nil // a running audit has this time only if an import set it
+		a.FinishedAt = nil // a running audit has a finishedAt only if an import set it
 	}
 	in.Apply(a)
 	if sent.Status == nil && sent.StartedAt == nil && sent.FinishedAt == nil {

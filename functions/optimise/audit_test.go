@@ -13,7 +13,7 @@ import (
 )
 
 // audits returns a variety of audits: on several sites and on none, with every status and without
-// one, and with start times of which some are equal or null.
+// one. Some start times are equal, and some are null.
 func audits() (out []optimise.Audit) {
 	times := []*string{nil, new("2026-03-01T00:00:00.000Z"), new("2026-03-02T00:00:00.000Z"), new("1969-03-02T00:00:00.000Z")}
 	for n := range 64 {
@@ -157,7 +157,7 @@ func TestAuditsWhileChanging(t *testing.T) {
 				newest.Status = new(optimise.AuditStatus(status))
 			}
 			importAudits(t, s, newest)
-			last := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.JoinKey("audit", want[5])} // where the cursor points
+			last := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.JoinKey("audit", want[5])} // the record that the cursor points to
 			next := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.JoinKey("audit", gone)}
 			if err := s.Table.BatchDelete(t.Context(), []table.Key{last, next}); err != nil {
 				t.Fatal(err)

@@ -494,8 +494,8 @@ func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response,
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a create stores no audit if it took so long that another request removed its draft,
-// because its findings were removed, too.
+// Ensure a create stores no audit if it took so long that another request has removed its draft,
+// because that request has also removed the new findings.
 func TestCreateAuditIsCleanedUp(t *testing.T) {
 	t.Parallel()
 	fast := start(t)

@@ -57,9 +57,9 @@ func (s auditStore) storeDraft(ctx context.Context, companyID string, d findings
 	return s.table.BatchPut(ctx, chunks)
 }
 
-// finishDrafts deletes the chunks that an audit's drafts list but the audit does not refer to, and
-// then the drafts. The outcome of the write is already certain, so a failure is only logged, and
-// the drafts stay for a later request.
+// finishDrafts deletes the chunks that are listed in an audit's drafts but that the audit does not
+// refer to. Then it deletes the drafts. The outcome of the write is already certain, so a failure
+// is only logged, and the drafts stay for a later request.
 func (s auditStore) finishDrafts(ctx context.Context, companyID string, drafts []findingsDraft, a storedAudit) {
 	var unusedKeys, finishedKeys []table.Key
 	used := a.chunkKeys()

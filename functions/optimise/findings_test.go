@@ -76,7 +76,7 @@ func TestFindings(t *testing.T) {
 	apitest.SkipIfShort(t)
 	s := start(t)
 	key := s.Key(t)
-	deep := strings.Repeat(`[{"a":`, 249) + "1" + strings.Repeat("}]", 249) // 499 levels, including that of the record
+	deep := strings.Repeat(`[{"a":`, 249) + "1" + strings.Repeat("}]", 249) // 499 levels of nesting, including the record itself
 	for name, c := range map[string]struct {
 		given, want string
 		chunks      int
@@ -202,7 +202,7 @@ func (b *beforeRequestTransport) RoundTrip(r *http.Request) (*http.Response, err
 }
 
 // Ensure a reader gets the new audit with the new findings if an import runs between the read of
-// the audit and the read of its chunks, whichever of them comes first.
+// the audit and the read of its chunks. The two reads are parallel, so either can come first.
 func TestFindingsReplacedWhileReading(t *testing.T) {
 	t.Parallel()
 	for _, late := range []string{"Query", "GetItem"} {

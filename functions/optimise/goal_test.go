@@ -7,8 +7,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a list contains the goals of its site, sorted by the field order with null last, and then
-// by id.
+// Ensure a list contains the goals of its site, sorted by the field `order` with null last, and
+// then by id.
 func TestGoals(t *testing.T) {
 	t.Parallel()
 	s := start(t)

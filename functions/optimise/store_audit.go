@@ -165,8 +165,9 @@ func (s auditStore) Modify(
 // errFindingsReplaced means that an audit's findings are not those that a write expects.
 var errFindingsReplaced = errors.New("the audit has other findings")
 
-// replaceFindings applies change to an audit and replaces the findings of before with the findings
-// of next. chunks contains the findings of next, which replaceFindings stores first.
+// replaceFindings applies change to an audit and replaces its findings. The version before refers
+// to the old findings, and the version next to the new ones. chunks contains the new findings,
+// which replaceFindings stores first.
 func (s auditStore) replaceFindings(
 	ctx context.Context, companyID string, before, next storedAudit, chunks []table.Item, change func(*AuditSummary) error,
 ) (AuditSummary, error) {
@@ -187,7 +188,7 @@ func (s auditStore) replaceFindings(
 			a.Generation, a.Chunks, a.Digest = next.Generation, next.Chunks, next.Digest
 			return nil
 		})
-		if errors.Is(err, errFindingsReplaced) { // another write has replaced the findings, so the next draft must list the new chunks to replace
+		if errors.Is(err, errFindingsReplaced) { // another write has replaced the findings, so try again with a draft that lists the chunks of that write
 			chunks = nil
 			continue
 		}

@@ -20,7 +20,7 @@ import (
 const (
 	chunkBatchBytes       = 8 << 20 // bytes of findings per batch of chunk writes
 	auditReadConcurrency  = 16
-	auditWriteConcurrency = 4 // audits whose findings an export holds in memory
+	auditWriteConcurrency = 4 // an export holds the findings of this many audits in memory
 )
 
 // Transfers returns the record types that can be imported and exported.

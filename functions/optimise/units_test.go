@@ -22,8 +22,8 @@ func unitsUsed(t *testing.T, s *apitest.Service, read func(ctx context.Context, 
 	return m.Units()
 }
 
-// manyAudits returns n audits of about 500 bytes for each combination of one of two sites with a
-// status, which may also be null.
+// manyAudits returns n audits of about 500 bytes for each combination of a site and a status. There
+// are two sites, and the status may be null.
 func manyAudits(n int, findings string) (out []optimise.Audit) {
 	for i := range 8 * n {
 		a := optimise.Audit{AuditSummary: optimise.AuditSummary{

@@ -196,7 +196,7 @@ func TestBoardIsDeletedConcurrently(t *testing.T) {
 
 // Ensure an update and a publish of the same board both succeed and keep each other's changes, even
 // if one of them runs just before any table call of the other. The board's updatedAt is not before
-// its publishedAt. An update with an ETag from before both fails.
+// its publishedAt. An update whose If-Match has the ETag from before both fails.
 func TestUpdateMeetsPublish(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -15,7 +15,7 @@ import (
 )
 
 // remainingRecords returns what is still stored for a board: the sort keys of its records, the ids
-// of its items, and its entry in the heads record.
+// of its items, and its live version in the heads record.
 func remainingRecords(t *testing.T, s *apitest.Service, boardID string) (out []string) {
 	t.Helper()
 	for _, key := range rawKeys(t, s) {
@@ -164,7 +164,7 @@ func TestBoardRaces(t *testing.T) {
 				if !race.allowed(o) || whole != (len(kept) > 0) {
 					t.Fatalf("round %d: the delete: %v, the other: %v, left: %q", round, o.deleted, o.other, kept)
 				}
-				if whole { // the board can still be published
+				if whole { // the board was not deleted, so it can still be published
 					if _, err := store.Publish(t.Context(), s.CompanyID, boardID, acceptAnyDigest); err != nil {
 						t.Fatal(err)
 					}

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// rawKeys returns the sort keys of all records of the plan area, except the heads record and stored
-// idempotent responses.
+// rawKeys returns the sort keys of all records of the plan area, except the record of live versions
+// and the responses stored for Idempotency-Keys.
 func rawKeys(t *testing.T, s *apitest.Service) (out []string) {
 	t.Helper()
 	all, err := table.ReadAll[struct {
@@ -30,7 +30,7 @@ func rawKeys(t *testing.T, s *apitest.Service) (out []string) {
 	return out
 }
 
-// isListed reports whether the heads record contains a board.
+// isListed reports whether the record of live versions has an entry for a board.
 func isListed(t *testing.T, s *apitest.Service, boardID string) bool {
 	t.Helper()
 	heads, err := table.GetItem(t.Context(), s.Table, table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "heads"})

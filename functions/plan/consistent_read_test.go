@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a read or an update of an item returns the item's publishedVersion from either before or
-// after the publishes that interrupt it, just before any one of its table calls. An item never
+// Ensure a read or update of an item returns the publishedVersion from before or after any
+// publishes that interrupt it. The test runs them just before one of its table calls. An item never
 // shows the version that removed it.
 func TestItemAndPublish(t *testing.T) {
 	t.Parallel()

@@ -58,9 +58,9 @@ func (a afterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	return response, err
 }
 
-// Ensure an overtaken publish fails if it cannot delete the snapshot that it will never commit. Its
-// error says so. The failed publish changes nothing that visitors see and releases its lease, and
-// the next publish succeeds.
+// Ensure a publish that is overtaken by an edit fails if it cannot delete the snapshot that it will
+// never commit. The error says that the deletion failed. The failed publish changes nothing that
+// visitors see and releases its lease, and the next publish succeeds.
 func TestPublishThatLostRaceCannotCleanUp(t *testing.T) {
 	t.Parallel()
 	for name, refuses := range map[string][]string{

@@ -82,7 +82,7 @@ func TestImportLosesRace(t *testing.T) {
 }
 
 // Ensure deleting a board while items are imported into it either fails or leaves nothing behind,
-// because the import counts its items on the board.
+// because the import increments the item count in the board's record.
 func TestImportDuringADelete(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {

@@ -29,8 +29,8 @@ func leaseOf(t *testing.T, s *apitest.Service) any {
 	return []any{board["claim"], board["claimAt"]}
 }
 
-// Ensure a publish that holds a lease releases the lease when the publish gives up because the
-// content is no longer what was reviewed, or when the content is already live.
+// Ensure a publish releases its lease if it gives up after it has taken the lease. It gives up if
+// the content is no longer what was reviewed, or is already live.
 func TestLeaseIsReleased(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("changed since the review")
@@ -119,7 +119,7 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 			s, key := start(t)
 			createItem(t, s, key, map[string]any{"title": "A", "status": "published"})
 			breaking := &crashAfterTransport{next: http.DefaultTransport}
-			breaking.callsLeft.Store(4) // crashes after it has leased the board
+			breaking.callsLeft.Store(4) // the publish makes four calls, and crashes after it has leased the board
 			dying := apitest.NewOver(t, plan.Operations, breaking)
 			dying.Clock.Advance(-c.ago)
 			if _, err := plan.NewStore(dying.Table).Publish(t.Context(), s.CompanyID, "brd_1", acceptAnyDigest); err == nil || leaseOf(t, s) == nil {

@@ -166,8 +166,8 @@ func TestItems(t *testing.T) {
 	})
 }
 
-// Ensure items are listed in order, the status filter is exact, and each item is on exactly one
-// page.
+// Ensure items are listed in order, a status filter returns exactly the items with that status, and
+// each item is on exactly one page.
 func TestItemOrder(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -243,7 +243,7 @@ func TestClearItemFields(t *testing.T) {
 		}
 	}
 	list("itm_1", "itm_2", "itm_0")
-	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_1", "sortOrder": nil}) // from here on ordered by createdAt
+	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_1", "sortOrder": nil}) // without a sortOrder, the item is ordered by its createdAt
 	list("itm_2", "itm_1", "itm_0")
 	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_0", "sortOrder": 1})
 	list("itm_0", "itm_2", "itm_1")

@@ -183,7 +183,7 @@ func TestPublishCrashes(t *testing.T) {
 		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "published"})
 		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": fresh["id"], "status": "draft"})
 		r := callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-		wantChanged := done // if the crash left the old state, this content is already live, so nothing changes
+		wantChanged := done // if the crashed publish committed nothing, the edits above restore the live content, so nothing changes
 		if r["changed"] != wantChanged {
 			t.Errorf("after %d calls: the next publish changed: %v", calls, r["changed"])
 		}
@@ -209,7 +209,7 @@ func TestPublishRaces(t *testing.T) {
 	for n := range 12 {
 		itemIDs = append(itemIDs, createItem(t, s, key, map[string]any{"title": fmt.Sprint("I", n), "status": "published"})["id"])
 	}
-	counter := &apitest.RoundTripCounter{} // so that no publish outlasts its lease
+	counter := &apitest.RoundTripCounter{} // its fake clock keeps each publish shorter than its lease
 	editors := apitest.NewOver(t, plan.Operations, counter)
 	editors.CompanyID = s.CompanyID
 	counter.Count(t, func(t *testing.T) {

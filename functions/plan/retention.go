@@ -8,18 +8,18 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Limits on retention. The live version of a board and as many versions before it as versionsKept
-// can be read and restored.
+// Limits on retention. The live version of a board and the versionsKept versions before it can be
+// read and restored.
 const (
 	versionsKept      = 50
 	prunedVersionsMax = 20 // the most versions that one publish removes
 	pruneTimeout      = 2 * time.Second
 )
 
-// prune removes old versions of a board, oldest first: those more than versionsKept before live,
-// the version just published. It deletes a version's record before its chunks, so no reader finds a
-// version whose chunks are gone. If a prune is interrupted, the next one removes what was left,
-// including orphaned chunks.
+// prune removes the versions of a board that are more than versionsKept versions older than live,
+// the version just published. It removes the oldest first. It deletes a version's record before its
+// chunks, so no reader finds a version whose chunks are gone. If a prune is interrupted, the next
+// one removes what was left, including orphaned chunks.
 func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 	last := live - versionsKept - 1
 	if last < 1 {

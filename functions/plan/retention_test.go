@@ -259,8 +259,8 @@ func TestNewBoardHasItsVersion(t *testing.T) {
 	}
 }
 
-// Ensure two items of a file share a unique text exactly when they have the same id, or the same
-// slug on the same board.
+// Ensure two items of a file have a transfer.UniqueText in common if and only if they have the same
+// id, or the same slug on the same board.
 func TestItemsOfAFileClaimTheirSlug(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -55,7 +55,7 @@ func deriveSlug(title string) string {
 			unread = fmt.Sprintf("u%x", r)
 		}
 	}
-	if out.Len() == 0 { // a rare script that has no transliteration, or no letter or digit at all
+	if out.Len() == 0 { // the title has no letters or digits, or only those of a rare script without a transliteration
 		return cmp.Or(unread, "item")
 	}
 	return cutSlug(out.String(), slugChars)
@@ -101,11 +101,11 @@ func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i I
 }
 
 // findFreeSlug returns a free numbered slug: the first one or, after lost races, a randomly chosen
-// later one. So concurrent creates with the same title do not all try the same slug.
+// later one, so that concurrent creates with the same title do not all try the same slug.
 func (s itemStore) findFreeSlug(ctx context.Context, companyID, boardID, base string, lostRaces int) (string, error) {
 	stem := base + "-"
 	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {
-		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // a long base is cut further for a longer number
+		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // the common start of all numbered slugs: a long base is cut to make room for the number
 	}
 	taken := map[string]bool{}
 	prefix := slugKey(companyID, boardID, stem).SK

@@ -87,8 +87,8 @@ func (b storedBoard) checkNoLiveItems() error {
 	return nil
 }
 
-// contentDiff lists how a snapshot differs from the live one. The PublishedVersion of each item is
-// the one before the publish.
+// contentDiff lists how a snapshot differs from the live one. Each item has the PublishedVersion
+// from before the publish.
 type contentDiff struct {
 	added, removed []PublishedItem
 	updated        []ChangedItem
@@ -222,7 +222,7 @@ func (c snapshotChunk) items() (content snapshot, err error) {
 	return content, nil
 }
 
-// decodeFractions reads items whose sortOrder may have a fraction (table.FloorInteger).
+// decodeFractions reads items whose sortOrder may have a fraction (see table.FloorInteger).
 func decodeFractions(text []byte) (content snapshot, err error) {
 	var items []struct {
 		SnapshotItem

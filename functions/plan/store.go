@@ -254,7 +254,7 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 			return err
 		}
 		err = change(&item)
-		item.PublishedVersion = nil // computed from the live state
+		item.PublishedVersion = nil // not stored, because it is computed from the live state
 		i.Item = item
 		return err
 	})
@@ -271,8 +271,9 @@ func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change 
 	return stored.withVersion(current), nil
 }
 
-// Insert creates an item, counts it on its board and reserves its slug. Returns fault.ErrNotFound
-// when the board does not exist, and fault.Conflict when the slug is taken on that board.
+// Insert creates an item, increments the item count in its board's record, and reserves its slug.
+// Returns fault.ErrNotFound when the board does not exist, and fault.Conflict when the slug is
+// taken on that board.
 func (s itemStore) Insert(ctx context.Context, companyID string, i Item) (Item, error) {
 	err := idempotency.Transact(ctx, s.table, i,
 		s.table.WriteChild(boardKey(companyID, i.RoadmapID)),

@@ -372,7 +372,7 @@ func conflictOf(err error) error {
 // replaced.
 const (
 	leaseDuration     = 2 * time.Second
-	leasePollInterval = 25 * time.Millisecond // between two reads of the lease
+	leasePollInterval = 25 * time.Millisecond // the pause between two reads of the lease
 )
 
 func (b storedBoard) leasedBy(lease string) bool { return b.Lease != nil && *b.Lease == lease }

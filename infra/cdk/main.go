@@ -26,7 +26,8 @@ func main() {
 	app.Synth(nil)
 }
 
-// contextOr returns the context value with the given name, or otherwise if it is missing or empty.
+// contextOr returns the context value with the given name. If that value is missing or empty, it
+// returns the argument otherwise.
 func contextOr(app awscdk.App, name, otherwise string) string {
 	if text, ok := app.Node().TryGetContext(&name).(string); ok && text != "" {
 		return text

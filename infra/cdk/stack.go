@@ -32,7 +32,7 @@ func newStack(scope constructs.Construct, name, dist string, m infra.Model) awsc
 		}
 	}))
 	for id, asset := range code {
-		asset.AddResourceMetadata(included.GetResource(&id), jsii.String("Code")) // for sam local on the synthesised template
+		asset.AddResourceMetadata(included.GetResource(&id), jsii.String("Code")) // so that `sam local` can run the synthesised template
 	}
 	suppressWithReasons(included, m)
 	suppressFalseFindings(stack)

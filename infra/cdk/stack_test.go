@@ -130,7 +130,7 @@ func TestNag(t *testing.T) {
 func TestSameAsTemplate(t *testing.T) {
 	for _, section := range []string{"Parameters", "Conditions", "Outputs"} {
 		have, want := sectionOf(synthOutput.cdk, section), sectionOf(synthOutput.sam, section)
-		for _, own := range []string{"BootstrapVersion"} { // added by the CDK
+		for _, own := range []string{"BootstrapVersion"} { // the CDK adds this parameter
 			delete(have, own)
 			delete(want, own)
 		}
@@ -167,7 +167,7 @@ func TestFunctions(t *testing.T) {
 		if sam["CodeUri"] != f.Source()+"/" {
 			t.Errorf("%s is built from %v", f.Name, sam["CodeUri"])
 		}
-		for _, name := range []string{"CodeUri", "Events"} { // checked above, and by TestRoutes
+		for _, name := range []string{"CodeUri", "Events"} { // CodeUri is checked above, and Events by TestRoutes
 			delete(sam, name)
 		}
 		cdk := maps.Clone(have[f.ID()]["Properties"].(document))

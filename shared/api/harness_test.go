@@ -53,7 +53,7 @@ func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, cl
 		}
 	}
 	if code := fault.PublicError(err).Code; err != nil && code != fault.RateLimited && !errors.Is(err, errMissingScope) {
-		state = auth.Admission{} // as for an invalid key
+		state = auth.Admission{} // an invalid key has no admission
 	}
 	return state, err
 }
@@ -64,7 +64,7 @@ func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scope auth.Scope, _ a
 	k.calls = append(k.calls, "verify")
 	err := k.err
 	if fault.PublicError(err).Code == fault.RateLimited || scope == "" && errors.Is(err, errMissingScope) {
-		err = nil // Verify does not charge the quota
+		err = nil // Verify charges no quota, so it never returns these errors
 	}
 	if err != nil && !errors.Is(err, errMissingScope) {
 		return auth.QuotaState{}, err
@@ -236,7 +236,7 @@ func (s *service) do(r *http.Request) httpResponse {
 	return a
 }
 
-// requireHeaders compares those headers of a response that want lists. The value "" means that the
+// requireHeaders compares the headers in want with those of a response. The value "" means that the
 // response must not have the header.
 func requireHeaders(t *testing.T, of string, h http.Header, want map[string]string) {
 	t.Helper()

@@ -124,7 +124,7 @@ func (h httpArguments) body(op *Operation) (text []byte, problem string, err err
 		return nil, "", nil
 	case !strings.EqualFold(strings.TrimSpace(contentType), "application/json"):
 		return nil, "header.Content-Type: must be application/json", nil
-	case h.request.Header.Get("Content-Encoding") != "" && !utf8.Valid(text): // if the body is valid UTF-8, a gateway has already decoded it
+	case h.request.Header.Get("Content-Encoding") != "" && !utf8.Valid(text): // a body that is valid UTF-8 has already been decoded by a gateway
 		return nil, "header.Content-Encoding: must be left out, send the body as plain JSON", nil
 	}
 	return text, "", nil

@@ -28,7 +28,7 @@ func loggedFields(t *testing.T, r api.LogLine, m api.Metrics) map[string]any {
 	return v
 }
 
-// checkLine compares those fields of a log line that want lists. The value nil means that the line
+// checkLine compares the fields in want with those of a log line. The value nil means that the line
 // must not have the field.
 func checkLine(t *testing.T, what string, v, want map[string]any) {
 	t.Helper()

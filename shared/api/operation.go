@@ -44,9 +44,9 @@ type Spec struct {
 	Path        string     // with {parameters}; the pipeline checks {companyId}, which needs no input field
 	Scope       auth.Scope // empty: any valid key
 	Effect      Effect
-	Class       auth.Class   // empty: read or write, from the effect
+	Class       auth.Class   // empty: ClassRead or ClassWrite, depending on the effect
 	Summary     string       // one line
-	Description string       // more than the summary; may be empty
+	Description string       // what the summary leaves out; may be empty
 	BodyBytes   int          // maximum size of the body over HTTP; 0 means 256 KB. A body above 256 KB is read only after the key and its scope are checked
 	NotTool     bool         // not an MCP tool: its response contains a secret, which must not enter a model's context
 	Errors      []fault.Code // codes that its function may return, in addition to the common ones

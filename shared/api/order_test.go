@@ -135,7 +135,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// Ensure ETag is sent, in quotes, exactly when the record has an entity tag.
+// Ensure the ETag header is sent, in quotes, if and only if the record has an entity tag.
 func TestETag(t *testing.T) {
 	s := start(t)
 	if got := s.do(s.request("GET", itemPath, "")).Header()["Etag"]; got != nil {

@@ -54,7 +54,7 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	if err == nil && c.CompanyID != "" && c.CompanyID != t.token.CompanyID {
 		err = fault.ErrNotFound
 	}
-	if err != nil { // does not use up quota, but is reported only if the key is valid
+	if err != nil { // a wrong version or company costs no quota, and is reported only if the key is valid
 		return r, a.verify(ctx, c, t, "", err)
 	}
 	if c.Arguments.needsAuthFirst(c.Operation) {
@@ -88,8 +88,8 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	return out.result, out.err
 }
 
-// verify returns refusal, which may be nil, if the key is valid and has the scope (none is required
-// if scope is empty). Otherwise it returns the reason why the key is refused.
+// verify checks the key and its scope (none is required if scope is empty). It returns the reason
+// if the key is refused, and otherwise refusal, which may be nil.
 func (a *API) verify(ctx context.Context, c Call, t *callState, scope auth.Scope, refusal error) (err error) {
 	t.admission.Quota, err = a.keys.Verify(ctx, t.token, scope, c.Operation.Class)
 	return cmp.Or(err, refusal)

@@ -18,8 +18,8 @@ type toolArguments struct {
 	tooLarge bool
 }
 
-// ArgumentsRoot begins the path in a message about an unknown argument or about the arguments as a
-// whole, that is, about no particular HTTP field.
+// ArgumentsRoot is the first part of the path in a message about an unknown argument, or about the
+// arguments as a whole.
 const ArgumentsRoot = "arguments"
 
 // ToolArguments reads the arguments of a tool. companyID is the value of the argument companyId. It

@@ -34,7 +34,7 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 				return record{ID: "written"}, nil
 			}
 			go func() {
-				<-reading // blocks forever if the function starts only after Admit
+				<-reading // would block forever if the function started only after Admit had returned
 				close(hold)
 			}()
 			a := s.do(s.request("POST", itemsPath, `{"title":"a"}`))

@@ -11,7 +11,7 @@ import (
 // Admission is the result of checking a key. It is zero when the key is rejected. When a valid key
 // lacks the scope, is frozen or has used up its quota, only Quota is set.
 type Admission struct {
-	Quota      QuotaState // of the request's class
+	Quota      QuotaState // the bucket of the request's class
 	Scopes     []Scope    // of the key
 	APIVersion string     // API version that the key was issued for; empty: the current one
 }

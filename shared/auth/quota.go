@@ -11,7 +11,8 @@ import (
 // arithmetic. Package keys applies it in one conditional write. See
 // scripts/docs/explanation/one-round-trip.md.
 
-// Class names a bucket. Every operation is charged to exactly one bucket.
+// Class is a class of operations, such as read. A key has one bucket for each class, and every
+// operation is charged to the bucket of its class.
 type Class string
 
 // The classes.
@@ -77,7 +78,7 @@ func (q Quota) lag() time.Duration {
 }
 
 // Charge is an attempt to take one request from a bucket. It writes the bucket's TAT on the
-// condition that Above < TAT <= MaxTAT. The write sets the TAT to Start, or adds Step to it if
+// condition that MinTAT < TAT <= MaxTAT. The write sets the TAT to Start, or adds Step to it if
 // Start is zero. The TAT of an unused bucket counts as zero.
 //
 // Among the charges of a bucket that begin within a period t, at most quota + t/Interval succeed.
@@ -103,7 +104,7 @@ func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
 	case tat <= full:
 		c.MinTAT, c.MaxTAT, c.Start = math.MinInt64, full, now.UnixNano()+interval
 	case tat > c.impossibleTAT:
-		c.MinTAT, c.MaxTAT, c.Start = c.impossibleTAT, math.MaxInt64, c.newestTAT+interval // as if this request were the last one in the bucket
+		c.MinTAT, c.MaxTAT, c.Start = c.impossibleTAT, math.MaxInt64, c.newestTAT+interval // corrupt: charge as if this request were the last one in the bucket
 	default:
 		c.MinTAT, c.MaxTAT, c.Step = full, c.newestTAT, interval
 	}

@@ -34,7 +34,7 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 type Token struct {
 	CompanyID string
 	KeyID     string
-	Hash      [sha256.Size]byte // of the whole key; the only form in which a key is stored
+	Hash      [sha256.Size]byte // SHA-256 of the whole key; the only form in which a key is stored
 }
 
 // ParseHeader parses the values of the Authorization header. It detects a missing header, a

@@ -50,7 +50,7 @@ func TestCheckReport(t *testing.T) {
 		want     string
 	}{
 		{claimedJob("running", "clm_1"), "clm_1", false, ""},
-		{claimedJob("running", ""), "", false, ""}, // as an import leaves it
+		{claimedJob("running", ""), "", false, ""}, // a record that was imported while claimed
 		{claimedJob("done", "clm_1"), "clm_1", true, ""},
 		{claimedJob("done", ""), "", false, "conflict: the job is done; the claim no longer locks it"},
 		{claimedJob("done", "clm_2"), "clm_1", false, "conflict: the job is done; the claim no longer locks it"},

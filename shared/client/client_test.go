@@ -141,8 +141,8 @@ func deleteItem(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// Ensure a call is retried exactly when that is safe, after Retry-After or the backoff, and a
-// limited number of times.
+// Ensure a call is retried if and only if that is safe. The client must wait for Retry-After or the
+// backoff, and retry a limited number of times.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	bare := func(ctx context.Context, c *client.Client) error {
@@ -154,7 +154,7 @@ func TestRetries(t *testing.T) {
 		call      func(context.Context, *client.Client) error
 		responses []fakeResponse
 		waits     []time.Duration
-		code      string // of the error; "-" for another kind of error, empty for no error
+		code      string // the code of the error; "-" for another kind of error, empty for no error
 	}{
 		{"429", getBoard, []fakeResponse{rateLimitedResponse, rateLimitedResponse, boardResponse}, []time.Duration{7 * time.Second, 7 * time.Second}, ""},
 		{"500", getBoard, []fakeResponse{cutResponse, cutResponse, boardResponse}, []time.Duration{1 * time.Second, 2 * time.Second}, ""},

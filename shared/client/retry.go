@@ -14,7 +14,7 @@ import (
 
 const (
 	attemptsDefault = 4
-	waitMaxDefault  = 2 * time.Minute // every quota refills within one minute
+	waitMaxDefault  = 2 * time.Minute // long enough for any quota, because quotas refill within one minute
 	backoffFirst    = 250 * time.Millisecond
 	backoffMax      = 8 * time.Second
 )
@@ -50,7 +50,7 @@ type callProgress struct {
 	attempts int
 	faults   int // failed attempts that were not refused by a quota
 	waited   time.Duration
-	err      error // of the last attempt
+	err      error // the error of the last attempt
 }
 
 // recordFailure records an attempt that did not succeed.

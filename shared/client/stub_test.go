@@ -23,7 +23,7 @@ type stubService struct {
 	items     []map[string]any
 	revisions map[string]int            // by item id
 	created   map[string]map[string]any // by Idempotency-Key
-	calls     map[string]int            // by path, or by query
+	calls     map[string]int            // how many times each path or query was called
 }
 
 // serveExamples starts a stub for one example, sets the environment variables for a program that
@@ -199,7 +199,7 @@ func TestPackageComment(t *testing.T) {
 			return
 		}
 		pieces++
-		if main := slices.Index(code, "func main() {"); main >= 0 { // compare only its body
+		if main := slices.Index(code, "func main() {"); main >= 0 { // compare only the body of main
 			code = code[main+1 : len(code)-1]
 		}
 		if !strings.Contains(all, plain(code)) {

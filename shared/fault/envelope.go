@@ -35,7 +35,7 @@ func Envelope(err *Error) []byte {
 	}
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false) // the body is JSON and never part of a page
+	encoder.SetEscapeHTML(false) // the body is JSON, and never part of an HTML page
 	if failed := encoder.Encode(e); failed != nil {
 		panic("fault: an envelope of strings does not encode: " + failed.Error())
 	}

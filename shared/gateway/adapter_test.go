@@ -455,7 +455,7 @@ func drawHeader(r *rand.Rand, e *events.APIGatewayProxyRequest) {
 	}
 	switch r.IntN(4) {
 	case 0:
-		e.Headers = single // as in events written by hand
+		e.Headers = single // an event written by hand may have only this map
 	case 1:
 		e.MultiValueHeaders = multi
 	default:

@@ -42,11 +42,11 @@ func BaseURL(r *http.Request) string {
 func stagePrefix(e *events.APIGatewayProxyRequest) string {
 	called, path := e.RequestContext.Path, e.Path
 	if !strings.HasSuffix(called, path) {
-		// If only one of the two is decoded, compare both decoded.
+		// If only one of the two paths is percent-decoded, compare both in decoded form.
 		called, path = unescapePath(called), unescapePath(path)
 	}
 	prefix, ok := strings.CutSuffix(called, path)
-	// At the root, called may lack the final slash: "/prod" and "/".
+	// At the root, called may be "/prod" although path is "/".
 	if !ok && path == "/" {
 		prefix = called
 	}
@@ -57,7 +57,7 @@ func stagePrefix(e *events.APIGatewayProxyRequest) string {
 }
 
 func unescapePath(path string) string {
-	text, _ := url.PathUnescape(escapePath(path)) // escapePath leaves no malformed escape
+	text, _ := url.PathUnescape(escapePath(path)) // cannot fail: escapePath leaves no malformed escape
 	return text
 }
 

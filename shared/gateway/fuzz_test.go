@@ -171,7 +171,7 @@ func FuzzHeader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, a, b string) {
 		key := http.CanonicalHeaderKey(name)
 		if key == "Host" || key == "Content-Length" || key == "Transfer-Encoding" {
-			return // set by the server
+			return // the server sets this header itself
 		}
 		var seen []string
 		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

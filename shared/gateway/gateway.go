@@ -68,7 +68,7 @@ func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyReq
 		if failure := run(h, rec, r); failure != nil {
 			rec = newRecorder(e.HTTPMethod)
 			if !rec.head {
-				rec.header["Content-Length"] = nil // the gateway sets it
+				rec.header["Content-Length"] = nil // the gateway sets Content-Length
 			}
 			if failure == errUnsendable {
 				rec.header["Retry-After"] = nil
@@ -104,8 +104,8 @@ func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) 
 			return
 		}
 		failure = fault.ErrInternal
-		// On this value, net/http closes the connection and logs no stack. There is no connection
-		// to close here, but no stack is logged either.
+		// When a handler panics with this value, net/http logs no stack and closes the connection.
+		// There is no connection to close here, and no stack is logged either.
 		if err, is := p.(error); is && errors.Is(err, http.ErrAbortHandler) {
 			logFailure(ctx, "handler aborted")
 			return

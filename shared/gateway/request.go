@@ -56,7 +56,7 @@ func eventURL(e *events.APIGatewayProxyRequest) *url.URL {
 	}
 	path = escapePath(path)
 	u := &url.URL{RawQuery: eventQuery(e)}
-	u.Path, _ = url.PathUnescape(path) // escapePath leaves no malformed escape
+	u.Path, _ = url.PathUnescape(path) // cannot fail: escapePath leaves no malformed escape
 	// Like url.Parse, set RawPath only if the default encoding differs.
 	if u.EscapedPath() != path {
 		u.RawPath = path

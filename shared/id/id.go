@@ -24,7 +24,7 @@ const publicKeyPrefix = "pk_live"
 const (
 	alphabet   = "0123456789abcdefghjkmnpqrstvwxyz"
 	bodyLen    = 26
-	bodyLenMax = 40 // in an imported id
+	bodyLenMax = 40 // the maximum length of the part of an imported id after the underscore
 )
 
 // Generator returns a new id with the given prefix. Tests replace it to get predictable ids.

@@ -36,7 +36,7 @@ import (
 // Identity identifies a request with an Idempotency-Key.
 type Identity struct {
 	CompanyID, KeyID string
-	Area             string // of the operation; the response is stored in the area's partition
+	Area             string // the operation's area; the response is stored in its partition
 	Operation        string
 	Key              string            // the Idempotency-Key
 	RequestDigest    [sha256.Size]byte // digest of the arguments that were sent
@@ -51,7 +51,7 @@ type Response struct {
 }
 
 // ErrAlreadyServed means that a write was not made because another request with the same
-// Idempotency-Key was faster. Both requests return the faster one's response.
+// Idempotency-Key was faster. Both requests return the response to the faster one.
 var ErrAlreadyServed = errors.New("another request with the same Idempotency-Key was faster")
 
 // Errors that callers see.
@@ -95,7 +95,7 @@ type Attempt struct {
 
 	mu          sync.Mutex
 	state       attemptState
-	reservation string // its token; empty: this attempt has no reservation
+	reservation string // the token of this attempt's reservation; empty if it has none
 }
 
 // attemptState is the state of an attempt.

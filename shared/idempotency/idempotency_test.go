@@ -130,7 +130,7 @@ func TestChangeHappensOnce(t *testing.T) {
 	}
 }
 
-// Ensure a change of one record and its response are stored together, also after a lost race, and
+// Ensure a change of one record and its response are stored together, even after a lost race, and
 // that a second attempt changes nothing.
 func TestModify(t *testing.T) {
 	t.Parallel()
@@ -360,8 +360,8 @@ func TestUnreadableResponses(t *testing.T) {
 	}
 }
 
-// staleReadTransport answers reads that are not strongly consistent as if nothing had been written
-// for a while.
+// staleReadTransport returns old data for reads that are not strongly consistent, as if nothing had
+// been written for a while.
 type staleReadTransport struct{}
 
 // RoundTrip implements http.RoundTripper.

@@ -21,8 +21,8 @@ import (
 // Another request with the same arguments then takes it over with a conditional write, and makes
 // the change again. So only changes that can safely be made twice may use a reservation.
 
-// reservationTTL is longer than a request may run, so no process is still writing for a
-// reservation this old.
+// reservationTTL is longer than a request may run, so the process that wrote a reservation this old
+// has stopped working on the request.
 const reservationTTL = 15 * time.Second
 
 // The pause between reads of another request's reservation doubles from reservationPollMin to

@@ -25,8 +25,8 @@ import (
 )
 
 // modelTable simulates a table that contains the record of one key. Each call waits twice: before
-// it takes effect, and before its response arrives. So a test chooses the order in which the calls
-// of many callers begin, take effect and return. The other tests of this package show that an
+// it takes effect, and before its response arrives. That lets a test choose the order in which the
+// calls of many callers begin, take effect and return. The other tests of this package show that an
 // engine treats the condition of an admission as apply does.
 type modelTable struct {
 	wait func()
@@ -131,7 +131,7 @@ func (m *modelTable) quotaExcess(quota auth.Quota) int64 {
 	}
 	interval, least, most := int64(quota.Interval()), int64(0), int64(-1<<62)
 	for n, at := range m.admitted {
-		slack := int64(n)*interval - at.Sub(m.admitted[0]).Nanoseconds() // for the window from request k to request n: slack(n) - slack(k)
+		slack := int64(n)*interval - at.Sub(m.admitted[0]).Nanoseconds() // slack(n) - slack(k) is how far the window from request k to request n exceeds the refill
 		if n == 0 || slack < least {
 			least = slack
 		}
@@ -158,9 +158,9 @@ func (m *modelTable) newProcess() *Store {
 type loadTest struct {
 	quota      auth.Quota
 	callers    int
-	latency    time.Duration // of a call to the table, on average
+	latency    time.Duration // the average duration of a call to the table
 	startsFull bool          // the bucket starts full; otherwise empty
-	pauseMean  time.Duration // of a caller after each request, on average
+	pauseMean  time.Duration // the average pause of a caller after each request
 	duration   time.Duration
 	seed       uint64
 }
@@ -278,8 +278,9 @@ func loadAtRefillRate(quota auth.Quota, latency time.Duration, requests int) loa
 }
 
 // Ensure the simulation finds the faults that it is meant to find. Without a lag, callers at the
-// pace of the refill guess wrong until they give up. Callers that repeat a charge of an empty
-// bucket race for each token. A write without an upper limit admits too much.
+// pace of the refill guess wrong whether the bucket is full, until they give up. Callers that
+// repeat a charge of an empty bucket race for each token. A write without an upper limit admits too
+// much.
 func TestLoadFindsInjectedBugs(t *testing.T) {
 	t.Parallel()
 	failed := func(r loadResult) bool { return len(r.errs) > 0 }
@@ -377,7 +378,7 @@ func (e *stepScheduler) clock() time.Time {
 type contentionCase struct {
 	name            string
 	quota           auth.Quota
-	tatAhead        time.Duration // how far its TAT is ahead of the clock; -time.Hour makes the bucket full
+	tatAhead        time.Duration // how far the bucket's TAT is ahead of the clock; -time.Hour makes the bucket full
 	clockStep       time.Duration // zero: the clock does not move
 	admissionBounds func(callers int) (least, most int)
 }

@@ -57,9 +57,9 @@ const admissionTokenPrefix = "a"
 //
 // Admit returns auth.ErrUnauthorised, auth.ErrSuspended, auth.NewMissingScopeError,
 // auth.NewFrozenError or auth.NewQuotaExceededError, or the error of a failed call to the table.
-// With MissingScopeError, FrozenError and QuotaExceededError, the admission contains the state of
-// the bucket. Admit returns fault.ErrUnavailable if other callers changed the bucket during every
-// attempt.
+// With the errors for a missing scope, a frozen class and an exceeded quota, the admission contains
+// the state of the bucket. Admit returns fault.ErrUnavailable if other callers changed the bucket
+// during every attempt.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
 	at := bucketKey{token.Hash, class}
 	known := s.cache.get(at)
@@ -79,8 +79,8 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 			charge, _ = known.quota.Charge(known.tat, now)
 		}
 		if charge.Start != 0 && known.info != nil {
-			// Other requests in this process build on this charge instead of all finding the bucket
-			// full.
+			// Remember this charge already, so that concurrent requests in this process start from
+			// it, instead of all assuming a full bucket.
 			s.cache.setIfNewer(at, cachedBucket{known.quota, charge.Start, known.info})
 		}
 		writeToken := s.records.NewID(admissionTokenPrefix)
@@ -97,7 +97,7 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 			return auth.Admission{}, err
 		}
 		known = s.cache.store(at, key)
-		if key.Admission == writeToken { // the SDK retried after a lost response
+		if key.Admission == writeToken { // this write succeeded, but its response was lost and the SDK retried it
 			return known.admission(now), nil
 		}
 		if err := key.checkAdmission(scope, class, now); err != nil {

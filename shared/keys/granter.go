@@ -53,7 +53,7 @@ func (g granter) checkScopes(scopes []auth.Scope) error {
 	return nil
 }
 
-// limitGrant limits a new key to the quotas and the expiry of its grantor.
+// limitGrant limits a new key to the quotas and the expiry of the granting key.
 func (g granter) limitGrant(fresh *storedKey) {
 	if g.key == nil {
 		return
@@ -62,7 +62,7 @@ func (g granter) limitGrant(fresh *storedKey) {
 	g.limitExpiry(fresh)
 }
 
-// limitExpiry limits a new key to the expiry of its grantor.
+// limitExpiry limits a new key to the expiry of the granting key.
 func (g granter) limitExpiry(fresh *storedKey) {
 	if g.key == nil {
 		return

@@ -85,7 +85,7 @@ func TestRefusalsSpendNothing(t *testing.T) {
 	}
 	type refusal struct {
 		spoil func(t *testing.T, keyID string)
-		token func(t *testing.T, keyID string) auth.Token // nil: the key's own
+		token func(t *testing.T, keyID string) auth.Token // nil: the key's own token
 		scope auth.Scope
 		want  error
 	}
@@ -244,7 +244,8 @@ func TestCorruptResponse(t *testing.T) {
 	}
 }
 
-// gatedTransport holds back the next read of a record, once armed, until releaseCall is closed.
+// gatedTransport holds back the first read of a record after it has been armed, until releaseCall
+// is closed.
 type gatedTransport struct {
 	next http.RoundTripper
 
@@ -262,8 +263,8 @@ func (g *gatedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Ensure concurrent requests that exceed a quota share a read that begins after all of them, even
-// if the client of the first request has disconnected. So a flood makes one call at a time, and
-// every later request sees a revocation.
+// if the client of the first request has disconnected. That way, a flood of requests makes one call
+// at a time, and every request after a revocation sees it.
 func TestRefusalsShareReads(t *testing.T) {
 	t.Parallel()
 	calls := &callCounter{}

@@ -28,7 +28,7 @@ type keyReads struct{ nextRead *sharedRead }
 type sharedRead struct {
 	read func() (*dynamodb.GetItemOutput, error)
 	done chan struct{}
-	out  *dynamodb.GetItemOutput // set when done is closed, like err
+	out  *dynamodb.GetItemOutput // out and err are set before done is closed
 	err  error
 }
 

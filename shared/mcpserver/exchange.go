@@ -21,7 +21,7 @@ import (
 // goroutine, which gets only the values of the request's context. That goroutine has exited by the
 // time the SDK's ServeHTTP returns.
 type messageExchange struct {
-	ctx      context.Context // the HTTP request's; unlike the SDK's, it is cancelled when the caller disconnects
+	ctx      context.Context // the context of the HTTP request; unlike the SDK's context, it is cancelled when the caller disconnects
 	call     api.Call
 	message  message
 	tools    toolSet

@@ -56,7 +56,7 @@ const logOperation = "mcp"
 type Server struct {
 	api        *api.API
 	operations []api.Operation
-	tools      func() []*Tool // of operations, in their order; built at the first tools/list
+	tools      func() []*Tool // returns the tools of operations, in the same order; built at the first tools/list
 	sdk        http.Handler
 	newID      id.Generator
 	timeout    time.Duration

@@ -103,7 +103,7 @@ func (s *Server) serveBody(r *http.Request, call api.Call, text []byte) api.Resp
 func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMessage) api.Response {
 	out := api.Response{Status: http.StatusAccepted}
 	var responses []json.RawMessage
-	room := responseBytesMax - len(batch)*responseReserve // shared by the responses that exceed their reserves
+	room := responseBytesMax - len(batch)*responseReserve // what is left for responses that are larger than their reserve
 	for i, text := range batch {
 		m := parseMessage(text)
 		if m.Method == methodInitialize && m.err == nil {

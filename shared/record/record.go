@@ -177,7 +177,7 @@ func fieldProblems[T any](r *T) (problems []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
 		value, ok := reflect.ValueOf(r).Elem().FieldByIndex(f.Index).Interface().(*string)
 		format := f.Tag.Get("format")
-		if _, set := f.Tag.Lookup("set"); !ok || set || format == "" || format == "date-time" { // the rules of a create or the decoder check these
+		if _, set := f.Tag.Lookup("set"); !ok || set || format == "" || format == "date-time" { // such a field is checked by the rules of a create or by the decoder, or has no format
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

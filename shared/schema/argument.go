@@ -29,8 +29,8 @@ func (a argument) asText() (string, bool) {
 	return s, ok
 }
 
-// filterText returns the value in the form that a cursor is bound to. It is the same for an HTTP
-// request and for a tool call.
+// filterText returns the value in the form that binds a cursor to its list. It is the same for an
+// HTTP request and for a tool call.
 func (a argument) filterText() string {
 	if a.isRaw {
 		return a.text

@@ -126,7 +126,7 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 	switch f.Kind {
 	case String:
 		if s, ok := a.asText(); ok {
-			if a.isRaw && strings.ContainsRune(s, 0) { // ParseObject checks the strings in JSON
+			if a.isRaw && strings.ContainsRune(s, 0) { // ParseObject has already checked the strings in JSON
 				b.Problem(path, "%s", nulProblem)
 				return
 			}
@@ -306,7 +306,7 @@ func (b *Binder) checkRange(f *Field, path string, n float64) {
 }
 
 func (f *Field) rangeText() string {
-	spell := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) } // %v would print 1e+06
+	spell := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) } // %v would print a million as 1e+06
 	switch {
 	case f.Min != nil && f.Max != nil:
 		return ", between " + spell(*f.Min) + " and " + spell(*f.Max)

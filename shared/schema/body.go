@@ -34,8 +34,8 @@ type Properties struct{ sent []*Field }
 // for each problem. Each begins with the path of a property in the request (`body.endsAt: …`). For
 // a create, Problems is called with the fields of the request, valid or not, so it must not report
 // the problems of single fields again. For an update, it is called with the changed record. sent
-// reports whether the request contains a property. It is needed because a stored record may already
-// break a rule, after an import, and then its other properties must still be changeable.
+// reports whether the request contains a property. Problems needs it because a stored record may
+// already break a rule, after an import, and its other properties must still be changeable.
 type RecordValidator interface {
 	Problems(sent func(property string) bool) []string
 }
@@ -150,8 +150,8 @@ func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	}
 }
 
-// fieldAt returns the i-th field of a struct that is embedded at the index at. The Index of the
-// field starts at the outermost struct. It panics on an invalid tag.
+// fieldAt returns the i-th field of a struct t that is embedded in another struct at the field
+// index at. The Index of the result starts at the outer struct. fieldAt panics on an invalid tag.
 func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
 	f := t.Field(i)
 	checkTags(t, f)

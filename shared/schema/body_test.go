@@ -202,8 +202,8 @@ func TestBodyRules(t *testing.T) {
 	}
 }
 
-// Ensure an imported record is checked by the rules of the body, and that the fields that no body
-// contains need to satisfy only the record's own tags.
+// Ensure an imported record is checked by the rules of the body. Fields that no body contains must
+// satisfy only the record's own tags.
 func TestBodyOfRecord(t *testing.T) {
 	t.Parallel()
 	rules := schema.NewRules(reflect.TypeFor[testRecord](), reflect.TypeFor[createInput]())

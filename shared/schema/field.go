@@ -64,14 +64,14 @@ type Field struct {
 	Default      string
 	Enum         []string     // closed list of values, also for each string of an array
 	Type         reflect.Type // the type of the value or, for an array, of its elements; closed lists and objects are named after it
-	Min, Max     *float64     // of the value, or of the length of a string
+	Min, Max     *float64     // bounds of the value, or of the length of a string
 	ItemsMax     int          // maximum number of elements; 0: not an array
 	ItemCharsMax int          // maximum length of an element
 	Pattern      string
 	Ref          string // prefix of ids
 	Format       string
 	Doc          string
-	ToolDoc      string  // the description of the argument of a tool; empty: Doc
+	ToolDoc      string  // the description of the tool's argument; if empty, Doc is used
 	Fields       []Field // the fields of the objects in an array
 	Null         Null
 
@@ -87,7 +87,8 @@ type Enum interface{ Values() []string }
 // caller sends with the position that the list returned.
 type Cursor string
 
-// CursorCharsMax bounds a cursor: a position is a sort key, which DynamoDB bounds at 1,024 bytes.
+// CursorCharsMax is the maximum length of a cursor. A cursor encodes a sort key, which has at most
+// 1,024 bytes in DynamoDB.
 const CursorCharsMax = 1600
 
 // SafeIntegerMax is the largest whole number that every JSON reader reads exactly.

@@ -23,10 +23,10 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// FuzzBind checks that binding accepts a body exactly if it is a JSON object without repeated keys
-// that is valid according to the published schema. isExpectedDifference decides which other
-// problems are allowed. Accepted bodies must be bound to the same values as with encoding/json,
-// with times in UTC. Every problem must begin with a path.
+// FuzzBind checks that a body is accepted if it is a JSON object without repeated keys and is valid
+// according to the published schema, and that any other body is refused. isExpectedDifference
+// decides which other problems are allowed. Accepted bodies must be bound to the same values as
+// with encoding/json, with times in UTC. Every problem must begin with a path.
 func FuzzBind(f *testing.F) {
 	for _, body := range []string{
 		`{}`, `{"name":"ab","whole":5.0,"tags":["a"]}`, `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1,"dims":{"a":"b"}}]}`, `{"whole":1e-999999999}`,
@@ -45,7 +45,7 @@ func FuzzBind(f *testing.F) {
 			}
 		}
 		if hugeExponentPattern.MatchString(body) {
-			return // the schema validator would expand the number
+			return // the schema validator would expand the huge number
 		}
 		value, wrong := parseStrictly(body)
 		if wrong == nil {
@@ -284,7 +284,7 @@ func FuzzCursor(f *testing.F) {
 			return // a tool reports a different path for this problem, see TestNULIsRefused
 		}
 		if !id.Valid("", board) || !id.Valid("", otherBoard) {
-			return // reported as not found, whatever the cursor
+			return // an invalid board id is reported as not found, whatever the cursor
 		}
 		_, scope, problems := bindPage(t, operation, board, status, "")
 		if len(problems) > 0 {

@@ -51,9 +51,9 @@ func ParseObject(text []byte, root string) (Object, []string) {
 	return o, problems
 }
 
-// ParseObjectWithRaw is like ParseObject, but for an object in which some properties may have
-// megabytes. A tree of them would take twenty times as much memory. So the properties listed in
-// rawNames are not parsed into the tree: the value of each is a json.RawMessage without
+// ParseObjectWithRaw is like ParseObject, but for an object in which some properties may contain
+// megabytes of JSON. Parsed into a tree, they would take twenty times as much memory. So the
+// properties listed in rawNames are not parsed: the value of each is a json.RawMessage without
 // insignificant whitespace, or nil for null. If the JSON has more than bytesMax bytes outside these
 // values, tooLarge is true, and the rest is not read.
 func ParseObjectWithRaw(text []byte, root string, rawNames []string, bytesMax int) (o Object, problems []string, tooLarge bool) {

@@ -59,8 +59,8 @@ func TestParseObjectRefuses(t *testing.T) {
 	}
 }
 
-// Ensure the character NUL is refused in every string and key, with its path, and that the path
-// shows a key that contains NUL as JSON writes it.
+// Ensure the character NUL is refused in every string and key, and that the problem contains its
+// path. In the path, a key that contains NUL is escaped as in JSON.
 func TestNULIsRefused(t *testing.T) {
 	for text, want := range map[string][]string{
 		`{"a":"\u0000"}`:                           {"body.a"},

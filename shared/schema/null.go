@@ -51,22 +51,22 @@ func fieldValueType(t reflect.Type) (value reflect.Type, clears bool) {
 	panic("schema: null cannot clear a " + field.Type.String())
 }
 
-// markSent marks a Clearable as sent and returns its Value, which the caller sets unless it is
-// null.
+// markSent marks a Clearable as sent and returns its Value, which the caller sets unless the
+// argument is null.
 func markSent(target reflect.Value) reflect.Value {
 	target.FieldByName("Sent").SetBool(true)
 	return target.FieldByName("Value")
 }
 
-// How the description ends for every property that null clears: clearText for the property of a
-// body, and toolClearText for the argument of a tool. toolClearText is shorter because the tool's
-// own description says once that arguments that are left out keep their values.
+// The end of the description of every property that null clears: clearText in a body, and
+// toolClearText in the arguments of a tool. toolClearText is shorter, because the tool's own
+// description already says that arguments that are left out keep their values.
 const (
 	clearText     = "null clears it; leave it out to keep it"
 	toolClearText = "null clears it"
 )
 
-// What the description says for every field with the format day: dayText in a request, and
+// The part of the description that every field with the format day has: dayText in a request, and
 // toolDayText in the arguments of a tool.
 const (
 	dayText     = "a day such as 2026-08-11, or an RFC 3339 time"

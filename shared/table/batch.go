@@ -98,7 +98,7 @@ func (c *Client) batchWrite(ctx context.Context, requests []types.WriteRequest) 
 		}
 		pause := batchDelay << min(try, 6)
 		if end, limited := ctx.Deadline(); limited && time.Until(end) < 2*pause+throttledCallMax {
-			break // report the failure before the caller's deadline
+			break // no time for another try: report the failure before the caller's deadline
 		}
 		if err := SleepJittered(ctx, pause); err != nil {
 			return err

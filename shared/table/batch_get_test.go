@@ -75,8 +75,8 @@ func TestManyUnprocessed(t *testing.T) {
 	}
 }
 
-// leavesUnread returns a proxy that returns at most n keys of each of the first batches, and leaves
-// the rest unprocessed; times is the number of these batches.
+// leavesUnread returns a proxy that processes at most n keys of a batch and leaves the rest
+// unprocessed. It does so with the first batches; times is how many.
 func leavesUnread(t *testing.T, n, times int) *faultProxy {
 	t.Helper()
 	var mu sync.Mutex

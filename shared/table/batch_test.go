@@ -82,7 +82,7 @@ func TestPutLargeItems(t *testing.T) {
 		c, _ := newTestClient(t, p)
 		company := c.NewID("co")
 		items, _ := newNotes(c, company, 12, 300_000, letter)
-		for _, item := range items { // index keys would double the engine's work
+		for _, item := range items { // without index keys, which would double the engine's work
 			delete(item, "gsi1pk")
 			delete(item, "gsi1sk")
 		}
@@ -95,8 +95,8 @@ func TestPutLargeItems(t *testing.T) {
 	}
 }
 
-// leavesUnprocessed returns a proxy that processes at most n requests of each of the first batches,
-// and leaves the rest unprocessed; times is the number of these batches. If n is -1, it throttles
+// leavesUnprocessed returns a proxy that processes at most n requests of a batch and leaves the
+// rest unprocessed. It does so with the first batches; times is how many. If n is -1, it throttles
 // these batches as a whole.
 func leavesUnprocessed(t *testing.T, n, times int, taken map[string]int) *faultProxy {
 	t.Helper()
@@ -142,7 +142,7 @@ func TestPutUnprocessed(t *testing.T) {
 		ok          bool
 		calls       int
 	}{
-		{"three at a time", 3, 99, true, 19}, // for batches of 25, 25 and 1
+		{"three at a time", 3, 99, true, 19}, // 9, 9 and 1 calls for the batches of 25, 25 and 1 items
 		{"nothing for a while", 0, 5, true, 8},
 		{"throttled whole for a while", -1, 4, true, 7},
 		{"nothing for ever", 0, 1 << 30, false, 12},

@@ -27,12 +27,12 @@ type Options struct {
 	Region      string
 	Endpoint    string // empty: DynamoDB itself
 	Credentials aws.CredentialsProvider
-	Transport   http.RoundTripper // nil: a pooled transport that tries the roots of AWS first (roots.go)
-	Timeout     time.Duration     // of one attempt; zero: one second
+	Transport   http.RoundTripper // nil: a pooled transport that tries the root certificates of AWS first (roots.go)
+	Timeout     time.Duration     // timeout of one attempt; zero: one second
 	CallsAtOnce int               // maximum number of concurrent calls; further calls wait; zero: no limit
 	Now         func() time.Time
 	NewID       id.Generator
-	Random      io.Reader // for public keys; nil: crypto/rand
+	Random      io.Reader // source of randomness for public keys; nil: crypto/rand
 }
 
 // Client reads and writes the table. A write needs a permit: a context with a Request whose key was

@@ -33,7 +33,7 @@ var (
 // recordType describes a record type.
 type recordType struct {
 	fields       []field
-	byName       map[string]int    // index in fields by attribute name
+	byName       map[string]int    // maps an attribute name to its index in fields
 	projection   string            // the attributes, for a ProjectionExpression
 	placeholders map[string]string // used in projection
 }
@@ -66,7 +66,7 @@ func newRecordType(t reflect.Type) *recordType {
 			panic(fmt.Sprintf("table: %s has two fields that are stored as %s", t, f.name))
 		}
 		p.byName[f.name] = i
-		placeholders[i] = "#p" + strconv.Itoa(i) // because many names are reserved words
+		placeholders[i] = "#p" + strconv.Itoa(i) // a placeholder, because many attribute names are reserved words
 		p.placeholders[placeholders[i]] = f.name
 	}
 	p.projection = strings.Join(placeholders, ",")

@@ -88,7 +88,7 @@ func TestCodecRoundTrip(t *testing.T) {
 
 var floats = []float64{
 	0, 1, -1, 0.1, math.MaxInt64, 1 << 53, 1<<53 + 2, -(1<<60 + 1<<10), 1e21, 123456789.123456789, math.Pi, math.Nextafter(1, 2), 0.30000000000000004,
-	1e-129, -1e-129, 1e125, -1e125, math.Nextafter(1e-129, 1), math.Nextafter(1e125, 1), // the limits of package schema
+	1e-129, -1e-129, 1e125, -1e125, math.Nextafter(1e-129, 1), math.Nextafter(1e125, 1), // the smallest and the largest numbers that package schema accepts
 }
 
 // Ensure every number that a request may contain is stored exactly, even at the limits of
@@ -107,7 +107,7 @@ func TestFloatRoundTrip(t *testing.T) {
 		t.Errorf("-0 reads as %g", got.Float)
 	}
 	a, ok := table.Float(negative).(*types.AttributeValueMemberN)
-	if !ok || a.Value != "0" { // otherwise every update would write it again
+	if !ok || a.Value != "0" { // if -0 were stored, every update would write the field again
 		t.Errorf("-0 is stored as %v", a)
 	}
 }

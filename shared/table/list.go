@@ -133,9 +133,9 @@ func readMore[R any](ctx context.Context, q Query, parts []partitionRead[R], cou
 	})
 }
 
-// countFinal returns how many places at the start cannot change when more of p's partition is read.
-// These are the places up to the last record that was read from the partition, or all places if the
-// partition has no more records.
+// countFinal returns how many of the first places in the merged order cannot change when more of
+// p's partition is read. These are the places up to the last record that was read from the
+// partition, or all places if the partition has no more records.
 func (p partitionRead[R]) countFinal(q Query, places []recordRef) int {
 	if !p.hasMore {
 		return len(places)

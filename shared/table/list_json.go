@@ -127,7 +127,7 @@ func (p *jsonProtocol) DeserializeResponse(ctx context.Context, operation *smith
 		}
 		resp.Body = struct {
 			io.Reader
-			io.Closer // also stops the timer of http.Client.Timeout
+			io.Closer // Close also stops the timer of http.Client.Timeout
 		}{bytes.NewReader(body), resp.Body}
 	}
 	return p.ClientProtocol.DeserializeResponse(ctx, operation, registry, resp, out)
@@ -142,8 +142,8 @@ var bodyBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // whether they succeeded. If one fails, the whole response is left to the SDK.
 type jsonScanner struct {
 	fields []fieldEncoding
-	byName map[string]int // index in fields by attribute name
-	key    int            // index in fields of the sort key
+	byName map[string]int // maps an attribute name to its index in fields
+	key    int            // the index of the sort key in fields
 
 	body   []byte // the response
 	offset int    // how much of body has been read
@@ -362,7 +362,7 @@ func (s *jsonScanner) readList() bool {
 	if len(s.values) == begin {
 		s.values = append(s.values, '[')
 	}
-	s.values[begin] = '[' // replaces the first comma
+	s.values[begin] = '[' // replaces the comma before the first element
 	s.values = append(s.values, ']')
 	return ok && s.literal("}")
 }

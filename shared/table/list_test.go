@@ -136,7 +136,7 @@ func queryGen(company string) *rapid.Generator[table.Query] {
 		bound := rapid.Custom(func(t *rapid.T) string { return noteOrder(noteGen(company).Draw(t, "bound")) })
 		if q.Index != table.Base {
 			q.From = rapid.OneOf(rapid.Just(""), bound).Draw(t, "from")
-			q.Until = rapid.OneOf(rapid.Just(""), bound).Draw(t, "until") // perhaps less than q.From
+			q.Until = rapid.OneOf(rapid.Just(""), bound).Draw(t, "until") // may be less than q.From; then no record matches
 		}
 		return q
 	})

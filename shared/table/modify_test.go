@@ -136,7 +136,7 @@ func TestNowAfter(t *testing.T) {
 	}
 }
 
-// Ensure a record has the index keys of its fields after every change, and no others.
+// Ensure a record has the index keys that follow from its fields after every change, and no others.
 func TestModifyMovesIndexKeys(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)

@@ -22,9 +22,9 @@ const childCountAttr = "children"
 // removedParentKind is the first part of the sort key of a marker. The parent's sort key follows.
 const removedParentKind = "removed"
 
-// WriteChild returns a write that counts a child on its parent's record. The write belongs in the
-// transaction that creates the child. It fails if the parent does not exist. It does not change the
-// revision of the parent, so it does not interfere with updates of the parent.
+// WriteChild returns a write that increments the child count in a parent's record. The write
+// belongs in the transaction that creates the child. It fails if the parent does not exist. It does
+// not change the revision of the parent, so it does not interfere with updates of the parent.
 func (c *Client) WriteChild(parent Key) Write { return c.WriteChildren(parent, 1) }
 
 // WriteChildren is WriteChild for n children that one transaction creates or replaces. A replaced

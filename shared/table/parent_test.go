@@ -142,7 +142,7 @@ func TestRemoveParentWithoutChildren(t *testing.T) {
 	before := p.count("")
 	err := remove(t, c, n, r)
 	calls := p.count("") - before
-	if err != nil || calls != 3 { // the third checks for children
+	if err != nil || calls != 3 { // the third call checks for children
 		t.Errorf("%d calls, want 3: %v", calls, err)
 	}
 	if mine, theirs := countPartitionRecords(t, c, n), countPartitionRecords(t, c, other); mine != 0 || theirs != 0 {

@@ -52,8 +52,8 @@ func (c *Client) get(ctx context.Context, key Key) (Item, error) {
 type Filter map[string]types.AttributeValue
 
 // Query requests one page of a list, in the order of the sort key. The sort key of every index ends
-// with the record's id, so the order is total. A cursor is the sort key of the last record of a
-// page, so it stays valid while records are created and deleted.
+// with the record's id, so the order is unambiguous. A cursor is the sort key of the last record of
+// a page, so it stays valid while records are created and deleted.
 type Query struct {
 	Index      Index
 	Partitions []string // several are read in parallel and merged; see mergePartitions

@@ -23,8 +23,8 @@ const recentWritesAttr = "recentWrites"
 const recentWriteTTL = 10 * time.Second
 
 // recentWritesMax bounds the list. 400 tokens take about 12 KB, enough for forty writes a second.
-// The list must be longer than the number of other writes during the pause before a retry. A fault
-// test made 100 other writes in one pause, so 40 were too few.
+// The list must be longer than the number of other writes during the pause before a retry. In a
+// fault test, there were 100 other writes in one pause, so a list of 40 was too short.
 const recentWritesMax = 400
 
 // nextRecentWrites returns the list of write tokens that the write after stored must store. The

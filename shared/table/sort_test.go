@@ -22,7 +22,7 @@ func TestNumberKey(t *testing.T) {
 			r.Errorf("%s and %s compare as %d, want %d", table.NumberKey(a), table.NumberKey(b), got, want)
 		}
 	})
-	for _, n := range []int64{0, 1, -1, 1<<53 - 1, -(1<<53 - 1)} { // checked so that the sort keys of stored records stay valid
+	for _, n := range []int64{0, 1, -1, 1<<53 - 1, -(1<<53 - 1)} { // these strings must not change, because the sort keys of stored records contain them
 		if table.NumberKey(&n) != table.NumberKey(ptr(float64(n))) {
 			t.Errorf("%d sorts as another number", n)
 		}
@@ -30,7 +30,7 @@ func TestNumberKey(t *testing.T) {
 	if table.NumberKey(ptr(math.Copysign(0, -1))) != table.NumberKey(ptr(0.0)) {
 		t.Error("-0 is not 0")
 	}
-	for n, want := range map[float64]string{0: "8000000000000000", 1: "bff0000000000000", -1: "400fffffffffffff", 1e-300: "81a56e1fc2f8f359"} { // checked because stored records have such sort keys
+	for n, want := range map[float64]string{0: "8000000000000000", 1: "bff0000000000000", -1: "400fffffffffffff", 1e-300: "81a56e1fc2f8f359"} { // these strings must not change, because the sort keys of stored records contain them
 		if got := table.NumberKey(&n); got != want {
 			t.Errorf("%v is %s, want %s", n, got, want)
 		}

@@ -74,7 +74,7 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 				failed[i] = reason.Item
 			case "", "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
 			default:
-				retryable = false // the write is invalid
+				retryable = false // the write itself is invalid, so a retry would fail, too
 			}
 		}
 		if len(failed) > 0 {

@@ -118,8 +118,8 @@ func TestTransactConcurrently(t *testing.T) {
 	}
 }
 
-// cancelsTransactions returns a proxy that rejects the first transactions with these reasons, and
-// passes on later ones; times is the number of transactions that it rejects.
+// cancelsTransactions returns a proxy that rejects transactions with these reasons. It rejects only
+// the first ones; times is how many.
 func cancelsTransactions(times int, codes ...string) *faultProxy {
 	var mu sync.Mutex
 	return &faultProxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {

@@ -15,8 +15,8 @@ type Unit struct {
 // Failure describes why a unit was not stored.
 type Failure struct {
 	Unit   int  // index of the unit
-	Orphan bool // its parent does not exist
-	Write  int  // the index of its first write whose condition failed; 0 for an orphan
+	Orphan bool // the parent of the unit does not exist
+	Write  int  // the index of the unit's first write whose condition failed; 0 for an orphan
 	Stored Item // the record under the key of that write; nil if there is none
 }
 

@@ -53,7 +53,7 @@ func TestStoreUnits(t *testing.T) {
 	if failures[0].Stored == nil {
 		t.Error("the failure of unit 17 lacks the stored record")
 	}
-	if n := p.count("TransactWriteItems") - before; n != 3 { // two, and the first one is repeated
+	if n := p.count("TransactWriteItems") - before; n != 3 { // two transactions, and a repeat of the first
 		t.Errorf("%d transactions", n)
 	}
 	for n, want := range map[*note]int{&there: 118, &other: 1, &gone: 0} {
@@ -77,7 +77,7 @@ func TestStoreUnitsDivides(t *testing.T) {
 	}
 	var units []table.Unit
 	for i := range 9 {
-		units = append(units, childUnit(c, n, fmt.Sprint(i), 300_000)) // three to a transaction
+		units = append(units, childUnit(c, n, fmt.Sprint(i), 300_000)) // three of these units fit into one transaction
 	}
 	again := childUnit(c, n, "8", 1)
 	again.Writes[0] = c.WritePut(table.Keys{Key: childKey(n, "8")}, note{ID: "8", Text: new("again")})

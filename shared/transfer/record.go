@@ -17,7 +17,7 @@ const recordBytesMax = 350_000
 
 // CheckSize is a check for Define. It reports records that are too large for a table item.
 func CheckSize[T any](record *T) []string {
-	text, err := schema.Encode(record) // as the record is stored
+	text, err := schema.Encode(record)
 	if err != nil {
 		return []string{"record: " + err.Error()}
 	}

@@ -18,7 +18,7 @@ import (
 // Type is a record type that a line of an import can name.
 type Type struct {
 	Name   string
-	Prefix string       // of its ids; empty if the type has no ids of its own
+	Prefix string       // prefix of the ids; empty if the type has no ids of its own
 	Record reflect.Type // Go type of the record on a line
 
 	rules          []schema.Rules
@@ -202,8 +202,7 @@ func WithVerify[T any](t Type, verify func(ctx context.Context, companyID string
 // WithExisting adds the functions for an import that skips existing records. exist gets a few
 // hundred records at once and reports for each whether a record with the same identity is stored.
 // See ExistsByKey. add stores records that did not exist, and returns how many it skipped because
-// they have been created since. It must make this a condition of its writes, so that it never
-// replaces a record.
+// they have been created since. Its writes must be conditional, so that it never replaces a record.
 func WithExisting[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error),
 	add func(ctx context.Context, companyID string, records []T, file FileHasName) (skipped int, err error),
 ) Type {
@@ -271,7 +270,7 @@ func (t Type) AliasesOf(record any) (own, rival string) {
 	return t.aliasesOf(record)
 }
 
-// ForFile returns the type for importing a file.
+// ForFile returns the type for importing a file. It remembers file for the rule of WithAliases.
 func (t Type) ForFile(file FileHasName) Type {
 	t.hasName = file
 	return t
@@ -293,8 +292,8 @@ func (t Type) UniqueTextsOf(record any) []UniqueText {
 	return t.uniqueTextsOf(record)
 }
 
-// ParentOf returns the name of a record's parent, and the problem if the record has no parent. Both
-// are empty if the type has no such rule.
+// ParentOf returns the name of a record's parent, and the problem to report if that parent does not
+// exist. Both are empty if the type has no such rule.
 func (t Type) ParentOf(record any) (name, problem string) {
 	if t.parentOf == nil {
 		return "", ""
@@ -363,8 +362,8 @@ func (t Type) Write(ctx context.Context, companyID string, records []any) error 
 	return t.write(ctx, companyID, records, func(name string) bool { return own[name] })
 }
 
-// Export calls emit with every record of the company. Each record encodes to the JSON of a
-// response.
+// Export calls emit with every record of the company. Encoded as JSON, each record has the form of
+// a record in a response.
 func (t Type) Export(ctx context.Context, companyID string, emit func(any) error) error {
 	return t.export(ctx, companyID, emit)
 }

@@ -215,7 +215,7 @@ const record = `{
 "additionalProperties":false}`
 
 // Ensure the schema for a record is a closed object with every field required, in the order of the
-// struct. A field must be nullable exactly if it may be null.
+// struct. A field must be nullable if it may be null, and only then.
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	_ = thing{hidden: ""}
@@ -302,7 +302,8 @@ func validate(t *testing.T, s *judge.Schema, text string) error {
 	return s.Validate(value)
 }
 
-// Ensure a map limits the length of its keys exactly if it limits the length of its values.
+// Ensure a map that limits the length of its values also limits the length of its keys, and that no
+// other map does.
 func TestMaps(t *testing.T) {
 	t.Parallel()
 	type in struct {

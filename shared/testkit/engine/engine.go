@@ -192,5 +192,5 @@ func (e *Engine) watch(wait func(context.Context) error, end func() error) {
 	}()
 }
 
-// leaveRunning is passed to watch as end for an engine that this process did not start.
+// leaveRunning is the end function for watch if this process did not start the engine.
 func leaveRunning() error { return nil }

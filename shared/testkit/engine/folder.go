@@ -121,8 +121,8 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 	return e, nil
 }
 
-// lockAndRead returns the state of the folder, the kind of engine that it needs, and its lock
-// unless an engine holds the lock. The caller must close the lock.
+// lockAndRead returns the state of the folder, the kind of engine that it needs, and the folder's
+// lock. The lock is nil if an engine holds it. Otherwise the caller must close it.
 func (f *folder) lockAndRead(prefer string) (lock *os.File, s state, kind string, err error) {
 	lock, err = tryLock(f.path("engine.lock"))
 	if err != nil {
@@ -168,7 +168,7 @@ func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *pr
 				return s, nil, fmt.Errorf("wait for the engine of %s: %w", f.dir, err)
 			}
 		case p == nil || kind != "" && kind != p.kind:
-			_ = lock.Close() // an installation may take minutes
+			_ = lock.Close() // not held during an installation, which may take minutes
 			if p, err = h.find(ctx, kind, o.Install); err != nil {
 				if s.Name != "" {
 					err = fmt.Errorf("the data in %s was written by %s and no other engine can read it: %w", f.dir, engineTitles[s.Name], err)
@@ -216,7 +216,7 @@ func (f *folder) restrictAccess(kind string) error {
 		err = db.Close()
 	}
 	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
-		if exists(data + end) { // earlier versions left them readable
+		if exists(data + end) { // earlier versions left these files readable to others
 			err = errors.Join(err, os.Chmod(data+end, 0o600))
 		}
 	}

@@ -102,7 +102,7 @@ func TestOwnerExits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if strings.HasSuffix(c.name, "IsKilled") && runtime.GOOS == "windows" {
-				return // there the engine outlives its parent and is still used
+				return // on Windows, the engine outlives its parent and is still used
 			}
 			dir := t.TempDir()
 			owner := openInProcess(t, c.way, dir)

@@ -104,7 +104,7 @@ chmod +x node_modules/@dynoxide/linux-x64/dynoxide; echo "$@" > args; echo chatt
 		name    string
 		scripts map[string]string
 		install bool
-		want    string // the title, or a part of the error
+		want    string // the engine's title, or a part of the error
 	}{
 		{"OKInstalled", map[string]string{"npm": npm, "node": "echo v20.19.0"}, true, "Dynoxide 1.2.1"},
 		{"OKNewerNode", map[string]string{"npm": npm, "node": "echo v24.1.0"}, true, "Dynoxide 1.2.1"},

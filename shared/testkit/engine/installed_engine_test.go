@@ -66,7 +66,7 @@ func TestRealEngines(t *testing.T) {
 				t.Fatal(err)
 			}
 			call(t, e, "CreateTable", newTable)
-			requirePrivateFiles(t, dir) // while the engine's other files exist next to the database
+			requirePrivateFiles(t, dir) // checked while the engine's other files exist next to the database
 			if err := e.Close(); err != nil {
 				t.Fatal(err)
 			}

@@ -84,7 +84,7 @@ func TestSocket(t *testing.T) {
 func TestSocketOfAPlainUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		return // then the other tests already run as a plain user
+		return // not root, so the other tests already run as a plain user
 	}
 	dir := filepath.Join(newPublicDir(t), "data")
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -66,7 +66,8 @@ func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os
 	}
 }
 
-// startInNetns returns nil without an error if the system refuses a namespace.
+// startInNetns starts the program in a network namespace of its own. It returns nil without an
+// error if the system refuses a namespace.
 func (h *host) startInNetns(ctx context.Context, p *program, dir string, lock *os.File) (*process, error) {
 	at := address{socketEndpoint, filepath.Join(dir, socketFile)}
 	proc, err := h.launch(p, dir, at, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: enginePort}, lock)

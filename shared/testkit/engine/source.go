@@ -123,7 +123,7 @@ func installOnce(ctx context.Context, final, whole string, build func(dir string
 	if exists(filepath.Join(final, whole)) {
 		return nil
 	}
-	dir := final + ".new" // a killed installation may have left one
+	dir := final + ".new" // a killed installation may have left this folder behind
 	if err := errors.Join(os.RemoveAll(final), os.RemoveAll(dir), os.Mkdir(dir, 0o755)); err != nil {
 		return fmt.Errorf("make a folder in the cache: %w", err)
 	}

@@ -13,8 +13,8 @@ import (
 // emptyCell marks a cell that takes its column's default value.
 const emptyCell = "-"
 
-// column is a column of the tables. Its function reads a cell into the operation; earlier columns
-// have already been read.
+// column is a column of the operation tables. Its function reads a cell into the operation; earlier
+// columns have already been read.
 type column struct {
 	name  string
 	parse func(o *Operation, cell string) error

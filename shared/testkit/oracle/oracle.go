@@ -14,7 +14,8 @@ import (
 	"strings"
 )
 
-// The tables: one for the specification's operations, and one for the added operations.
+// The files with the operation tables: one for the specification's operations, and one for the
+// added operations.
 const (
 	SpecificationFile = "functions/testdata/operations.tsv"
 	AdditionsFile     = "functions/testdata/additions.tsv"
@@ -29,10 +30,10 @@ type Operation struct {
 
 	SortOrder              []string          // empty: not a list, or its records cannot be imported
 	Fixture                map[string]string // values by argument name
-	RoundTrips             int               // 0: 1 for a read, 2 for a write
+	RoundTrips             int               // 0 means the default, which is 1 for a read and 2 for a write
 	ExtraRoundTripsWithKey int               // additional round trips with an Idempotency-Key
-	ConsistentReads        []string          // the action, then a space and the prefix of the sort keys if the read has one
-	Reader                 string            // empty: the operation changes no record that can be read
+	ConsistentReads        []string          // each read as its action and, after a space, the prefix of its sort keys if it has one
+	Reader                 string            // id of the operation that reads the changed record; empty if there is none
 	CanConflict            bool
 	Sample                 map[string]any // the body; nil: the body of the sample event
 	OtherArguments         map[string]any // one argument with a different value; nil: a string in the body differs

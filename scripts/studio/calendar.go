@@ -339,7 +339,7 @@ func platforms() (out []string) {
 }
 
 // movePost moves a post to a different day and keeps its time of day. A post that has no time yet
-// gets one in the morning.
+// is scheduled in the morning.
 func (s *Studio) movePost(v *pageRequest) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	c := clockOf(form.Get("zone"))
@@ -391,10 +391,11 @@ func (s *Studio) movePost(v *pageRequest) *view {
 	return v.done("/posts", back, notice{Record: postName(stored.Value), Text: text, Undo: undoPost(stored, before)})
 }
 
-// morning returns the time for a post that was given a day but no time.
+// morning returns the default time of a post for which the user chose only a day.
 func morning(day time.Time) time.Time { return day.Add(9 * time.Hour) }
 
-// skippedTimeText explains why the typed time does not exist: the clocks skip it.
+// skippedTimeText tells the user that the typed time does not exist, because the clocks skip it
+// when they go forward.
 func skippedTimeText(typed time.Time, c clock) string {
 	before, after, ok := civiltime.Skipped(typed, c.Location)
 	if !ok {

@@ -22,7 +22,7 @@ type keysData struct {
 	MayWrite       bool
 	Scopes         []scopeArea // the scopes that the studio's own key may grant
 	IdempotencyKey string
-	Made           string // when the form was rendered
+	Made           string // the time at which the form was rendered
 
 	// What the user typed, if creating a key failed.
 	Name    string
@@ -134,7 +134,7 @@ func (s *Studio) createKey(v *pageRequest) *view {
 		in.Scopes = []string{}
 	}
 	if after, ok := expiries[sent.Get("expires")]; ok {
-		made, err := time.Parse(time.RFC3339, sent.Get("made")) // when the form was rendered, so that sending the form twice sends the same request
+		made, err := time.Parse(time.RFC3339, sent.Get("made")) // the time at which the form was rendered, so that sending the form twice sends the same request
 		if err != nil {
 			made = v.Now()
 		}

@@ -30,12 +30,12 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// errChecksFailed is returned when a claim does not hold. The proof has printed why.
+// errChecksFailed means that a claim does not hold. The output already says why.
 var errChecksFailed = errors.New("a claim does not hold")
 
 func main() {
 	engine.Main()
-	faults.RunServerIfStartedAsOne() // the fault checks start this program as a server
+	faults.RunServerIfStartedAsOne() // the checks of package faults start this program as a server
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := rootCommand().ExecuteContext(ctx)
 	stop()
@@ -59,8 +59,7 @@ claim does not hold, and 2 for wrong usage or an error.`,
 	return root
 }
 
-// failedCheck returns errChecksFailed if the claims do not hold, and err if the proof could not
-// run.
+// failedCheck returns err if the proof could not run, or errChecksFailed if passed is false.
 func failedCheck(passed bool, err error) error {
 	if err == nil && !passed {
 		return errChecksFailed
@@ -96,7 +95,7 @@ Without a name, all checks run, with numbers that fit into CI.`,
 	return cmd
 }
 
-// keyVariable is the environment variable that holds the key for the contract command.
+// keyVariable is the environment variable from which `prove contract` reads the key.
 const keyVariable = "WORKSPACE_KEY"
 
 func contractCommand() *cobra.Command {
@@ -150,7 +149,7 @@ rules of the specification, skips rules that cannot be checked, and publishes no
 	return cmd
 }
 
-// wait waits for a quota to refill.
+// wait waits for d, for a quota to refill.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Ensure wrong usage gives an error that says what is wrong, and is not reported as a claim that
-// does not hold.
+// Ensure the error for wrong usage says what is wrong, and is not the error for a claim that does
+// not hold.
 func TestWrongCalls(t *testing.T) {
 	t.Setenv(keyVariable, "")
 	for args, want := range map[string]string{
@@ -43,7 +43,8 @@ func TestWrongCalls(t *testing.T) {
 	}
 }
 
-// Ensure a claim that does not hold and a proof that could not run give different errors.
+// Ensure failedCheck returns different errors for a claim that does not hold and for a proof that
+// could not run.
 func TestFailedCheck(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no engine")
@@ -58,7 +59,7 @@ func TestFailedCheck(t *testing.T) {
 	}
 }
 
-// Ensure the help lists every mode and check.
+// Ensure the help lists every mode of `prove speed` and every check of `prove faults`.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for name, parts := range map[string][]string{"faults": faults.CheckNames(), "speed": {"count", "start"}, "": {"contract", "faults", "roundtrip", "speed"}} {

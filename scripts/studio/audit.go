@@ -21,24 +21,24 @@ type auditData struct {
 	Audit    client.Audit
 	Failure  *failure
 	Site     string        // the site's name; empty: unknown
-	SiteID   string        // empty: the site is not in the list of sites
-	Before   *client.Audit // the previous complete audit of the same site; nil: none
+	SiteID   string        // empty if the site is not in the list of sites
+	Before   *client.Audit // the previous complete audit of the same site, or nil
 	NoBefore *failure
 	Scores   []score
 
-	By        string // how the issues are listed: page or severity
+	By        string // how the issues are listed: "page" or "severity"
 	HasFile   bool   // the audit has findings
-	Known     bool   // this studio knows the shape of the findings
+	Known     bool   // the findings have a format that the package findings can read
 	Count     int    // the number of issues
 	Summary   []severityCount
 	Groups    []groupRow
 	Pages     []pageRow
-	Clean     int // pages without an issue
+	Clean     int // the number of pages without an issue
 	More      int // the number of issues that are only in the findings file
 	Outline   string
-	WholeThis bool // the outline shows all of the findings
+	WholeThis bool // Outline shows all of the findings
 
-	Compared bool // the issues of both audits are known, so Fresh and Gone are set
+	Compared bool // both audits have findings that can be read, so Fresh and Gone are set
 	Fresh    issueList
 	Gone     issueList
 }
@@ -100,8 +100,9 @@ func (v *pageRequest) getAudit(id, label string) *result[client.Audit] {
 	})
 }
 
-// audit shows an audit and compares it with the previous audit of the same site. The address may
-// contain the id of the previous audit; otherwise audit searches the newest audits for it.
+// audit shows an audit and compares it with the previous audit of the same site. The URL may
+// contain the id of the previous audit. If it does not, audit looks for one among the newest
+// audits.
 func (s *Studio) audit(v *pageRequest) *view {
 	q := v.r.URL.Query()
 	d := &auditData{By: "severity"}
@@ -220,8 +221,8 @@ func severityClass(severity string) string {
 	return []string{"red", "amber", "", ""}[findings.Rank(severity)]
 }
 
-// rows returns the rows of the first groups. most is the maximum number of rows. more is the number
-// of issues in the other groups.
+// rows returns one row for each of the first groups, up to the number most. more is the number of
+// issues in the other groups.
 func rows(groups []findings.Group, most int) (out []groupRow, more int) {
 	for i, g := range groups {
 		if i >= most {
@@ -330,11 +331,11 @@ func (s *Studio) findingsFile(v *pageRequest) *view {
 	var out bytes.Buffer
 	if err := json.Indent(&out, text, "", "  "); err != nil {
 		out.Reset()
-		out.Write(text) // they could not be indented, so write them unchanged
+		out.Write(text) // the findings could not be indented, so write them unchanged
 	}
 	v.w.Header().Set("Content-Type", "application/json")
 	v.w.Header().Set("Content-Disposition", `attachment; filename="findings.json"`)
 	v.w.WriteHeader(http.StatusOK)
-	_, _ = v.w.Write(out.Bytes()) // ignore the error: the client disconnected
+	_, _ = v.w.Write(out.Bytes()) // an error only means that the client has disconnected
 	return nil
 }

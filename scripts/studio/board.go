@@ -21,17 +21,17 @@ type boardData struct {
 	NoBoards *failure
 	Board    *client.Board
 
-	Live       bool // the page shows what visitors see instead of the items that editors work on
+	Live       bool // the page shows the published items instead of the items that editors work on
 	Columns    []roadmap.Column[card]
 	NoItems    *failure
-	More       string // the address of the next page of items; empty: there is none
+	More       string // the address of the next page of items, or empty
 	Preview    client.Preview
 	NoPreview  *failure
 	PreviewTag string
-	Gone       []string // titles of deleted items that visitors still see
+	Gone       []string // titles of deleted items that visitors see until the next publish
 
 	MayWrite, MayPublish bool
-	Cursor               string // the cursor of the page of items that is shown; empty: the first page
+	Cursor               string // the cursor of the page of items; empty on the first page
 }
 
 // MayMove reports whether the items can be moved.
@@ -44,14 +44,15 @@ func (d *boardData) Whole() bool { return d.Cursor == "" && d.More == "" }
 type card struct {
 	ID, Title, Summary, Column, Target, Status string
 	Categories                                 []string
-	Mark                                       string // what publishing would do to the item: appears, changes or disappears; empty: nothing
-	Seen                                       string // the version of the item that the page shows
+	Mark                                       string // what publishing does to the item: it "appears", "changes" or "disappears"; empty: nothing
+	Seen                                       string // the version of the item when the page was loaded
 }
 
-// itemsShown is the number of items on one page.
+// itemsShown is the maximum number of items on one page of a board.
 const itemsShown = 100
 
-// itemsRead is the number of items that one call reads when the page does not show all of them.
+// itemsRead is the maximum number of items that one call reads if the page does not show them, but
+// only needs to know their columns.
 const itemsRead = 200
 
 func (s *Studio) roadmap(v *pageRequest) *view {
@@ -150,7 +151,7 @@ func (d *boardData) path(more url.Values) string {
 	return "/roadmap?" + more.Encode()
 }
 
-// mark notes on each card what publishing would do to its item.
+// mark sets the Mark of each card.
 func (d *boardData) mark(cards []card) {
 	marks := map[string]string{}
 	for mark, items := range map[string][]client.PublishedItem{"appears": d.Preview.Added, "disappears": d.Preview.Removed} {
@@ -293,8 +294,8 @@ func (s *Studio) visitors(v *pageRequest) *view {
 	return nil
 }
 
-// itemFields returns the form fields of an item. column is the column that was chosen for a new
-// item, or empty.
+// itemFields returns the form fields of an item. column is the initial column of a new item, or
+// empty.
 func itemFields(i client.Item, columns []string, column string) []*field {
 	return []*field{
 		{Name: "title", Label: "Title", Kind: "text", Required: true, Hint: "What visitors read first.", Stored: i.Title},
@@ -402,7 +403,7 @@ func (v *pageRequest) boardScreens() recordScreens[client.Board] {
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Board, error) {
 			name, origins, active := c.required("name"), c.list("allowedOrigins"), c.flag("active")
 			if origins.IsNull() {
-				origins = client.Value([]string{}) // an empty list allows any site; the service rejects null, because null could also mean that no site is allowed
+				origins = client.Value([]string{}) // an empty list allows any site; the service rejects null as ambiguous, because it could also allow no site
 			}
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Board, error) {

@@ -18,9 +18,9 @@ import (
 
 func columnOf(i client.Item) string { return i.ColumnID.Or("") }
 
-// allColumns adds the live and standard columns that are missing from columns, and sorts all
-// columns in the order that visitors see. It inserts the standard columns and new columns into that
-// order. So no edit changes the order of the columns before the next publish.
+// allColumns adds the live and standard columns that are missing from columns. It returns all
+// columns in the order that visitors see, so that an edit does not reorder the columns before it is
+// published.
 func allColumns[T any](columns []roadmap.Column[T], live []string) (out []roadmap.Column[T]) {
 	base, self := live, func(id string) string { return id }
 	if len(base) == 0 {

@@ -87,8 +87,8 @@ func (s *Studio) move(v *pageRequest) *view {
 	return v.done("/roadmap", back, notice{Record: record, Text: text, Undo: undoMove(record, before)})
 }
 
-// itemBefore is the place that an item had before a move, and the entity tag that the item has
-// after the move.
+// itemBefore is what undoing a move needs: the place that an item had before the move, and the
+// item's entity tag after it.
 type itemBefore struct {
 	place client.UpdatePlanItemInput
 	tag   string
@@ -138,13 +138,13 @@ type moveTo struct {
 	item   client.Item
 	column string
 	others []client.Item
-	at     int    // the item's new index among the others
-	from   int    // the item's index in its old column
-	edge   string // where the item is already, so that it cannot move, such as "first column"
+	at     int    // the item's new index in others
+	from   int    // the item's old index in its old column
+	edge   string // the edge that stops the item from moving, such as "first column"; empty: the item can move
 
-	// The smallest sortOrder in the nearest numbered columns before and after the new column. If
-	// the new column is empty, the item gets a number between these two, because the columns are
-	// ordered by their smallest numbers. Null: there is no such column.
+	// Columns are ordered by the smallest sortOrder of their items. low and high are the smallest
+	// sortOrders in the nearest columns before and after the new column. If the new column is
+	// empty, the item gets a sortOrder between them. Null: no column on that side has a sortOrder.
 	low, high client.Optional[int]
 }
 
@@ -179,7 +179,7 @@ func newPlace(items []client.Item, live []string, id string, form url.Values) (m
 		m.at--
 	case to == "down":
 		m.at++
-	default: // dropped, or a column was chosen
+	default: // the item was dropped, or a column was chosen from a list
 		m.column = form.Get("column")
 		c = slices.IndexFunc(columns, func(other roadmap.Column[client.Item]) bool { return other.ID == m.column })
 	}
@@ -205,10 +205,10 @@ func newPlace(items []client.Item, live []string, id string, form url.Values) (m
 	return m, true
 }
 
-// dropped returns the index at which the item was dropped. before and after are the ids of the
-// items before or after which it was dropped. If neither item is in the column, the item was
-// dropped at the end. The page of a large board shows only some items of a column, so the last item
-// that it shows may not be the last item of the column.
+// dropped returns the index in others at which the item was dropped. It was dropped in front of the
+// item whose id is before, or right behind the item whose id is after. If others has neither of
+// them, the index is the end. Both ids are needed, because the last item that a page shows may not
+// be the last item of its column.
 func (m moveTo) dropped(before, after string) int {
 	if at := slices.IndexFunc(m.others, func(i client.Item) bool { return i.ID == before }); at >= 0 {
 		return at
@@ -222,9 +222,9 @@ func (m moveTo) dropped(before, after string) int {
 // orderStep is the distance between the sortOrders of renumbered items.
 const orderStep = 10
 
-// writes returns the updates that move the item to its place. The item gets a number between those
-// of its neighbours. If there is no such number, as few other items of the column as possible are
-// renumbered. possible is false if too many items would need a new number.
+// writes returns the updates that move the item to its place. The item gets a sortOrder between
+// those of its neighbours. If there is no integer between them, writes also renumbers as few other
+// items of the column as possible. possible is false if it would have to renumber too many items.
 func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 	update := client.UpdatePlanItemInput{ItemID: m.item.ID}
 	if m.column != m.item.ColumnID.Or("") {
@@ -260,8 +260,8 @@ func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 	return []client.UpdatePlanItemInput{update}, true
 }
 
-// order returns the sortOrder of the other item at an index. It returns null if that item has no
-// sortOrder, or if there is no item at that index.
+// order returns the sortOrder of others[at]. It returns null if that item has no sortOrder, or if
+// at is out of range.
 func (m moveTo) order(at int) client.Optional[int] {
 	if at < 0 || at >= len(m.others) {
 		return client.Null[int]()
@@ -272,9 +272,9 @@ func (m moveTo) order(at int) client.Optional[int] {
 	return client.Null[int]()
 }
 
-// pushedWrites makes room between two neighbours in the way that needs the fewest writes. It gives
-// higher numbers to the items after the moved item's place, or lower numbers to those before that
-// place, or it uses the writes of rotated.
+// pushedWrites returns the updates that make room for the item between two neighbours. It compares
+// three ways and returns the one with the fewest updates: raise the sortOrders of the items after
+// the place, lower those of the items before it, or use rotatedWrites.
 func (m moveTo) pushedWrites(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
 	var best []client.UpdatePlanItemInput
 	for _, direction := range []int{1, -1} {
@@ -302,8 +302,9 @@ func (m moveTo) pushedWrites(update client.UpdatePlanItemInput) (out []client.Up
 	return best, len(best) <= writesMax
 }
 
-// lands reports whether the writes put the item at its place. A written number must differ from the
-// neighbours' numbers, because items with equal numbers are listed in the order of their creation.
+// lands reports whether the writes put the item at its place. Each sortOrder that they set must
+// differ from the neighbours' sortOrders, because items with equal sortOrders are listed in the
+// order of their creation.
 func (m moveTo) lands(writes []client.UpdatePlanItemInput) bool {
 	var before client.Optional[int]
 	wasWritten := false
@@ -323,9 +324,10 @@ func (m moveTo) lands(writes []client.UpdatePlanItemInput) bool {
 	return true
 }
 
-// rotatedWrites gives the item the number of the item at its new place. Each item between the old
-// and the new place gets the number of its neighbour on the side of the old place. ok is false if
-// the item comes from a different column, or if one of these items has no number.
+// rotatedWrites returns updates that use only the sortOrders that are already in the column. The
+// moved item gets the sortOrder of the item at its new place. Every item from there to the old
+// place gets the sortOrder of the next item in the direction of the old place. ok is false if the
+// item comes from a different column, or if one of these items has no sortOrder.
 func (m moveTo) rotatedWrites(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, ok bool) {
 	free, ok := m.item.SortOrder.Get()
 	if !ok || m.column != m.item.ColumnID.Or("") {
@@ -351,8 +353,9 @@ func (m moveTo) rotatedWrites(update client.UpdatePlanItemInput) (out []client.U
 	return append(out, update), true
 }
 
-// renumberedWrites renumbers the items of the column: those up to the moved item's new place, and
-// as many after it as necessary.
+// renumberedWrites returns updates that renumber the column, for a column in which some items have
+// no sortOrder. It renumbers the items up to the moved item's new place, and only as many after it
+// as necessary.
 func (m moveTo) renumberedWrites(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
 	next := orderStep
 	if first, ok := m.others[0].SortOrder.Get(); ok {

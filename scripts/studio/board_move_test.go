@@ -10,9 +10,9 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Ensure a move writes numbers that put the item at its place and keep the order of the other
-// items. This must work whatever numbers the items of the column have: dense ones, equal ones, ones
-// with gaps, or none.
+// Ensure a move sets sortOrders that put the item at its place and keep the order of the other
+// items. This must work whether the sortOrders in the column are consecutive, equal, far apart or
+// missing.
 func TestMoveWrites(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -79,8 +79,8 @@ func publishing(t *testing.T, body string) (path string, form url.Values) {
 	return m[1], url.Values{"form": {m[2]}, "etag": {strings.ReplaceAll(m[3], "&#34;", `"`)}}
 }
 
-// Ensure the page of a company without any boards says how to begin. Its forms create the first
-// board and the first item. Each is created only once, even if its form is sent twice.
+// Ensure the roadmap page of a company without boards says how to begin. Its forms create the first
+// board and the first item, and sending a form twice creates nothing twice.
 func TestRoadmapFromNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -118,13 +118,13 @@ func TestRoadmapFromNothing(t *testing.T) {
 	_, body = w.submit(t, "/roadmap/items", form)
 	has(t, "a draft", body, "Saved.")
 	hasNot(t, "a draft", body, "Visitors see it")
-	if got := cards(w.page(t, "/roadmap")); len(got) != 7 || got[0] != "Now soon:" || got[3] != "Now:" { // both items are in one column
+	if got := cards(w.page(t, "/roadmap")); len(got) != 7 || got[0] != "Now soon:" || got[3] != "Now:" { // both new items are in the existing column
 		t.Errorf("cards %q, want both in the column Now soon", got)
 	}
 }
 
-// Ensure publishing publishes exactly what the page showed. If something has changed since then, it
-// publishes nothing and shows what publishing would change now.
+// Ensure the publish button publishes exactly what the page showed. If an item has changed since
+// then, the button publishes nothing, and the page shows what it would publish now.
 func TestRoadmapPublish(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -204,8 +204,8 @@ func TestRoadmapMove(t *testing.T) {
 	}
 }
 
-// Ensure a column stays on the board when its last item leaves. An item can be moved into the empty
-// column with an arrow, by dropping it there, or with its form. The column keeps its id.
+// Ensure a column stays on the board, with its id, when its last item leaves it. An item can be
+// moved into the empty column with an arrow, by dropping it there, or with its form.
 func TestRoadmapEmptyColumns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -250,8 +250,8 @@ func TestRoadmapEmptyColumns(t *testing.T) {
 	expect("without a script", body, "Now: Next: One In test: Two Later: Three Done:")
 }
 
-// Ensure renaming a column moves its items, and does not overwrite a change by somebody else. The
-// items join an existing column only if the user ticked "Join".
+// Ensure renaming a column moves its items, and does not overwrite somebody else's change. If a
+// column already has the new name, the items move to it only if the user ticked "Join".
 func TestRoadmapRenameColumn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -270,7 +270,7 @@ func TestRoadmapRenameColumn(t *testing.T) {
 	column := func(item int) any {
 		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/items/"+items[item], "").JSON(t)["columnId"]
 	}
-	has(t, "typed id", rename("Now", "now", false), "2 items moved from Now to Now.") // now and Now are different ids, and the typed name refers to the standard one
+	has(t, "typed id", rename("Now", "now", false), "2 items moved from Now to Now.") // now and Now are different columns; the typed name means the standard one
 	if column(0) != "now" || column(1) != "now" {
 		t.Errorf("columnIds %v and %v, want now", column(0), column(1))
 	}
@@ -388,7 +388,7 @@ func TestRoadmapItem(t *testing.T) {
 	}
 }
 
-// Ensure a user whose key lacks a scope sees everything that the key may read, and the page names
+// Ensure a user whose key lacks a scope still sees everything that the key may read. The page names
 // the missing scope.
 func TestRoadmapScopes(t *testing.T) {
 	t.Parallel()
@@ -406,9 +406,8 @@ func TestRoadmapScopes(t *testing.T) {
 	}
 }
 
-// Ensure every board of a company can be opened, even the newest of many. If the items of a board
-// fill several pages, they can be moved on each page, even next to items that are on a different
-// page.
+// Ensure every board of a company can be opened, however many there are. If the items of a board
+// fill several pages, an item can be moved on each page, even next to an item on a different page.
 func TestRoadmapLarge(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

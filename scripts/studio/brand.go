@@ -22,7 +22,7 @@ type brandData struct {
 	Form     *form
 	Kit      client.BrandKit
 	NoKit    *failure // the brand cannot be read
-	Kept     bool     // the form contains typed values, so it is shown even if a call failed
+	Kept     bool     // the form contains values that the user typed, so it is shown even if the brand cannot be read
 	Colors   []swatch
 	Fonts    []swatch
 	Types    []client.ContentType
@@ -36,10 +36,10 @@ type brandData struct {
 // swatch is a colour or a font of the brand, with its name.
 type swatch struct {
 	Name, Text string
-	Color      string // the colour to draw; empty: Text is not a colour
+	Color      string // the colour to draw; empty if Text is not a colour
 }
 
-// Limits of the page.
+// Limits on what the brand page shows.
 const (
 	swatchesMax  = 60
 	brandRecords = 200
@@ -55,7 +55,7 @@ func (s *Studio) brandScreens(page func(string, func(*pageRequest) *view)) {
 
 func (s *Studio) brand(v *pageRequest) *view { return v.brandPage(nil, nil) }
 
-// brandPage shows the brand. After a failed write, sent contains the typed values.
+// brandPage shows the brand. After a failed write, sent contains the values that the user typed.
 func (v *pageRequest) brandPage(sent url.Values, refused *failure) *view {
 	d := &brandData{MayWrite: v.may("context:write")}
 	out := &view{page: "brand", place: "Brand", title: "Brand", data: d}
@@ -148,13 +148,12 @@ func (v *pageRequest) brandExists() bool {
 	return kit.Failure == nil
 }
 
-// colorPattern matches the strings that the page draws as colours. It matches nothing else, because
-// the string is written to an attribute of an SVG.
+// colorPattern matches the strings that the page draws as colours. It must match only colours,
+// because the page writes the string to an attribute of an SVG.
 var colorPattern = regexp.MustCompile(`^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9][0-9., %/]{0,40}\))$`)
 
-// swatches reads named values from JSON of any shape: an object, a list, or objects and lists
-// inside each other. The name of a value consists of the keys that lead to it and the name property
-// of the object that contains it.
+// swatches reads named values from any JSON, however its objects and lists are nested. The name of
+// a value consists of the keys on the path to it, and the name property of its object.
 func swatches(text []byte) (out []swatch) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

@@ -50,7 +50,8 @@ func TestBrand(t *testing.T) {
 	}
 }
 
-// Ensure the page draws the colours in JSON of any shape, and shows every other value only as text.
+// Ensure the page draws colours wherever they are in the JSON, and shows every other value only as
+// text.
 func TestSwatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -76,8 +77,8 @@ func TestSwatches(t *testing.T) {
 }
 
 // Ensure content types and brand goals can be created, edited and deleted. Sending a form twice
-// creates only one record. A record that has changed since it was shown is neither overwritten nor
-// deleted.
+// creates one record. A record that has changed since the form was loaded is neither overwritten
+// nor deleted.
 func TestContentTypesAndBrandGoals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -142,8 +143,8 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 	}
 }
 
-// Ensure the page offers no changes if the key may only read, and names the scope that the key
-// lacks.
+// Ensure the brand page offers no changes if the key may only read. The page names the scope that
+// the key lacks.
 func TestBrandScopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, auth.CompanyRead, auth.ContextRead)

@@ -38,9 +38,9 @@ var screens = map[string]string{
 	"Sites": "/sites", "Brand": "/brand", "Audit": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48", "Audit, by page": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48?by=page",
 }
 
-// Ensure each screen stays within its limits when there are 5,000 records. The limits apply to the
-// number of calls that a screen makes, the number of calls that it makes one after another, and the
-// size of its page in bytes.
+// Ensure each screen stays within its limits when there are 5,000 records. There are limits on the
+// number of calls that a screen makes, on how many of them run one after another, and on the size
+// of its page in bytes.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -77,7 +77,7 @@ func TestBudget(t *testing.T) {
 	counted := enter(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { counter.Transport = next; return counter })
 	counted.browser.Transport = direct{counted.open.Handler()}
 	for name, path := range screens {
-		w.Clock.Advance(time.Minute) // so that each page has a full quota, which is per minute
+		w.Clock.Advance(time.Minute) // start each page with a full quota, which refills every minute
 		var body string
 		trips, calls := counter.Count(t, func(t *testing.T) { body = counted.page(t, path) })
 		if calls > callsMax || trips > tripsMax {

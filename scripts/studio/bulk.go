@@ -33,28 +33,27 @@ type bulkItem struct {
 // bulk is a bulk action. It changes one record after another, and continues after the response to
 // the request that started it.
 type bulk struct {
-	ID, Verb, Done string // such as Skip for Verb and Skipped for Done
+	ID, Verb, Done string // Verb is a word such as Skip, and Done is then Skipped
 	Noun, Nouns    string
-	Place, Back    string                   // the sidebar entry and the address of the page that started it
-	Said           func(changed int) string // returns the first sentence of the result; nil: that sentence consists of Done and the number
+	Place, Back    string                   // the sidebar entry and the address of the page that started the action
+	Said           func(changed int) string // returns the first sentence of the result; nil: it is Done and the number of changed records
 
 	mu      sync.Mutex
 	items   []*bulkItem
 	running bool
 	stopped bool
-	pause   time.Duration // how long the action is waiting for the quota; 0: it is not waiting
+	pause   time.Duration // how long the action waits until the service accepts requests again; 0 if it is not waiting
 	ended   chan struct{} // closed when the action stops running
 }
 
 // bulkMax bounds the number of records in one bulk action.
 const bulkMax = 500
 
-// bulksKept is the number of recent bulk actions that are kept, so that users can still open their
-// pages.
+// bulksKept is the number of recent bulk actions whose pages users can still open.
 const bulksKept = 20
 
-// bulkPatience is how long the response waits for the action to finish. A short action has finished
-// by then.
+// bulkPatience is how long a response waits for the action to finish before it shows the progress
+// instead. Short actions finish within this time.
 const bulkPatience = 1500 * time.Millisecond
 
 // bulks holds the latest bulk actions.
@@ -100,8 +99,9 @@ func (v *pageRequest) start(a *bulk) *view {
 	return v.bulkProgress(a)
 }
 
-// bulkProgress redirects to the page that started the action if the action soon changes every
-// record. Otherwise it redirects to the page that shows the progress.
+// bulkProgress waits up to bulkPatience for the action. If the action has then changed every
+// record, bulkProgress redirects to the page that started the action, or else to the page that
+// shows the progress.
 func (v *pageRequest) bulkProgress(a *bulk) *view {
 	a.mu.Lock()
 	ended := a.ended
@@ -161,7 +161,7 @@ func (s *Studio) run(a *bulk) {
 	}
 }
 
-// settled reports whether the record needs no further attempt.
+// settled reports whether the action is done with the record, so that it makes no further attempt.
 func (i *bulkItem) settled(a *bulk) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -212,7 +212,7 @@ func (f *failure) pause() time.Duration {
 }
 
 // undo returns the function that reverts all changes of the action, or nil if there is nothing to
-// revert. The function runs as a bulk action, too.
+// revert. The function itself runs as a bulk action.
 func (a *bulk) undo() undo {
 	reverse := a.reverse()
 	if len(reverse.items) == 0 {
@@ -257,7 +257,7 @@ type bulkCounts struct {
 	Tried                                    int
 	Pause                                    int // seconds
 	Undoable                                 bool
-	Problems                                 []bulkItem // the records that the action could not change
+	Problems                                 []bulkItem // the records that the action failed to change
 	Failure                                  *failure
 }
 

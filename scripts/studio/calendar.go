@@ -17,7 +17,7 @@ type clock struct {
 	*time.Location
 
 	Name string // as shown
-	Note string // why this is not the company's time zone; empty: it is the company's
+	Note string // why the page does not use the company's time zone; empty if it does
 }
 
 // clockOf returns the clock of a time zone. If the name is empty or unknown, it returns a clock
@@ -33,7 +33,8 @@ func clockOf(name string) clock {
 	return clock{time.UTC, "UTC", "the company's time zone " + name + " is not known here"}
 }
 
-// clock returns the company's clock. It may be called only after the frame has been read.
+// clock returns the clock of the company's time zone. Call it only after the calls of readFrame
+// have returned, because they read the time zone.
 func (v *pageRequest) clock() clock {
 	company := v.frameData().company
 	if company == nil || company.Failure != nil {
@@ -42,8 +43,8 @@ func (v *pageRequest) clock() clock {
 	return clockOf(company.Value.Timezone.Or(""))
 }
 
-// Moment formats a date and a time. If the clock shows that time twice, Moment adds the
-// abbreviation or the offset of the zone.
+// Moment formats a date and a time. If that time occurs twice because the clocks go back, Moment
+// adds the zone's abbreviation or offset.
 func (c clock) Moment(at time.Time) string {
 	return at.In(c.Location).Format("Mon, Jan 2, 2006, ") + c.Time(at)
 }
@@ -53,8 +54,7 @@ func (c clock) Soon(at time.Time) string {
 	return at.In(c.Location).Format("Mon, Jan 2, ") + c.Time(at)
 }
 
-// Time formats the time of day, with the same addition as Moment if the clock shows that time
-// twice.
+// Time formats the time of day. Like Moment, it adds the zone if that time occurs twice.
 func (c clock) Time(at time.Time) string {
 	if len(civiltime.Times(at.In(c.Location), c.Location)) > 1 {
 		return at.In(c.Location).Format("15:04 MST")
@@ -65,7 +65,7 @@ func (c clock) Time(at time.Time) string {
 // Input formats a time as the value of a form field.
 func (c clock) Input(at time.Time) string { return at.In(c.Location).Format(civiltime.Layout) }
 
-// dateOf returns the date that a time has in a zone. It represents the date as midnight UTC.
+// dateOf returns the date of a time in a zone, represented as midnight UTC.
 func dateOf(at time.Time, zone *time.Location) time.Time {
 	at = at.In(zone)
 	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
@@ -78,7 +78,7 @@ type calendarData struct {
 	Weeks   [][]calendarDay
 	Undated []shownPost // drafts and failed posts without a time
 	Failure *failure
-	Capped  string // the first day whose posts are not all loaded; empty: all are loaded
+	Capped  string // the first day for which some posts are not loaded; empty if all posts are loaded
 
 	MayWrite bool
 }
@@ -86,7 +86,7 @@ type calendarData struct {
 // calendarDay is a day of the calendar.
 type calendarDay struct {
 	Day                time.Time
-	Other, Today, Past bool // Other: the day belongs to a different month
+	Other, Today, Past bool // Other: the day is not in the month that the page shows
 	Posts              []shownPost
 	More               int // the number of posts of the day that are not in Posts
 }
@@ -104,7 +104,7 @@ type shownPost struct {
 	At      time.Time // zero: unset
 	Overdue bool      // the post is due but was not sent
 	Clock   clock
-	Seen    string // the version of the post that the page shows
+	Seen    string // the version of the post when the page was loaded
 }
 
 // Movable reports whether the post can be moved to a different time.
@@ -152,7 +152,7 @@ func (s *Studio) calendar(v *pageRequest) *view {
 	v.wait()
 	d.Clock = v.clock()
 	now := dateOf(v.Now(), d.Clock.Location)
-	if own := monthOf(now); today && !own.Equal(month) { // on the first or last day of a month, it may be a different month in the company's time zone than in UTC
+	if own := monthOf(now); today && !own.Equal(month) { // around midnight, the current month in the company's time zone may differ from the one in UTC
 		month = own
 		posts = v.listMonth(month, "")
 		v.wait()
@@ -195,9 +195,9 @@ func gridOf(month time.Time) (first, last time.Time) {
 	return month.AddDate(0, 0, -weekday(month)), last.AddDate(0, 0, 6-weekday(last))
 }
 
-// listMonth reads the posts that the calendar of a month shows. It also reads the day before and
-// the day after, because a day in any time zone lies within the same day in UTC and the days before
-// and after it.
+// listMonth reads the posts that the calendar of a month shows. It reads one more day at each end,
+// because the service filters by UTC days, and a day in the company's time zone overlaps the next
+// or the previous day in UTC.
 func (v *pageRequest) listMonth(month time.Time, cursor string) *result[client.Page[client.Post]] {
 	first, last := gridOf(month)
 	in := client.ListBroadcastPostsInput{
@@ -243,8 +243,8 @@ func (d *calendarData) fill(posts []client.Post, now time.Time) {
 	}
 }
 
-// Beside returns the month that is the given number of months later, in the format that addresses
-// use. A negative number means earlier.
+// Beside returns the month that is months later, in the format that addresses use. A negative
+// number returns an earlier month.
 func (d *calendarData) Beside(months int) string {
 	return d.Month.AddDate(0, months, 0).Format(monthLayout)
 }
@@ -269,9 +269,9 @@ type postListData struct {
 	Status    string
 	Platform  string
 	Platforms []string
-	Day       string // the list contains only posts of this day; empty: posts of all days
+	Day       string // the list contains only posts of this day; empty: of all days
 	Rows      []shownPost
-	More      string // the address of the next page of posts; empty: there is none
+	More      string // the address of the next page of posts, or empty
 	Failure   *failure
 
 	MayWrite bool
@@ -307,7 +307,7 @@ func (s *Studio) postList(v *pageRequest) *view {
 		in.Order, in.Limit = client.Value("asc"), client.Value(monthMax)
 	}
 	if d.Status == string(client.BroadcastPostStatusScheduled) {
-		in.Order = client.Value("asc") // the post that is due next comes first
+		in.Order = client.Value("asc") // list the post that is due next first
 	}
 	posts := v.listPosts("The posts", in)
 	v.wait()
@@ -339,7 +339,7 @@ func platforms() (out []string) {
 }
 
 // movePost moves a post to a different day and keeps its time of day. A post that has no time yet
-// gets one in the morning.
+// is scheduled in the morning.
 func (s *Studio) movePost(v *pageRequest) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	c := clockOf(form.Get("zone"))
@@ -391,10 +391,11 @@ func (s *Studio) movePost(v *pageRequest) *view {
 	return v.done("/posts", back, notice{Record: postName(stored.Value), Text: text, Undo: undoPost(stored, before)})
 }
 
-// morning returns the time for a post that was given a day but no time.
+// morning returns the default time of a post for which the user chose only a day.
 func morning(day time.Time) time.Time { return day.Add(9 * time.Hour) }
 
-// skippedTimeText explains why the typed time does not exist: the clocks skip it.
+// skippedTimeText tells the user that the typed time does not exist, because the clocks skip it
+// when they go forward.
 func skippedTimeText(typed time.Time, c clock) string {
 	before, after, ok := civiltime.Skipped(typed, c.Location)
 	if !ok {

@@ -33,12 +33,12 @@ type pageRequest struct {
 	running sync.WaitGroup
 	mu      sync.Mutex
 	calls   []*apiCall
-	causes  map[string]*cause // keyed by the reason for the failures
+	causes  map[string]*cause // by the reason why calls failed
 }
 
 // apiCall is one API call. The page shows it to users who want to make the same call from a script.
 type apiCall struct {
-	Label  string // what the call is for
+	Label  string // what the call is for, in words
 	Method string
 	URL    string
 	Body   string
@@ -73,7 +73,7 @@ func (t recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 type result[T any] struct {
 	Value   T
 	ETag    string
-	Failure *failure // nil: the call succeeded
+	Failure *failure // nil if the call succeeded
 }
 
 // startCall starts an API call, unless the key is known to lack the scope that the call needs. The
@@ -102,13 +102,13 @@ func startCall[T any](v *pageRequest, scope, label string, call func(ctx context
 	return out
 }
 
-// version returns the version of a record in a list. The version is the time of the last change,
-// because lists contain no entity tags.
+// version returns the version of a record in a list, with which a form detects a later change. It
+// is the time of the last change, because lists contain no entity tags.
 func version(updatedAt client.Optional[time.Time]) string {
 	return updatedAt.Or(time.Time{}).UTC().Format(time.RFC3339Nano)
 }
 
-// optional returns an optional argument of a call. The argument is absent if text is empty.
+// optional returns text as an optional argument of a call, or an absent argument if text is empty.
 func optional[T ~string](text T) client.Optional[T] {
 	if text == "" {
 		return client.Optional[T]{}
@@ -119,22 +119,22 @@ func optional[T ~string](text T) client.Optional[T] {
 // wait waits for all calls that startCall has started.
 func (v *pageRequest) wait() { v.running.Wait() }
 
-// callsLeft returns how many more calls the page may make.
+// callsLeft returns how many more API calls the page may make.
 func (v *pageRequest) callsLeft() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return max(0, callsMax-len(v.calls))
 }
 
-// failure describes why a call has no result, in words for people and with details for an operator.
+// failure describes why an API call failed, in words for users and with details for an operator.
 type failure struct {
 	Status     int // 0: no response
 	Code       string
 	Messages   []string
 	RequestID  string
-	RetryAfter time.Duration // 0: the service does not say
-	Lacks      string        // the scope that the call needs and the key lacks
-	cause      *cause        // shared by the failures that have the same reason; nil: the page always explains this failure
+	RetryAfter time.Duration // how long to wait before a retry; 0 if the service does not say
+	Lacks      string        // the scope that the key lacks for this call
+	cause      *cause        // shared by all failures with the same reason; nil: the page always explains this failure
 }
 
 // cause is the reason why one or more calls of a page failed. The page explains each cause only
@@ -150,7 +150,7 @@ func (v *pageRequest) causeOf(f *failure) *cause {
 	}
 	reason := fmt.Sprint(f.Status, f.Code, f.Messages)
 	if f.Status == 0 || f.Refused() {
-		reason = fmt.Sprint(f.Status) // the messages may differ from call to call
+		reason = fmt.Sprint(f.Status) // the messages of such failures may differ from call to call
 	}
 	if v.causes[reason] == nil {
 		v.causes[reason] = &cause{}
@@ -158,8 +158,9 @@ func (v *pageRequest) causeOf(f *failure) *cause {
 	return v.causes[reason]
 }
 
-// First reports whether the page has yet to explain the cause of the failure. It also records that
-// the page explains the cause now, so only templates may call it.
+// First reports whether this is the first failure with its cause that the page shows, so that the
+// page explains each cause once. Only templates may call it, because it records that the cause has
+// been explained.
 func (f *failure) First() bool {
 	if f.cause == nil {
 		return true
@@ -197,15 +198,15 @@ func failureOf(err error, scope string) *failure {
 	return &failure{Messages: []string{err.Error()}}
 }
 
-// Conflict reports whether somebody else changed the record, or its state does not allow the
-// change.
+// Conflict reports whether the call failed because somebody else changed the record, or because the
+// record's state does not allow the change.
 func (f *failure) Conflict() bool {
 	return f != nil && (f.Status == http.StatusPreconditionFailed || f.Status == http.StatusConflict)
 }
 
-// apart reports whether the service refused to return the total of a metric because the parts of
-// the metric do not add up to a total. The message of this refusal says what to do and mentions
-// seriesId. The message of a different 400 response, such as one from an older service, does not.
+// apart reports whether the service refused to return the total of a metric because its parts, such
+// as the users of each country, do not add up to a total. The status 400 has other reasons as well,
+// so apart recognises this refusal by its message, which mentions seriesId.
 func (f *failure) apart() bool {
 	return f != nil && f.Status == http.StatusBadRequest && strings.Contains(strings.Join(f.Messages, " "), "seriesId")
 }
@@ -239,5 +240,5 @@ func (c *apiCall) Curl() string {
 	return out.String()
 }
 
-// quoted quotes a string for a shell.
+// quoted quotes a string for a POSIX shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

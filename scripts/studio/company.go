@@ -13,7 +13,7 @@ type companyData struct {
 	Form    *form
 	Company client.Company
 	Failure *failure // the profile cannot be read
-	Kept    bool     // the form contains typed values, so it is shown even if a call failed
+	Kept    bool     // the form contains values that the user typed, so it is shown even if the profile cannot be read
 }
 
 // fieldsOf returns the form fields of a company's profile.
@@ -40,7 +40,8 @@ func (v *pageRequest) getCompany(ctx context.Context, options ...client.CallOpti
 
 func (s *Studio) company(v *pageRequest) *view { return v.companyPage(nil, nil) }
 
-// companyPage shows the profile. After a failed write, sent contains the typed values.
+// companyPage shows the profile. After a failed write, sent contains the values that the user
+// typed.
 func (v *pageRequest) companyPage(sent url.Values, refused *failure) *view {
 	out := &view{page: "company", place: "Company", title: "Company"}
 	if sent != nil {
@@ -61,7 +62,8 @@ func (v *pageRequest) companyPage(sent url.Values, refused *failure) *view {
 	return out
 }
 
-// saveCompany stores the fields that were changed. It unsets the fields that were emptied.
+// saveCompany stores the fields that the user changed. It sets a field to null if the user emptied
+// it.
 func (s *Studio) saveCompany(v *pageRequest) *view {
 	sent := v.r.PostForm
 	c := changes{sent: sent}

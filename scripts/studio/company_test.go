@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// profile opens the form of the profile and returns its fields as a browser would send them.
+// profile opens the form of the company's profile and returns its fields as a browser would send
+// them.
 func (w *world) profile(t *testing.T) url.Values {
 	t.Helper()
 	form := fields(t, w.page(t, "/company"), "profile")
@@ -24,7 +25,8 @@ func (w *world) companyRecord(t *testing.T) map[string]any {
 	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}", "").JSON(t)
 }
 
-// Ensure the form stores only the fields that were changed, and unsets a field that was emptied.
+// Ensure the form stores only the fields that the user changed, and sets a field to null if the
+// user emptied it.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -49,13 +51,13 @@ func TestProfile(t *testing.T) {
 	if diff := differs(map[string]any{"summary": nil, "stage": nil, "timezone": "Europe/Berlin"}, w.companyRecord(t)); diff != "" {
 		t.Errorf("cleared profile (-want +got):\n%s", diff)
 	}
-	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"summary": "Two\r\nlines \n"}`) // as a different program might store it
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"summary": "Two\r\nlines \n"}`) // a value that a different program might store
 	_, body = w.submit(t, "/company", w.profile(t))
 	has(t, "the same again", body, "Nothing was changed.")
 }
 
-// Ensure each message from the service is shown next to the field that it is about, and all typed
-// values are kept.
+// Ensure each message from the service is shown next to the field that it is about. The form keeps
+// all typed values.
 func TestProfileRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -77,9 +79,9 @@ func TestProfileRefused(t *testing.T) {
 	}
 }
 
-// Ensure no change is lost if somebody else saves the profile while the form is open. The form
-// shows both values of a field that both people changed, and keeps the fields that only the other
-// person changed.
+// Ensure no change is lost if somebody else saves the profile while a user has the form open. For a
+// field that both have changed, the form shows both values. For a field that only the other person
+// has changed, it shows the other person's value.
 func TestProfileConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

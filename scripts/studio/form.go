@@ -16,26 +16,26 @@ import (
 type field struct {
 	Name, Label, Hint string
 	Kind              string   // text, long, url, number, date, time, list (a value on each line), flag (true or false) or choice
-	Choices           []string // the values of a choice
+	Choices           []string // the options, if Kind is choice
 	Required          bool
 
-	Stored    string // the value that the record has now
-	Suggested string // the value that the form of a new record contains at first
-	Text      string // the value in the form
-	Was       string // the value that the record had when the form was rendered
+	Stored    string // the record's current value
+	Suggested string // the initial value in the form for a new record
+	Text      string // the value that the form shows
+	Was       string // the record's value when the form was rendered
 	Problem   string // what is wrong with the value
-	Theirs    bool   // somebody else has changed the value since then
+	Theirs    bool   // somebody else has changed the record's value since the form was rendered
 	Focused   bool   // this is the first field that has a problem
 }
 
 // form is a form that edits a record. After a failed write, its template also shows the typed
 // values, what is wrong with them, and the values that somebody else has stored in the meantime.
 type form struct {
-	What           string // the name for the record in sentences such as "Somebody else changed the profile"
+	What           string // what the form calls the record, such as "the profile" in "Somebody else changed the profile"
 	Back           string // the page that shows the record as it is stored
 	Fields         []*field
 	ETag           string
-	IdempotencyKey string // the key of the request that creates a record, so that sending the form twice creates only one record
+	IdempotencyKey string // sent with the request that creates a record, so that sending the form twice creates only one record
 	MayWrite       bool
 	Conflict       *failure // somebody else changed the record
 	Problem        *failure // a problem that does not belong to a field
@@ -52,13 +52,13 @@ func newForm(what, back, etag string, mayWrite bool, fields ...*field) *form {
 	return &form{What: what, Back: back, Fields: fields, IdempotencyKey: newIdempotencyKey(), ETag: etag, MayWrite: mayWrite}
 }
 
-// restore puts the typed values back into the form after a failed write. stored is true if the form
-// contains the record as it is now. In that case, a field that was not edited in this form shows
-// the value that somebody else has stored.
+// restore puts the typed values back into the form after a failed write. stored is true if the
+// record could be read again after the write. The fields that the user did not edit then show the
+// record's current values.
 func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 	f.IdempotencyKey = nextIdempotencyKey(sent, refused)
 	if !stored {
-		f.ETag = sent.Get("etag") // the tag of the record that the user saw, so that the next save still fails if the record has changed
+		f.ETag = sent.Get("etag") // the entity tag of the record that the user saw, so that the next save still detects a change by somebody else
 	}
 	for _, field := range f.Fields {
 		field.Text, field.Was = typedField(sent, field.Name), typedWas(sent, field.Name)
@@ -91,9 +91,9 @@ func (f *form) focus() {
 // newIdempotencyKey returns an idempotency key for a request that creates a record.
 func newIdempotencyKey() string { return rand.Text() }
 
-// nextIdempotencyKey returns the idempotency key for the next attempt to send a form. The key stays
-// the same if it is unknown whether the record was created. It changes after a refusal, because the
-// service remembers the refusal under the old key.
+// nextIdempotencyKey returns the idempotency key for the next attempt to send a form. It returns
+// the same key if it is unknown whether the service created the record. It returns a new key after
+// a refusal, because the service would repeat the refusal for the old key.
 func nextIdempotencyKey(sent url.Values, refused *failure) string {
 	if key := sent.Get("once"); key != "" && (refused.Status == 0 || refused.Status >= http.StatusInternalServerError) {
 		return key
@@ -108,7 +108,7 @@ func (f *form) assign(refused *failure) *failure {
 	rest.Messages = nil
 	for _, message := range refused.Messages {
 		place, text, _ := strings.Cut(message, ": ")
-		place, _, _ = strings.Cut(strings.TrimPrefix(place, "body."), "[") // cuts off the index in a message about one value of a list
+		place, _, _ = strings.Cut(strings.TrimPrefix(place, "body."), "[") // remove the index from a path such as body.tags[2]
 		at := slices.IndexFunc(f.Fields, func(field *field) bool { return field.Name == place })
 		if at < 0 || text == "" {
 			rest.Messages = append(rest.Messages, message)
@@ -132,11 +132,11 @@ func typedWas(sent url.Values, name string) string {
 	return strings.ReplaceAll(sent.Get("was."+name), "\r\n", "\n")
 }
 
-// changes reads the changed fields of a form. A field that was emptied is null.
+// changes reads the fields of a form that the user changed. A field that the user emptied is null.
 type changes struct {
 	sent    url.Values
 	any     bool
-	problem *failure // why the typed values cannot be sent; nil: they can
+	problem *failure // why the typed values cannot be sent, or nil
 }
 
 // whole returns the new value of a field that contains a whole number.
@@ -161,7 +161,7 @@ func (c *changes) refuse(name, problem string) {
 	c.problem.Messages = append(c.problem.Messages, "body."+name+": "+problem)
 }
 
-// text returns the new text of a field. It is absent if the field was not changed.
+// text returns the new text of a field. The result is absent if the user did not change the field.
 func (c *changes) text(name string) client.Optional[string] {
 	now := typedField(c.sent, name)
 	if !c.sent.Has(name) || now == typedWas(c.sent, name) {
@@ -174,8 +174,8 @@ func (c *changes) text(name string) client.Optional[string] {
 	return client.Value(now)
 }
 
-// required is like text, but for a property that cannot be null. If the field was emptied, it
-// returns an empty string, and the service then reports the problem.
+// required is like text, but for a property that cannot be null. If the user emptied the field, it
+// returns an empty string, so that the service reports the problem.
 func (c *changes) required(name string) client.Optional[string] {
 	if text := c.text(name); !text.IsNull() {
 		return text
@@ -203,8 +203,8 @@ func lines(text string) []string {
 	return out
 }
 
-// revertedForm returns the values of a form that reverts the changes of the form that was sent.
-// Each field gets the value that it had when the form was rendered.
+// revertedForm returns the form that undoes the changes of a sent form. Each field gets the value
+// that it had when the sent form was rendered.
 func revertedForm(sent url.Values) url.Values {
 	out := url.Values{}
 	for name := range sent {
@@ -226,8 +226,8 @@ func (c *changes) flag(name string) client.Optional[bool] {
 	return client.Value(now)
 }
 
-// absentOrNull converts a text that is absent or null to a different type. The result is absent or
-// null as well.
+// absentOrNull converts text to an Optional of a different type. Call it only if text is absent or
+// null; the result is then absent or null, too.
 func absentOrNull[T any](text client.Optional[string]) client.Optional[T] {
 	if text.IsNull() {
 		return client.Null[T]()

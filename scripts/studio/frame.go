@@ -53,8 +53,8 @@ func parse() (*pages, error) {
 
 var kinds = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
-// addStatic serves each static file under a path that contains the file's digest. So a browser may
-// cache the file forever.
+// addStatic serves each static file under a path that contains the file's digest, so that a browser
+// may cache the file forever.
 func (p *pages) addStatic() error {
 	byPath := map[string][]byte{}
 	for name, where := range map[string]*string{"studio.css": &p.style, "studio.js": &p.script, "icon.svg": &p.icon} {
@@ -79,8 +79,8 @@ func (p *pages) addStatic() error {
 	return nil
 }
 
-// view is a page to be written, with its template and its data. A screen that has already written
-// its own response returns nil instead.
+// view is a page to be written: the name of a template, and its data. A handler that has already
+// written its response returns nil instead.
 type view struct {
 	page   string // the name of the template
 	place  string // the name of the page's entry in the sidebar
@@ -89,7 +89,7 @@ type view struct {
 	data   any
 }
 
-// frame is the data that the template of every page receives.
+// frame is the data for the template that surrounds every page.
 type frame struct {
 	Title, Place  string
 	Style, Script string
@@ -108,8 +108,8 @@ type frame struct {
 // place is an entry of the sidebar.
 type place struct {
 	Name, Path string
-	Badge      string // how many reviews are waiting; empty: none, or unknown
-	Pending    bool   // the browser requests the badge after it has loaded the page
+	Badge      string // the number of reviews that wait for a reply; empty if there are none or the number is unknown
+	Pending    bool   // the page was rendered without the badge, and the browser requests it later
 	Current    bool
 }
 
@@ -119,18 +119,18 @@ func (v *pageRequest) redirect(target string) *view {
 	return nil
 }
 
-// frameData holds the records that the frame reads for every page. A screen that needs the same
-// records uses these.
+// frameData holds the records that the frame around every page needs. A page that needs the same
+// records reuses them.
 type frameData struct {
 	company     *result[client.Company]
-	needsReview *result[client.Page[client.Feedback]] // nil: readWaiting was not called
+	needsReview *result[client.Page[client.Feedback]] // nil if readWaiting was not called
 	noReply     *result[client.Page[client.Feedback]]
-	writes      int // the number of writes that the badge had counted before the lists were read
+	writes      int // what badge.begin returned before the lists were read
 }
 
 type frameDataKey struct{}
 
-// frameData returns the frame's records. The records are complete once wait has returned.
+// frameData returns the records that the frame needs. They are complete once wait has returned.
 func (v *pageRequest) frameData() *frameData { return v.ctx.Value(frameDataKey{}).(*frameData) }
 
 // show runs a screen and writes its page.
@@ -160,7 +160,7 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 	for i := range f.Places {
 		if f.Places[i].Path == "/reviews" {
 			f.Places[i].Badge, f.Places[i].Pending = s.waitingBadge(k)
-			f.Places[i].Pending = f.Places[i].Pending && shown.page != "bulk" // the writes of a bulk action would make the count out of date at once
+			f.Places[i].Pending = f.Places[i].Pending && shown.page != "bulk" // the next write of a bulk action would make the count wrong at once
 		}
 		f.Places[i].Current = f.Places[i].Name == shown.place
 	}
@@ -177,8 +177,9 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 	_, _ = w.Write(out.Bytes()) // ignore the error: the client disconnected
 }
 
-// readFrame starts the calls that every page needs. The handler of a form calls it after the write,
-// so that the frame shows the result. Handlers that return files do not call it.
+// readFrame starts the API calls that every page needs. A handler that writes must call it after
+// the write, so that the frame shows the new values. A handler that returns a file does not call
+// it.
 func (v *pageRequest) readFrame() {
 	k := v.frameData()
 	k.company = startCall(v, "company:read", "The company", v.getCompany)
@@ -188,17 +189,17 @@ func (v *pageRequest) readFrame() {
 // redirected.
 type notice struct {
 	ID     string // set by notices
-	Record string // the name of the record that was changed; empty: Text contains the name
+	Record string // the name of the changed record; empty if Text contains the name
 	Text   string
 	Bad    bool
-	Call   *apiCall // the last API call that was made for the form
-	Undo   undo     // reverts the change; nil: the change cannot be reverted
-	More   string   // the page with the details; empty: none
+	Call   *apiCall // the last API call that the form made
+	Undo   undo     // reverts the change; nil if that is impossible
+	More   string   // the page with the details, or empty
 	back   string   // the page that shows the notice
 }
 
-// notices keeps the latest notices. An address contains the id of a notice and not its text, so
-// that a link on a different site cannot show a false notice.
+// notices keeps the latest notices. The address of a page contains the id of a notice and not its
+// text. Otherwise, a link on a different site could show a forged notice.
 type notices struct {
 	mu     sync.Mutex
 	next   int

@@ -13,12 +13,12 @@ type ideasData struct {
 	Clock   clock
 	Plans   []client.Plan
 	NoPlans *failure
-	Plan    string // the list contains only ideas of this plan; empty: ideas of all plans
+	Plan    string // the list contains only ideas of this plan; empty: of all plans
 	Tabs    []tab
 	Status  string
 	Rows    []shownIdea
 	NoIdeas *failure
-	More    string // the address of the next page of ideas; empty: there is none
+	More    string // the address of the next page of ideas, or empty
 
 	MayWrite bool
 }
@@ -28,10 +28,10 @@ type shownIdea struct {
 	client.Idea
 
 	PlanName string
-	Seen     string // the version of the idea that the page shows
+	Seen     string // the version of the idea when the page was loaded
 }
 
-// ideasShown is the number of ideas on one page.
+// ideasShown is the maximum number of ideas on one page.
 const ideasShown = 100
 
 func (s *Studio) ideas(v *pageRequest) *view {
@@ -84,8 +84,8 @@ func ideasPath(status, plan string) string {
 // PlanPath returns the address of the page that lists the ideas of a plan.
 func (d *ideasData) PlanPath(plan string) string { return ideasPath(d.Status, plan) }
 
-// decide accepts or rejects an idea, unless the idea has changed since it was shown. It may then
-// redirect to the form for a post about the idea.
+// decide accepts or rejects an idea, unless the idea has changed since the page was loaded. If the
+// user chose to write a post, it then redirects to the form for a post about the idea.
 func (s *Studio) decide(v *pageRequest) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	back := url.Values{"status": {form.Get("status")}}

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// decision returns the form that decides on an idea.
+// decision returns the form that accepts or rejects an idea.
 func decision(t *testing.T, body, id, do string) url.Values {
 	t.Helper()
 	_, part, found := strings.Cut(body, `action="/ideas/`+id+`"`)
@@ -25,8 +25,8 @@ func decision(t *testing.T, body, id, do string) url.Values {
 	return out
 }
 
-// Ensure ideas can be accepted and rejected, unless they have changed since they were shown. A post
-// that is written from an idea refers to the idea.
+// Ensure an idea can be accepted and rejected, unless it has changed since the page was loaded. A
+// post that is written from an idea refers to the idea.
 func TestIdeas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -77,7 +77,7 @@ func TestIdeas(t *testing.T) {
 	}
 }
 
-// Ensure a user whose key lacks a scope sees everything that the key may read, and the page names
+// Ensure a user whose key lacks a scope still sees everything that the key may read. The page names
 // the missing scope.
 func TestIdeaScopes(t *testing.T) {
 	t.Parallel()

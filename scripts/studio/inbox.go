@@ -20,7 +20,7 @@ type reviewFilter struct {
 	status    client.FeedbackReplyStatus // empty: any
 	source    client.FeedbackSource      // empty: any
 	sentiment client.FeedbackSentiment   // empty: any
-	since     string                     // the first day; empty: any
+	since     string                     // the oldest day to include; empty: no limit
 	cursor    string
 }
 
@@ -65,7 +65,7 @@ func tabsOf() []tab {
 	}
 	return []tab{
 		{ID: "waiting", Name: "Waiting", Statuses: []client.FeedbackReplyStatus{
-			client.FeedbackReplyStatusNeedsReview, client.FeedbackReplyStatusNone, // the statuses that the badge counts
+			client.FeedbackReplyStatusNeedsReview, client.FeedbackReplyStatusNone, // the badge counts these two statuses
 		}},
 		one(client.FeedbackReplyStatusNeedsReview, "To approve"), one(client.FeedbackReplyStatusDraft, "Drafts"),
 		one(client.FeedbackReplyStatusFailed, "Not sent"), one(client.FeedbackReplyStatusApproved, "Approved"),
@@ -75,26 +75,27 @@ func tabsOf() []tab {
 
 // Limits of the inbox.
 const (
-	inboxMax   = 100 // reviews that the list shows at once
-	pagesMax   = 5   // pages that are loaded from the API for each list
-	choicesMax = 60  // choices that a filter offers
+	inboxMax   = 100 // the maximum number of reviews that the list shows at once
+	pagesMax   = 5   // the maximum number of pages to load from the API for each list
+	choicesMax = 60  // the maximum number of options of a filter
 )
 
-// inbox is the list of reviews that the parameters of an address select.
+// inbox is a list of reviews, filtered by the query parameters of its address.
 type inbox struct {
-	Query     url.Values // the parameters of the address, without the chosen review
+	Query     url.Values // the query parameters of the address, without the id of the open review
 	Tabs      []tab
 	Tab       tab
 	Source    client.FeedbackSource
 	Sentiment client.FeedbackSentiment
-	Since     string // the maximum age of the reviews in days; empty: any age
+	Since     string // the maximum age of the reviews in days; empty: no limit
 
-	// The API has no filters for these properties, so they filter only the loaded reviews.
+	// These are the page's own filters. The API cannot apply them, so they filter only the reviews
+	// that are loaded.
 	Search, Stars, Country, Version, Flag string
-	Countries, Versions, Flags            []string // the choices that these filters offer
+	Countries, Versions, Flags            []string // the options of these filters
 
 	lists []*result[client.Page[client.Feedback]]
-	more  []reviewFilter // the filter that reads the next page of each list; an empty cursor: there is no next page
+	more  []reviewFilter // for each list, the filter that reads its next page; the cursor is empty if there is none
 	pages int
 	from  int
 
@@ -102,7 +103,7 @@ type inbox struct {
 	Loaded   int    // the number of loaded reviews, before the page's own filters
 	Matching int    // the number of loaded reviews that match the page's own filters
 	Count    string // the number of loaded reviews, with a + if more exist
-	Earlier  string // Earlier, Later and More are addresses; empty: there is no such page
+	Earlier  string // Earlier, Later and More are addresses of other pages, or empty
 	Later    string
 	More     string
 	Failure  *failure
@@ -120,7 +121,7 @@ type row struct {
 func (r row) Locked() bool { return locked(r.Feedback) }
 
 // Start returns the first words of the review's text. It returns "" if the review has no title,
-// because the list then shows the text as the title.
+// because the list then shows the text in place of the title.
 func (r row) Start() string {
 	if r.Title.Or("") == "" {
 		return ""
@@ -128,8 +129,8 @@ func (r row) Start() string {
 	return excerpt(r.Body.Or(""), 90)
 }
 
-// SeenVersion returns the version of the review that the form sends if the box of the review is
-// ticked.
+// SeenVersion returns the version of the review, which the form sends if the user ticks the
+// review's box.
 func (r row) SeenVersion() string { return version(r.Feedback.UpdatedAt) }
 
 // Waiting returns the number of loaded reviews in words, such as "12 waiting".
@@ -146,8 +147,8 @@ func (b *inbox) Filtered() bool {
 	return b.Search+b.Stars+b.Country+b.Version+b.Flag != ""
 }
 
-// Narrowed reports whether any filter under "More filters" is set. The fields of these filters may
-// be out of sight.
+// Narrowed reports whether any filter under "More filters" is set. The page then opens that
+// section, which is otherwise closed.
 func (b *inbox) Narrowed() bool {
 	return b.Stars+b.Since+b.Country+b.Version+b.Flag+string(b.Sentiment) != ""
 }
@@ -202,8 +203,8 @@ func (b *inbox) SinceChoices() []string { return sinceChoices }
 // inboxFilters are the names of the parameters that filter the inbox.
 var inboxFilters = []string{"show", "source", "sentiment", "since", "stars", "country", "version", "flag", "q"}
 
-// inboxOf returns the inbox that the parameters of an address select. An unknown tab, date or
-// number of stars falls back to the default.
+// inboxOf returns the inbox for the query parameters of an address. It uses the default for an
+// unknown tab, date or number of stars.
 func inboxOf(q url.Values) *inbox {
 	b := &inbox{Query: url.Values{}, Tabs: tabsOf()}
 	get := func(name string) string { return strings.TrimSpace(q.Get(name)) }
@@ -247,11 +248,11 @@ func (b *inbox) with(pairs ...string) string {
 	return "/reviews?" + q.Encode()
 }
 
-// Path returns the address of the list with a chosen review, or of the list alone if id is empty.
+// Path returns the address of the list with an open review, or of the list alone if id is empty.
 func (b *inbox) Path(id string) string { return b.with("id", id) }
 
-// read starts the calls that load the list. It reuses the calls that other parts of the page make
-// anyway.
+// read starts the calls that load the list. It reuses calls that the page makes anyway for the
+// badge.
 func (b *inbox) read(v *pageRequest) {
 	statuses := b.Tab.Statuses
 	if len(statuses) == 0 {
@@ -340,7 +341,8 @@ func (b *inbox) finish(chosen string) {
 	}
 }
 
-// setChoices collects the countries, versions and flags of the loaded reviews.
+// setChoices sets the options of the filters to the countries, versions and flags of the loaded
+// reviews.
 func (b *inbox) setChoices(loaded []client.Feedback) {
 	countries, versions, flags := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, f := range loaded {

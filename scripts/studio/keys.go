@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// keysData is the data of the keys template. It never contains a secret, because a new secret is
-// written to a file.
+// keysData is the data of the keys template. It never contains a secret, because the studio writes
+// a new secret to a file.
 type keysData struct {
 	Keys           []keyRow
 	NoKeys         *failure
@@ -22,7 +22,7 @@ type keysData struct {
 	MayWrite       bool
 	Scopes         []scopeArea // the scopes that the studio's own key may grant
 	IdempotencyKey string
-	Made           string // when the form was rendered
+	Made           string // the time at which the form was rendered
 
 	// What the user typed, if creating a key failed.
 	Name    string
@@ -33,18 +33,18 @@ type keysData struct {
 type keyRow struct {
 	client.Key
 
-	State string // in use, expired or revoked
+	State string // "in use", "expired" or "revoked"
 	Own   bool   // the studio itself uses this key
 }
 
-// scopeArea lists the scopes of one area under the name that the sidebar uses for the area.
+// scopeArea lists the scopes of one area of the API. Its name is that of the area in the sidebar.
 type scopeArea struct {
 	Area  string
 	Boxes []scopeBox
 }
 
 type scopeBox struct {
-	Name, Does string // such as metrics:read and read
+	Name, Does string // Name is a scope such as metrics:read, and Does is then read
 	Checked    bool
 }
 
@@ -72,7 +72,7 @@ func scopeAreas(scopes, ticked []string) (out []scopeArea) {
 
 func (s *Studio) keys(v *pageRequest) *view { return v.keysPage(nil, nil) }
 
-// keysPage lists the keys. If creating a key failed, sent contains the typed values.
+// keysPage lists the keys. If creating a key failed, sent contains the values that the user typed.
 func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
 	d := &keysData{MayWrite: v.may("keys:write"), IdempotencyKey: newIdempotencyKey(), Made: v.Now().UTC().Format(time.RFC3339)}
 	out := &view{page: "keys", place: "Keys", title: "Keys", data: d}
@@ -95,7 +95,7 @@ func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
 	for _, k := range listed.Value.Items {
 		d.Keys = append(d.Keys, keyRow{k, stateOf(k, v.Now()), v.key != nil && k.ID == v.key.ID})
 	}
-	slices.SortStableFunc(d.Keys, func(a, b keyRow) int { return ended(a) - ended(b) }) // keys that are in use come first
+	slices.SortStableFunc(d.Keys, func(a, b keyRow) int { return ended(a) - ended(b) }) // list the keys in use first
 	if v.key != nil {
 		d.Scopes = scopeAreas(v.key.Scopes.Or(nil), sent["scope"])
 	}
@@ -119,10 +119,11 @@ func stateOf(k client.Key, now time.Time) string {
 	return "in use"
 }
 
-// expiries are the options for how long a new key is valid.
+// expiries are the options for how long a new key is valid, by the value in the form.
 var expiries = map[string]time.Duration{"30": 30 * 24 * time.Hour, "90": 90 * 24 * time.Hour, "365": 365 * 24 * time.Hour}
 
-// errNoFile is returned instead of creating a key whose secret nobody could see.
+// errNoFile is returned if there is no folder for secrets. A key created without one would be
+// useless, because nobody could see its secret.
 var errNoFile = errors.New("this studio has no folder to write secrets to")
 
 // createKey creates a key and writes its secret to a file.
@@ -133,7 +134,7 @@ func (s *Studio) createKey(v *pageRequest) *view {
 		in.Scopes = []string{}
 	}
 	if after, ok := expiries[sent.Get("expires")]; ok {
-		made, err := time.Parse(time.RFC3339, sent.Get("made")) // when the form was rendered, so that sending the form twice sends the same request
+		made, err := time.Parse(time.RFC3339, sent.Get("made")) // the time at which the form was rendered, so that sending the form twice sends the same request
 		if err != nil {
 			made = v.Now()
 		}
@@ -144,7 +145,7 @@ func (s *Studio) createKey(v *pageRequest) *view {
 	}, func(refused *failure) *view { return v.keysPage(sent, refused) })
 }
 
-// overlaps are the options for how long a rotated key keeps working, in seconds.
+// overlaps are the options for how many seconds the old key keeps working after a rotation.
 var overlaps = map[string]int{"now": 0, "day": 24 * 60 * 60, "week": 7 * 24 * 60 * 60}
 
 // rotateKey replaces a key with a new one and writes the secret of the new key to a file.
@@ -161,8 +162,8 @@ func (s *Studio) rotateKey(v *pageRequest) *view {
 	})
 }
 
-// issue makes a call that returns a secret and writes the secret to a file. The notice names the
-// file. Sending the form twice writes the same secret again.
+// issue makes a call that returns a secret, writes the secret to a file and shows a notice that
+// names the file. Sending the form twice writes the same secret again.
 func (v *pageRequest) issue(sent url.Values, label string, call func(context.Context, ...client.CallOption) (client.IssuedKey, error), refused func(*failure) *view) *view {
 	if v.SaveSecret == nil {
 		return refused(&failure{Messages: []string{errNoFile.Error()}})

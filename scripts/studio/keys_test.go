@@ -61,8 +61,8 @@ func (w *world) keyID(t *testing.T, name string) (id string) {
 	return id
 }
 
-// Ensure a key is created only once even if its form is sent twice. The secret in its file works,
-// and the key can be rotated and revoked. No response and no log may contain a secret.
+// Ensure sending the form for a new key twice creates one key. The secret in its file works, and
+// the key can be rotated and revoked. No response and no log contains a secret.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -100,8 +100,8 @@ func TestKeys(t *testing.T) {
 	hasNot(t, "the log", w.logs.String(), secret, next, w.key)
 }
 
-// Ensure the page keeps the typed values if the service refuses the form. It is possible to revoke
-// the key that the studio itself uses, and the page then says so.
+// Ensure the page keeps the typed values if the service refuses to create a key. A user can revoke
+// the key that the studio itself uses, and the page then says that this has happened.
 func TestKeysRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -9,14 +9,14 @@ import (
 	"growthworkspace/scripts/studio/period"
 )
 
-// metricQuery holds what an address requests from the metrics page.
+// metricQuery holds the query parameters of the metrics page, after parsing.
 type metricQuery struct {
 	key, split string // the metric's key and the dimension to split by; both may be empty
 	find       string // words to search for in the names and keys of the metrics; may be empty
 	grain      period.Grain
 	rng        period.Range
 	now        time.Time
-	complaint  string     // what is wrong with the range, in which case the page shows the default range; empty: nothing
+	complaint  string     // why the range is invalid, so that the page shows the default range; empty if it is valid
 	values     url.Values // the query parameters of the address, without find
 }
 
@@ -39,15 +39,16 @@ func (v *pageRequest) metricQuery() metricQuery {
 	return out
 }
 
-// withKey returns the same query for the metric with the given key.
+// withKey returns a copy of the query for a different metric.
 func (q metricQuery) withKey(key string) metricQuery {
 	q.key, q.values = key, copyOf(q.values)
 	q.values.Set("key", key)
 	return q
 }
 
-// with returns the address of a page for this query with some parameters changed. pairs alternates
-// between names and values of parameters. An empty value removes the parameter.
+// with returns the address of a page with the parameters of this query, some of them changed. pairs
+// alternates between the names and the new values of parameters. An empty value removes the
+// parameter.
 func (q metricQuery) with(path string, pairs ...string) string {
 	values := copyOf(q.values)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -58,8 +59,9 @@ func (q metricQuery) with(path string, pairs ...string) string {
 	return path + "?" + values.Encode()
 }
 
-// menu returns links to the metrics that match the search, in groups: metrics with a goal, then one
-// group for each area (the part of a key before the first dot), then new metrics.
+// menu returns links to the metrics that match the search. The first group has the metrics with a
+// goal, and the last has the new metrics. In between is one group for each area, the part of a key
+// before the first dot.
 func (q metricQuery) menu(all []metric) (groups []menuGroup) {
 	for _, m := range all {
 		if !containsWords(m.Name+" "+m.Key, q.find) {
@@ -101,7 +103,7 @@ func (q metricQuery) controls() *periodControls {
 	return out
 }
 
-// grains returns the links to the grains that the range allows.
+// grains returns links that show the range by day, week or month, as far as its length allows.
 func (q metricQuery) grains() (links []choice) {
 	for _, g := range []period.Grain{period.Day, period.Week, period.Month} {
 		if q.rng.Allows(g) {
@@ -113,8 +115,8 @@ func (q metricQuery) grains() (links []choice) {
 
 func capital(g period.Grain) string { return strings.ToUpper(string(g[:1])) + string(g[1:]) }
 
-// splits returns links that split the metric by each of its dimensions, after a link that shows the
-// metric as a whole.
+// splits returns a link that shows the metric as one line, followed by one link for each dimension
+// that splits it by that dimension.
 func (q metricQuery) splits(dimensions []string) (links []choice) {
 	if len(dimensions) == 0 && q.split == "" {
 		return nil

@@ -5,33 +5,35 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// pointReads holds the API calls for the points of a metric. Their results are complete after
-// pageRequest.wait returns.
+// pointReads holds the API calls that read the points of a metric. Their results are complete once
+// pageRequest.wait has returned.
 type pointReads struct {
-	total *result[client.Page[client.Point]]   // points of the whole metric, in the window and in the earlier buckets that it is compared with; nil if the metric is split
-	parts []*result[client.Page[client.Point]] // points of every series in the window, which is read in pieces
+	total *result[client.Page[client.Point]]   // totals over all series, in the window and in the earlier buckets for comparison; nil if the metric is split
+	parts []*result[client.Page[client.Point]] // the points of every series in the window; each call reads a piece of the window
 
-	// Points of the full days of the unfinished bucket, and of the same number of days of the
-	// bucket that it is compared with. Both are nil if there are no such days, for example if the
-	// buckets are days.
+	// full reads the days of the current week or month that have ended. fullBefore reads the same
+	// number of days of the earlier week or month with which it is compared. Both are nil if no day
+	// has ended, or if each bucket is a day.
 	full, fullBefore *result[client.Page[client.Point]]
 
-	inputs *inputReads // the inputs of a derived metric; nil if they are not read
+	inputs *inputReads // the calls for the inputs of a derived metric; nil if they are not read
 }
 
-// empty reports whether the whole metric was read and has no points.
+// empty reports whether the metric's totals were read and there are none.
 func (p pointReads) empty() bool {
 	return p.total != nil && p.total.Failure == nil && len(p.total.Value.Items) == 0
 }
 
-// piecesMax is the maximum number of pieces in which the window of a split metric is read.
+// piecesMax is the maximum number of pieces into which readPoints divides the window of a split
+// metric.
 const piecesMax = 6
 
-// readPoints starts the calls for the points of a metric. If the metric is split, the window is
-// read as several pieces in parallel, because the API returns at most 1,000 points per page.
+// readPoints starts the calls for the points of a metric. If the metric is split by a dimension,
+// readPoints reads the window in several pieces in parallel, because a page of the API contains at
+// most 1,000 points.
 func (v *pageRequest) readPoints(q metricQuery) (out pointReads) {
 	w := q.rng.Window(q.grain, q.now)
-	pieces := 1 // without a split, one piece shows which dimensions exist, and is drawn if the currencies cannot be combined
+	pieces := 1 // without a split, it shows the dimensions, and is drawn if currencies differ
 	if q.split != "" {
 		pieces = min(piecesMax, len(w.Now))
 	} else {
@@ -44,9 +46,8 @@ func (v *pageRequest) readPoints(q metricQuery) (out pointReads) {
 	return out
 }
 
-// readTotal starts the calls for the points of the whole metric. If full is true, it also starts
-// the calls for the full days of the unfinished bucket and for the days that they are compared
-// with.
+// readTotal starts the calls for the metric's totals over all series. If full is true, it also
+// starts the calls for pointReads.full and fullBefore.
 func (v *pageRequest) readTotal(label string, q metricQuery, full bool) (out pointReads) {
 	w := q.rng.Window(q.grain, q.now)
 	out.total = v.listPoints(label, q.key, q.grain, w.First(), w.Now[len(w.Now)-1], true)
@@ -57,8 +58,8 @@ func (v *pageRequest) readTotal(label string, q metricQuery, full bool) (out poi
 	return out
 }
 
-// everySeries returns the points of every series. cut is true if there are more points than were
-// read.
+// everySeries returns the points of every series. cut is true if the service has more points than
+// were read.
 func (p pointReads) everySeries() (points []client.Point, cut bool, failed *failure) {
 	for _, r := range p.parts {
 		if r.Failure != nil {

@@ -18,7 +18,7 @@ import (
 
 var now = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 
-// on returns a point for a day in August 2026.
+// on returns a metric point for the given day of August 2026.
 func on(day int, value float64, more ...func(*client.Point)) client.Point {
 	p := client.Point{
 		SeriesID: "s", MetricKey: "a.b", Grain: client.Value(client.MetricsGrainDay), TS: client.Value(time.Date(2026, 8, day, 0, 0, 0, 0, time.UTC)),
@@ -47,8 +47,8 @@ func of(series, dims string) func(*client.Point) {
 	}
 }
 
-// Ensure values in several currencies are drawn in the base currency if every point has a value in
-// it, and are drawn separately otherwise.
+// Ensure values in several currencies are drawn in the company's base currency if every point has a
+// value in it. If not, each currency is drawn separately.
 func TestMoney(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -69,8 +69,8 @@ func TestMoney(t *testing.T) {
 	}
 }
 
-// Ensure a period is compared only with the corresponding part of the period before. An unfinished
-// day must count in the period's value, but not in the comparison.
+// Ensure an unfinished period is compared only with the corresponding part of the period before.
+// Today counts in the period's value, but not in the comparison.
 func TestDevelop(t *testing.T) {
 	t.Parallel()
 	month, err := period.ParseRange("month", "", "", now)
@@ -118,7 +118,7 @@ func TestDevelop(t *testing.T) {
 	}
 }
 
-// Ensure a goal's line is drawn only over the buckets whose values are comparable with the goal.
+// Ensure a goal's line is drawn only over the buckets whose values can be compared with the goal.
 func TestGoalLine(t *testing.T) {
 	t.Parallel()
 	goal := func(due time.Time) []client.Goal {
@@ -154,8 +154,8 @@ func TestGoalLine(t *testing.T) {
 	}
 }
 
-// Ensure a split counts no value twice: if some series have only the chosen dimension, series with
-// additional dimensions are left out.
+// Ensure splitting a metric by a dimension counts no value twice. If some series have only that
+// dimension, series with additional dimensions are left out.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	r, _ := period.ParseRange("month", "", "", now)

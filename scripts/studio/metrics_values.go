@@ -24,39 +24,39 @@ type valuesData struct {
 	Name     string // the bucket's name, such as Mon, Aug 3
 	Rows     []*valueRow
 	More     bool  // there are more series than the page shows
-	Add      *form // nil: the metric takes no values, because it is derived
+	Add      *form // nil if the metric is derived, because it then has no values of its own
 	Back     string
 	Query    string   // the query string of Back
 	Failure  *failure // why the metric cannot be read; nil if it can
 	Problem  *failure // why a write failed
-	Typed    string   // the value that was typed for a series that the page cannot show; empty: none
-	Conflict string   // says what somebody else has changed; empty: nothing
+	Typed    string   // the value that was typed for a series that the page does not show, or empty
+	Conflict string   // what somebody else has changed, or empty
 	MayWrite bool
 }
 
-// valueRow is the stored value of one series, and a form to correct it.
+// valueRow is the stored value of one series in a bucket, with a form to correct it.
 type valueRow struct {
 	client.Point
 
-	Part    string // the dimensions in words; empty: none
+	Part    string // the dimensions in words; empty if there are none
 	Unit    units.Unit
 	Value   *field
-	Base    *field // the value in the base currency; nil: the point has none
-	Focused bool   // true for the form whose write failed
+	Base    *field // the value in the base currency; nil if the point has none
+	Focused bool   // whether the write of this row's form failed
 }
 
 // seriesShown is the maximum number of series that one page shows for correction.
 const seriesShown = 200
 
-// bucket identifies a bucket of a metric, as given in an address or a form.
+// bucket identifies one day, week or month of a metric. It is read from an address or a form.
 type bucket struct {
 	key   string
 	grain period.Grain
 	start time.Time
 }
 
-// bucketOf reads a bucket from the parameters of an address or a form. Without a valid day, it
-// returns the bucket that contains today.
+// bucketOf reads a bucket from the parameters of an address or a form. If they contain no valid
+// day, it returns the bucket that contains today.
 func (v *pageRequest) bucketOf(q url.Values) bucket {
 	b := bucket{key: q.Get("key"), grain: period.Grain(q.Get("grain")), start: v.Now().UTC()}
 	if !b.grain.Valid() {
@@ -69,15 +69,14 @@ func (v *pageRequest) bucketOf(q url.Values) bucket {
 	return b
 }
 
-// bucketReads holds the API calls for a bucket.
+// bucketReads holds the API calls that read a bucket.
 type bucketReads struct {
 	definitions *result[client.Page[client.Definition]]
 	points      *result[client.Page[client.Point]]
 }
 
-// readBucket starts the calls for a bucket and waits for them. It reads points only if the bucket
-// is a day, because the list does not say whether the value of a week or a month is stored or
-// computed.
+// readBucket reads a bucket. It reads points only if the bucket is a day, because the API does not
+// say whether the value of a week or a month is stored, and thus can be corrected, or is computed.
 func (v *pageRequest) readBucket(b bucket) bucketReads {
 	out := bucketReads{v.listDefinitions(), &result[client.Page[client.Point]]{}}
 	if b.grain == period.Day {
@@ -102,7 +101,7 @@ func (s *Studio) metricValues(v *pageRequest) *view {
 	return v.valuesPage(b, v.readBucket(b), v.r.URL.Query(), nil)
 }
 
-// valuesPage shows the values of a bucket. sent holds the parameters of the address or, after a
+// valuesPage shows the values of a bucket. sent contains the parameters of the address or, after a
 // failed write, the fields of the form.
 func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, refused *failure) *view {
 	d := &valuesData{Grain: b.grain, Day: dayText(b.start), Name: b.grain.Label(b.start), MayWrite: v.may("metrics:write"), Query: backQuery(sent.Get("back"), b.key).Encode()}
@@ -134,8 +133,8 @@ func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, r
 	return out
 }
 
-// backQuery returns the query for the link back to the metric's page. The argument text is the
-// query of the page that the person came from. backQuery keeps its range, grain and split.
+// backQuery returns the query string for the link back to the metric's page. text is the query
+// string of the page from which the user came. The result keeps its range, grain and split.
 func backQuery(text, key string) url.Values {
 	out := url.Values{"key": {key}}
 	for name, values := range parsed(text) {
@@ -163,8 +162,8 @@ func newValueRow(m metric, p client.Point) *valueRow {
 	return r
 }
 
-// baseUnit returns the unit of a value in the company's base currency. It leaves the currency
-// blank, because the service does not say what the base currency is.
+// baseUnit returns the unit of a value in the company's base currency. Its currency is empty,
+// because the service does not say which currency that is.
 func (r *valueRow) baseUnit() units.Unit { return units.Unit{Name: r.Unit.Name} }
 
 // dimsText formats dimension values, such as "country de, plan team".
@@ -176,8 +175,8 @@ func dimsText(dims map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Imported reports whether the point's dimensions were imported in a shape that a push cannot write
-// again.
+// Imported reports whether an import stored the point's dimensions in a form that a push cannot
+// write, so that the studio cannot correct the point.
 func (r *valueRow) Imported() bool { _, other := r.Dims.Or(nil)[""]; return other }
 
 // addFields returns the form fields for a new value.
@@ -229,8 +228,9 @@ func (d *valuesData) restore(sent url.Values, refused *failure) {
 	}
 }
 
-// saveMetricValue corrects or adds a value. A point has no entity tag, so right before the write,
-// the stored point is read and compared with the value that the form showed.
+// saveMetricValue corrects or adds a value. A point has no entity tag that could detect a change by
+// somebody else. So saveMetricValue reads the stored point right before the write and compares it
+// with the value that the form showed.
 func (s *Studio) saveMetricValue(v *pageRequest) *view {
 	sent := v.r.PostForm
 	b := v.bucketOf(sent)
@@ -273,9 +273,9 @@ func (s *Studio) saveMetricValue(v *pageRequest) *view {
 	return v.finish("/metrics?"+backQuery(sent.Get("back"), b.key).Encode(), what)
 }
 
-// newPoint returns the point to push. old is the stored point, or nil if there is none. newPoint
-// refuses input that it cannot parse, the correction of a value that somebody else has changed, and
-// the addition of a value that already exists.
+// newPoint returns the point to push. old is the stored point, or nil. newPoint fails if it cannot
+// parse the input, if somebody else has changed the value that the user corrects, or if the value
+// that the user adds already exists.
 func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.PushMetricPointsPoint, *failure) {
 	correcting := sent.Get("series") != ""
 	point := client.PushMetricPointsPoint{
@@ -321,7 +321,7 @@ func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.Pu
 	return point, c.problem
 }
 
-// pointAgain returns a push that stores an existing point again, unchanged.
+// pointAgain returns the input of a push that restores an old point.
 func pointAgain(p client.Point) client.PushMetricPointsPoint {
 	out := client.PushMetricPointsPoint{
 		MetricKey: p.MetricKey, TS: p.TS.Or(time.Time{}).UTC().Format(time.RFC3339), Grain: p.Grain, Value: p.Value.Or(0), Currency: p.Currency, BaseValue: p.BaseValue, Source: p.Source,
@@ -332,7 +332,7 @@ func pointAgain(p client.Point) client.PushMetricPointsPoint {
 	return out
 }
 
-// typedDims returns the dimensions that were typed into a form, as one "name = value" per line.
+// typedDims parses the dimensions that the user typed into a form, one "name = value" on each line.
 func typedDims(sent url.Values) map[string]string {
 	out := map[string]string{}
 	for _, line := range lines(sent.Get("dims")) {
@@ -348,7 +348,7 @@ func (v *pageRequest) pushPoint(label string, point client.PushMetricPointsPoint
 	})
 }
 
-// fieldsOfPoint changes the field names in the error messages of a push to the names of the form's
+// fieldsOfPoint replaces the paths in the error messages of a push with the names of the form's
 // fields.
 func fieldsOfPoint(refused *failure) *failure {
 	out := *refused

@@ -19,19 +19,19 @@ type wholeView struct {
 	Range period.Range
 	Chart template.HTML
 	Rows  []bucketRow
-	Goal  string // the goal in words; empty: none
-	From  string // the names of the metrics from which the values are computed; empty: the values are stored
+	Goal  string // the goal in words, or empty
+	From  string // the names of the metrics from which the values are computed; empty if the values are stored
 }
 
 // bucketRow is a row of the table below the chart.
 type bucketRow struct {
 	Name, Now, Before, Change, Good string
-	Day                             string // the day as it is written in addresses; empty: the bucket is not a day
+	Day                             string // the day as it is written in addresses; empty if the bucket is a week or a month
 	Open                            bool
-	Part                            string // the value of the full days of an unfinished bucket
+	Part                            string // if the bucket is the current week or month: the value of the days that have ended
 }
 
-// whole returns the metric as one line. If there are no points, the view has no chart.
+// whole returns the view of a metric as one line. If there are no points, the view has no chart.
 func (m metric) whole(rng period.Range, w period.Window, reads pointReads) *wholeView {
 	var points []client.Point
 	if reads.total != nil {
@@ -61,7 +61,7 @@ func (d *wholeView) draw() {
 	d.Rows = d.rows()
 }
 
-// Earlier says how much earlier the compared values are, such as "4 weeks before".
+// Earlier is the heading of the table's column of earlier values, such as "4 weeks before".
 func (d *wholeView) Earlier() string {
 	if d.Window.Grain != period.Day {
 		return "before"
@@ -81,8 +81,8 @@ func (d *wholeView) title() string {
 	return text + " The table below has the values."
 }
 
-// Period returns the name of the period in the headline. If the buckets include days outside the
-// range, as the weeks of a month can, it also names the days that they cover.
+// Period returns the period's name for the headline. The weeks of a month may include days of the
+// months before and after. Period then also names the first and the last day.
 func (d *wholeView) Period() string {
 	if !d.Window.ExceedsRange(d.Range) {
 		return d.Range.Name
@@ -105,7 +105,7 @@ func (d *wholeView) rows() (rows []bucketRow) {
 		if before.OK {
 			r.Before = d.Unit.Text(before.V)
 		}
-		if now.OK && before.OK && !r.Open { // part of a bucket is not compared with a whole bucket
+		if now.OK && before.OK && !r.Open { // an unfinished bucket is not compared with a finished one
 			var sign int
 			r.Change, sign, _ = d.Unit.Change(now.V, before.V)
 			r.Good = d.judge(sign)
@@ -115,9 +115,9 @@ func (d *wholeView) rows() (rows []bucketRow) {
 	return rows
 }
 
-// fullDays returns the value of the full days of the unfinished bucket, and the value of the same
-// number of days of the earlier bucket that it is compared with. It returns false if either value
-// is missing.
+// fullDays returns the values computed from reads.full and reads.fullBefore: that of the days of
+// the current week or month that have ended, and that of the same number of earlier days. ok is
+// false if either value is missing.
 func (d comparison) fullDays(m metric, reads pointReads) (now, before chart.Value, ok bool) {
 	if reads.full == nil || reads.full.Failure != nil || reads.fullBefore.Failure != nil {
 		return now, before, false
@@ -126,7 +126,7 @@ func (d comparison) fullDays(m metric, reads pointReads) (now, before chart.Valu
 	return now, before, now.OK && before.OK
 }
 
-// ofDays returns the combined value of several days.
+// ofDays combines the values of several days, such as by adding them.
 func (d comparison) ofDays(m metric, points []client.Point) chart.Value {
 	values := make([]chart.Value, len(points))
 	for i, p := range points {
@@ -135,8 +135,8 @@ func (d comparison) ofDays(m metric, points []client.Point) chart.Value {
 	return m.combine(values)
 }
 
-// compareFullDays compares the full days of the unfinished bucket with the same number of days of
-// the earlier bucket, and shows the result in the first row of the table.
+// compareFullDays adds the results of fullDays, and the change between them, to the first row of
+// the table, which is the row of the current week or month.
 func (d *wholeView) compareFullDays(now, before chart.Value) {
 	if len(d.Rows) == 0 || !d.Rows[0].Open {
 		return
@@ -148,10 +148,10 @@ func (d *wholeView) compareFullDays(now, before chart.Value) {
 	r.Good = d.judge(sign)
 }
 
-// goalLine returns the line for the first active goal, over the buckets whose values are comparable
-// with the goal. A goal for a value that is summed over time, such as sign-ups, applies to the
-// month in which it is due. So it has a line only in a monthly chart, and only over that month. A
-// goal for any other value, such as a rating, has a line until it is due.
+// goalLine returns the line for the first active goal, over the buckets whose values can be
+// compared with the goal. A goal for a value that is summed over time, such as sign-ups, is a goal
+// for the month in which it is due. So its line is drawn only in a monthly chart, over that month.
+// A goal for any other value, such as a rating, has a line until its due date.
 func (m metric) goalLine(unit units.Unit, w period.Window) *chart.Goal {
 	target, ok := m.target()
 	if !ok {

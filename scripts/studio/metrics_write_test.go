@@ -32,8 +32,7 @@ func (w *world) definition(t *testing.T, key string) map[string]any {
 	return nil
 }
 
-// values returns the stored values of a metric. The keys of the map consist of the day and the
-// dimension values.
+// values returns the stored values of a metric, by day and dimension values.
 func (w *world) values(t *testing.T, key string) map[string]any {
 	t.Helper()
 	out := map[string]any{}
@@ -82,7 +81,7 @@ func TestDefineMetric(t *testing.T) {
 	w := newWorld(t)
 	w.page(t, "/metrics", "Define the first metric", `"ts": "2026-08-11"`)
 	empty := w.page(t, "/metrics/definitions/new", ">none</option>")
-	hasNot(t, "aggregations", empty, "no reply") // the words for a review without a reply
+	hasNot(t, "aggregations", empty, "no reply") // this is how the studio writes "none" for a review's reply status
 	form := filled(t, empty, "profile")
 	form.Set("name", "Leads")
 	form.Set("key", "Growth Leads")
@@ -127,7 +126,7 @@ func TestDefineMetric(t *testing.T) {
 	has(t, "delete", body, "Leads: Deleted.", "No metrics yet")
 }
 
-// Ensure an undo does not overwrite what somebody else has changed since the save.
+// Ensure an undo does not overwrite a change that somebody else has made since the save.
 func TestUndoConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -143,8 +142,8 @@ func TestUndoConflict(t *testing.T) {
 	}
 }
 
-// Ensure a metric that a push created is listed for attention until somebody confirms it, either
-// unchanged or with an edit. It must not be confirmed if somebody else has changed it since the
+// Ensure a metric that a push has created is listed for attention until somebody confirms it,
+// unchanged or with an edit. A user cannot confirm it if somebody else has changed it since the
 // page was loaded.
 func TestConfirmMetric(t *testing.T) {
 	t.Parallel()
@@ -226,7 +225,7 @@ func TestCorrectValue(t *testing.T) {
 	}
 }
 
-// Ensure a value is added only once, the addition can be undone, and a form that is refused still
+// Ensure a value is added only once and can be removed with undo. A form that is refused still
 // shows what was typed.
 func TestAddValue(t *testing.T) {
 	t.Parallel()
@@ -271,8 +270,8 @@ func TestAddValue(t *testing.T) {
 	}
 }
 
-// Ensure a derived metric is computed from the totals of its inputs, in every grain and in the CSV
-// file. If a derived metric cannot be computed, the page must say why.
+// Ensure a derived metric is computed from the totals of its inputs, by day, week and month, and in
+// the CSV file. If it cannot be computed, the page says why.
 func TestDerivedMetric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -310,8 +309,8 @@ func TestManyMetrics(t *testing.T) {
 	w.page(t, "/metrics?find=xylophone", "No metric has these words.")
 }
 
-// Ensure the form for a custom range keeps the split that somebody chose, and sends no split if
-// nobody chose one.
+// Ensure the form for a custom range keeps the dimension by which the metric is split, and sends
+// none if it is not split.
 func TestOtherDays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -23,7 +23,7 @@ type overviewData struct {
 	Waiting   string
 	NoReviews *failure
 
-	Clock    clock // for the times of the posts
+	Clock    clock // formats the times of the posts
 	Posts    *result[client.Page[client.Post]]
 	Next     []client.Post
 	Failed   *result[client.Page[client.Post]]
@@ -41,7 +41,7 @@ type tile struct {
 	comparison
 
 	Failure *failure
-	Apart   bool // the metric's parts cannot be combined into a total
+	Apart   bool // the metric's series cannot be combined into a total
 	Goal    string
 }
 
@@ -49,9 +49,9 @@ type tile struct {
 type trouble struct {
 	What, Why string
 	At        time.Time
-	Soon      bool   // it still works, but is about to stop
-	Path      string // the page that shows it; empty: none
-	Task      bool   // nothing is broken, but a person has to decide
+	Soon      bool   // it still works but will stop soon
+	Path      string // the page that shows it, or empty
+	Task      bool   // nothing is broken, but somebody has to decide
 }
 
 // reviewsShown is the maximum number of waiting reviews that the overview lists.
@@ -67,7 +67,7 @@ func (s *Studio) overview(v *pageRequest) *view {
 	now := v.Now().UTC()
 	d := &overviewData{Today: period.Day.Start(now), now: now}
 	for _, r := range period.Ranges(now) {
-		if r.DefaultGrain() == period.Day { // longer ranges need a coarser grain, which only the metrics page offers
+		if r.DefaultGrain() == period.Day { // longer ranges are drawn by week or month, which only the metrics page offers
 			d.Ranges = append(d.Ranges, r)
 		}
 	}
@@ -143,14 +143,14 @@ func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 			t.comparison = m.compare(points[i].Value.Items, w)
 		}
 		t.Apart = t.Failure.apart() || len(points[i].Value.Items) > 0 && present(t.Now)+present(t.Before) == 0
-		if target, ok := m.target(); ok && (t.How() != "total" || d.Range.IsMonth()) { // a goal for a total applies to a month, so it does not apply to a few days
+		if target, ok := m.target(); ok && (t.How() != "total" || d.Range.IsMonth()) { // a goal for a total is a goal for a month, so it does not apply to a few days
 			t.Goal = "goal " + t.unit().Short(target)
 		}
 		d.Tiles = append(d.Tiles, t)
 	}
 }
 
-// unit returns the tile's unit, even if its points could not be read.
+// unit returns the unit of the tile's values, even if the points could not be read.
 func (t tile) unit() units.Unit {
 	if t.Failure != nil || t.Apart {
 		return units.Unit{Name: t.UnitName}
@@ -166,7 +166,7 @@ func (m metric) target() (float64, bool) {
 	return m.Goals[0].TargetValue.Get()
 }
 
-// waiting fills in the most urgent of the waiting reviews, and the next posts.
+// waiting sets the most urgent reviews that wait for a reply, and the next posts.
 func (d *overviewData) waiting(k *frameData) {
 	if d.NoReviews = k.needsReview.Failure; d.NoReviews == nil {
 		d.NoReviews = k.noReply.Failure
@@ -177,8 +177,8 @@ func (d *overviewData) waiting(k *frameData) {
 	d.Next = d.Posts.Value.Items
 }
 
-// Partial reports whether the tile's value includes an unfinished day. If it does, the tile's
-// change is not computed from that value but only from full days.
+// Partial reports whether the tile's value includes today, which has not ended. The tile's change
+// is computed only from days that have ended.
 func (t tile) Partial() bool { return t.Window.Open < t.Window.Future }
 
 // troubles collects what has stopped working. For each site, it looks only at the newest audit that
@@ -217,7 +217,8 @@ func (d *overviewData) troubles() {
 	}
 }
 
-// unconfirmed adds the metrics that a push has created and that nobody has confirmed yet.
+// unconfirmed adds to the troubles the metrics that a push has created and that nobody has
+// confirmed yet.
 func (d *overviewData) unconfirmed(all []client.Definition) {
 	for _, m := range all {
 		if m.NeedsReview.Or(false) && len(d.Troubles) < troublesMax {
@@ -226,8 +227,8 @@ func (d *overviewData) unconfirmed(all []client.Definition) {
 	}
 }
 
-// troublesMax is the length of the list of troubles at which no more unconfirmed metrics are added
-// to the list.
+// troublesMax is the length of the list of troubles from which on unconfirmed does not add any
+// metrics to it.
 const troublesMax = 12
 
 // Overdue tells the template whether a post is overdue.

@@ -23,8 +23,8 @@ func headlines(body string) (out []string) {
 	return out
 }
 
-// Ensure every metric of the demo company has the same value for last month whether it is drawn by
-// day or by month, and likewise for the month before.
+// Ensure each metric of the demo company has the same value for last month whether it is drawn by
+// day or by month. The same must hold for the month before.
 func TestOneValuePerPeriod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -49,9 +49,8 @@ func TestOneValuePerPeriod(t *testing.T) {
 	}
 }
 
-// Ensure weeks that include days of a different month are not labelled with the month's name. The
-// change in a row must compare numbers that the row shows, and a day must be compared with the same
-// weekday.
+// Ensure weeks that include days of a different month are not labelled "This month". The change in
+// a row compares numbers that the row shows, and a day is compared with the same weekday.
 func TestWeeksOfAMonth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -64,8 +63,8 @@ func TestWeeksOfAMonth(t *testing.T) {
 	}
 }
 
-// Ensure a tile says which numbers its change compares, and the overview says how many metrics have
-// no tile.
+// Ensure a tile on the overview says which numbers its change compares. The overview says how many
+// metrics have no tile.
 func TestTiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,29 +18,29 @@ import (
 type postData struct {
 	Form     *form
 	Action   string       // the address that the form is sent to
-	Post     *client.Post // nil: a new post
-	State    string       // the post's state; empty: a new post
+	Post     *client.Post // nil for a new post
+	State    string       // the post's status; empty for a new post
 	Idea     *client.Idea // the idea that a new post is made from
 	IdeaID   string
 	NoIdea   *failure
 	Clock    clock
 	Month    string // the month of the calendar that the page links back to
 	Failure  *failure
-	Channel  *client.Channel // the account that the post is sent from; nil: unknown
+	Channel  *client.Channel // the account that sends the post; nil if it is unknown
 	Channels *failure
-	Kept     bool // the form contains typed values, so it is shown even if the post cannot be read
-	Locked   bool // the post is being sent, or was
+	Kept     bool // the form contains values that the user typed, so it is shown even if the post cannot be read
+	Locked   bool // the post can no longer change, because it is being sent or was sent
 	Overdue  bool // the post is due but was not sent
 	MayWrite bool
 }
 
-// threadPart is one of the texts into which the service splits a post.
+// threadPart is one post of the thread into which the service splits a long post.
 type threadPart struct {
 	Text  string
 	N, Of int
 }
 
-// Preview returns the texts into which the service has split the post.
+// Preview returns the thread into which the service has split the post.
 func (d *postData) Preview() (out []threadPart) {
 	parts := d.Post.ThreadParts.Or(nil)
 	if len(parts) == 0 {
@@ -52,8 +52,8 @@ func (d *postData) Preview() (out []threadPart) {
 	return out
 }
 
-// Media returns the images and videos of the post, one line each. An unknown shape is returned as
-// JSON.
+// Media describes the images and videos of the post, each on one line. If it does not know their
+// format, it returns the stored JSON.
 func (d *postData) Media() (lines []string) {
 	stored, ok := d.Post.Media.Get()
 	if !ok {
@@ -111,8 +111,9 @@ func postFields(p client.Post, c clock, typed url.Values) []*field {
 		&field{Name: "hashtags", Label: "Hashtags", Kind: "list", Hint: "One on each line.", Stored: strings.Join(p.Hashtags.Or(nil), "\n")})
 }
 
-// occurrenceField returns a field that asks which of two times is meant if a local time occurs
-// twice because the clocks go back. It returns nil if the time does not occur twice.
+// occurrenceField returns a field for a local time that occurs twice because the clocks go back.
+// The field asks which of the two times is meant. occurrenceField returns nil if the time occurs
+// only once.
 func occurrenceField(at time.Time, dated bool, c clock, typed url.Values) *field {
 	stored, times := "", []time.Time(nil)
 	if dated {
@@ -137,8 +138,8 @@ func occurrenceField(at time.Time, dated bool, c clock, typed url.Values) *field
 
 func (s *Studio) post(v *pageRequest) *view { return v.postPage(nil, nil) }
 
-// postPage shows a post and its form. After a failed write, typed holds the typed values, and
-// refused says why the write failed.
+// postPage shows a post and its form. After a failed write, typed contains the values that the user
+// typed, and refused says why the write failed.
 func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	id, q := v.r.PathValue("id"), v.r.URL.Query()
 	d := &postData{Action: "/posts", IdeaID: q.Get("idea"), MayWrite: v.may("broadcast:write")}
@@ -192,7 +193,7 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	return out
 }
 
-// suggest fills in the form of a new post from the chosen day and the idea.
+// suggest fills in the form of a new post from the day that the user chose and the idea.
 func (d *postData) suggest(day string, now time.Time) {
 	set := func(name, text string) {
 		for _, f := range d.Form.Fields {
@@ -215,7 +216,7 @@ func (d *postData) suggest(day string, now time.Time) {
 		clock := morning(date)
 		times := civiltime.Times(clock, d.Clock.Location)
 		if len(times) > 0 && times[0].Before(now) && dateOf(now, d.Clock.Location).Equal(date) {
-			clock = now.In(d.Clock.Location).Truncate(time.Hour).Add(time.Hour) // the next hour of today
+			clock = now.In(d.Clock.Location).Truncate(time.Hour).Add(time.Hour) // for today, the start of the next hour
 		}
 		set("scheduledFor", clock.Format(civiltime.Layout))
 	}
@@ -231,8 +232,8 @@ func channelOf(all []client.Channel, platform client.BroadcastPlatform) *client.
 	return nil
 }
 
-// due returns the time in the form as a change, which is absent if nobody changed the time. at is
-// the time in the form, whether or not it was changed.
+// due returns the time at which a post is due, as typed in the form. changed is that time only if
+// the user changed it, and absent otherwise.
 func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.Time) {
 	typed, which := typedField(c.sent, "scheduledFor"), typedField(c.sent, "which")
 	same := typed == typedWas(c.sent, "scheduledFor") && which == typedWas(c.sent, "which")
@@ -272,8 +273,8 @@ func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.T
 	return client.Value(at), at
 }
 
-// savePost creates a post, or stores the changes to one. The button that was pressed decides the
-// post's next status.
+// savePost creates a post, or stores the changes to one. The post's new status depends on the
+// button that the user pressed.
 func (s *Studio) savePost(v *pageRequest) *view {
 	id, typed := v.r.PathValue("id"), v.r.PostForm
 	c, zone := changes{sent: typed}, clockOf(typed.Get("zone"))
@@ -304,7 +305,7 @@ func (s *Studio) savePost(v *pageRequest) *view {
 	}
 	what := notice{Record: postName(stored.Value), Text: savedText(stored.Value, zone)}
 	if id == "" {
-		what.Undo, what.back = undoNewPost(stored), "/posts" // because the undo deletes the post and its page
+		what.Undo, what.back = undoNewPost(stored), "/posts" // not the page of the post, because the undo deletes the post
 		return v.done("/posts/"+stored.Value.ID, nil, what)
 	}
 	reverse := changes{sent: revertedForm(typed)}
@@ -318,7 +319,7 @@ func (s *Studio) savePost(v *pageRequest) *view {
 	return v.done("/posts/"+stored.Value.ID, nil, what)
 }
 
-// post returns the changes that were made in a form, and the time that the form contains.
+// post returns the changes that the user made in a form, and the time that the form contains.
 func (c *changes) post(id string, zone clock) (in client.UpdateBroadcastPostInput, at time.Time) {
 	in = client.UpdateBroadcastPostInput{
 		PostID: id, Title: c.text("title"), Body: c.required("body"), Hashtags: c.list("hashtags"), Destination: c.text("destination"), DeepLink: c.text("deepLink"),
@@ -327,14 +328,14 @@ func (c *changes) post(id string, zone clock) (in client.UpdateBroadcastPostInpu
 	return in, at
 }
 
-// postName returns the title of a post or, without one, its first words.
+// postName returns the title of a post or, if it has none, its first words.
 func postName(p client.Post) string {
 	return cmp.Or(p.Title.Or(""), excerpt(p.Body.Or(""), 60), "The post")
 }
 
-// undoPost returns an undo that stores a post as it was before a change. It returns nil if only the
-// dispatcher can set the earlier status. The undo does not schedule a post in the past, because the
-// post would be sent at once.
+// undoPost returns an undo that restores a post to its state before a change. It returns nil if the
+// earlier status is one that only the dispatcher can set. The undo refuses to schedule a post in
+// the past, because the post would be sent at once.
 func undoPost(stored *result[client.Post], before client.UpdateBroadcastPostInput) undo {
 	switch before.Status.Or("") {
 	case "", client.BroadcastPostStatusDraft, client.BroadcastPostStatusScheduled:
@@ -392,7 +393,7 @@ func savedText(p client.Post, c clock) string {
 	return "Saved as a draft: nothing is sent until you schedule it."
 }
 
-// deletePost deletes a post, unless somebody has changed it since it was shown.
+// deletePost deletes a post, unless somebody has changed it since the page was loaded.
 func (s *Studio) deletePost(v *pageRequest) *view {
 	id, typed := v.r.PathValue("id"), v.r.PostForm
 	done := startCall(v, "broadcast:write", "Delete the post", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {

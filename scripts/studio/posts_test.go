@@ -33,7 +33,7 @@ func (w *world) post(t *testing.T, id string) map[string]any {
 	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts/"+id, "").JSON(t)
 }
 
-// onDays returns the posts that a calendar shows, each as "day id".
+// onDays returns the posts in the calendar on a page, each as "day id".
 func onDays(body string) (out []string) {
 	day := ""
 	for _, m := range regexp.MustCompile(`<li class="day|data-day="([^"]*)"|<section class="card pad (undated)|class="chip [^>]*data-id="([^"]*)"`).FindAllStringSubmatch(body, -1) {
@@ -62,9 +62,9 @@ func dropped(t *testing.T, body, id, day string) url.Values {
 	return form
 }
 
-// Ensure the calendar opens at the current month and says if a month is empty. A day must link to a
-// form that can write, preview, schedule and unschedule a post. The form must create only one post,
-// even if it is sent twice.
+// Ensure the calendar opens at the current month and says if a month is empty. Each day links to a
+// form that can write, preview, schedule and unschedule a post. Sending that form twice creates one
+// post.
 func TestPostFromADay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -122,8 +122,9 @@ func TestPostFromADay(t *testing.T) {
 	has(t, "deleted", body, "Deleted.", "Nothing is posted")
 }
 
-// Ensure times are in the company's time zone: the calendar day of a post, even at the edge of a
-// month, and the times that a form shows and accepts.
+// Ensure the calendar and the form use the company's time zone. This concerns the day on which the
+// calendar shows a post, even at the edge of a month, and the times that the form shows and
+// accepts.
 func TestPostTimesAreTheCompanys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -148,9 +149,8 @@ func TestPostTimesAreTheCompanys(t *testing.T) {
 	}
 }
 
-// Ensure a time that the clocks skip is refused, and the page says why. For a time that occurs
-// twice, the form must ask which one is meant. Saving a form without editing its time must not
-// change the time.
+// Ensure the form refuses a time that the clocks skip, and says why. If a time occurs twice, the
+// form asks which one is meant. Saving the form without editing the time does not change it.
 func TestPostWhenClocksChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -194,9 +194,9 @@ func TestPostWhenClocksChange(t *testing.T) {
 	w.page(t, "/posts?month=2026-10", "02:30 CE")
 }
 
-// Ensure dropping a post on a different day keeps its time of day, and the notice says if that time
-// is skipped or occurs twice on the new day. The drop must not move a post that somebody else has
-// changed, a post that would be sent at once, or a post that was already sent.
+// Ensure dropping a post on a different day keeps its time of day. The notice says if that time is
+// skipped or occurs twice on the new day. A post is not moved if somebody else has changed it, if
+// it was already sent, or if the new time is in the past.
 func TestPostMove(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -231,9 +231,9 @@ func TestPostMove(t *testing.T) {
 	hasNot(t, "sent", body, "Delete this post", `id="profile"`)
 }
 
-// Ensure no post can be scheduled in the past, and a failed post shows why it failed and can be
-// rescheduled. If somebody else has changed a post, a save must lose neither their change nor the
-// typed text.
+// Ensure a user cannot schedule a post in the past, and can reschedule a failed post, whose page
+// says why it failed. If somebody else has changed a post, saving it loses neither their change nor
+// the typed text.
 func TestPostFailedAndConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -269,8 +269,8 @@ func TestPostFailedAndConflict(t *testing.T) {
 	}
 }
 
-// Ensure a day with many posts links to all of them. If a month has more posts than the calendar
-// reads, the page must say from which day on posts are missing.
+// Ensure a day with many posts in the calendar links to the list of all of them. If a month has
+// more posts than the calendar reads, the page says from which day on posts are missing.
 func TestPostsOfAFullMonth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -286,7 +286,8 @@ func TestPostsOfAFullMonth(t *testing.T) {
 	w.page(t, "/posts", "from 2026-08-20 on, some are missing")
 }
 
-// Ensure pages show what a key may read even if it lacks other scopes, and name the missing scope.
+// Ensure the pages for posts show everything that a key may read, even if it lacks other scopes.
+// They name the missing scope.
 func TestPostScopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, auth.BroadcastRead)
@@ -304,8 +305,8 @@ func TestPostScopes(t *testing.T) {
 	}
 }
 
-// Ensure the images and videos of a post are described in words, or are shown as JSON if their
-// stored shape is unknown.
+// Ensure the page describes the images and videos of a post in words, or shows their JSON if it
+// does not know the format.
 func TestMedia(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

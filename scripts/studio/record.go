@@ -15,13 +15,13 @@ import (
 // records of that kind.
 type recordScreens[T any] struct {
 	place    string // the entry in the sidebar
-	noun     string // as in "Delete this site"
-	area     string // the area in the names of the scopes, such as optimise
-	path     string // the path of the kind of record; a record's own path also contains its id
+	noun     string // such as "site" in "Delete this site"
+	area     string // the area of the scopes that the pages need, such as optimise in optimise:write
+	path     string // the path of these pages, to which a record's page adds the record's id
 	back     string // the page that lists the records
-	deletion string // says what deleting a record does; empty: records cannot be deleted
-	saved    string // the notice after a save; empty: Saved.
-	deleted  string // the notice after a deletion; empty: Deleted.
+	deletion string // says what deleting a record does; empty if records cannot be deleted
+	saved    string // the notice after a save; if empty, "Saved."
+	deleted  string // the notice after a deletion; if empty, "Deleted."
 
 	get    func(ctx context.Context, id string, options ...client.CallOption) (T, error)
 	fields func(T) []*field
@@ -29,9 +29,9 @@ type recordScreens[T any] struct {
 	save   func(c *changes, id string) func(ctx context.Context, options ...client.CallOption) (T, error)
 	remove func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error)
 	id     func(T) string // returns the record's id, so that a creation can be undone; may be nil
-	home   func(T) string // the page that shows a stored record among other records; nil: back
+	home   func(T) string // the page that lists a stored record among others; if nil, the page back
 	hidden func(T) []fact // the hidden fields of the forms; may be nil
-	verb   func(T) string // the label of the save button; nil: Save
+	verb   func(T) string // the label of the save button; if nil, "Save"
 }
 
 // fact is a detail of a record that the form does not let people change.
@@ -46,7 +46,7 @@ type recordData struct {
 	Record                string // the record's stored name
 	Verb                  string // the label of the save button
 	New                   bool
-	Kept                  bool // the form contains typed values, so it is shown even if the record cannot be read
+	Kept                  bool // the form contains values that the user typed, so it is shown even if the record cannot be read
 	Failure               *failure
 	Facts, Hidden         []fact
 }
@@ -62,8 +62,8 @@ func addRecordScreens[T any](page func(string, func(*pageRequest) *view), path s
 	page("POST "+path+"/{id}/delete", func(v *pageRequest) *view { return of(v).delete(v) })
 }
 
-// show shows the form of a record. After a failed write, sent holds the typed values, and refused
-// says why the write failed.
+// show shows the form of a record. After a failed write, sent contains the values that the user
+// typed, and refused says why the write failed.
 func (e recordScreens[T]) show(v *pageRequest, sent url.Values, refused *failure) *view {
 	id := v.r.PathValue("id")
 	d := &recordData{
@@ -145,8 +145,8 @@ func (e recordScreens[T]) nameOf(record T) string {
 	return ""
 }
 
-// undoSave returns an undo that stores the values that the form contained when it was rendered. tag
-// is the record's entity tag after the save.
+// undoSave returns an undo that restores the values that the form had when it was rendered. tag is
+// the record's entity tag after the save.
 func (e recordScreens[T]) undoSave(record, id string, sent url.Values, tag string) undo {
 	c := &changes{sent: revertedForm(sent)}
 	save := e.save(c, id)
@@ -166,7 +166,7 @@ func (e recordScreens[T]) undoCreate(record string, created T, tag string) undo 
 	})
 }
 
-// shownAt returns the page that shows a stored record among other records.
+// shownAt returns the address of the page that lists a stored record among others.
 func (e recordScreens[T]) shownAt(record T) string {
 	if e.home == nil {
 		return e.back
@@ -174,7 +174,7 @@ func (e recordScreens[T]) shownAt(record T) string {
 	return e.home(record)
 }
 
-// delete deletes a record, unless somebody has changed it since it was shown.
+// delete deletes a record, unless somebody has changed it since the page was loaded.
 func (e recordScreens[T]) delete(v *pageRequest) *view {
 	if e.remove == nil {
 		return v.notFound(v)
@@ -193,8 +193,8 @@ func (e recordScreens[T]) delete(v *pageRequest) *view {
 	return v.finish(e.back, notice{Record: v.r.PostForm.Get("record"), Text: cmp.Or(e.deleted, "Deleted.")})
 }
 
-// finish redirects to a page of the studio, which then shows the notice. The address may include a
-// query.
+// finish redirects to a page of the studio, which then shows the notice. The address of the page
+// may include a query string.
 func (v *pageRequest) finish(address string, what notice) *view {
 	u, err := url.Parse(address)
 	if err != nil {

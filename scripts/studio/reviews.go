@@ -29,11 +29,11 @@ func locked(f client.Feedback) bool {
 type reviewsData struct {
 	*inbox
 
-	Chosen     bool // the address names a review, so a phone shows that review instead of the list
+	Chosen     bool // the address contains the id of a review, so a phone shows that review instead of the list
 	Review     *client.Feedback
 	ETag       string
 	NoReview   *failure
-	Previous   string // the address of the previous review in the list; empty: none
+	Previous   string // the address of the previous review in the list, or empty
 	Next       string
 	NextID     string
 	MayWrite   bool
@@ -41,18 +41,18 @@ type reviewsData struct {
 	Text       string
 	Kit        *client.BrandKit
 	NoKit      *failure
-	Conflict   *failure // why a write was refused after somebody else's change: the page shows the stored reply next to the typed text
+	Conflict   *failure // set if somebody else has changed the reply; the page then shows the stored reply next to the typed one
 	Problem    *failure // why a write failed
 	Complaint  string   // what is wrong with the typed text
-	ActionName string   // the action of the refused write
+	ActionName string   // the action that was refused
 	Was        string   // the stored text of the reply
 	WasStatus  client.FeedbackReplyStatus
-	Limit      int // the maximum number of characters that the app store accepts; 0: unknown
+	Limit      int // the maximum number of characters that the app store accepts; 0 if unknown
 }
 
 func (s *Studio) reviews(v *pageRequest) *view { return v.reviewsPage("", nil) }
 
-// unsavedReply is typed text that could not be stored.
+// unsavedReply is the text of a reply that could not be stored.
 type unsavedReply struct {
 	text, action string
 	problem      *failure
@@ -63,7 +63,7 @@ type unsavedReply struct {
 func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 	q := v.r.URL.Query()
 	if t != nil {
-		q, _ = url.ParseQuery(v.r.PostForm.Get("back")) // an invalid query counts as empty, which shows the default list
+		q, _ = url.ParseQuery(v.r.PostForm.Get("back")) // ignore the error: an invalid query string shows the default list
 		v.readFrame()
 	}
 	d := &reviewsData{inbox: inboxOf(q), MayWrite: v.may("feedback:write")}
@@ -81,7 +81,7 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 	d.readMore(v)
 	d.finish(id)
 	if !d.Chosen && len(d.Rows) > 0 {
-		review = v.getReview(d.Rows[0].ID) // read again for its entity tag
+		review = v.getReview(d.Rows[0].ID) // read the review itself, because the list does not contain its entity tag
 		d.Rows[0].Current = true
 		v.wait()
 	}
@@ -103,8 +103,8 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 	return out
 }
 
-// brand sets the brand kit, whose voice the page shows. It is not a failure if the company has no
-// brand kit.
+// brand sets the brand kit. The page shows the brand's voice to the person who writes a reply. A
+// company without a brand kit is not a failure.
 func (d *reviewsData) brand(kit *result[client.BrandKit]) {
 	switch {
 	case kit.Failure == nil:
@@ -114,7 +114,8 @@ func (d *reviewsData) brand(kit *result[client.BrandKit]) {
 	}
 }
 
-// choose shows a review and its neighbours in the list.
+// choose selects the review that the page shows next to the list, and finds its neighbours in the
+// list.
 func (d *reviewsData) choose(r *result[client.Feedback]) {
 	if r.Failure != nil {
 		d.NoReview = r.Failure
@@ -151,7 +152,8 @@ func (d *reviewsData) Long() bool { return len(d.Review.Body.Or("")) > longRevie
 // longReview is the length of a review, in bytes, above which it gets its own scroll area.
 const longReview = 3000
 
-// keep puts typed text back into the form. The form is shown even if the review cannot be read.
+// keep puts the text that the user typed back into the form. The page shows the form even if the
+// review cannot be read.
 func (d *reviewsData) keep(t *unsavedReply, id string) {
 	if d.Review == nil {
 		d.Review = &client.Feedback{ID: id}
@@ -164,7 +166,7 @@ func (d *reviewsData) keep(t *unsavedReply, id string) {
 	}
 }
 
-// replyActions are what a person can do with one review.
+// replyActions are the buttons of a reply's form.
 var replyActions = map[string]struct {
 	said   string
 	status client.FeedbackReplyStatus
@@ -175,7 +177,7 @@ var replyActions = map[string]struct {
 	"skip":     {"Skipped.", client.FeedbackReplyStatusSkipped},
 }
 
-// reply stores what a person did with one review.
+// reply stores the reply to one review, or the status that the pressed button stands for.
 func (s *Studio) reply(v *pageRequest) *view {
 	form := v.r.PostForm
 	id, text, name := v.r.PathValue("id"), strings.ReplaceAll(form.Get("body"), "\r\n", "\n"), form.Get("action")
@@ -201,13 +203,13 @@ func (s *Studio) reply(v *pageRequest) *view {
 	return v.finish(back.Path(form.Get("next")), what)
 }
 
-// reviewName returns the title of a review or, without one, its first words.
+// reviewName returns the title of a review or, if it has none, its first words.
 func reviewName(f client.Feedback) string {
 	return cmp.Or(f.Title.Or(""), excerpt(f.Body.Or(""), 60), "The review")
 }
 
-// undoReply returns an undo that stores the reply that the form contained when it was rendered. It
-// returns nil if that reply cannot be stored.
+// undoReply returns an undo that restores the reply that the form showed when it was rendered. It
+// returns nil if the studio cannot set the status that this reply had.
 func undoReply(stored *result[client.Feedback], form url.Values) undo {
 	old := client.UpdateFeedbackReplyInput{
 		FeedbackID: stored.Value.ID, ReplyBody: client.Null[string](), ReplyStatus: client.Value(client.FeedbackReplyStatus(form.Get("was.status"))),
@@ -226,7 +228,7 @@ func undoReply(stored *result[client.Feedback], form url.Values) undo {
 }
 
 func parsed(query string) url.Values {
-	q, _ := url.ParseQuery(query) // an invalid query counts as empty, which shows the default list
+	q, _ := url.ParseQuery(query) // ignore the error: an invalid query string shows the default list
 	return q
 }
 
@@ -245,8 +247,8 @@ func (f *failure) Text() string {
 	return text
 }
 
-// newReviews writes the ids of the reviews that the list would contain now. The page compares them
-// with the ids that it shows.
+// newReviews writes the ids of the reviews that the list contains now. A page that was loaded
+// earlier compares them with its own list and offers the new reviews.
 func (s *Studio) newReviews(v *pageRequest) *view {
 	b := inboxOf(v.r.URL.Query())
 	b.read(v)

@@ -36,7 +36,7 @@ func (s *Studio) bulkReviews(v *pageRequest) *view {
 		return v.finish(address, notice{Text: fmt.Sprintf("At most %d reviews are changed at once; nothing was changed.", bulkMax), Bad: true})
 	}
 	a := &bulk{Verb: action.verb, Done: action.done, Noun: "review", Nouns: "reviews", Place: "Reviews", Back: address}
-	for _, text := range chosen { // the id, the version that the list shows, and the title
+	for _, text := range chosen { // each text consists of the id, the version that the list shows, and the title
 		id, rest, _ := strings.Cut(text, " ")
 		seen, name, _ := strings.Cut(rest, " ")
 		a.items = append(a.items, &bulkItem{Name: name, Path: "/reviews?" + url.Values{"show": {"all"}, "id": {id}}.Encode(), run: reviewStep(id, seen, action.status)})
@@ -44,9 +44,9 @@ func (s *Studio) bulkReviews(v *pageRequest) *view {
 	return v.start(a)
 }
 
-// reviewStep returns a step that sets the status of a reply. seen is the version of the review that
-// the list shows. The step reads the review first to get its entity tag, because lists contain no
-// entity tags.
+// reviewStep returns a step that sets the status of a reply, unless the review has changed. seen is
+// the version of the review in the list. The step first reads the review to get its entity tag,
+// because lists contain no entity tags.
 func reviewStep(id, seen string, status client.FeedbackReplyStatus) step {
 	return func(v *pageRequest) (step, *failure) {
 		now := v.getReview(id)
@@ -70,15 +70,15 @@ func reviewStep(id, seen string, status client.FeedbackReplyStatus) step {
 }
 
 // setReply starts the call that changes a reply. The call fails if the review's entity tag is no
-// longer the given one.
+// longer tag.
 func (v *pageRequest) setReply(in client.UpdateFeedbackReplyInput, tag string) *result[client.Feedback] {
 	return startCall(v, "feedback:write", "The reply", func(ctx context.Context, options ...client.CallOption) (client.Feedback, error) {
 		return v.api.UpdateFeedbackReply(ctx, in, append(options, client.IfMatch(tag))...)
 	})
 }
 
-// replyBack returns the step that stores an earlier reply again. It returns nil if only the posting
-// step can set the earlier status.
+// replyBack returns a step that restores an earlier reply. It returns nil if the earlier status is
+// one that only the worker that posts replies can set.
 func replyBack(old client.UpdateFeedbackReplyInput, tag string) step {
 	switch old.ReplyStatus.Or("") {
 	case client.FeedbackReplyStatusFailed, client.FeedbackReplyStatusPosting, client.FeedbackReplyStatusPosted:

@@ -23,13 +23,13 @@ func (w *world) answer(t *testing.T, id, text, action string, between func()) (s
 	if between != nil {
 		between()
 	}
-	form.Set("body", strings.ReplaceAll(text, "\n", "\r\n")) // as browsers send it
+	form.Set("body", strings.ReplaceAll(text, "\n", "\r\n")) // browsers send line breaks as \r\n
 	form.Set("action", action)
 	return w.submit(t, "/reviews/"+id, form)
 }
 
-// Ensure each action stores the status that it stands for. The page must then show the next review,
-// and a notice with the action and its API call.
+// Ensure each button of the form stores the status that it stands for. The page then shows the next
+// review, and a notice with the action and its API call.
 func TestReply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -51,7 +51,7 @@ func TestReply(t *testing.T) {
 			t.Errorf("%s: reply %q is %v, want %q as %s", c.action, got["replyBody"], got["replyStatus"], c.text, c.want)
 		}
 	}
-	for _, action := range []string{"save", "approve", "delete"} { // none of these has anything to store
+	for _, action := range []string{"save", "approve", "delete"} { // the reply is empty, so these actions have nothing to store
 		status, body := w.answer(t, "fbk_d", " \n ", action, nil)
 		if status != http.StatusBadRequest {
 			t.Errorf("%s: status %d, want 400: %s", action, status, shown(body))
@@ -62,8 +62,8 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// Ensure that if somebody else changes a reply between loading and saving, neither the stored reply
-// nor the typed text is lost. This must hold for each action.
+// Ensure neither the stored reply nor the typed text is lost if somebody else changes the reply
+// between loading and saving. This must hold for each action.
 func TestReplyConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -79,7 +79,7 @@ func TestReplyConflict(t *testing.T) {
 		if got := w.stored(t, id); got["replyBody"] != "Theirs" {
 			t.Errorf("%s: stored reply %v, want Theirs", action, got["replyBody"])
 		}
-		form := fields(t, body, "answer") // a decision made after seeing both texts is stored
+		form := fields(t, body, "answer") // the page now shows both texts, and stores what the user decides
 		form.Set("body", typed)
 		form.Set("action", "approve")
 		if status, body := w.submit(t, "/reviews/"+id, form); status != http.StatusOK {
@@ -91,8 +91,8 @@ func TestReplyConflict(t *testing.T) {
 	}
 }
 
-// Ensure a reply that a worker has started to post is not changed, and the typed text can still be
-// copied from the page.
+// Ensure a user cannot change a reply that a worker has started to post. The page still shows the
+// typed text, so that the user can copy it.
 func TestReplyIsPosted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -102,7 +102,7 @@ func TestReplyIsPosted(t *testing.T) {
 		w.review(t, state, demo.Record{"replyBody": "Sent", "replyStatus": state})
 		form.Set("body", typed)
 		form.Set("action", "save")
-		form.Del("etag") // without an entity tag, the state of the reply alone must cause the refusal
+		form.Del("etag") // without an entity tag, the service must refuse because of the reply's status alone
 		status, body := w.submit(t, "/reviews/"+id, form)
 		if status != http.StatusConflict && status != http.StatusPreconditionFailed {
 			t.Errorf("%s: status %d, want 409 or 412", state, status)
@@ -114,7 +114,8 @@ func TestReplyIsPosted(t *testing.T) {
 	}
 }
 
-// Ensure a save that fails for any other reason also keeps the typed text.
+// Ensure the page keeps the typed text if saving a reply fails for any reason other than a
+// conflict.
 func TestReplyFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -160,9 +161,8 @@ func ticks(body string) (out []string) {
 	return out
 }
 
-// Ensure several reviews can be skipped at once, and this can be undone for all of them together. A
-// review that somebody has changed since the list was loaded must not be skipped, but listed as
-// changed.
+// Ensure a user can skip several reviews at once, and undo this at once. A review that somebody has
+// changed since the list was loaded is not skipped, and the page says so.
 func TestSkipSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -226,7 +226,8 @@ func (w *world) tick(t *testing.T, path, action string) url.Values {
 	return form
 }
 
-// Ensure several replies can be approved together, but a review without a reply is not approved.
+// Ensure a user can approve several replies at once. A ticked review without a reply is not
+// approved.
 func TestApproveSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -247,8 +248,8 @@ func TestApproveSeveral(t *testing.T) {
 	}
 }
 
-// Ensure a bulk action waits as long as the service asks and then continues on its own. It must
-// show which reviews failed, and retry those on request.
+// Ensure a bulk action waits as long as the service's Retry-After says and then continues on its
+// own. Its page lists the reviews that failed, and can retry them.
 func TestBulkResumes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -329,8 +330,8 @@ func TestBulkRunsOn(t *testing.T) {
 	}
 }
 
-// Ensure the undo of each action on a reply restores both the text and the status, but only if
-// nobody else has changed the reply since.
+// Ensure the undo of each action on a reply restores both the text and the status. It restores
+// nothing if somebody else has changed the reply since.
 func TestUndoReply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -351,8 +352,8 @@ func TestUndoReply(t *testing.T) {
 	}
 }
 
-// Ensure the loaded reviews are in the order that the page states. Filters that the API does not
-// offer must say out of how many loaded reviews they selected.
+// Ensure the inbox lists the loaded reviews in the order that it states. If a filter is one that
+// the API does not have, the page says how many of the loaded reviews match.
 func TestInboxFilters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -384,7 +385,8 @@ func TestInboxFilters(t *testing.T) {
 	w.page(t, "/reviews?id=fbk_good", "0 of 350 characters that Google Play takes")
 }
 
-// Ensure people can reach more reviews than one page of the API contains, 100 at a time.
+// Ensure a user can reach all reviews, 100 at a time, even if there are more than one page of the
+// API contains.
 func TestInboxPages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -411,14 +413,14 @@ func TestInboxPages(t *testing.T) {
 	hasNot(t, "all loaded", body, "Load more")
 }
 
-// Ensure the badge is loaded after the page, reused for 30 seconds, and counted again after a
-// write.
+// Ensure the browser loads the badge after the page. The studio reuses the count for 30 seconds,
+// and counts again after a write.
 func TestBadge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.review(t, "one", nil)
 	const pending = `data-badge="/badge"`
-	w.Clock.Advance(31 * time.Second) // so that the count made for the first page is too old
+	w.Clock.Advance(31 * time.Second) // the count from the first page is now too old
 	has(t, "first page", w.page(t, "/company"), pending)
 	badge := func(want string) {
 		t.Helper()
@@ -427,7 +429,7 @@ func TestBadge(t *testing.T) {
 		}
 	}
 	badge("1")
-	w.review(t, "two", nil) // stored by another program, so the badge counts it only later
+	w.review(t, "two", nil) // not stored by the studio, so the badge counts it only after 30 seconds
 	badge("1")
 	hasNot(t, "kept", w.page(t, "/company", "Reviews 1 waiting"), pending)
 	w.Clock.Advance(31 * time.Second)
@@ -438,8 +440,8 @@ func TestBadge(t *testing.T) {
 	w.page(t, "/reviews", "Reviews 1 waiting")
 }
 
-// Ensure the inbox lists the waiting reviews in the order of the API, its filters narrow the list,
-// and new reviews are found.
+// Ensure the inbox lists the waiting reviews in the order of the API. Its filters narrow the list,
+// and it finds new reviews.
 func TestInbox(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -472,8 +474,8 @@ func TestInbox(t *testing.T) {
 	}
 }
 
-// sameWords reports whether two lists of ids are equal. If want starts with "new done", it ignores
-// the order, because reviews with the same priority and time may be in any order.
+// sameWords reports whether got has the ids in want, in the same order. It ignores the order if
+// want starts with "new done", because reviews with the same priority and time may be in any order.
 func sameWords(got []string, want string) bool {
 	if len(got) != len(strings.Fields(want)) {
 		return false
@@ -491,7 +493,7 @@ func sameWords(got []string, want string) bool {
 }
 
 // Ensure the badge, the overview and the inbox agree on the number of waiting reviews. The overview
-// and the inbox must list them in the same order.
+// and the inbox list these reviews in the same order.
 func TestOneCount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -509,7 +511,8 @@ func TestOneCount(t *testing.T) {
 	}
 }
 
-// Ensure an approved reply is not offered for approval again, and its approval can be withdrawn.
+// Ensure the page of an approved reply has no button to approve it, but one to withdraw the
+// approval.
 func TestTakeBackApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -525,8 +528,8 @@ func TestTakeBackApproval(t *testing.T) {
 	has(t, "draft", w.page(t, "/reviews?id="+id), "Approve a")
 }
 
-// Ensure the overview lists what has stopped working before the waiting reviews, with links to the
-// pages concerned. A post that is due but was not sent must be marked as overdue.
+// Ensure the overview first lists what has stopped working, with links, and then the waiting
+// reviews. A post that is due but was not sent is marked as overdue.
 func TestAttention(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

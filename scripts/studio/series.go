@@ -13,11 +13,11 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// metric is a metric's definition in the form that pages need. If the metric has no name, Name is
-// its key.
+// metric is a metric's definition, prepared for the pages. Name is the key if the metric has no
+// name.
 type metric struct {
 	ID, Key, Name, Description string
-	Version                    string // the version of the definition, as returned by the function version
+	Version                    string // the version of the definition; see the function version
 	Aggregation                client.MetricsAggregation
 	Polarity                   client.MetricsPolarity
 	Kind                       client.MetricsKind
@@ -25,8 +25,8 @@ type metric struct {
 	Formula                    string
 	Dimensions                 []string
 	NeedsReview                bool
-	Computed                   bool          // the studio computes its values from its formula
-	Goals                      []client.Goal // the active ones first
+	Computed                   bool          // the metric has a formula, from which the studio computes its values
+	Goals                      []client.Goal // active goals come first
 }
 
 // metricsOf joins definitions with their goals. It sorts the metrics by metricOrder, then by key.
@@ -64,8 +64,8 @@ func goalOrder(g client.Goal) int {
 	return 1
 }
 
-// metricOrder puts metrics with an active goal first, then metrics with only inactive goals, then
-// metrics without a goal, and unconfirmed metrics last.
+// metricOrder returns the sort key of a metric. Metrics with an active goal come first, then
+// metrics with only inactive goals, then metrics without a goal. Unconfirmed metrics come last.
 func metricOrder(m metric) int {
 	switch {
 	case m.NeedsReview:
@@ -76,10 +76,10 @@ func metricOrder(m metric) int {
 	return goalOrder(m.Goals[0])
 }
 
-// Total reports whether the values of buckets add up to the value of a period.
+// Total reports whether the value of a period is the sum of the values of its buckets.
 func (m metric) Total() bool { return m.Aggregation == client.MetricsAggregationSum }
 
-// How describes how a period's value is computed from its buckets.
+// How returns a word for how a period's value is computed from its buckets, such as "total".
 func (m metric) How() string {
 	if m.Computed {
 		return "computed"
@@ -126,9 +126,9 @@ func (m metric) combine(values []chart.Value) chart.Value {
 	return out
 }
 
-// listPoints starts the call for the points of a metric on the days between from and to. The call
-// reads every series or, if total is true, one series for the whole metric. The service refuses a
-// total that cannot be computed from parts, such as an average.
+// listPoints starts the call that lists a metric's points on the days from from to to. If total is
+// true, the points are totals over all series; otherwise, the call lists the points of every
+// series. The service refuses a total that cannot be computed from the series, such as an average.
 func (v *pageRequest) listPoints(label, key string, grain period.Grain, from, to time.Time, total bool) *result[client.Page[client.Point]] {
 	in := client.ListMetricPointsInput{
 		MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), From: client.Value(client.Day(from)), To: client.Value(client.Day(to)),
@@ -145,11 +145,11 @@ func (v *pageRequest) listPoints(label, key string, grain period.Grain, from, to
 // pointsMax is the maximum number of points on one page of the API.
 const pointsMax = 1000
 
-// money is the currency that a series is drawn in.
+// money is the currency in which a series is drawn.
 type money struct {
 	currency string
-	Base     bool // baseValue is drawn instead of value
-	mixed    bool // the currencies differ and baseValue cannot be used for every point, so the points are not combined
+	Base     bool // draw each point's baseValue instead of its value
+	mixed    bool // the currencies differ and some points have no baseValue, so the points cannot be combined
 }
 
 // moneyOf decides in which currency points are drawn together: in the currency that they share, or
@@ -161,12 +161,12 @@ func moneyOf(points []client.Point) money {
 		v, ok := p.Value.Get()
 		b, hasBase := p.BaseValue.Get()
 		every = every && hasBase
-		some = some || !ok && hasBase // the point has a value only in the base currency
+		some = some || !ok && hasBase // this point has a value only in the base currency
 		if ok {
 			currencies[p.Currency.Or("")] = true
 		}
 		if ok && hasBase && v == b && v != 0 {
-			base = p.Currency.Or("") // equal values show that the point's currency is the base currency
+			base = p.Currency.Or("") // equal values mean that the point's currency is the base currency
 		}
 	}
 	switch {
@@ -190,7 +190,8 @@ func (m money) value(p client.Point) chart.Value {
 	return chart.Value{V: v, OK: ok}
 }
 
-// place assigns points to the buckets with the given starts. It drops points outside the buckets.
+// place returns the value of each bucket, given the starts of the buckets. It ignores points
+// outside these buckets.
 func (m money) place(points []client.Point, starts []time.Time) []chart.Value {
 	index := map[int64]int{}
 	for i, at := range starts {
@@ -206,8 +207,8 @@ func (m money) place(points []client.Point, starts []time.Time) []chart.Value {
 	return out
 }
 
-// comparison holds a metric's values in a window, and the earlier values that they are compared
-// with.
+// comparison holds a metric's values in a window of days, and the earlier values with which they
+// are compared.
 type comparison struct {
 	Unit   units.Unit
 	Money  money
@@ -217,15 +218,15 @@ type comparison struct {
 
 	against []chart.Value // the values of the buckets in Window.Against
 
-	Value       chart.Value // the value of the period until now, including its unfinished part
-	BeforeValue chart.Value // the value of the part of the period before that corresponds to the finished part of this period
-	SoFar       chart.Value // the value of the finished part of this period
-	Change      string      // the change from BeforeValue to SoFar; empty: unknown
-	Good        string      // good, bad or even, depending on the metric's polarity
+	Value       chart.Value // the value of the period until now, including the unfinished bucket
+	BeforeValue chart.Value // the earlier value with which SoFar is compared
+	SoFar       chart.Value // the value of the period's finished buckets
+	Change      string      // the change from BeforeValue to SoFar; empty if unknown
+	Good        string      // "good", "bad" or "even": what the change means for this metric
 }
 
-// compare compares a period only with the corresponding part of the period before. The unfinished
-// part counts in the period's value, but not in the change.
+// compare compares a metric's values in a window with the earlier ones. An unfinished bucket, such
+// as today, counts in Value, but not in Change.
 func (m metric) compare(points []client.Point, w period.Window) comparison {
 	d := comparison{Money: moneyOf(points), Window: w}
 	d.Unit = units.Unit{Name: m.UnitName, Currency: d.Money.currency}
@@ -236,7 +237,7 @@ func (m metric) compare(points []client.Point, w period.Window) comparison {
 	return d
 }
 
-// setChange computes the change from the values of the two periods.
+// setChange computes Change and Good from SoFar and BeforeValue.
 func (d *comparison) setChange(m metric) {
 	if d.SoFar.OK && d.BeforeValue.OK && d.comparable() {
 		var sign int
@@ -245,8 +246,8 @@ func (d *comparison) setChange(m metric) {
 	}
 }
 
-// comparable reports whether the period before has enough values to compare with. A metric that
-// began in the middle of that period must not seem to have grown.
+// comparable reports whether the earlier period has enough values for a comparison. Otherwise, a
+// metric that began in the middle of that period would seem to have grown.
 func (d comparison) comparable() bool {
 	return 2*present(d.against) >= present(d.Now[:d.Window.Open])
 }
@@ -260,15 +261,15 @@ func present(values []chart.Value) (n int) {
 	return n
 }
 
-// HasBefore reports whether the chart shows the period before. It does not if that period has too
-// few values, which would appear as isolated dots.
+// HasBefore reports whether the chart shows the earlier values. It does not if there are so few
+// that they would appear as isolated dots.
 func (d comparison) HasBefore() bool {
 	n := present(d.Before)
 	return n > 0 && 2*n >= present(d.Now)
 }
 
-// judge returns whether a change is good, bad or even, which depends on the metric's polarity and
-// not only on the sign.
+// judge returns "good", "bad" or "even" for a change with the given sign. Whether an increase is
+// good depends on the metric's polarity.
 func (m metric) judge(sign int) string {
 	switch {
 	case sign == 0 || m.Polarity == client.MetricsPolarityNeutral:
@@ -288,7 +289,7 @@ func (d comparison) Spark(title string) any {
 func dimsOf(p client.Point) map[string]string {
 	dims := p.Dims.Or(nil)
 	if _, other := dims[""]; other {
-		return nil // an import may have stored any JSON here, which cannot be used as dimensions
+		return nil // an import may have stored JSON that is not a map of dimensions
 	}
 	return dims
 }

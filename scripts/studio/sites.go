@@ -19,13 +19,13 @@ import (
 type sitesData struct {
 	Sites    []client.Site
 	NoSites  *failure
-	Site     *client.Site // nil: the page shows all audits
+	Site     *client.Site // nil if the page shows the audits of all sites
 	Missing  bool         // the requested site does not exist
 	Goals    []client.SiteGoal
 	NoGoals  *failure
 	Audits   []auditRow
 	NoAudits *failure
-	More     string // the address of older audits; empty: none
+	More     string // the address of the page with older audits, or empty
 	MayWrite bool
 }
 
@@ -35,14 +35,14 @@ type auditRow struct {
 
 	Scores []score
 	Path   string
-	Fell   bool // a score is lower than in the audit before
+	Fell   bool // at least one score is lower than in the previous audit
 }
 
-// score is one of an audit's scores, with the same score of the audit before.
+// score is one of an audit's scores, with the same score in the previous audit.
 type score struct {
-	Name, Text, Before string // Text and Before are empty if there is no such score
+	Name, Text, Before string // Text is the score and Before the previous one; each is empty if missing
 	Change             string
-	Good               string // good, bad or even; empty: nothing to compare with
+	Good               string // "good", "bad" or "even"; empty if there is nothing to compare with
 }
 
 // auditsShown is the maximum number of audits on one page.
@@ -252,8 +252,8 @@ func (v *pageRequest) siteScreens() recordScreens[client.Site] {
 	}
 }
 
-// siteGoalScreens returns the screens that create, edit and delete goals of the site in the
-// address.
+// siteGoalScreens returns the screens that create, edit and delete goals of a site. The address
+// contains the site's id.
 func (v *pageRequest) siteGoalScreens() recordScreens[client.SiteGoal] {
 	site := v.r.PathValue("site")
 	return recordScreens[client.SiteGoal]{

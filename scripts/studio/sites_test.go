@@ -23,9 +23,9 @@ const oldFindings = `[{"url":"https://a.example/","score":90,"findings":[{"rule"
 const newFindings = `[{"url":"https://a.example/","score":60,"findings":[{"rule":"title","severity":"low","text":"The title is very long."},{"rule":"canonical","severity":"high","text":"Another page is <named>."}]},
 	{"url":"https://a.example/pricing","score":95,"findings":[]},{"url":"https://a.example/blog","score":70,"findings":[{"rule":"canonical","severity":"high","text":"Another page is <named>."}]}]`
 
-// Ensure the list shows that a score fell, and the audit's page says which scores changed and which
-// issues are new or gone. The page must say so even if its address does not name the audit to
-// compare with.
+// Ensure the list of audits marks an audit with a lower score than the previous one. The audit's
+// page says which scores changed and which issues are new or gone, even if its address does not
+// contain the id of the previous audit.
 func TestWhyAScoreFell(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -60,7 +60,7 @@ func TestWhyAScoreFell(t *testing.T) {
 	}
 }
 
-// Ensure findings in an unknown shape are shown as they are stored, escaped as text and limited in
+// Ensure the page shows findings in an unknown format as they are stored, escaped and limited in
 // size.
 func TestFindingsOfAnyShape(t *testing.T) {
 	t.Parallel()
@@ -86,9 +86,9 @@ func TestFindingsOfAnyShape(t *testing.T) {
 	}
 }
 
-// Ensure sites and goals can be created, edited and deleted. A form that is sent twice must create
-// only one record, and a change or deletion must not affect a record that somebody else has changed
-// since it was shown.
+// Ensure sites and goals can be created, edited and deleted. Sending a form twice creates one
+// record. A record that somebody else has changed since the page was loaded is neither overwritten
+// nor deleted.
 func TestSitesAndGoals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -151,7 +151,8 @@ func TestSitesAndGoals(t *testing.T) {
 	}
 }
 
-// Ensure pages offer no changes if the key may only read, and name the scope that the key lacks.
+// Ensure the pages for sites offer no changes if the key may only read. They name the scope that
+// the key lacks.
 func TestSitesScopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, auth.CompanyRead, auth.OptimiseRead)

@@ -1,7 +1,7 @@
-// Package studio serves web pages on this machine on which people look at their company: its
-// numbers, its reviews, its profile. It uses only the public API, so a script can do everything
-// that the studio does, and it works with any base URL and key. Each page shows the requests behind
-// it. The key stays in this process and is never part of a response.
+// Package studio serves web pages on this machine that show a company's data, such as its metrics,
+// reviews and profile. It uses only the public API. So a script can do everything that the studio
+// does, and the studio works with any base URL and key. Each page shows the API requests that it
+// made. The key stays in this process and is never part of a response.
 //
 // studio.go starts the studio, call.go sends and records the requests of a page, and frame.go
 // contains the parts that every page shares. Each screen has its own file, and its own template in
@@ -31,7 +31,7 @@ import (
 // Options are the settings of a studio.
 type Options struct {
 	BaseURL   string // the base URL of the service
-	Key       string // a secret key; it is sent to BaseURL only
+	Key       string // a secret key, which is sent only to BaseURL
 	CompanyID string // the company that the key belongs to; if empty, the studio requests it once
 	Demo      bool   // the key belongs to the demo company
 
@@ -41,22 +41,22 @@ type Options struct {
 	SaveSecret func(keyID, secret string) (file string, err error)
 
 	Now       func() time.Time
-	Sleep     func(ctx context.Context, d time.Duration) error // lets a bulk action wait for a quota; nil: wait with a timer
+	Sleep     func(ctx context.Context, d time.Duration) error // pauses a bulk action until the service accepts requests again; nil: wait with a timer
 	Transport http.RoundTripper                                // sends requests to the service; nil: http.DefaultTransport
-	Log       *slog.Logger                                     // receives failures of the studio itself; nil: they are not logged
+	Log       *slog.Logger                                     // receives errors of the studio itself; nil: do not log them
 }
 
 // Studio serves the pages of one company.
 type Studio struct {
 	Options
 
-	host    string // the service's host, as pages show it
+	host    string // the host of the service, which the pages show
 	api     *client.Client
 	pages   *pages
 	notices notices
 	badge   badge
 	bulks   bulks
-	name    atomic.Pointer[string] // the company's name, as it was last read
+	name    atomic.Pointer[string] // the company's name when it was last read
 
 	identified chan struct{} // closed when the key's scopes are known or could not be read
 	once       sync.Once
@@ -86,8 +86,8 @@ func New(o Options) (*Studio, error) {
 	s.bulks.ctx, s.bulks.cancel = context.WithCancel(context.Background())
 	s.api, err = client.New(o.BaseURL, o.Key,
 		client.WithCompany(o.CompanyID), client.WithUserAgent("workspace-studio"),
-		// A person is waiting for the page, so a failure is shown soon instead of being retried for
-		// long.
+		// A user is waiting for the page, so show a failure soon instead of retrying for a long
+		// time.
 		client.WithAttempts(3), client.WithWaitMax(2*time.Second),
 		client.WithHTTPClient(&http.Client{
 			Transport: recordingTransport{o.Transport}, Timeout: pageTimeout,
@@ -120,8 +120,8 @@ type Open struct {
 	server   *http.Server
 }
 
-// Listen opens the studio's port. No request is served until Serve is called. opened is called
-// once, when a browser has been admitted; it may be nil.
+// Listen opens the studio's port. No request is served until Serve is called. opened may be nil;
+// otherwise it is called once, when the first browser has been admitted.
 func (s *Studio) Listen(ctx context.Context, addr string, opened func()) (*Open, error) {
 	listener, host, err := localauth.Listen(ctx, addr)
 	if err != nil {
@@ -158,7 +158,8 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// handler returns the handler that serves the pages. form is the token that every form contains.
+// handler returns the handler that serves the pages. form is the value of the hidden field that
+// every form must contain.
 func (s *Studio) handler(form string) http.Handler {
 	mux := http.NewServeMux()
 	bare := func(pattern string, screen func(*pageRequest) *view) {
@@ -218,12 +219,12 @@ func (s *Studio) handler(form string) http.Handler {
 	return mux
 }
 
-// identifyTimeout is the maximum time for which the first page waits for the key's scopes.
+// identifyTimeout is how long the first page may wait for the key's scopes.
 const identifyTimeout = 3 * time.Second
 
-// identify reads the key's scopes, so that a page can say which scope the key lacks without making
-// a call that would be refused. If the scopes cannot be read, each page learns about a missing
-// scope from its own calls.
+// identify reads the key's scopes. With them, a page can say which scope the key lacks without
+// making a call that the service would refuse. If identify cannot read them, each page makes such
+// calls and learns about a missing scope from the response.
 func (s *Studio) identify(ctx context.Context) {
 	s.once.Do(func() {
 		defer close(s.identified)
@@ -235,7 +236,7 @@ func (s *Studio) identify(ctx context.Context) {
 	})
 }
 
-// may reports whether the key has a scope. It returns true if the scopes are unknown.
+// may reports whether the key has a scope. It returns true if the key's scopes are unknown.
 func (s *Studio) may(scope string) bool {
 	<-s.identified
 	if s.key == nil {

@@ -50,7 +50,7 @@ type inProcess struct {
 	service *apitest.Service
 
 	mu     sync.Mutex
-	broken func(r *http.Request) *http.Response // if it is nil or returns nil, the request reaches the service
+	broken func(r *http.Request) *http.Response // replaces the service's response; if it is nil or returns nil, the request reaches the service
 	calls  int
 }
 
@@ -309,8 +309,8 @@ func (w *world) stored(t *testing.T, id string) map[string]any {
 	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/feedback/"+id, "").JSON(t)
 }
 
-// differs returns how a record differs from want, considering only the properties in want. If a
-// property is nil in want, it must be absent from the record.
+// differs returns how a record differs from want. It ignores properties that are not in want. A
+// property that is nil in want must be absent from the record.
 func differs(want, record map[string]any) string {
 	got := map[string]any{}
 	for name := range want {
@@ -322,7 +322,7 @@ func differs(want, record map[string]any) string {
 // everyPage lists an address for each screen.
 var everyPage = []string{"/", "/metrics", "/metrics?key=growth.signups&split=country", "/metrics/definitions/new", "/metrics/values?key=growth.signups&day=2026-08-03", "/reviews", "/reviews?show=all", "/badge", "/bulk/1", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/nowhere"}
 
-// Ensure each screen shows a company's records, and the requests that the screen has made.
+// Ensure each screen shows a company's records, and the API requests that the screen has made.
 func TestScreens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -333,7 +333,7 @@ func TestScreens(t *testing.T) {
 	w.page(t, "/metrics?key=growth.signups&split=country&range=30d", "us", "de", "share", "Download CSV")
 	w.page(t, "/metrics?key=growth.signups&grain=month&range=12m", "August 2026", "September 2025")
 	w.page(t, "/metrics?key=growth.activations&grain=week", "in full days", "in as many days", "is that of its full days")
-	load(t, w.Service, // averages of parts, and money that cannot be combined
+	load(t, w.Service, // metrics that have no total: an average of several series, and money in several currencies
 		demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_parts", "key": "a.parts", "name": "Parts", "unit": "ratio", "aggregation": "avg"}},
 		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.parts", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 0.5, "dims": demo.Record{"page": "home"}}},
 		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.parts", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 0.1, "dims": demo.Record{"page": "shop"}}},
@@ -374,7 +374,8 @@ func TestEmptyCompany(t *testing.T) {
 	}
 }
 
-// refusal returns a function that answers every request with an error response like the service's.
+// refusal returns a function that responds to every request with an error, in the format of the
+// service's errors.
 func refusal(status int, code, message string) func(*http.Request) *http.Response {
 	return func(*http.Request) *http.Response {
 		w := httptest.NewRecorder()
@@ -395,7 +396,7 @@ func TestFailuresAreShown(t *testing.T) {
 		_, body := w.get(t, path)
 		has(t, path, body, "403 Forbidden", "forbidden", "the company is suspended", "req_seen")
 	}
-	w.service.breakWith(func(r *http.Request) *http.Response { // one part of the page fails, and the other parts are still shown
+	w.service.breakWith(func(r *http.Request) *http.Response { // if only one call fails, the page still shows the other parts
 		if strings.Contains(r.URL.Path, "/broadcast/") {
 			return refusal(http.StatusForbidden, "forbidden", "the class is frozen")(r)
 		}
@@ -404,8 +405,8 @@ func TestFailuresAreShown(t *testing.T) {
 	w.page(t, "/", "Sign-ups", "the class is frozen", "Who can see my locations?")
 }
 
-// Ensure the page says that the service is unreachable and why, and names the command that
-// diagnoses it.
+// Ensure a page says that the service is unreachable and why. It names the command that diagnoses
+// the problem.
 func TestServiceIsAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -420,8 +421,8 @@ type away struct{}
 
 func (away) RoundTrip(*http.Request) (*http.Response, error) { return nil, fmt.Errorf("no route") }
 
-// Ensure pages show what a key may read even if it lacks other scopes, and name the missing scope,
-// even if the service does not report the key's scopes.
+// Ensure pages show everything that a key may read even if it lacks other scopes. They name the
+// missing scope, even if the service does not report the key's scopes.
 func TestMissingScopes(t *testing.T) {
 	t.Parallel()
 	for _, hides := range []bool{false, true} {
@@ -453,8 +454,8 @@ func (h hiding) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.next.RoundTrip(r)
 }
 
-// Ensure no response or log contains the key or the token. Only the printed address contains the
-// token.
+// Ensure no response or log contains the key or the token. The token is only in the address that
+// the studio prints.
 func TestNoSecretLeavesTheProcess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -545,8 +546,8 @@ func encoded(t *testing.T, v any) []byte {
 	return text
 }
 
-// Ensure a form that is sent from a different origin changes nothing, even with the right field
-// values.
+// Ensure a form that a page of a different origin sends changes nothing, even if its fields have
+// the right values.
 func TestFormOfAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -15,7 +15,7 @@ import (
 // functions are the functions that the templates can call.
 var functions = template.FuncMap{
 	"words": func(v any) string { return words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": stars, "day": day, "moment": moment, "excerpt": excerpt, "bar": chart.Bar, "plural": plural, "readable": roadmap.Readable,
-	"never": func() time.Time { return time.Time{} }, // the zero time, which is not shown
+	"never": func() time.Time { return time.Time{} }, // the zero time, which templates do not show
 }
 
 // words formats an identifier of the API for people: needs_review becomes needs review. Names of
@@ -62,7 +62,8 @@ func moment(at time.Time) string {
 	return at.UTC().Format("Jan 2, 15:04") + " UTC"
 }
 
-// excerpt returns the start of a text, on one line. It cuts the text between words if it can.
+// excerpt returns the start of a text on one line. It returns at most most characters, and cuts
+// between words if it can.
 func excerpt(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) <= most {

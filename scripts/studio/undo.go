@@ -6,12 +6,12 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// undo takes a change back, unless somebody has changed the record since. It returns a notice that
+// undo reverts a change, unless somebody has changed the record since. It returns a notice that
 // describes the result.
 type undo func(v *pageRequest) notice
 
-// takeUndo returns the undo of a notice and removes it from the notice, so that a change can be
-// taken back only once. back is the page to show after the undo.
+// takeUndo returns the undo of a notice and removes it from the notice, so that it runs only once.
+// back is the page to show after the undo.
 func (n *notices) takeUndo(id string) (run undo, back string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -24,7 +24,7 @@ func (n *notices) takeUndo(id string) (run undo, back string) {
 	return run, what.back
 }
 
-// undo takes back the change that a notice describes.
+// undo reverts the change that a notice describes.
 func (s *Studio) undo(v *pageRequest) *view {
 	run, back := s.notices.takeUndo(v.r.PathValue("notice"))
 	if run == nil {
@@ -33,8 +33,7 @@ func (s *Studio) undo(v *pageRequest) *view {
 	return v.finish(back, run(v))
 }
 
-// undoNotice returns the notice about an undo whose call has finished. failed is nil if the call
-// succeeded.
+// undoNotice returns the notice about the result of an undo. failed is nil if the undo succeeded.
 func undoNotice(record string, failed *failure) notice {
 	switch {
 	case failed == nil:
@@ -45,8 +44,8 @@ func undoNotice(record string, failed *failure) notice {
 	return notice{Record: record, Bad: true, Text: "Not undone: " + failed.Text()}
 }
 
-// undoCall returns an undo that makes one call. The call fails if the record no longer has the
-// entity tag that the change returned.
+// undoCall returns an undo that makes one call. tag is the record's entity tag after the change.
+// The call fails if the record has a different one by then.
 func undoCall[T any](record, scope, tag string, call func(ctx context.Context, options ...client.CallOption) (T, error)) undo {
 	return func(v *pageRequest) notice {
 		stored := startCall(v, scope, "Undo", func(ctx context.Context, options ...client.CallOption) (T, error) {

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// Ensure the undo of a save restores the earlier values of the profile, the brand and an idea,
-// including fields that were empty.
+// Ensure undoing a save of the profile, the brand or an idea restores the earlier values, including
+// those of fields that were empty.
 func TestUndoSave(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -47,7 +47,7 @@ func TestUndoSave(t *testing.T) {
 	}
 }
 
-// Ensure the undo deletes a site that was created, and restores a site that was changed.
+// Ensure undoing the creation of a site deletes the site, and undoing an edit restores it.
 func TestUndoRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -57,7 +57,7 @@ func TestUndoRecord(t *testing.T) {
 	_, body := w.submit(t, "/sites", form)
 	id := w.list(t, "/optimise/sites")[0].(map[string]any)["id"].(string)
 	edit := filled(t, w.page(t, "/sites/"+id), "profile")
-	edit.Del("active") // an unticked checkbox is not sent
+	edit.Del("active") // browsers do not send an unticked checkbox
 	edit.Set("domains", "a.example")
 	_, edited := w.submit(t, "/sites/"+id, edit)
 	has(t, "edit", edited, "A site: Saved.")
@@ -94,7 +94,7 @@ func TestUndoPost(t *testing.T) {
 	form.Set("scheduledFor", "2026-08-25T10:00")
 	form.Set("do", "save")
 	_, body = w.submit(t, "/posts/pst_1", form)
-	w.Clock.Advance(10 * 24 * 3600e9) // the earlier time is now in the past
+	w.Clock.Advance(10 * 24 * 3600e9) // the post's earlier time is now in the past
 	has(t, "too late", w.undo(t, body), "Not undone: its time is over")
 	if diff := differs(map[string]any{"scheduledFor": "2026-08-25T10:00:00.000Z"}, stored()); diff != "" {
 		t.Errorf("post after the refused undo (-want +got):\n%s", diff)
@@ -111,7 +111,7 @@ func TestUndoPost(t *testing.T) {
 }
 
 // Ensure every form still shows what was typed if the service refuses every read and write. The
-// next save must still send the entity tag of the version that the person saw.
+// next save still sends the entity tag of the version that the user saw.
 func TestFormsKeepText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -143,8 +143,8 @@ func TestFormsKeepText(t *testing.T) {
 	}
 }
 
-// Ensure a page explains each cause of failures only once. If the service refuses the key, the page
-// must say what to do and still show the company's name.
+// Ensure a page explains a failure only once, even if several calls fail for the same reason. If
+// the service refuses the key, the page says what to do and still shows the company's name.
 func TestOneCauseOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -176,8 +176,8 @@ func TestFocusOnWrongField(t *testing.T) {
 	}
 }
 
-// Ensure the undo of a move on the roadmap restores the column and the sort order of every item
-// that the move changed.
+// Ensure undoing a move on the roadmap restores the column and the sortOrder of every item that the
+// move changed.
 func TestUndoMove(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

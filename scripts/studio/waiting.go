@@ -8,15 +8,15 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// waitingMax is the maximum number of reviews on one page of the API. The badge counts waiting
-// reviews up to this number.
+// waitingMax is the maximum number of reviews on one page of the API. The badge counts no more
+// waiting reviews than this.
 const waitingMax = 200
 
-// badgeAge is how long the badge shows a count before the reviews are counted again.
+// badgeAge is how long the badge shows a count before the studio counts the reviews again.
 const badgeAge = 30 * time.Second
 
-// badge holds the last count of waiting reviews. While the count is fresh, pages show it. Otherwise
-// a page is shown first and loads the badge afterwards, because counting means reading two lists of
+// badge holds the last count of waiting reviews. Pages show the count while it is fresh. Otherwise,
+// the browser loads the badge after the page, because counting is slow: it reads two lists of
 // complete reviews.
 type badge struct {
 	mu     sync.Mutex
@@ -39,15 +39,16 @@ func (b *badge) drop() {
 	b.at, b.writes = time.Time{}, b.writes+1
 }
 
-// begin returns the number of writes so far. The caller must call it before it reads the reviews,
-// and pass the number to set.
+// begin returns the number of writes so far. Call it before reading the reviews to count, and pass
+// its result to set.
 func (b *badge) begin() (writes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.writes
 }
 
-// set stores a count, unless there was a write after the call of begin that returned writes.
+// set stores a count, unless there was a write since begin returned writes. In that case, the count
+// may be wrong already.
 func (b *badge) set(text string, now time.Time, writes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,7 +57,7 @@ func (b *badge) set(text string, now time.Time, writes int) {
 	}
 }
 
-// readWaiting starts the calls for the reviews that wait for a person.
+// readWaiting starts the calls that list the reviews that wait for a reply.
 func (v *pageRequest) readWaiting() {
 	k := v.frameData()
 	k.writes = v.badge.begin()
@@ -64,8 +65,8 @@ func (v *pageRequest) readWaiting() {
 	k.noReply = v.listReviews("Reviews without a reply", reviewFilter{status: client.FeedbackReplyStatusNone}, waitingMax)
 }
 
-// waitingBadge returns the text of the badge in the sidebar. pending reports whether the reviews
-// must be counted first.
+// waitingBadge returns the text of the badge in the sidebar. pending is true if the reviews have to
+// be counted first.
 func (s *Studio) waitingBadge(k *frameData) (text string, pending bool) {
 	if k.needsReview == nil {
 		text, fresh := s.badge.get(s.Now())
@@ -80,8 +81,8 @@ func (s *Studio) waitingBadge(k *frameData) (text string, pending bool) {
 	return k.badge(), false
 }
 
-// badgeFragment writes the badge as text. The text is empty if no review is waiting, or if the
-// count is unknown.
+// badgeFragment responds with the badge's text. The text is empty if no review is waiting, or if
+// the count is unknown.
 func (s *Studio) badgeFragment(v *pageRequest) *view {
 	text, fresh := s.badge.get(s.Now())
 	if !fresh {
@@ -97,7 +98,7 @@ func (s *Studio) badgeFragment(v *pageRequest) *view {
 // hasCounts reports whether the waiting reviews were read.
 func (k *frameData) hasCounts() bool { return k.needsReview.Failure == nil && k.noReply.Failure == nil }
 
-// badge returns the number of reviews that wait for a person, as text. The text is empty if there
+// badge returns the number of reviews that wait for a reply, as text. The text is empty if there
 // are none, or if they could not be read.
 func (k *frameData) badge() string {
 	if !k.hasCounts() {

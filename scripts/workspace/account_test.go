@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure a command for a table in an AWS account fails without a region, and the error says what is
-// missing.
+// Ensure a command that uses a table in an AWS account fails if no region is set. The error says
+// what is missing.
 func TestAccount(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
 	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"} {

@@ -25,7 +25,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// startTestServer starts a server and sets the environment variables of its URL and key.
+// startTestServer starts a server, and sets the environment variables from which commands read its
+// URL and key.
 func startTestServer(t *testing.T) (s *server, data string) {
 	t.Helper()
 	isolateUserFolders(t)
@@ -36,7 +37,7 @@ func startTestServer(t *testing.T) (s *server, data string) {
 	return s, data
 }
 
-// apiJSON calls an operation with --json and decodes the output.
+// apiJSON calls an operation of the API from the command line with --json, and decodes the output.
 func apiJSON(t *testing.T, in string, args ...string) map[string]any {
 	t.Helper()
 	r := runCommand(t, in, append([]string{"api", "--json"}, args...)...)
@@ -47,9 +48,9 @@ func apiJSON(t *testing.T, in string, args ...string) map[string]any {
 	return object
 }
 
-// firstID returns a value for the next id in an operation's path: the id of the first record in the
-// list that has such records. For …/plan/boards/{boardId}/items, that list is list_plan_boards.
-// args are the ids that come before it in the path.
+// firstID returns a value for the next id in the path of an operation. It is the id of the first
+// record in the matching list. For example, for …/plan/boards/{boardId}/items it is the first id
+// that list_plan_boards returns. args are the ids that come earlier in the path.
 func firstID(t *testing.T, path string, args []string) string {
 	t.Helper()
 	if strings.HasSuffix(path, "/plan/items/{itemId}") { // items are listed by board
@@ -65,8 +66,8 @@ func firstID(t *testing.T, path string, args []string) string {
 	return ""
 }
 
-// readArguments returns the arguments that a read operation requires, and the path of the request.
-// The ids come from the lists.
+// readArguments returns the arguments that the command of a read operation requires, and the path
+// of the request. It uses the ids of records that exist.
 func readArguments(t *testing.T, op api.Operation) (args []string, path string) {
 	t.Helper()
 	path = op.Path
@@ -96,7 +97,7 @@ func TestAPIReads(t *testing.T) {
 		args, path := readArguments(t, op)
 		got := apiJSON(t, "", append([]string{op.ID}, args...)...)
 		_, body := get(t, s.Key, s.BaseURL+strings.ReplaceAll(path, "{companyId}", s.CompanyID))
-		if !strings.Contains(op.ID, "key") && !reflect.DeepEqual(got, body) { // using a key changes its lastUsedAt
+		if !strings.Contains(op.ID, "key") && !reflect.DeepEqual(got, body) { // every request changes the lastUsedAt of its key, so responses about keys differ
 			t.Errorf("%s: %v instead of %v", op.ID, got, body)
 		}
 		r := runCommand(t, "", append([]string{"api", op.ID}, args...)...)
@@ -114,8 +115,8 @@ func TestAPIReads(t *testing.T) {
 	}
 }
 
-// Ensure each kind of field is sent with its JSON type when a record is created, updated or
-// deleted.
+// Ensure commands that create, update or delete a record send each kind of field with its JSON
+// type.
 func TestAPIWrites(t *testing.T) {
 	startTestServer(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
@@ -176,8 +177,8 @@ func TestAPIWrites(t *testing.T) {
 	}
 }
 
-// Ensure the findings of an audit, which can be too long for an argument, can be read from a file
-// or standard input.
+// Ensure a command can read the findings of an audit from a file or standard input, because they
+// can be too long for an argument.
 func TestAPILargeValue(t *testing.T) {
 	startTestServer(t)
 	large := `["` + strings.Repeat("x", 1<<20) + `",{"a":[null,1.5]}]`
@@ -203,8 +204,8 @@ func TestAPILargeValue(t *testing.T) {
 	}
 }
 
-// Ensure a delete asks for confirmation at a terminal and deletes only after a yes. With --yes or
-// without a terminal it does not ask.
+// Ensure a command that deletes a record asks for confirmation at a terminal, and deletes only
+// after the reply yes. It does not ask with --yes or without a terminal.
 func TestAPIDeleteAsks(t *testing.T) {
 	startTestServer(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
@@ -239,8 +240,8 @@ func TestAPIDeleteAsks(t *testing.T) {
 	}
 }
 
-// Ensure --all fetches the whole list for any page size. Without --all, a note says that there are
-// more records.
+// Ensure --all fetches the whole list, whatever the page size. Without --all, a note says that
+// there are more records.
 func TestAPIAll(t *testing.T) {
 	startTestServer(t)
 	whole := apiJSON(t, "", "list_feedback", "--limit", "200")["items"].([]any)
@@ -260,8 +261,9 @@ func TestAPIAll(t *testing.T) {
 	}
 }
 
-// Ensure an error response is printed as JSON with --json. Otherwise each message is on a line of
-// its own, with a flag instead of the field's path, and the request id is on the last line.
+// Ensure a command prints an error response as JSON with --json. Without --json, it prints each
+// message on its own line, with a flag instead of the field's path, and the request id on the last
+// line.
 func TestAPIErrors(t *testing.T) {
 	startTestServer(t)
 	r := runCommand(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--status", "live")
@@ -295,7 +297,7 @@ func TestAPIErrors(t *testing.T) {
 	requireContains(t, runCommand(t, "", "api", "get_company", "--base-url", "nowhere").err, "the base URL must be like")
 }
 
-// Ensure a usage error is printed as one line, with exit code 2, before any request is sent.
+// Ensure a usage error is one line, with exit code 2. The command fails before it sends a request.
 func TestAPIUsage(t *testing.T) {
 	isolateUserFolders(t)
 	for args, parts := range map[string][]string{
@@ -332,8 +334,8 @@ func TestAPIUsage(t *testing.T) {
 	}
 }
 
-// Ensure every operation is a command with a documented flag for each field, and no field's flag
-// has the same name as a flag that all commands share.
+// Ensure every operation is a command with a documented flag for each field. None of these flags
+// has the name of a flag that all commands share.
 func TestAPICommands(t *testing.T) {
 	t.Parallel()
 	root := rootCommand(&terminal.Terminal{})
@@ -398,8 +400,8 @@ func TestAPICompletion(t *testing.T) {
 	requireContains(t, runCommand(t, "", "__complete", "check", "http://x", "--rule", "list").out, "list-shape\n")
 }
 
-// Ensure a stored key can be read only by the user, is sent only to the service it was stored for,
-// and can be removed.
+// Ensure login stores the key in a file that only the user can read. Commands send the key only to
+// the service for which it was stored, and logout removes it.
 func TestLogin(t *testing.T) {
 	s, _ := startTestServer(t)
 	t.Setenv(keyVariable, "")
@@ -444,8 +446,8 @@ func TestLogin(t *testing.T) {
 	requireContains(t, runCommand(t, "", "logout").out, "no key is stored")
 }
 
-// Ensure the demo company's key is used without any configuration for a server on this machine, and
-// never for any other server.
+// Ensure commands use the demo company's key without any configuration for a server on this
+// machine, and never for any other server.
 func TestDemoKeyHere(t *testing.T) {
 	s, data := startTestServer(t)
 	t.Setenv(keyVariable, "")
@@ -455,8 +457,8 @@ func TestDemoKeyHere(t *testing.T) {
 	requireContains(t, runRefused(t, 1, "", "api", "get_company", "--data", data, "--base-url", "http://service.example"), "no key for http://service.example")
 }
 
-// Ensure a key without the scope company:read works, because the key contains its company's id. For
-// a key in a different format, the command requests the company from the service.
+// Ensure commands work with a key that lacks the scope company:read, because the key contains its
+// company's id. For a key in a different format, they request the company from the service.
 func TestCompanyOfKey(t *testing.T) {
 	s, data := startTestServer(t)
 	t.Setenv(keyVariable, runJSON(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read")["key"].(string))

@@ -32,8 +32,8 @@ func runCheck(t *testing.T, code int, args ...string) contract.Report {
 	return report
 }
 
-// isolateUserFolders gives a test empty settings and data folders, so that it does not use the
-// user's own keys.
+// isolateUserFolders gives a test empty folders for settings and data, so that it does not use the
+// keys of the user who runs it.
 func isolateUserFolders(t *testing.T) {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -42,8 +42,8 @@ func isolateUserFolders(t *testing.T) {
 	t.Setenv(urlVariable, "")
 }
 
-// Ensure the service passes every rule of its contract, and a check with --write leaves nothing
-// behind.
+// Ensure the service passes every rule of the contract. The check command with --write deletes all
+// records that it has created.
 func TestCheckLocalServer(t *testing.T) {
 	isolateUserFolders(t)
 	data := dataFolder(t)
@@ -69,7 +69,7 @@ func TestCheckLocalServer(t *testing.T) {
 	r := runCommand(t, "", "check", s.BaseURL, "--rule", "one-company", "--rule", "item-life")
 	requireContains(t, r.out, "pass  one-company", "skip  item-life", "give --write", "1 passed, 0 failed, 1 skipped")
 
-	// A rule that needs a scope the key lacks is skipped, and the report names the scope.
+	// The check skips a rule if the key lacks the scope for it. The report names the scope.
 	t.Setenv(keyVariable, runJSON(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "company:read")["key"].(string))
 	for _, r := range runCheck(t, 0, s.BaseURL, "--rule", "closed-filters", "--rule", "item-life", "--write").Rules {
 		if r.Outcome != contract.Skipped || !strings.Contains(r.Detail, "lacks") {
@@ -78,7 +78,8 @@ func TestCheckLocalServer(t *testing.T) {
 	}
 }
 
-// Ensure a check fails with a single error if the server is not this API or does not respond.
+// Ensure the check command fails with a single error if the server is not this API or does not
+// respond.
 func TestCheckWithoutServer(t *testing.T) {
 	isolateUserFolders(t)
 	other := httptest.NewServer(http.NotFoundHandler())

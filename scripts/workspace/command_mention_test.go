@@ -18,19 +18,19 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// mentionPattern matches a command line of this program in the studio's text, up to the next tag,
-// backtick or newline.
+// mentionPattern matches a command line of this program in a text of the studio. The match ends at
+// the next tag, backtick or newline.
 var mentionPattern = regexp.MustCompile("\\bworkspace [^<`\\n]+")
 
 // flagPattern matches a flag in a command line.
 var flagPattern = regexp.MustCompile(`--([a-z][a-z-]*)`)
 
-// actionPattern matches a template action.
+// actionPattern matches an action in a Go template, such as {{.Name}}.
 var actionPattern = regexp.MustCompile(`\{\{[^}]*\}\}`)
 
-// Ensure each command that the studio shows exists and has the flags shown. The studio must not
-// import the command line, so the test searches its templates and the string literals in its Go
-// code.
+// Ensure each command line that the studio shows names an existing command and existing flags. The
+// studio must not import the packages of the command line. So this test searches the studio's
+// templates and the string literals in its Go code.
 func TestStudioNamesCommands(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -51,8 +51,8 @@ func TestStudioNamesCommands(t *testing.T) {
 	}
 }
 
-// visibleTexts returns the text in a file of the studio that a person may read: a whole template,
-// or the string literals in Go code.
+// visibleTexts returns the texts in a file of the studio that a page may show: a whole template, or
+// the string literals in Go code.
 func visibleTexts(t *testing.T, name string) (out []string) {
 	t.Helper()
 	content, err := os.ReadFile(path.Join("../studio", name))
@@ -101,7 +101,7 @@ func checkMention(t *testing.T, name, line string) {
 		t.Errorf("%s: there is no command %q", name, line)
 		return
 	}
-	command.InheritedFlags() // merges the flags of the parents into Flags
+	command.InheritedFlags() // as a side effect, adds the flags of the parent commands to Flags
 	for _, f := range flagPattern.FindAllStringSubmatch(actionPattern.ReplaceAllString(line, " "), -1) {
 		if command.Flags().Lookup(f[1]) == nil {
 			t.Errorf("%s: %q has no flag --%s: %q", name, command.CommandPath(), f[1], line)

@@ -44,8 +44,8 @@ func TestCompanies(t *testing.T) {
 	requireContains(t, r.out, "SUSPENDED", "First & Co", id)
 }
 
-// Ensure the command that a deployed stack prints creates a company with a working key, and is one
-// line that a shell accepts unchanged.
+// Ensure the command that a deployed stack prints creates a company with a working key. The command
+// is one line that a shell accepts unchanged.
 func TestFirstKeyCommand(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -73,8 +73,8 @@ func TestFirstKeyCommand(t *testing.T) {
 	}
 }
 
-// Ensure a company is deleted only after confirmation. The command must print a receipt that counts
-// the deleted records, and must not affect other companies.
+// Ensure a company is deleted only after confirmation. The command prints a receipt with the number
+// of deleted records, and does not affect other companies.
 func TestDeleteCompany(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -104,7 +104,7 @@ func TestDeleteCompany(t *testing.T) {
 	requireContains(t, runRefused(t, 1, "", "company", "delete", id, "--yes", "--data", data), "no company")
 }
 
-// Ensure every command on a company that does not exist fails with an error that names the id.
+// Ensure every command on a company that does not exist fails with an error that contains the id.
 func TestUnknownCompany(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// companyWith creates a company with the given import lines as its records.
+// companyWith creates a company and imports lines into it.
 func companyWith(t *testing.T, data string, lines ...string) (companyID string) {
 	t.Helper()
 	companyID = newCompany(t, data)
@@ -28,7 +28,8 @@ func resultIDs(t *testing.T, answer map[string]any) (out []string) {
 
 const duePost = `{"type":"post","record":{"id":"pst_1","platform":"x","title":"T","body":"B","status":"scheduled","scheduledFor":"2020-01-01T00:00:00Z"}}`
 
-// Ensure a post can be dispatched with the command line: list, claim, report.
+// Ensure a worker can dispatch a post with commands only: list due posts, claim one, and report the
+// result.
 func TestDue(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -89,7 +90,8 @@ func TestDue(t *testing.T) {
 	requireContains(t, runRefused(t, 1, "", "due", "claim", "pst_9", "--company", id, "--data", data), `no post "pst_9" of company `+id)
 }
 
-// Ensure exactly one of several concurrent claims succeeds, and the others exit with code 3.
+// Ensure exactly one of several concurrent claims of a post succeeds, and the others exit with code
+// 3.
 func TestDueClaimRace(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -115,8 +117,8 @@ func TestDueClaimRace(t *testing.T) {
 	}
 }
 
-// Ensure --company all lists the due posts of every company that is not suspended, with the limit
-// applied to each company. The list for one company must contain only its own posts.
+// Ensure --company all lists the due posts of every company that is not suspended. The limit
+// applies to each company separately. The list of a single company contains only its own posts.
 func TestDueOfAllCompanies(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -139,8 +141,8 @@ func TestDueOfAllCompanies(t *testing.T) {
 	requireContains(t, runRefused(t, 1, "", "due", "list", "--company", "co_nobody", "--data", data), `no company "co_nobody"`)
 }
 
-// Ensure --claim none reports the result for a record that was imported with the status publishing
-// or posting, and so has no claim.
+// Ensure --claim none can report the result for a record that was imported with the status
+// publishing or posting. Such a record has no claim.
 func TestImportedClaims(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -158,7 +160,8 @@ func TestImportedClaims(t *testing.T) {
 	}
 }
 
-// Ensure a reply can be posted with the command line: list, claim, report.
+// Ensure a worker can post a reply with commands only: list approved replies, claim one, and report
+// the result.
 func TestApproved(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

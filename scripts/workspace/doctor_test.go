@@ -12,7 +12,8 @@ import (
 // finding is one check in the report.
 type finding struct{ Name, Result, Detail, Advice string }
 
-// runDoctor runs doctor and returns the checks in its report, keyed by name.
+// runDoctor runs the command doctor and returns the checks in its report by name. code is the
+// expected exit code.
 func runDoctor(t *testing.T, code int, args ...string) map[string]finding {
 	t.Helper()
 	r := runCommand(t, "", append([]string{"doctor", "--json"}, args...)...)
@@ -33,8 +34,8 @@ func runDoctor(t *testing.T, code int, args ...string) map[string]finding {
 	return out
 }
 
-// requireFindings fails unless the checks have the expected results. want lists pairs of a check's
-// name and its expected result.
+// requireFindings fails the test unless the checks have the expected results. want alternates
+// between the name of a check and its expected result.
 func requireFindings(t *testing.T, got map[string]finding, want ...string) {
 	t.Helper()
 	for i := 0; i+1 < len(want); i += 2 {
@@ -48,8 +49,8 @@ func requireFindings(t *testing.T, got map[string]finding, want ...string) {
 	}
 }
 
-// Ensure every check passes for a working service and key, each problem fails the check for it, and
-// the key is never printed.
+// Ensure every check of doctor passes for a working service and key, and each problem fails the
+// check that looks for it. doctor never prints the key.
 func TestDoctor(t *testing.T) {
 	s, data := startTestServer(t)
 	requireFindings(t, runDoctor(t, 0), "service", "ok", "encryption", "ok", "clock", "ok", "version", "ok", "key's form", "ok", "key", "ok", "scopes", "ok", "quota", "ok")
@@ -88,8 +89,8 @@ func TestDoctor(t *testing.T) {
 	requireFindings(t, runDoctor(t, 1, "--base-url", "http://127.0.0.1:1"), "service", "fail", "clock", "skip", "version", "skip", "key's form", "ok", "key", "skip")
 }
 
-// Ensure doctor detects wrong clocks, different versions, bad certificates and servers that are not
-// this API.
+// Ensure doctor detects a wrong clock, a different version of the API, a bad certificate, and a
+// server that is not this API.
 func TestDoctorOfOthers(t *testing.T) {
 	isolateUserFolders(t)
 	t.Setenv(keyVariable, "another-kind-of-key")
@@ -125,7 +126,7 @@ func TestDoctorOfOthers(t *testing.T) {
 			}
 			got := runDoctor(t, code, "--base-url", s.URL)
 			requireFindings(t, got, c.want...)
-			if c.version != "" { // the server has no operations on keys
+			if c.version != "" { // this server has no operations on keys
 				requireFindings(t, got, "key", "ok", "scopes", "skip", "quota", "skip")
 			}
 		})

@@ -11,7 +11,7 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// Ensure exporting an imported export gives an identical file, for a company with records of every
+// Ensure an export is identical to the file that was imported, for a company with records of every
 // type.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
@@ -33,7 +33,7 @@ func TestIdentity(t *testing.T) {
 		}
 		t.Fatal("the second export has more lines")
 	}
-	// The imported board is published with the same version number.
+	// The imported board has the same published version.
 	key := runJSON(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
 	_, boards := get(t, s.Key, s.BaseURL+"/v1/companies/"+s.CompanyID+"/plan/boards")
 	_, again := get(t, key, s.BaseURL+"/v1/companies/"+id+"/plan/boards")
@@ -42,8 +42,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// Ensure an export creates a file that only its owner can read, and a failed export leaves no file
-// behind.
+// Ensure an export creates a file that only the file's owner can read. A failed export leaves no
+// file behind.
 func TestExportToFile(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -65,7 +65,8 @@ func TestExportToFile(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("%v: files %v, want one", err, entries)
 	}
-	// Without a file, the records are on standard output and the summary is on standard error.
+	// Without a file name, export writes the records to standard output and the summary to standard
+	// error.
 	r := runCommand(t, "", "export", "--company", id, "--json", "--data", data)
 	var summary map[string]any
 	if r.out != string(text) || json.Unmarshal([]byte(r.err), &summary) != nil || summary["file"] != nil {

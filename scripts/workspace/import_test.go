@@ -14,8 +14,8 @@ import (
 
 const validLine = `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","rating":4}}`
 
-// Ensure every bad line is reported with its number and all its problems, and no line of the file
-// is written.
+// Ensure an import reports every bad line with its number and all its problems, and then writes
+// none of the file's records.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -53,8 +53,8 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// Ensure a second key for a stored metric, such as "a" for "custom.a", is rejected before anything
-// is written. It is accepted if the file contains both keys, on any lines.
+// Ensure an import rejects a second key for a stored metric, such as "a" for "custom.a", before it
+// writes anything. It accepts the second key if the file contains both keys, in any order.
 func TestSecondNameOfMetric(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -76,7 +76,7 @@ func TestSecondNameOfMetric(t *testing.T) {
 		t.Errorf("something was written:\n%s", after)
 	}
 	lines := []string{definition(3, "a"), point("custom.b")}
-	for i := range 450 { // more than two batches
+	for i := range 450 { // so that the import writes more than two batches
 		lines = append(lines, definition(100+i, fmt.Sprintf("k%d", i)))
 	}
 	runJSON(t, data, strings.Join(append(lines, definition(1, "custom.a"), point("b")), "\n"), "import", "--company", id, "-")
@@ -88,7 +88,7 @@ func TestSecondNameOfMetric(t *testing.T) {
 	}
 }
 
-// Ensure at most BadLinesMax bad lines are reported.
+// Ensure an import reports at most jsonl.BadLinesMax bad lines.
 func TestManyBadLines(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -100,7 +100,7 @@ func TestManyBadLines(t *testing.T) {
 	requireContains(t, text, "there may be more")
 }
 
-// Ensure a record that conflicts with a stored one is rejected before anything is written.
+// Ensure an import rejects a record that conflicts with a stored one, before it writes anything.
 func TestVerifiedAgainstStored(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -166,8 +166,8 @@ func lineOrder(t *testing.T, line string) int {
 	return 0
 }
 
-// Ensure the last of several lines with the same identity wins, even with many lines between them
-// and concurrent writes.
+// Ensure the last of several lines with the same id or key wins, even if many lines are between
+// them and batches are written concurrently.
 func TestLastLineStays(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -184,13 +184,13 @@ func TestLastLineStays(t *testing.T) {
 	if strings.Count(after, "round 4") != 300 || strings.Count(after, "round") != 300 {
 		t.Error("an earlier line stayed")
 	}
-	if n := strings.Count(after, `"value":42`); n != 40 { // 4260 to 4299, the last value of each metric
+	if n := strings.Count(after, `"value":42`); n != 40 { // the last value of each metric is between 4260 and 4299
 		t.Errorf("%d of 40 points are the last ones", n)
 	}
 }
 
-// Ensure --new-only keeps every stored record, counts the records that it skips, and stores the
-// others. Without --new-only, stored records are replaced.
+// Ensure an import with --new-only keeps every stored record, counts the lines that it skips, and
+// stores the others. Without --new-only, an import replaces stored records.
 func TestImportNewOnly(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -223,5 +223,5 @@ func TestImportNewOnly(t *testing.T) {
 	if n := strings.Count(after, "\n"); n != strings.Count(before, "\n")+2 || strings.Contains(after, "File") {
 		t.Errorf("%d lines:\n%s", n, after)
 	}
-	runRefused(t, 1, again, "import", "--company", id, "-", "--data", data) // the item's slug differs from the stored one
+	runRefused(t, 1, again, "import", "--company", id, "-", "--data", data) // the slug in the file differs from the stored item's slug
 }

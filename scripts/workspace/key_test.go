@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Ensure the key and company commands take effect over HTTP at once, without a restart.
+// Ensure the commands that change keys and companies take effect in a running server at once.
 func TestKeyLifecycle(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -40,7 +40,7 @@ func TestKeyLifecycle(t *testing.T) {
 	if diff := objectDifference(map[string]any{"id": keyID, "class": "read", "limit": 0.0}, quota); diff != "" {
 		t.Errorf("changed quota (-want +got):\n%s", diff)
 	}
-	status(key, "", 403) // a quota of 0 blocks every request of its class
+	status(key, "", 403) // a quota of 0 blocks every request to which the quota applies
 	runJSON(t, data, "", "key", "quota", keyID, "--company", id, "--class", "read", "--limit", "1000")
 
 	rotated := runJSON(t, data, "", "key", "rotate", keyID, "--company", id, "--overlap", "1h")
@@ -94,7 +94,7 @@ func TestKeyLifecycle(t *testing.T) {
 	}
 }
 
-// Ensure `key current` rejects invalid and unknown keys, and its errors do not repeat the key.
+// Ensure `key current` rejects invalid and unknown keys. Its errors do not contain the key.
 func TestKeyCurrentRefuses(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -112,7 +112,7 @@ func TestKeyCurrentRefuses(t *testing.T) {
 	}
 }
 
-// Ensure an overlap of 0s makes the old key expire at once.
+// Ensure rotating a key with an overlap of 0s makes the old key expire at once.
 func TestRotateWithoutOverlap(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -125,7 +125,7 @@ func TestRotateWithoutOverlap(t *testing.T) {
 	}
 }
 
-// Ensure concurrent commands can share the engine of a running server.
+// Ensure concurrent commands can use the database engine of a running server.
 func TestListWhileServing(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

@@ -28,14 +28,14 @@ import (
 func main() {
 	engine.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal shuts down gracefully; a second one ends the process at once.
+	// The first signal shuts down gracefully. A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, terminal.ProgramCommand(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run runs a command line and returns the exit code: 0, 1 for a failure, 2 for wrong usage, or 3
-// when the state of a record does not allow the change. program is the command that the person used
-// to start this program.
+// run runs a command line and returns the exit code: 0 for success, 1 for a failure, 2 for wrong
+// usage, or 3 if the state of a record does not allow the change. program is the command with which
+// the user started this program.
 func run(ctx context.Context, program string, args []string, in io.Reader, out, errOut io.Writer) int {
 	t := &terminal.Terminal{In: in, Out: out, Err: errOut, Interactive: terminal.IsTerminal(in), Now: time.Now, Program: program}
 	root := rootCommand(t)
@@ -47,7 +47,7 @@ func run(ctx context.Context, program string, args []string, in io.Reader, out, 
 	if err == nil {
 		return 0
 	}
-	// An invalid flag stops the parser before it reaches --json.
+	// An invalid flag stops the parser, possibly before it reaches --json.
 	t.JSON = t.JSON || slices.Contains(args, "--json")
 	return t.Fail(terminal.AsUsageError(root, err))
 }
@@ -80,7 +80,7 @@ AWS's usual environment variables. --endpoint URL uses any engine that speaks
 DynamoDB's protocol.`,
 		SilenceErrors:      true,
 		SilenceUsage:       true,
-		DisableSuggestions: true, // terminal.AsUsageError suggests commands on one line
+		DisableSuggestions: true, // terminal.AsUsageError writes these suggestions on one line instead
 	}
 	root.SetFlagErrorFunc(terminal.SuggestFlags)
 	flags := root.PersistentFlags()

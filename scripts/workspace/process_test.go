@@ -19,7 +19,8 @@ import (
 	"growthworkspace/scripts/workspace/serve"
 )
 
-// Ensure a server process exits with code 0 on SIGTERM and SIGINT, and leaves no engine running.
+// Ensure a server process exits with code 0 on SIGTERM and SIGINT, and leaves no database engine
+// running.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -46,8 +47,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// startServe starts a server process on a data folder. It is killed at the end of the test if it is
-// still running.
+// startServe starts a server process that uses the data folder. If the process is still running at
+// the end of the test, it is killed.
 func startServe(t *testing.T, data string) (*exec.Cmd, serve.Announcement) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "serve", "--json", "--addr", "127.0.0.1:0", "--data", data)
@@ -60,7 +61,7 @@ func startServe(t *testing.T, data string) (*exec.Cmd, serve.Announcement) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // no effect on a process that has ended
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // has no effect if the process has ended
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil {
 		t.Fatal(err)
@@ -72,8 +73,8 @@ func startServe(t *testing.T, data string) (*exec.Cmd, serve.Announcement) {
 	return cmd, a
 }
 
-// Ensure a command that uses a server's engine explains what happened if the server stops, and can
-// be run again.
+// Ensure a command that uses the database engine of a server explains what happened if the server
+// stops. The command can then be run again.
 func TestServerStopsDuringACommand(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

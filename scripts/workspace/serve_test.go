@@ -14,7 +14,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure a restart keeps the key and the data, and only the owner can read the key's file.
+// Ensure a restart of the server keeps the key and the data. Only the owner of the key's file can
+// read it.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -38,7 +39,7 @@ func TestRestart(t *testing.T) {
 	}
 	again.stop(t)
 
-	// A key that no longer works is replaced; the company stays.
+	// The server replaces a key that no longer works, and keeps the company.
 	for _, spoil := range []func(){
 		func() { _ = os.Remove(file) },
 		func() { _ = os.WriteFile(file, []byte("nonsense"), 0o600) },
@@ -59,8 +60,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Ensure two servers can share a data folder. When the first stops, so does the engine. The second
-// server then exits with an error that says so, and can be restarted.
+// Ensure two servers can share a data folder. The first one runs the database engine, which stops
+// with it. The second server then exits with an error that says so, and can be restarted.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -84,8 +85,8 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// Ensure serve enforces the limits of package devserver, and refuses requests with the error
-// envelope.
+// Ensure serve enforces the limits of package devserver, and refuses requests with an error in the
+// API's format.
 func TestServeRefusesInTheEnvelope(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, dataFolder(t))

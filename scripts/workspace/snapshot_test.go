@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure published versions can be read, listed and rolled back from the command line, with public
-// fields only.
+// Ensure commands can list and read the published versions of a board, and roll back to one. The
+// versions contain only public fields.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -35,7 +35,7 @@ func TestSnapshot(t *testing.T) {
 	for _, args := range [][]string{{}, {"list"}, {"rollback", "--version", "1"}} {
 		requireContains(t, refused(args...), "board brd_1: the board was never published")
 	}
-	s := startServer(t, data) // keeps the engine running between the commands
+	s := startServer(t, data) // the server keeps the engine running between the commands
 	publish := func(title string) {
 		t.Helper()
 		line := `{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"` + title + `","status":"published"}}`
@@ -110,7 +110,7 @@ func TestSnapshot(t *testing.T) {
 	s.stop(t)
 }
 
-// openTable joins the engine of a data folder and returns its table.
+// openTable connects to the running engine of a data folder and returns its table.
 func openTable(t *testing.T, data string) *table.Client {
 	t.Helper()
 	s, err := tableconn.Open(t.Context(), &terminal.Terminal{Out: t.Output(), Err: t.Output(), Now: time.Now}, tableconn.Flags{Data: data}, time.Minute, true)

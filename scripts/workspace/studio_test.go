@@ -37,7 +37,7 @@ func startStudio(t *testing.T, args ...string) (url string, logs *lockedBuffer) 
 		if code := <-ended; code != 0 {
 			t.Errorf("studio ended with %d: %s", code, logs)
 		}
-		if rest, _ := io.ReadAll(reader); len(rest) > 0 { // a pipe returns no error here
+		if rest, _ := io.ReadAll(reader); len(rest) > 0 { // reading from this pipe cannot fail
 			t.Errorf("more than one line: %q", rest)
 		}
 	})
@@ -64,8 +64,8 @@ func openInBrowser(t *testing.T, url string) (status int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// Ensure the studio uses the service and the key that other commands use, marks the demo company,
-// and prints only its address and never the key.
+// Ensure the studio uses the same service and key as other commands, and marks the demo company. It
+// prints its address and never the key.
 func TestStudio(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -85,8 +85,7 @@ func TestStudio(t *testing.T) {
 	}
 }
 
-// Ensure serve starts a studio for the demo company along with the API, and stops it with the
-// server.
+// Ensure serve starts a studio for the demo company, and stops the studio with the server.
 func TestServeHasAStudio(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, dataFolder(t))
@@ -106,7 +105,7 @@ func TestServeHasAStudio(t *testing.T) {
 	}
 }
 
-// Ensure the studio refuses settings that would show the page or the key to others.
+// Ensure the studio refuses settings with which other machines could see its pages or the key.
 func TestStudioRefuses(t *testing.T) {
 	data := t.TempDir()
 	requireContains(t, runRefused(t, 1, "", "studio", "--data", data, "--base-url", "http://127.0.0.1:1"), "no key for http://127.0.0.1:1")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure an upgrade reports its result for one company and for all, shows its progress, and can be
-// repeated. The upgrade of a company itself is tested in functions/feedback.
+// Ensure the upgrade command reports its result for one company and for all, shows its progress,
+// and can be repeated. The tests in functions/feedback cover what an upgrade changes.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure a usage error is one line that says what to do, with exit code 2 and before anything is
-// started.
+// Ensure a usage error is one line that says what to do, with exit code 2. The command fails before
+// it starts anything.
 func TestWrongUsage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -105,13 +105,13 @@ const goRun = "go run ./scripts/workspace"
 // program is installed.
 var bareMentionPattern = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|company|doctor|due|approved|key|login|logout|serve|studio) ")
 
-// Ensure the commands that the program suggests start it the way the person did, and use the table
-// that the person specified.
+// Ensure the commands that the program suggests start the program as the user did, and use the
+// table that the user specified.
 func TestSuggestedCommands(t *testing.T) {
 	isolateUserFolders(t)
 	data := dataFolder(t)
-	// suggested runs a command and returns the arguments of the command that its output suggests
-	// right after the text words.
+	// suggested runs a command and returns the arguments of the command that the output suggests
+	// after the text in words.
 	suggested := func(words string, args ...string) []string {
 		t.Helper()
 		r := runCommandAs(t, goRun, "", append(args, "--data", data)...)
@@ -146,7 +146,7 @@ func TestSuggestedCommands(t *testing.T) {
 	}
 }
 
-// Ensure the help and errors of every command show the program's name as the person typed it.
+// Ensure the help and the errors of every command show the program's name as the user typed it.
 func TestHelpNamesTheProgram(t *testing.T) {
 	isolateUserFolders(t)
 	var visit func(c *cobra.Command, path []string)
@@ -155,7 +155,7 @@ func TestHelpNamesTheProgram(t *testing.T) {
 			t.Errorf("%v --help: exit code %d, want 0 and only %s as the program: %s", path, r.code, goRun, r.out)
 		}
 		for _, child := range c.Commands() {
-			if child.Name() == "create_plan_item" || child.Parent().Name() != "api" { // one operation stands for all
+			if child.Name() == "create_plan_item" || child.Parent().Name() != "api" { // one command for an operation is enough, because all are alike
 				visit(child, append(path[:len(path):len(path)], child.Name()))
 			}
 		}
@@ -172,7 +172,7 @@ func TestHelpNamesTheProgram(t *testing.T) {
 	}
 }
 
-// Ensure the error of a command that finds no server on this machine says which command starts one.
+// Ensure the error says which command starts a server if a command finds none on this machine.
 func TestNothingServes(t *testing.T) {
 	isolateUserFolders(t)
 	t.Setenv(keyVariable, "sk_live_x")
@@ -200,7 +200,7 @@ func TestFlagsOfCommands(t *testing.T) {
 	requireContains(t, runCommand(t, "", "due", "stuck", "--help").out, "--older duration", "such as 15m, 2h or 1d")
 	requireContains(t, runCommand(t, "", "key", "issue", "--help").out, "--expires duration")
 	requireContains(t, runCommand(t, "", "--help").out, "  completion ", "  version ", "--version ")
-	// A flag may still come before the command.
+	// A flag may also come before the command.
 	requireContains(t, runCommand(t, "", "--table", "t", "--data", "d", "company", "list").err, "--data cannot be combined with --table")
 }
 

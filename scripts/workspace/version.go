@@ -13,8 +13,8 @@ import (
 // programVersion is the output of --version.
 type programVersion struct {
 	APIVersion string  `json:"apiVersion"`
-	Revision   *string `json:"revision"` // null for a build without version control information, such as one by go run
-	Modified   bool    `json:"modified"` // the build contains uncommitted changes
+	Revision   *string `json:"revision"` // null for a build without version control information, such as one by `go run`
+	Modified   bool    `json:"modified"` // whether the build contains uncommitted changes
 	Go         string  `json:"go"`
 }
 

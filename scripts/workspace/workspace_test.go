@@ -18,12 +18,12 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// asCommand is the environment variable that makes the test binary run as the command, for tests
-// with real processes.
+// asCommand is the environment variable that makes the test binary run as the program workspace,
+// for tests that need real processes.
 const asCommand = "WORKSPACE_TEST_AS_COMMAND"
 
-// memoryVariable is the environment variable that limits a process's memory. A server sets a limit
-// itself if the variable is empty.
+// memoryVariable is the environment variable that limits the memory of a Go process. If it is not
+// set, a server sets a limit itself.
 const memoryVariable = "GOMEMLIMIT"
 
 // The environment variables that name the key and the service.
@@ -37,16 +37,16 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) == "1" {
 		main()
 	}
-	// The servers run in this process, whose memory all tests share, so they must not limit it.
-	// Otherwise the garbage collector would use half of the time.
+	// Servers must not limit the memory of this process, which all tests share. With a limit, the
+	// garbage collector would use half of the CPU time.
 	if err := os.Setenv(memoryVariable, "off"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
 }
 
-// dataFolder returns a data folder. Without an installed engine it skips the test, or fails it when
-// CI_NO_SKIP is set.
+// dataFolder returns an empty data folder. Without an installed engine it skips the test, or fails
+// it if CI_NO_SKIP is set.
 func dataFolder(t *testing.T) string {
 	t.Helper()
 	probeOnce.Do(func() {
@@ -81,7 +81,7 @@ func runCommand(t *testing.T, in string, args ...string) commandResult {
 	return runCommandAs(t, "workspace", in, args...)
 }
 
-// runCommandAs runs the program as if a person had started it with the given command, such as go
+// runCommandAs runs the program as if a user had started it with the command in program, such as go
 // run.
 func runCommandAs(t *testing.T, program, in string, args ...string) commandResult {
 	t.Helper()
@@ -144,7 +144,7 @@ type server struct {
 	cancel       context.CancelFunc
 	exitCode     chan int
 	logs         *lockedBuffer
-	restOfOutput chan string // the output after the first line
+	restOfOutput chan string // receives the output after the first line
 }
 
 // lockedBuffer is a buffer for concurrent use.
@@ -183,7 +183,7 @@ func startServer(t *testing.T, data string, args ...string) *server {
 		t.Fatalf("serve: %v: %q %s", err, line, s.logs)
 	}
 	go func() {
-		rest, _ := io.ReadAll(reader) // a pipe returns no error here
+		rest, _ := io.ReadAll(reader) // reading from this pipe cannot fail
 		s.restOfOutput <- string(rest)
 	}()
 	t.Cleanup(func() { s.stop(t) })
@@ -235,8 +235,8 @@ func requireContains(t *testing.T, got string, parts ...string) {
 	}
 }
 
-// objectDifference returns how an object differs from the fields of want. A field that is nil in
-// want must be absent.
+// objectDifference returns how an object differs from want. It compares only the fields in want. A
+// field that is nil in want must be absent.
 func objectDifference(want, object map[string]any) string {
 	got := map[string]any{}
 	for name := range want {
@@ -256,7 +256,7 @@ func requireUsage(t *testing.T, args string, r commandResult) {
 	}
 }
 
-// requireSecretFile fails unless only its owner can read a file.
+// requireSecretFile fails the test unless only the owner can read the file.
 func requireSecretFile(t *testing.T, file string) {
 	t.Helper()
 	info, err := os.Stat(file)

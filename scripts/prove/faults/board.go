@@ -8,8 +8,8 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// item is a roadmap item as imports and exports represent it. Fields that no check needs are left
-// out.
+// item is a roadmap item in the format of imports and exports, with only the fields that the checks
+// need.
 type item struct {
 	ID               string `json:"id"`
 	RoadmapID        string `json:"roadmapId"`
@@ -20,21 +20,22 @@ type item struct {
 	PublishedVersion *int   `json:"publishedVersion"`
 }
 
-// liveContent is the content that visitors see: the titles of the items, keyed by id.
+// liveContent is the content of a board that visitors see: the title of each item, by the item's
+// id.
 type liveContent map[string]string
 
-// board is the only board of a company. It knows the two possible states after an interrupted
-// publish: the content before the publish and the content after it.
+// board is the only board of a company. It knows the two contents that visitors may see after an
+// interrupted publish: the one before the publish and the one after it.
 type board struct {
 	testbed.Company
 	run             *testbed.Testbed
 	size            int
 	items           []item
 	generation      int            // counts the edits
-	liveVersion     int            // the live version, 0 before the first publish
+	liveVersion     int            // the version that visitors see; 0 before the first publish
 	liveContent     liveContent    // the live content
-	nextContent     liveContent    // the content after the next publish
-	lastLiveVersion map[string]int // the version in which each item was last live
+	nextContent     liveContent    // what visitors see after the next publish
+	lastLiveVersion map[string]int // for each item, the last version that contained it
 }
 
 const publishPath = "plan/boards/brd_1/publish"
@@ -52,14 +53,15 @@ func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
 	return b, nil
 }
 
-// fullEditItemsMax is the size of a board, in items, above which an edit changes only every fourth
-// item, to save time.
+// fullEditItemsMax is the maximum number of items of a board of which an edit changes every item.
+// To save time, an edit of a larger board changes only every fourth item.
 const fullEditItemsMax = 200
 
-// edit changes titles and statuses of items, so that the next publish makes items appear, disappear
-// and change. On a small board, edits alternate between setting every item and every second item to
-// published. On a large board, every edit after the first sets half of the changed items to
-// published. A publish of a large board writes more records than a transaction accepts.
+// edit changes the titles and statuses of items, so that the next publish makes items appear,
+// disappear and change. On a small board, the first edit gives every item the status published, the
+// second gives it to every second item, and so on in turn. On a large board, every edit after the
+// first gives it to half of the items that it changes. To publish a large board, the service writes
+// more records than a transaction accepts.
 func (b *board) edit(ctx context.Context) error {
 	b.generation++
 	var records []any
@@ -84,9 +86,9 @@ func (b *board) edit(ctx context.Context) error {
 	return b.run.Import(ctx, b.ID, "item", records...)
 }
 
-// checkLiveContent reads the live content and reports whether it is the new state, in which the
-// last publish has taken effect. wrong lists violations: a state that is neither the old nor the
-// new one, the old state after an acknowledged publish, or an item with a wrong version.
+// checkLiveContent reads the content that visitors see. published reports whether the last publish
+// has taken effect. wrong lists violations: content that is neither the old nor the new one, the
+// old content after an acknowledged publish, or an item with a wrong version.
 func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (published bool, wrong []string, err error) {
 	version, content, err := b.snapshot(ctx)
 	if err != nil {
@@ -122,7 +124,7 @@ func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (publis
 	return published, wrong, err
 }
 
-// snapshot reads the live snapshot and its version from the export of the board.
+// snapshot exports the board, and returns the live version and its content.
 func (b *board) snapshot(ctx context.Context) (version int, content liveContent, err error) {
 	boards, err := testbed.Export[struct {
 		PublishedVersion int

@@ -23,8 +23,8 @@ func newClient(base string, c testbed.Company) *client {
 	return &client{c, base, &http.Client{Transport: onceTransport{testbed.Transport("")}, Timeout: time.Minute}}
 }
 
-// companyWithBoard creates a company with an empty board, brd_1, and returns a client of the
-// company.
+// companyWithBoard creates a company with an empty board, brd_1. It returns a client with a key of
+// the company.
 func (t *checkRun) companyWithBoard(ctx context.Context, base string) (*client, error) {
 	company, err := t.NewCompany(ctx, testbed.UnlimitedQuota)
 	if err != nil {
@@ -47,10 +47,10 @@ func (r response) decode(into any) error {
 	return nil
 }
 
-// failed reports whether the status is 5xx: the outcome of the request is then unknown.
+// failed reports whether the status is 5xx. If it is, nobody knows whether the request took effect.
 func (r response) failed() bool { return r.status >= http.StatusInternalServerError }
 
-// retryAfter returns the time in Retry-After, or zero if the header is absent.
+// retryAfter returns the duration in the header Retry-After, or zero if the header is absent.
 func (r response) retryAfter() time.Duration {
 	seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
 	if err != nil {
@@ -59,8 +59,8 @@ func (r response) retryAfter() time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// call sends a request. path is relative to the company's path; header alternates names and values.
-// An error means that no response arrived.
+// call sends a request. path is relative to the company's path. header alternates between names and
+// values. An error means that no response arrived.
 func (c *client) call(ctx context.Context, method, path string, body any, header ...string) (response, error) {
 	var text []byte
 	if body != nil {
@@ -72,8 +72,8 @@ func (c *client) call(ctx context.Context, method, path string, body any, header
 	return c.send(ctx, method, path, text, header...)
 }
 
-// send is like call, but takes the encoded body, which need not be JSON. If text is nil, the
-// request has no body. send makes one attempt and never retries.
+// send is like call, but accepts an encoded body, which need not be JSON. If text is nil, the
+// request has no body. send never retries.
 func (c *client) send(ctx context.Context, method, path string, text []byte, header ...string) (response, error) {
 	target := "/v1/companies/" + c.ID
 	if path != "" {
@@ -92,17 +92,16 @@ func (c *client) send(ctx context.Context, method, path string, text []byte, hea
 	if got.Status == 0 {
 		return response{}, err
 	}
-	return response{got.Status, got.Header, got.Body}, nil // an error status is not a Go error
+	return response{got.Status, got.Header, got.Body}, nil // a response with an error status is not a Go error
 }
 
-// onceTransport is a transport that sends a request only once. If an idle connection turns out to
-// be closed, net/http's transport would send the request again on another connection, provided that
-// it can read the body again.
+// onceTransport is a transport that sends a request only once. http.Transport may send a request a
+// second time, if an idle connection turns out to be closed and the body can be read again.
 type onceTransport struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
 func (o onceTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.WithContext(r.Context()) // a copy, because a transport must not change a request
+	r = r.WithContext(r.Context()) // copy the request, because a transport must not change it
 	r.GetBody = nil
 	return o.Transport.RoundTrip(r)
 }

@@ -1,8 +1,8 @@
 // Package faults proves that the service keeps its promises when processes are killed, responses
-// are lost, and clients overload the service. Crashes at a particular call to the table, and tables
-// that throttle, are covered by the tests of package functions and of its areas. Each check proves
-// one claim on its own engine with a data file, and prints one line of figures. For each check, a
-// test injects a bug into the service that the check must find.
+// are lost, and clients overload the service. Each check proves one claim. It uses its own database
+// engine with a data file, and prints one line of figures. For each check, a test injects a bug
+// into the service that the check must find. The tests of package functions and of its areas cover
+// crashes at a particular call to the table, and tables that throttle.
 //
 // Reading order: this file, transport.go (the faults), mutant.go (the bugs that tests inject),
 // then the checks.
@@ -25,8 +25,8 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// faultCheck proves a claim about the service. run records violations in t; an error means that the
-// check could not run.
+// faultCheck proves a claim about the service. run records violations of the claim in t. An error
+// means that the check could not run.
 type faultCheck struct {
 	name string
 	run  func(ctx context.Context, t *checkRun) error
@@ -55,11 +55,12 @@ var checks = []faultCheck{
 	{"linear", func(ctx context.Context, t *checkRun) error { return checkLinearizability(ctx, t, t.size(5, 40), 12) }},
 }
 
-// quotaBursts returns the bursts of the quota check. The small buckets start full. The larger ones
-// start empty, because emptying them would take too long. On two busy processors, an admission
-// takes an engine 8 to 19 % longer than a bare write, because the condition of an admission is
-// longer. Over a few seconds, an engine's throughput also varies by a quarter, so short bursts need
-// a larger shortfallMax.
+// quotaBursts returns the bursts of the quota check. The small token buckets start full. The larger
+// ones start empty, because emptying them would take too long. baselineShare is the shortfallMax of
+// the largest quota. It must allow for two things. On two busy processors, the engine needs 8 to 19
+// % longer for an admission than for a bare write, because the condition of an admission is longer.
+// Over a few seconds, the throughput of an engine also varies by a quarter, so short bursts need a
+// larger baselineShare.
 func quotaBursts(length time.Duration, baselineShare float64) []burst {
 	return []burst{{60, length, false, 0}, {600, length, false, 0}, {6000, length, true, 0}, {60_000, length, true, baselineShare}}
 }
@@ -78,12 +79,12 @@ func namesOf(checks []faultCheck) []string {
 // Options select the checks and the size of a run.
 type Options struct {
 	Checks []string // empty: all
-	Long   bool     // the full sizes instead of the smaller ones for CI
-	Seed   uint64   // the seed of every random decision
+	Long   bool     // use the full sizes instead of the smaller ones for CI
+	Seed   uint64   // the seed for all random decisions
 }
 
-// Run runs the checks and reports whether all claims hold. An error means that a check could not
-// run.
+// Run runs the selected checks and reports whether all their claims hold. An error means that a
+// check could not run.
 func Run(ctx context.Context, o Options, out, log io.Writer) (passed bool, err error) {
 	return run(ctx, checks, o, out, log)
 }
@@ -148,16 +149,17 @@ type checkRun struct {
 	report
 	long        bool
 	random      *randomSource
-	transport   http.RoundTripper                         // the transport to the engine, without faults
+	transport   http.RoundTripper                         // the transport from the service to the engine, without faults
 	injectedBug func(http.RoundTripper) http.RoundTripper // the bug that a test injects into the service's table client
 	serverBug   mutant                                    // the bug that a test injects into server processes
 	latency     time.Duration                             // the delay added to each call from a server process to the table
-	serveLimits bool                                      // server processes have the limits of `workspace serve`
+	serveLimits bool                                      // whether server processes have the limits of `workspace serve`
 	data        string
 	cleanups    []func() error
 }
 
-// newCheckRun opens a testbed over a data file. The engine is Dynoxide, whose data survives a kill.
+// newCheckRun opens a testbed with a data file. Its engine is Dynoxide, whose data survives a kill
+// of the engine.
 func newCheckRun(ctx context.Context, o Options, dir string, log io.Writer) (*checkRun, error) {
 	t := &checkRun{
 		long: o.Long, random: newRandomSource(o.Seed), data: filepath.Join(dir, "data"),
@@ -179,7 +181,7 @@ func (t *checkRun) close() (err error) {
 	return errors.Join(err, t.Close())
 }
 
-// size returns one of two numbers: bounded for a run in CI, or long for a long run.
+// size returns long for a long run, and bounded for a run in CI.
 func (t *checkRun) size(bounded, long int) int {
 	if t.long {
 		return long
@@ -191,14 +193,15 @@ func (t *checkRun) size(bounded, long int) int {
 type report struct {
 	mu              sync.Mutex
 	figures         []string
-	firstViolations []string // distinct, and at most violationsMax
+	firstViolations []string // the first distinct violations, at most violationsMax
 	violationCount  int
 }
 
-// violationsMax limits how many distinct violations are kept. All violations are counted.
+// violationsMax is the maximum number of distinct violations that a report keeps. It counts all of
+// them.
 const violationsMax = 20
 
-// addFigure adds a figure to the report's line.
+// addFigure adds a figure to the one line that a check prints.
 func (r *report) addFigure(format string, values ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -35,14 +35,14 @@ func start(t *testing.T) *checkRun {
 	return tr
 }
 
-// mutantTest runs a check on the correct service, or with an injected bug.
+// mutantTest is a test of a check, on the correct service or on one with an injected bug.
 type mutantTest struct {
 	name          string
 	check         func(ctx context.Context, t *checkRun) error
 	mutant        func(http.RoundTripper) http.RoundTripper
 	serverMutant  mutant
-	wantViolation string // part of a violation; empty: the claim must hold
-	serial        bool   // not parallel, because other tests would slow it down
+	wantViolation string // text in an expected violation; empty if the claim must hold
+	serial        bool   // do not run in parallel with other tests, which would slow it down
 }
 
 // neverAnswersPut returns a transport that loses every response to PutItem.
@@ -78,18 +78,18 @@ func runOverload(patience, residual time.Duration, trials ...string) func(contex
 	}
 }
 
-// noTimeLimit is a limit that no machine exceeds. With it, a test does not assert how fast the
-// service is; only `prove faults` does.
+// noTimeLimit is a time limit that no machine exceeds. Tests use it because only `prove faults`
+// asserts how fast the service is.
 const noTimeLimit = time.Hour
 
 func editConcurrently(ctx context.Context, t *checkRun) error {
 	return checkLinearizability(ctx, t, 2, 6)
 }
 
-// mutantTests lists runs of every check, on the correct service and with injected bugs. Assertions
-// about the speed of the correct service are left to `prove faults`, because concurrent tests slow
-// each other down. A test can still find an injected bug that slows a server, because the bug makes
-// the server many times slower under load, on any machine. The limit for memory is generous,
+// mutantTests runs every check on the correct service and on services with injected bugs. It does
+// not assert the speed of the correct service, because concurrent tests slow each other down;
+// `prove faults` does that. A test can still find a bug that slows a server, because such a bug
+// makes the server many times slower under load, on any machine. The memory limit is generous,
 // because the race detector needs several times as much memory.
 var mutantTests = []mutantTest{
 	{name: "kill-engine", check: runKills(victimEngine, 5, 0, 1, 101)},
@@ -106,8 +106,8 @@ var mutantTests = []mutantTest{
 	{name: "quota of a service whose guesses are always wrong", check: runQuotas(quotaCheck{[]burst{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), serverMutant: mutantContended, wantViolation: "gets 503", serial: true},
 	{name: "quota of a service that refuses too much", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.02, 0, 0}), serverMutant: mutantRejectMost, wantViolation: "too few", serial: true},
 	{name: "quota of a service that guesses its Retry-After", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 6, 1}), serverMutant: mutantShortRetryAfter, wantViolation: "refused again", serial: true},
-	// Only `prove faults` runs the askers case on the correct service, because the race detector is
-	// too slow with 200 such clients.
+	// Without the case askers: the race detector is too slow for its 200 clients, so only `prove
+	// faults` runs it on the correct service.
 	{name: "load", check: runOverload(time.Minute, noTimeLimit, "flood", "headers", "readers", "clients"), serial: true},
 	{name: "load of a server without limits", check: runOverload(0, 80*time.Millisecond, "flood"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
 	{name: "load of a server that has one queue", check: runOverload(0, 80*time.Millisecond, "askers"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
@@ -149,8 +149,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// Ensure every edit of a board changes the content of the next publish, and that checkLiveContent
-// distinguishes the old state from the new one.
+// Ensure every edit of a board changes what the next publish makes visible, and checkLiveContent
+// distinguishes the old content from the new.
 func TestBoardEdits(t *testing.T) {
 	t.Parallel()
 	tr := start(t)
@@ -178,7 +178,8 @@ func TestBoardEdits(t *testing.T) {
 	}
 }
 
-// Ensure Run runs the named checks and reports a check that does not hold or cannot run.
+// Ensure Run runs the named checks. It reports a check whose claim does not hold, and one that
+// cannot run.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	fixed := func(name string, violations int, err error) faultCheck {

@@ -20,21 +20,21 @@ const (
 	victimServer victim = "server"
 )
 
-// killSizes are the sizes of the boards, in items: empty, one item, around the maximum number of
-// writes in a transaction, and large.
+// killSizes are the numbers of items on the boards. A transaction has at most 100 writes, so the
+// sizes around 100 are those at which a publish needs more than one.
 var killSizes = []int{0, 1, 99, 100, 101, 1000}
 
 // killOptions configures the check of killed processes.
 type killOptions struct {
 	victim victim
-	kills  int   // how many kills must interrupt a publish; a kill after the response does not count
+	kills  int   // the number of kills that must interrupt a publish; a kill after the response does not count
 	sizes  []int // the sizes of the boards, in items
 }
 
-// killProcesses kills the victim at random moments during publishes, on boards of each size in
-// turn. After each kill, either the old or the new state must be live as a whole, and no
-// acknowledged write may be lost. Each kill comes within the time that the board's last
-// uninterrupted publish took.
+// killProcesses kills the victim at random moments while boards of each size in turn are being
+// published. After each kill, visitors must see either all of the old content or all of the new,
+// and no acknowledged write may be lost. The moments are within the time that the last
+// uninterrupted publish of the board took.
 func killProcesses(ctx context.Context, t *checkRun, how killOptions) (err error) {
 	k := &killer{killOptions: how, checkRun: t, ledger: writeLedger{acknowledged: map[string]string{}}}
 	if k.process, err = t.startServer(ctx); err != nil {
@@ -82,7 +82,7 @@ type killer struct {
 	ledger  writeLedger
 
 	killed, oldVersions, wrong, acknowledged, retries int
-	killMoments                                       [10]int // how many kills came in each tenth of a publish
+	killMoments                                       [10]int // how many kills came in each tenth of the time of a publish
 }
 
 // sizedBoard is a board of one size and the duration of its last uninterrupted publish.
@@ -90,18 +90,18 @@ type sizedBoard struct {
 	*board
 	size         int
 	publishTime  time.Duration
-	hasViolation bool // a violation has left the state of the board unknown
+	hasViolation bool // whether a violation has left the board in an unknown state
 }
 
-// newBoard replaces the board in a with a new one, and measures how long a publish of such a board
-// takes.
+// newBoard replaces a's board with a new one, and measures how long it takes to publish a board of
+// that size.
 func (k *killer) newBoard(ctx context.Context, a *sizedBoard) (err error) {
 	measured := a.publishTime > 0
 	if a.board, err = newBoard(ctx, k.checkRun, a.size); err != nil {
 		return err
 	}
 	if a.hasViolation = false; a.size == 0 && measured {
-		return nil // only the first publish changes an empty board, and killDuringPublish interrupts that one
+		return nil // only the first publish changes an empty board, so leave it to killDuringPublish to interrupt
 	}
 	if err := a.edit(ctx); err != nil {
 		return err
@@ -113,12 +113,12 @@ func (k *killer) newBoard(ctx context.Context, a *sizedBoard) (err error) {
 	return err
 }
 
-// publishTries limits the attempts to publish a board. On a busy machine an attempt may fail with a
-// 500.
+// publishTries is the maximum number of attempts to publish a board. On a busy machine, an attempt
+// may fail with a 500.
 const publishTries = 5
 
-// publish publishes a board without interruption. This must succeed in any state in which an
-// interrupted publish can leave the board.
+// publish publishes a board without a kill. This must succeed whatever an interrupted publish has
+// left behind.
 func (k *killer) publish(ctx context.Context, a *sizedBoard) error {
 	c := newClient(k.process.base, a.Company)
 	var out response
@@ -150,8 +150,8 @@ func (k *killer) recordViolation(a *sizedBoard, format string, values ...any) {
 	k.violate(format, values...)
 }
 
-// killDuringPublish starts a publish, kills the victim at a random moment, restarts it and checks
-// the state.
+// killDuringPublish starts a publish, kills the victim at a random moment, restarts the victim, and
+// checks the board.
 func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
 	if a.size == 0 || a.hasViolation {
 		if err := k.newBoard(ctx, a); err != nil {
@@ -163,7 +163,7 @@ func (k *killer) killDuringPublish(ctx context.Context, a *sizedBoard) error {
 	}
 	var done atomic.Bool
 	responded := make(chan bool, 1)
-	outage := k.random.chance(0.5) // whether the server stays down until the publish ends; if not, a retry of the publish may still succeed
+	outage := k.random.chance(0.5) // whether the victim stays down until the publish request has ended; if not, a retry may still succeed
 	c := newClient(k.process.base, a.Company)
 	stopWriting := k.ledger.startWriting(ctx, k.process.base)
 	go func() {
@@ -230,7 +230,7 @@ func (k *killer) restart(ctx context.Context) error {
 	return err
 }
 
-// ledgerWriters is the number of clients that write during a publish.
+// ledgerWriters is the number of clients that write items during a publish.
 const ledgerWriters = 2
 
 // writeLedger writes items while processes are killed, and remembers the acknowledged writes.
@@ -238,7 +238,7 @@ type writeLedger struct {
 	client       *client
 	mu           sync.Mutex
 	serial       int
-	acknowledged map[string]string // the title of each item, keyed by the item's id
+	acknowledged map[string]string // the title of each acknowledged item, by the item's id
 }
 
 // nextTitle returns a title that no other write uses.
@@ -250,7 +250,7 @@ func (l *writeLedger) nextTitle() string {
 }
 
 // startWriting starts clients that write until stop is called. stop waits for their last responses.
-// A client stops on its own when its server is gone.
+// A client also stops if its server does not respond.
 func (l *writeLedger) startWriting(ctx context.Context, base string) (stop func()) {
 	var ended atomic.Bool
 	var wait sync.WaitGroup

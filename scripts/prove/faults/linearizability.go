@@ -19,18 +19,19 @@ import (
 const (
 	editorCount       = 16   // concurrent clients
 	serviceInstances  = 4    // instances of the service, each with its own table client
-	lostResponseShare = 0.1  // the share of responses to writes that are lost
-	refusedCallShare  = 0.05 // the share of calls that are throttled
+	lostResponseShare = 0.1  // the share of the table's responses to writes that are lost
+	refusedCallShare  = 0.05 // the share of calls to the table that are throttled
 )
 
-// checkMax limits how long the checker searches for an order of the requests to one record. On a
-// busy machine, a history can have many unknown outcomes, and then the search takes exponential
-// time. Such a history is replaced with one with half as many requests.
+// checkMax is how long the checker may search for an order of the requests to one record. On a busy
+// machine, the outcomes of many requests may be unknown, and the search then takes exponential
+// time. In that case, the check records a new history with half as many requests.
 const checkMax = time.Minute
 
-// checkLinearizability checks that the service is linearizable. Concurrent clients change the reply
-// to one review at a time, while responses from the table are lost and calls to it are throttled.
-// Some sequential order of the requests must explain all of their outcomes.
+// checkLinearizability checks that the service is linearizable. It uses one review after another.
+// Concurrent clients change the reply to that review, while responses from the table are lost and
+// calls to it are throttled. The outcomes of all requests must be possible if the requests had run
+// one after another in some order.
 func checkLinearizability(ctx context.Context, t *checkRun, records, requests int) error {
 	var lost, refused atomic.Int64
 	transport := loseResponses(t.transport, &lost, func(call string, _ int) bool { return isWrite(call) && t.random.chance(lostResponseShare) })
@@ -103,10 +104,10 @@ func (t *checkRun) recordHistory(ctx context.Context, bases []string, requests i
 			}
 			end := int64(time.Since(begin))
 			if out.undone || !out.known && in == (replyEdit{}) {
-				continue // the request changed nothing, and its outcome says nothing about the record
+				continue // the request changed nothing, and its outcome does not show the record's state
 			}
 			if !out.known {
-				end = math.MaxInt64 // the change may take effect at any later time
+				end = math.MaxInt64 // the change may still take effect at any later time
 			}
 			mu.Lock()
 			history = append(history, porcupine.Operation{ClientId: n, Input: in, Call: int64(call), Output: out, Return: end})
@@ -117,7 +118,7 @@ func (t *checkRun) recordHistory(ctx context.Context, bases []string, requests i
 	return history, err
 }
 
-// replyEdit is a client's request: a new text, a new status or, if it has neither, a read.
+// replyEdit is a request that sets a new text or a new status. If it has neither, it is a read.
 type replyEdit struct{ text, status string }
 
 // drawEdit returns the m-th request of a client. All texts are different, so each outcome
@@ -137,17 +138,17 @@ func (t *checkRun) drawEdit(client, m int) replyEdit {
 // replyState is the state of the reply.
 type replyState struct{ text, status string }
 
-// editOutcome is the result of a request. It is unknown if the request failed, unless the failure
-// says that nothing was done.
+// editOutcome is the outcome of a request. undone means that the request failed and changed
+// nothing. known is false if the request failed and may have changed something.
 type editOutcome struct {
 	known  bool
 	undone bool
 	state  replyState
 }
 
-// replyModel is the sequential behaviour of the reply. A new text moves an approved reply back to
-// draft. Two concurrent changes that overwrite each other break this rule, because it involves both
-// fields.
+// replyModel describes how a reply behaves without concurrency. A new text moves an approved reply
+// back to draft. This rule involves both fields, so two concurrent changes that overwrite each
+// other break it.
 var replyModel = porcupine.Model{
 	Init: func() any { return replyState{"", "draft"} },
 	Step: func(before, in, out any) (bool, any) {

@@ -14,9 +14,9 @@ import (
 
 const (
 	lossClients        = 8   // concurrent clients, each with its own company
-	lossShare          = 0.4 // the share of responses to writes that the loss-key check loses; it is more than the table client's retries can hide
-	lossesMax          = 2   // how many responses in a row the loss check loses for each write; the third attempt succeeds
-	requestAttemptsMax = 100 // how many times a client tries a request
+	lossShare          = 0.4 // the share of the table's responses to writes that the check loss-key loses; more than retries can hide
+	lossesMax          = 2   // how many responses to each write the check loss loses, so that the third attempt succeeds
+	requestAttemptsMax = 100 // the maximum number of times that a client sends a request
 )
 
 // lossyClients is a group of concurrent clients in a check that loses responses.
@@ -39,8 +39,8 @@ func newLossyClients(ctx context.Context, t *checkRun, lose func(call string, at
 	return c, nil
 }
 
-// forEachRequest calls do with every number from 0 to n-1. The numbers are assigned to the clients
-// in turn, and the clients run concurrently.
+// forEachRequest calls do with every number from 0 to n-1. It gives the numbers to the clients in
+// turn. The clients run concurrently.
 func (c *lossyClients) forEachRequest(n int, do func(client *client, n int) error) error {
 	return parallel.Do(lossClients, lossClients, func(from int) error {
 		for i := from; i < n; i += lossClients {
@@ -52,7 +52,8 @@ func (c *lossyClients) forEachRequest(n int, do func(client *client, n int) erro
 	})
 }
 
-// countTitles adds to seen how many times each title occurs among the records of a type.
+// countTitles counts how many times each title occurs among the records of a type, and adds the
+// counts to seen.
 func (c *lossyClients) countTitles(ctx context.Context, kind string, seen map[string]int) error {
 	for _, client := range c.clients {
 		records, err := testbed.Export[struct{ Title string }](ctx, c.Testbed, client.ID, kind)
@@ -66,9 +67,10 @@ func (c *lossyClients) countTitles(ctx context.Context, kind string, seen map[st
 	return nil
 }
 
-// checkLostResponsesWithKey checks creates with an Idempotency-Key while responses from the table
-// are lost. The clients retry every failed request, and each create must store exactly one record.
-// If omitKey is set, the clients retry without the key, which is the bug that a test injects.
+// checkLostResponsesWithKey checks requests that create a record with an Idempotency-Key, while
+// responses from the table are lost. The clients retry every failed request, and each request must
+// create exactly one record. If omitKey is set, the clients retry without the key, which is the bug
+// that a test injects.
 func checkLostResponsesWithKey(ctx context.Context, t *checkRun, requests int, omitKey bool) error {
 	c, err := newLossyClients(ctx, t, func(call string, _ int) bool { return isWrite(call) && t.random.chance(lossShare) })
 	if err != nil {
@@ -96,7 +98,7 @@ func checkLostResponsesWithKey(ctx context.Context, t *checkRun, requests int, o
 			switch {
 			case out.status == http.StatusOK:
 				return nil
-			case out.status == http.StatusConflict && out.retryAfter() > 0: // an earlier attempt is still running
+			case out.status == http.StatusConflict && out.retryAfter() > 0: // an earlier attempt with the same key is still running
 				<-time.After(out.retryAfter())
 			case !out.failed():
 				t.violate("create %d, try %d: %d %s", n, try+1, out.status, out.body)
@@ -133,8 +135,8 @@ func checkLostResponsesWithKey(ctx context.Context, t *checkRun, requests int, o
 	return nil
 }
 
-// lifecycleRecords lists the kinds of record that the clients of the loss check create, change and
-// delete.
+// lifecycleRecords lists the kinds of record that the clients of checkLostResponses create, change
+// and delete.
 var lifecycleRecords = []struct {
 	create, record string
 	body           map[string]any
@@ -145,9 +147,9 @@ var lifecycleRecords = []struct {
 
 const lifecycleSteps = 5
 
-// checkLostResponses checks requests without an Idempotency-Key. The first lossesMax responses to
-// each write to the table are lost. Every client creates a record, changes it twice and deletes it.
-// Each request must succeed and take effect exactly once.
+// checkLostResponses checks requests without an Idempotency-Key, while the first lossesMax
+// responses to each write to the table are lost. Every client creates a record, changes it twice
+// and deletes it. Each request must succeed and take effect exactly once.
 func checkLostResponses(ctx context.Context, t *checkRun, requests int) error {
 	c, err := newLossyClients(ctx, t, func(call string, attempt int) bool { return isWrite(call) && attempt <= lossesMax })
 	if err != nil {
@@ -224,8 +226,7 @@ func (l *lifecycleRun) mustSend(ctx context.Context, c *client, method, path str
 	return true, out.decode(into)
 }
 
-// publishVersions publishes a board ten times. Each version must be one more than the version
-// before.
+// publishVersions publishes a board ten times. The version must increase by exactly one each time.
 func (l *lifecycleRun) publishVersions(ctx context.Context) error {
 	const count = 10
 	c := l.clients[0]

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// The transports and handlers below break a correct service. The tests use them to show that each
-// check can fail.
+// The transports and handlers in this file inject bugs into a correct service. The tests use them
+// to show that each check can fail.
 
-// withoutConditions removes the conditions from all writes, as in a service without
+// withoutConditions makes the conditions of all writes true, as if the service had no
 // compare-and-set.
 func withoutConditions(next http.RoundTripper) http.RoundTripper {
 	return editCalls(next, isWrite, func(body map[string]any) {
@@ -24,15 +24,15 @@ func withoutConditions(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// dropCondition makes a condition always true. It keeps the condition's text, because DynamoDB
-// rejects unused placeholders.
+// dropCondition makes the condition of a write always true. It keeps the condition's text as part
+// of an expression, because DynamoDB rejects unused placeholders.
 func dropCondition(write map[string]any) {
 	if condition, ok := write["ConditionExpression"].(string); ok {
 		write["ConditionExpression"] = "(" + condition + ") OR attribute_exists(pk) OR attribute_not_exists(pk)"
 	}
 }
 
-// withoutTransactionTokens removes ClientRequestToken from transactions, so DynamoDB does not
+// withoutTransactionTokens removes ClientRequestToken from transactions, so that DynamoDB does not
 // recognise a retry.
 func withoutTransactionTokens(next http.RoundTripper) http.RoundTripper {
 	return editCalls(next, isTransaction, func(body map[string]any) { delete(body, "ClientRequestToken") })
@@ -40,7 +40,8 @@ func withoutTransactionTokens(next http.RoundTripper) http.RoundTripper {
 
 func isTransaction(call string) bool { return call == "TransactWriteItems" }
 
-// editCalls edits the bodies of the calls that choose selects.
+// editCalls calls edit with the body of each call for which choose returns true, and sends the
+// result.
 func editCalls(next http.RoundTripper, choose func(call string) bool, edit func(body map[string]any)) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if !choose(callOf(r)) {
@@ -55,8 +56,8 @@ func editCalls(next http.RoundTripper, choose func(call string) bool, edit func(
 	})
 }
 
-// failUpdateConditions makes the conditions of updates fail, as in a service whose guesses about a
-// bucket are always wrong.
+// failUpdateConditions makes the conditions of all updates fail. A service then acts as if other
+// callers had always changed the quota's bucket in between.
 func failUpdateConditions(next http.RoundTripper) http.RoundTripper {
 	return editCalls(next, func(call string) bool { return call == "UpdateItem" }, func(body map[string]any) {
 		if condition, ok := body["ConditionExpression"].(string); ok {
@@ -65,13 +66,13 @@ func failUpdateConditions(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// writeDelay is the time between the acknowledgement of a write and the moment when
-// delayWrites sends it.
+// writeDelay is how long delayWrites waits before it sends a write that it has already
+// acknowledged.
 const writeDelay = 20 * time.Millisecond
 
 // delayWrites acknowledges transactions and batches at once and sends them later, in the same
-// order, as in a service that buffers writes in memory. Writes in the buffer are lost when the
-// process crashes.
+// order. So it acts like a service that buffers writes in memory, which are lost if the process
+// crashes.
 func delayWrites(next http.RoundTripper) http.RoundTripper {
 	type write struct {
 		due time.Time
@@ -96,7 +97,7 @@ func delayWrites(next http.RoundTripper) http.RoundTripper {
 		later := r.Clone(context.WithoutCancel(r.Context()))
 		kept <- write{time.Now().Add(writeDelay), func() {
 			if out, err := forward(next, later, call, body); err == nil {
-				_ = out.Body.Close() // the caller already has a response
+				_ = out.Body.Close() // ignore the response, because the caller already has one
 			}
 		}}
 		return respond(http.StatusOK, map[string]any{})
@@ -109,10 +110,10 @@ type mutant string
 const (
 	mutantDelayedWrites   mutant = "behind"
 	mutantUnconditional   mutant = "unconditional"
-	mutantBaseline        mutant = "bare"      // not a bug: each admission is replaced with a bare write, for comparison
-	mutantContended       mutant = "overtaken" // every admission fails, as if another caller had come first
-	mutantShortRetryAfter mutant = "hasty"     // every Retry-After is one second
-	mutantNoLimits        mutant = "unbounded" // without the limits of `workspace serve`
+	mutantBaseline        mutant = "bare"      // not a bug: each admission is a bare write, for comparison
+	mutantContended       mutant = "overtaken" // every admission fails, as if another caller had always been faster
+	mutantShortRetryAfter mutant = "hasty"     // every Retry-After says one second
+	mutantNoLimits        mutant = "unbounded" // the server lacks the limits of `workspace serve`
 	mutantRejectMost      mutant = "stingy"    // three out of four admitted requests get a 429
 )
 

@@ -23,15 +23,15 @@ import (
 
 // loadOptions configures the check of an overloaded server.
 type loadOptions struct {
-	cases            []string      // the names of the cases to run; empty: all
+	cases            []string      // the names of the cases to run; if empty, all cases
 	caseDuration     time.Duration // how long each case lasts
-	patience         time.Duration // how much longer a case may last while no response has arrived, because the machine may be busy
-	slowdownMax      float64       // the maximum of a polite client's median response time under load, as a multiple of its median without load
-	acceptableMedian time.Duration // a median response time below this always passes
-	residentMax      int64         // the maximum resident memory of the server process in any case, in bytes
+	patience         time.Duration // how much longer a case may last until the first response, because the machine may be busy
+	slowdownMax      float64       // the maximum median response time of a polite client under load, as a multiple of that without load
+	acceptableMedian time.Duration // a median response time up to this always passes
+	residentMax      int64         // the maximum resident memory of the server process, in bytes
 }
 
-// residentMax is the maximum resident memory of a server process.
+// residentMax is the maximum resident memory of a server process, in bytes.
 const residentMax = 256 << 20
 
 // checkOverload checks an overloaded server. It runs five cases, each on a new server with the
@@ -39,12 +39,12 @@ const residentMax = 256 << 20
 //
 //   - flood: 100 clients send malformed bodies of 250 KB while a polite client reads
 //   - headers: 200 connections without a key send headers of 1 MB
-//   - readers: 200 clients request the largest page and read nothing
-//   - askers: like readers, but clients soon disconnect and reconnect, while a polite client reads
-//   - clients: 200 clients with a key send reads on connections that stay open
+//   - readers: 200 clients request the largest page of a list and do not read the response
+//   - askers: like readers, but the clients disconnect and reconnect all the time, while a polite client reads
+//   - clients: 200 clients with a key read records on connections that stay open
 //
-// In each case, the server's resident memory must stay below p.residentMax, no response may be a
-// 500, and each error response must have the envelope.
+// In each case, the server's resident memory must stay below p.residentMax. No response may be a
+// 500, and each error response must be in the API's format.
 func checkOverload(ctx context.Context, t *checkRun, p loadOptions) error {
 	company, err := t.companyWithItems(ctx)
 	if err != nil {
@@ -76,10 +76,11 @@ type loadedServer struct {
 
 const itemsPath = "plan/boards/brd_1/items"
 
-// boardItems is the number of items on the board. A page with all 200 of them is about 450 KB.
+// boardItems is the number of items on the board. A page of a list with all 200 of them has about
+// 450 KB.
 const boardItems = 200
 
-// companyWithItems creates a company with a full board.
+// companyWithItems creates a company with a board of boardItems items.
 func (t *checkRun) companyWithItems(ctx context.Context) (testbed.Company, error) {
 	c, err := t.companyWithBoard(ctx, "")
 	if err != nil {
@@ -95,7 +96,7 @@ func (t *checkRun) companyWithItems(ctx context.Context) (testbed.Company, error
 	return c.Company, t.Import(ctx, c.ID, "item", items...)
 }
 
-// runWithServer runs a case with its own server, and checks the server's memory.
+// runWithServer runs a case on a server of its own, and checks the server's memory.
 func (l *loadedServer) runWithServer(ctx context.Context, p loadOptions, run func() error) (err error) {
 	l.serveLimits = l.checkRun.serverBug != mutantNoLimits
 	if l.server, err = l.startServer(ctx); err != nil {
@@ -118,8 +119,8 @@ func (l *loadedServer) runWithServer(ctx context.Context, p loadOptions, run fun
 	return nil
 }
 
-// check requires that an error response has the envelope and is not a 500. It counts responses with
-// status 503 as shed.
+// check requires that an error response is in the API's format and is not a 500. It counts a
+// response with status 503 as a shed request.
 func (l *loadedServer) check(out response) {
 	if out.status < http.StatusBadRequest {
 		return
@@ -133,8 +134,8 @@ func (l *loadedServer) check(out response) {
 	}
 }
 
-// runClients runs a function in n goroutines for p.each. If no call of the function has reported a
-// response by then, it waits for the first response.
+// runClients calls do repeatedly in n goroutines for p.caseDuration. If no call has reported a
+// response by then, it continues until the first response, for at most p.patience.
 func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.Context, n int) (responded bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -153,7 +154,7 @@ func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.
 	})
 }
 
-// repeatFor runs a function in n goroutines until the time is up.
+// repeatFor calls do repeatedly in n goroutines, until the time d is over.
 func repeatFor(ctx context.Context, n int, d time.Duration, do func(ctx context.Context, n int)) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -168,8 +169,9 @@ func repeatFor(ctx context.Context, n int, d time.Duration, do func(ctx context.
 	wait.Wait()
 }
 
-// malformedFlood sends malformed bodies while a polite client reads. Periods with and without the
-// flood alternate, so that other load on the machine affects both.
+// malformedFlood measures how fast a polite client can read while 100 clients send malformed
+// bodies. It alternates between periods with and without the flood, so that other load on the
+// machine affects both.
 func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 	quiet, loud, all := l.compareUnderLoad(ctx, p, l.startFlood)
 	l.require(all > 0, "flood: no request of the flood had a response")
@@ -177,7 +179,7 @@ func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 	return nil
 }
 
-// compareUnderLoad measures a polite client's median response time without and with a load, and
+// compareUnderLoad measures a polite client's median response time without and with a load. It
 // requires that the load does not make it much longer. start starts the load, counts the load's
 // requests in did, and returns a function that stops the load.
 func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, start func(ctx context.Context, did *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
@@ -187,7 +189,7 @@ func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, star
 		before = append(before, l.measureReads(ctx, p.caseDuration/(2*rounds), true)...)
 		var did atomic.Int64
 		stop := start(ctx, &did)
-		for begin := time.Now(); did.Load() < warm && time.Since(begin) < time.Minute; { // until the clients' requests have reached the server
+		for begin := time.Now(); did.Load() < warm && time.Since(begin) < time.Minute; { // wait until the load has reached the server
 			<-time.After(5 * time.Millisecond)
 		}
 		beside = append(beside, l.measureReads(ctx, p.caseDuration/(2*rounds), true)...)
@@ -213,7 +215,7 @@ func (l *loadedServer) startFlood(ctx context.Context, responses *atomic.Int64) 
 			for ctx.Err() == nil {
 				out, err := c.send(ctx, http.MethodPost, itemsPath, malformed)
 				if err != nil {
-					continue // the flood is over
+					continue // the flood has ended
 				}
 				responses.Add(1)
 				l.check(out)
@@ -231,8 +233,8 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// measureReads reads one record at a time, with a pause, and returns how long each response took.
-// If strict is set, no response may be shed.
+// measureReads reads one record again and again, with a pause, and returns how long each response
+// took. If strict is set, no response may be a 503.
 func (l *loadedServer) measureReads(ctx context.Context, d time.Duration, strict bool) (took []time.Duration) {
 	c := newClient(l.base, l.company)
 	for end := time.Now().Add(d); time.Now().Before(end) || len(took) == 0; {
@@ -257,17 +259,17 @@ func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, read func(
 	}
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
 	if err != nil {
-		return // the case is over, or the server closed an excess connection
+		return // the case has ended, or the server has closed an excess connection
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
-	_, _ = send.WriteTo(c) // the server may close the connection at any time
+	_, _ = send.WriteTo(c) // ignore the error, because the server may close the connection at any time
 	if read != nil {
 		read(c)
 	}
 }
 
-// largeHeaders opens connections without a key and sends headers that never end.
+// largeHeaders opens connections and sends headers of 1 MB on them, without a key.
 func largeHeaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const connections = 200
 	header := []byte("GET /v1/companies HTTP/1.1\r\nHost: localhost\r\nX-Large: " + strings.Repeat("x", 1<<20))
@@ -296,7 +298,7 @@ func largeHeaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	return nil
 }
 
-// slowReaders starts clients that request large responses and read nothing.
+// slowReaders starts clients that request large responses and do not read them.
 func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const clients = 200
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
@@ -319,8 +321,8 @@ func slowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	return nil
 }
 
-// reconnectingSlowReaders is the case of slow readers that keep sending requests: each requests the
-// largest page, reads nothing, disconnects and reconnects.
+// reconnectingSlowReaders starts clients that request the largest page of a list, do not read the
+// response, disconnect, and start again.
 func reconnectingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const clients, stays = 200, 200 * time.Millisecond
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
@@ -349,7 +351,7 @@ func reconnectingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions
 	return nil
 }
 
-// keepAliveClients starts many well-behaved clients, which keep their connections open.
+// keepAliveClients starts many well-behaved clients that keep their connections open.
 func keepAliveClients(ctx context.Context, l *loadedServer, p loadOptions) error {
 	const clients = 200
 	shared := newClient(l.base, l.company)
@@ -358,7 +360,7 @@ func keepAliveClients(ctx context.Context, l *loadedServer, p loadOptions) error
 	p.runClients(ctx, clients, func(ctx context.Context, n int) (responded bool) {
 		out, err := shared.call(ctx, http.MethodGet, fmt.Sprintf("plan/items/itm_%d", n%boardItems), nil)
 		if err != nil {
-			return false // the case is over
+			return false // the case has ended
 		}
 		done.Add(1)
 		l.check(out)

@@ -21,35 +21,34 @@ import (
 // quotaCheck configures the check of quotas.
 type quotaCheck struct {
 	bursts          []burst
-	refusedShareMax float64 // the share of requests within the quota that the service may wrongly refuse
-	waitingKeys     int     // how many keys wait for their Retry-After
-	rounds          int     // how many times each key waits
+	refusedShareMax float64 // the maximum share of the requests within the quota that the service may wrongly refuse
+	waitingKeys     int     // the number of keys whose client waits for a Retry-After
+	rounds          int     // how many times the client of each key waits
 }
 
-// burst is a series of requests that all clients send with one key, without a pause.
+// burst is a series of requests that all clients send with the same key, without a pause.
 type burst struct {
 	quota       auth.Quota    // per minute
 	length      time.Duration // how long the clients send requests
-	startsEmpty bool          // the bucket starts empty instead of full
-	// No engine is fast enough to use up a very large quota. If shortfallMax is not zero, the
-	// number of admitted requests is instead compared with the number of requests that the engine
-	// handles when a bare write of one item replaces each admission. The number of admitted
-	// requests may be smaller by this share.
+	startsEmpty bool          // whether the key's bucket starts empty instead of full
+	// No engine is fast enough to use up a very large quota. If shortfallMax is not zero, the burst
+	// measures how many requests the engine can handle if each admission is only a bare write of
+	// one item. The number of admitted requests may be smaller than that by the share shortfallMax.
 	shortfallMax float64
 }
 
 const (
 	serverProcesses = 3
 	burstClients    = 64                   // concurrent clients
-	tableLatency    = 5 * time.Millisecond // added to each call to the table
-	burstRounds     = 6                    // the number of periods in a burst that is compared with bare writes; each period follows a period of bare writes
-	burstFactor     = 4                    // a burst sends at least this many times what the quota allows
+	tableLatency    = 5 * time.Millisecond // the delay added to each call to the table
+	burstRounds     = 6                    // the number of periods with bare writes in a burst, each followed by one with admissions
+	burstFactor     = 4                    // a burst sends at least this many times as many requests as the quota allows
 )
 
 // checkQuotas checks quotas. Clients of several server processes send far more requests than the
-// quota of their key allows. The service must admit as many requests as the bucket and its refill
-// allow, no more and almost no fewer. It must refuse the other requests with a 429, and admit a
-// client that has waited for the Retry-After of a 429.
+// quota of their key allows. The service must admit as many requests as the quota's token bucket
+// and its refill allow, no more and almost no fewer. It must refuse the other requests with a 429.
+// A client that has waited for the Retry-After of a 429 must be admitted.
 func checkQuotas(ctx context.Context, t *checkRun, d quotaCheck) (err error) {
 	q := &quotaRun{quotaCheck: d, checkRun: t}
 	if q.servers, err = q.startServers(ctx, t.serverBug); err != nil {
@@ -68,7 +67,7 @@ func checkQuotas(ctx context.Context, t *checkRun, d quotaCheck) (err error) {
 	return q.waitForRetryAfter(ctx)
 }
 
-// startServers starts the processes of a service over a slow table.
+// startServers starts the server processes of a service whose table is slow.
 func (t *checkRun) startServers(ctx context.Context, p mutant) (servers []*server, err error) {
 	planted := t.serverBug
 	t.serverBug, t.latency = p, tableLatency
@@ -88,16 +87,17 @@ type quotaRun struct {
 	quotaCheck
 	*checkRun
 	servers         []*server
-	baselineServers []*server // servers whose admissions are bare writes; nil until a burst needs them
+	baselineServers []*server // servers that admit requests with bare writes; nil until a burst needs them
 }
 
-// client returns the n-th client of a company. The clients use the processes in turn.
+// client returns the n-th client of a company. It assigns the server processes to the clients in
+// turn.
 func (q *quotaRun) client(n int, c testbed.Company) *client {
 	return newClient(q.servers[n%serverProcesses].base, c)
 }
 
-// sendRead sends a read and reports whether it was admitted. The company has no record, so an
-// admitted read gets a 404.
+// sendRead reads the company and reports whether the request was admitted. The company does not
+// exist, so the response to an admitted request is a 404.
 func sendRead(ctx context.Context, c *client) (out response, admitted bool, err error) {
 	out, err = c.call(ctx, http.MethodGet, "", nil)
 	return out, out.status == http.StatusNotFound || out.status == http.StatusOK, err
@@ -120,7 +120,7 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 		if err := q.exhaustBucket(ctx, company, f.quota, begin); err != nil {
 			return err
 		}
-		most, least = 1, 0 // an empty bucket admits at most one request more than it refills
+		most, least = 1, 0 // an empty bucket may admit one request more than it refills
 	}
 	least += int64(f.length / f.quota.Interval())
 	var got, sent, beside atomic.Int64
@@ -137,7 +137,7 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 		return err
 	}
 	took := time.Since(begin)
-	most += int64(took / f.quota.Interval()) // plus what the bucket refills before the last response
+	most += int64(took / f.quota.Interval()) // add what the bucket refills before the last response
 	compared, may := "", q.refusedShareMax
 	if f.shortfallMax > 0 {
 		least, may = min(least, beside.Load()), f.shortfallMax
@@ -150,9 +150,9 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	return nil
 }
 
-// baselineKeys admits every request with a bare conditional write of the key's item: the write sets
-// the attributes that an admission sets, and has the conditions of an admission except for the
-// bucket's. The conditions matter because a longer condition takes the engine more time.
+// baselineKeys admits every request with a bare conditional write of the key's item. The write sets
+// the same attributes as a real admission. It has the same conditions, except for those on the
+// bucket, because the engine needs more time for a longer condition.
 type baselineKeys struct{ table *table.Client }
 
 // Admit implements api.Keys.
@@ -171,7 +171,7 @@ func (b baselineKeys) Admit(ctx context.Context, token auth.Token, _ auth.Scope,
 	return auth.Admission{Quota: auth.QuotaState{Quota: auth.DefaultQuota(class)}}, err
 }
 
-// Verify implements api.Keys. No request of the check needs it.
+// Verify implements api.Keys. The requests of this check do not need it.
 func (baselineKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
 	return auth.QuotaState{}, auth.ErrUnauthorised
 }
@@ -182,7 +182,7 @@ func keyItem(companyID, keyID string) table.Item {
 
 // exhaustBucket uses up the read quota of a new key.
 func (q *quotaRun) exhaustBucket(ctx context.Context, c testbed.Company, quota auth.Quota, now time.Time) error {
-	last, _ := quota.Charge(now.UnixNano()+1, now) // the last request that a bucket in use admits
+	last, _ := quota.Charge(now.UnixNano()+1, now) // what quota.Charge returns for the last request that a bucket admits
 	_, err := q.Table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		Key: keyItem(c.ID, c.KeyID), UpdateExpression: aws.String("SET tatRead = :tat"), ConditionExpression: aws.String("attribute_exists(pk)"),
 		ExpressionAttributeValues: table.Item{":tat": table.Number(last.MaxTAT + last.Step)},
@@ -190,9 +190,9 @@ func (q *quotaRun) exhaustBucket(ctx context.Context, c testbed.Company, quota a
 	return err
 }
 
-// sendReads has all clients send reads without a pause, and counts the requests that were sent and
-// those that were admitted. It ends once duration has passed and at least admissionsMax requests
-// were sent, which takes longer on a busy machine.
+// sendReads makes all clients send reads without a pause. It counts all requests in sent and the
+// admitted ones in admissions. It ends once duration is over and sent has reached admissionsMax,
+// which takes longer on a busy machine.
 func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company testbed.Company, duration time.Duration, admissionsMax int64, admissions, sent *atomic.Int64) error {
 	begin := time.Now()
 	return parallel.Do(burstClients, burstClients, func(n int) error {
@@ -215,8 +215,8 @@ func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company tes
 	})
 }
 
-// waitForRetryAfter uses up quotas of several sizes. Each time, it waits for the Retry-After of the
-// resulting 429, and requires that the next request is admitted.
+// waitForRetryAfter uses up quotas of several sizes until it gets a 429. Each time, it waits for
+// the time in Retry-After and requires that the next request is admitted.
 func (q *quotaRun) waitForRetryAfter(ctx context.Context) error {
 	var waits, admissions, longest atomic.Int64
 	err := parallel.Do(q.waitingKeys, max(1, q.waitingKeys), func(n int) error {

@@ -26,12 +26,13 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// attemptTimeout is the attempt timeout of `workspace serve`. In a Lambda function, the timeout is
-// one second, but an engine on a busy machine sometimes takes longer.
+// attemptTimeout is the timeout for one attempt at a call to the table, the same as in `workspace
+// serve`. In a Lambda function it is one second, but an engine on a busy machine sometimes takes
+// longer.
 const attemptTimeout = 2500 * time.Millisecond
 
-// serve serves the whole API in this process until the end of the run. The service reaches the
-// table through the given transport.
+// serve serves the whole API in this process until the end of the run. The service uses transport
+// for its calls to the table.
 func (t *checkRun) serve(transport http.RoundTripper) (base string) {
 	client := testbed.Client(t.Engine.Endpoint, transport, attemptTimeout, time.Now)
 	s := httptest.NewServer(functions.Handler(client, slog.New(slog.DiscardHandler)))
@@ -47,12 +48,12 @@ const serverVariable = "PROVE_FAULTS_SERVER"
 type serverConfig struct {
 	Endpoint, Socket string
 	Mutant           mutant
-	ServeLimits      bool // with the limits of `workspace serve`
+	ServeLimits      bool // whether the server has the limits of `workspace serve`
 	Latency          time.Duration
 }
 
-// RunServerIfStartedAsOne runs a server and never returns if this process was started as one;
-// otherwise it does nothing. A program that runs checks must call it first, and so must the test
+// RunServerIfStartedAsOne runs a server and never returns if this process was started as a server.
+// Otherwise, it does nothing. A program that runs checks must call it first, and so must the test
 // binary of this package.
 func RunServerIfStartedAsOne() {
 	text, ordered := os.LookupEnv(serverVariable)
@@ -93,13 +94,13 @@ func runServer(text string) error {
 		return fmt.Errorf("print the address: %w", err)
 	}
 	go func() {
-		_, err := io.Copy(io.Discard, os.Stdin) // returns when the parent process ends
+		_, err := io.Copy(io.Discard, os.Stdin) // reads until the parent process ends
 		ended <- err
 	}()
 	return <-ended
 }
 
-// server is a process that serves the whole API over the run's table.
+// server is a process that serves the whole API and uses the run's table.
 type server struct {
 	base  string
 	cmd   *exec.Cmd
@@ -161,7 +162,7 @@ func (s *server) kill() error {
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill the server: %w", err)
 	}
-	_ = s.cmd.Wait() // the error only says that the process was killed
+	_ = s.cmd.Wait() // ignore the error, which only says that the process was killed
 	if err := s.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("close the server's input: %w", err)
 	}
@@ -170,7 +171,7 @@ func (s *server) kill() error {
 
 // killEngine sends SIGKILL to the engine and waits for the engine to exit.
 func (t *checkRun) killEngine(ctx context.Context) error {
-	// Package engine writes the process id to this file.
+	// The package engine writes the process id of the engine to this file.
 	text, err := os.ReadFile(filepath.Join(t.data, "engine.json"))
 	if err != nil {
 		return fmt.Errorf("find the engine's process: %w", err)

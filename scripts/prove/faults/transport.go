@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// The faults between the service and the table are transports of the table client. In DynamoDB's
-// protocol a call is a POST whose header names the call and whose body is a JSON object. The local
-// engines check no signature, so a transport may change a body.
+// The transports in this file inject faults between the service and the table. In DynamoDB's
+// protocol, a call is a POST with the call's name in a header and a JSON object as its body. The
+// local engines do not check signatures, so a transport may change a body.
 
 // roundTripper adapts a function to http.RoundTripper.
 type roundTripper func(r *http.Request) (*http.Response, error)
@@ -31,7 +31,7 @@ func callOf(r *http.Request) string {
 	return name
 }
 
-// attemptOf returns the number of the SDK's attempt, from 1.
+// attemptOf returns which of the SDK's attempts at a call a request is, starting at 1.
 func attemptOf(r *http.Request) (n int) {
 	if _, err := fmt.Sscanf(r.Header.Get("Amz-Sdk-Request"), "attempt=%d", &n); err != nil {
 		return 1
@@ -44,7 +44,7 @@ func isWrite(call string) bool {
 	return slices.Contains([]string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"}, call)
 }
 
-// delayCalls makes each call take at least d longer.
+// delayCalls delays each call by d.
 func delayCalls(next http.RoundTripper, d time.Duration) http.RoundTripper {
 	if d == 0 {
 		return next
@@ -57,7 +57,7 @@ func delayCalls(next http.RoundTripper, d time.Duration) http.RoundTripper {
 
 var errLost = errors.New("the response was lost")
 
-// loseResponses sends every call, and loses the responses of the calls that choose selects.
+// loseResponses sends every call, and loses the response if choose returns true for the call.
 func loseResponses(next http.RoundTripper, lost *atomic.Int64, choose func(call string, attempt int) bool) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		call, attempt := callOf(r), attemptOf(r)
@@ -65,22 +65,23 @@ func loseResponses(next http.RoundTripper, lost *atomic.Int64, choose func(call 
 		if err != nil || !choose(call, attempt) {
 			return out, err
 		}
-		_, err = io.Copy(io.Discard, out.Body) // read the whole response, so that the call has certainly taken effect
+		_, err = io.Copy(io.Discard, out.Body) // once the whole response has arrived, the call has certainly taken effect
 		lost.Add(1)
 		return nil, errors.Join(errLost, err, out.Body.Close())
 	})
 }
 
-// Codes of throttled and conflicting calls. The local engines never return the two throttling
-// codes.
+// DynamoDB's error codes for throttled calls and for conflicts. The local engines never return the
+// two codes for throttling.
 const (
 	codeThrottling = "ThrottlingException"
 	codeThroughput = "ProvisionedThroughputExceededException"
 	codeConflict   = "TransactionConflictException"
 )
 
-// rejectCalls throttles the calls that choose selects: it returns an error and does not send them.
-// A throttled transaction is canceled with a reason for each of its writes, as in DynamoDB.
+// rejectCalls does not send the calls for which choose returns true. It returns an error with the
+// code that choose returns. As in DynamoDB, the error for a transaction lists a reason for each of
+// its writes.
 func rejectCalls(next http.RoundTripper, refused *atomic.Int64, choose func(call string) (code string, refuse bool)) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		call := callOf(r)
@@ -112,8 +113,9 @@ func rejectCalls(next http.RoundTripper, refused *atomic.Int64, choose func(call
 	})
 }
 
-// chooseShare selects a random share of the calls to throttle. Half of the selected writes get a
-// transaction conflict; all other calls get one of the two kinds of throttling.
+// chooseShare selects a random share of the calls, and an error code for each. For half of the
+// selected writes, the code means a transaction conflict. For all other calls, it is one of the two
+// codes for throttling.
 func chooseShare(c *randomSource, share float64) func(call string) (string, bool) {
 	return func(call string) (string, bool) {
 		if !c.chance(share) {
@@ -159,7 +161,7 @@ func decode(r *http.Request) (body map[string]any, err error) {
 	return body, r.Body.Close()
 }
 
-// forward sends a request to next with its operation and body replaced.
+// forward sends a request to next with a different call and body.
 func forward(next http.RoundTripper, r *http.Request, call string, body map[string]any) (*http.Response, error) {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -30,8 +30,8 @@ func send(t *testing.T, over http.RoundTripper, name, body string) (*http.Respon
 	return over.RoundTrip(r)
 }
 
-// Ensure loseResponses sends calls but loses their responses, and that rejectCalls does not send
-// calls at all.
+// Ensure loseResponses sends calls but loses their responses, and rejectCalls does not send calls
+// at all.
 func TestTransports(t *testing.T) {
 	t.Parallel()
 	to, n := &recordingTransport{}, atomic.Int64{}
@@ -67,8 +67,8 @@ func TestTransports(t *testing.T) {
 
 }
 
-// Ensure withoutConditions and withoutTransactionTokens remove the conditions and the tokens from
-// calls.
+// Ensure withoutConditions neutralises the conditions of calls, and withoutTransactionTokens
+// removes their tokens.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	const transaction = `{"ClientRequestToken": "t", "TransactItems": [{"Put": {"ConditionExpression": "a = :a", "N": 1}}, {"Delete": {"N": 2}}, {"ConditionCheck": {"N": 3}}]}`
@@ -89,7 +89,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// Ensure the same seed gives the same decisions.
+// Ensure randomSource makes the same decisions for the same seed.
 func TestChance(t *testing.T) {
 	t.Parallel()
 	a, b, c := newRandomSource(7), newRandomSource(7), newRandomSource(8)

@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// reader reads the API with the company's key.
+// reader reads a company's records over HTTP.
 type reader struct {
 	*client.Client
 	base, companyID string
@@ -37,8 +37,9 @@ const readConcurrency = 4
 // readCounts counts what a check has read.
 type readCounts struct{ lists, pages, records int }
 
-// check reads a list with every combination of its filters, in the list's first window only, and
-// without filters in every window. It compares each response with the expected records.
+// check reads a list with every combination of its filters, and without filters in every window of
+// time. It does not combine filters with windows other than the first. It compares each result with
+// the expected records.
 func (c *reader) check(ctx context.Context, l expectedList) (total readCounts, err error) {
 	if len(l.windows) == 0 {
 		l.windows = []window{{}}
@@ -122,8 +123,8 @@ func (c *reader) nextPath(h http.Header) (string, error) {
 	return target, nil
 }
 
-// patience is how long a request is retried while the server is busy. On a small machine the server
-// handles one heavy response at a time, and refuses requests that have waited for a second.
+// patience is how long a request is retried while the server is busy. On a small machine, the
+// server handles one large response at a time, and refuses a request that has waited for a second.
 const patience = 5 * time.Minute
 
 func (c *reader) get(ctx context.Context, path string, into any) (http.Header, error) {
@@ -135,7 +136,7 @@ func (c *reader) get(ctx context.Context, path string, into any) (http.Header, e
 			case <-time.After(refused.RetryAfter):
 			case <-ctx.Done():
 			}
-			continue // if the context was cancelled, the next request fails
+			continue // ignore the error: if the context was canceled, the next request fails
 		}
 		if err != nil {
 			return nil, fmt.Errorf("GET %s: %w", path, err)
@@ -144,10 +145,10 @@ func (c *reader) get(ctx context.Context, path string, into any) (http.Header, e
 	}
 }
 
-// compare returns an error that describes the first difference, or nil if both lists contain the
-// same records in the same order and, if whole is set, with the same content.
+// compare returns an error that describes the first difference, or nil if got contains the records
+// of want in the same order. If whole is set, the contents of the records must be equal, too.
 func (l expectedList) compare(got, want []record, whole bool) error {
-	if l.newestFirst { // the order is ts, then seriesId, which the generator does not know, so check it in the response itself
+	if l.newestFirst { // points are sorted by ts and seriesId, which the generator does not know, so check their order in the response itself
 		if !sort.SliceIsSorted(got, func(i, j int) bool {
 			return got[i].text("ts")+got[i].text("seriesId") < got[j].text("ts")+got[j].text("seriesId")
 		}) {
@@ -176,8 +177,8 @@ func byIdentity(records []record, kind string) []record {
 	return out
 }
 
-// checkGets compares the records that no list returns whole: the company, its brand kit, and the
-// audits with their findings. It returns the number of records that it compared.
+// checkGets compares the records that are in no list or incomplete in lists: the company, its brand
+// kit, and the audits with their findings. It returns the number of records that it compared.
 func (c *reader) checkGets(ctx context.Context, of *generatedCompany) (n int, err error) {
 	company := "/v1/companies/" + c.companyID
 	var companies struct{ Items []record }

@@ -10,12 +10,12 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// recordCount is the number of records of a type in a company at full scale, and the minimum at any
-// scale.
+// recordCount says how many records of a type a company has: the number at scale 1, and the minimum
+// at any scale.
 type recordCount struct{ full, min int }
 
-// recordCounts lists the number of records for the types that do not have the usual number. At full
-// scale, defaultCount is more than one page.
+// recordCounts lists the types that do not have defaultCount records. At scale 1, defaultCount is
+// more than one page of a list.
 var (
 	defaultCount = recordCount{230, 20}
 	recordCounts = map[string]recordCount{
@@ -25,24 +25,24 @@ var (
 	}
 )
 
-// boardsWithItems is the number of boards that share the items; the other boards are empty.
+// boardsWithItems is the number of boards that have items. The other boards are empty.
 const boardsWithItems = 3
 
-// generatedCompany is a generated company.
+// generatedCompany is a company whose records were generated for this proof.
 type generatedCompany struct {
 	listLines []listLine
 	records   map[string][]record
 
-	ideasWithPosts int // the number of ideas that have posts and are used to filter the list of posts
+	ideasWithPosts int // the number of ideas that have posts; the list of posts is filtered by them
 	random         *rand.Rand
-	values         map[string]map[string][]any // the values of fields that vary, by type and field; nil means null
-	optionalByKind map[string][]string         // the fields that may be null, by type
+	values         map[string]map[string][]any // by type and field, the values that changeRecord chooses from; nil means null
+	optionalByKind map[string][]string         // the fields that may be null, by type of record
 }
 
-// newGeneratedCompany creates a company at the given scale. The same scale always gives the same
-// company. It copies the demo company's records until there are enough. Every enum field takes
-// every value and null. Times and numbers are often equal, because sorting bugs show up in ties.
-// Strings include characters that often break encoders.
+// newGeneratedCompany generates a company. The same scale always gives the same company. It copies
+// the demo company's records until there are enough, and varies them. Every enum field has each of
+// its values and null in some record. Times and numbers are often equal, because sorting bugs show
+// up in ties. Strings include characters that often break encoders.
 func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	of := func(s recordCount) int { return max(s.min, int(float64(s.full)*scale)) }
 	c := &generatedCompany{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optionalByKind: map[string][]string{}, ideasWithPosts: of(recordCount{30, 4})}
@@ -59,7 +59,7 @@ func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 		kind, _, _ := kindOfList(l.operation)
 		for _, f := range l.filters {
 			if f.values != nil && l.operation != pointsOperation {
-				if values := f.values; f.name == "replyStatus" { // an import turns a null replyStatus into the value none
+				if values := f.values; f.name == "replyStatus" { // an import replaces a null replyStatus with "none"
 					c.setValues(kind, f.name, values)
 				} else {
 					c.setValues(kind, f.name, append(values, nil))
@@ -69,7 +69,7 @@ func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	}
 	c.setValues("channel", "platform", c.values["post"]["platform"])
 	from := testbed.NewRecordGenerator()
-	for _, t := range functions.Transfers(nil) { // a type comes after the types that it refers to
+	for _, t := range functions.Transfers(nil) { // in this order, a type comes after the types that it refers to
 		s, known := recordCounts[t.Name]
 		if !known {
 			s = defaultCount
@@ -87,7 +87,7 @@ func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	return c, nil
 }
 
-// setValues sets the values that a field of the records of a type gets.
+// setValues sets the values from which changeRecord chooses that of a field.
 func (c *generatedCompany) setValues(kind, field string, values []any) {
 	if c.values[kind] == nil {
 		c.values[kind] = map[string][]any{}
@@ -95,16 +95,16 @@ func (c *generatedCompany) setValues(kind, field string, values []any) {
 	c.values[kind][field] = values
 }
 
-// addReferences makes records that are generated later refer to the records of a type.
+// addReferences makes the records that are generated later refer to records of the given type.
 func (c *generatedCompany) addReferences(kind string) {
 	ids := c.ids(kind)
 	switch kind {
-	case "board": // most items are on the first board
+	case "board": // so most items are on the first board
 		c.setValues("item", "roadmapId", []any{ids[0], ids[0], ids[0], ids[1], ids[2]})
 	case "site":
-		c.setValues("site-goal", "siteId", ids[1:]) // the first site has no goals
+		c.setValues("site-goal", "siteId", ids[1:]) // so the first site has no goals
 		c.setValues("audit", "siteId", append(slices.Clone(ids), nil))
-	case "content-plan": // the first plans have many ideas, and the others have none
+	case "content-plan": // so the first plans have many ideas, and the others have none
 		c.setValues("content-idea", "planId", append(slices.Clone(ids[:min(7, len(ids)-1)]), nil))
 	case "content-idea":
 		c.setValues("post", "ideaId", append(slices.Clone(ids[:c.ideasWithPosts]), nil))
@@ -114,8 +114,8 @@ func (c *generatedCompany) addReferences(kind string) {
 // awkwardTexts contains strings that often break encoders.
 var awkwardTexts = []string{"café", "naïve", "übersicht", "日本語", "🌲", "<b>&</b>", `"quoted"`, "line\nbreak", "tab\there", "don't", ""}
 
-// changeRecord varies the n-th record of a type: it sets different values, nulls and awkward
-// strings.
+// changeRecord varies the n-th record of a type. It sets random values, nulls and strings that
+// often break encoders.
 func (c *generatedCompany) changeRecord(kind string, n int, r record) error {
 	if _, known := c.optionalByKind[kind]; !known {
 		fields, err := optionalFields(kind, r)
@@ -140,7 +140,7 @@ func (c *generatedCompany) changeRecord(kind string, n int, r record) error {
 	}
 	makeValid(kind, r)
 	switch {
-	case kind == "audit" && n == 1: // larger than a DynamoDB item
+	case kind == "audit" && n == 1: // these findings are larger than an item in DynamoDB may be
 		r["findings"] = []any{strings.Repeat("Findings of a large site, each of them a sentence. ", 20_000), record{"deep": []any{1, 2.5, nil, true}}}
 	case kind == "brand-kit":
 		r["colors"], r["voiceExamples"] = record{"primary": "#123456", "more": []any{nil, 1e21, -0.25}}, []any{}
@@ -168,11 +168,11 @@ func makeValid(kind string, r record) {
 	}
 }
 
-// optionalFields returns the fields that an import does not require. For metric points, it leaves
-// out grain, value and dims, so that these always have values.
+// optionalFields returns the fields of a record that an import does not require. For metric points,
+// it leaves out grain, value and dims, so that these always have values.
 func optionalFields(kind string, r record) (names []string, err error) {
 	if slices.Contains([]string{"company", "brand-kit"}, kind) {
-		return nil, nil // there is only one such record, so it stays complete
+		return nil, nil // a company has only one such record, so none of its fields is set to null
 	}
 	for _, t := range functions.Transfers(nil) {
 		for _, name := range sortedKeys(r) {
@@ -197,8 +197,8 @@ func optionalFields(kind string, r record) (names []string, err error) {
 	return names, nil
 }
 
-// publish makes every third item of the first board live, with a snapshot of the board. Some other
-// items get an earlier publishedVersion.
+// publish makes every third item of the first board live, as if the board had been published. Some
+// other items get an earlier publishedVersion.
 func (c *generatedCompany) publish() {
 	board := c.records["board"][0]
 	var live []any

@@ -18,56 +18,55 @@ import (
 // expectedList is a list of the API and its expected records.
 type expectedList struct {
 	operation       string
-	path            string // the part after the company's path
+	path            string // the path of the list after the company's path
 	limit           int    // the maximum page size; 0 if the list is not paged
 	filters         []filter
-	fixedParameters url.Values // parameters of every request
-	records         []record   // expected without filters, in order
+	fixedParameters url.Values // query parameters that every request for the list has
+	records         []record   // the records that the list must have without filters, in order
 	kind            string     // the type of the records
-	ignoredFields   []string   // fields that the list leaves out
-	newestFirst     bool       // later pages have older records, and each page has its oldest record first
+	ignoredFields   []string   // fields of the records that the list leaves out
+	newestFirst     bool       // the first page has the newest records, but within a page the oldest record comes first
 	windows         []window
-	timeOf          func(record) any // returns the value that the parameters from and to restrict
-	dayParameters   [2]string        // the names of the parameters that bound a window; from and to if empty
+	timeOf          func(record) any // returns the time to which the parameters from and to apply
+	dayParameters   [2]string        // the names of the two parameters that bound a window; if empty, from and to
 }
 
-// orderParameters contains, by operation, the parameters that change the order of a list, and the
-// resulting order.
+// orderParameters lists, by operation, parameters that change the order of a list if they are sent,
+// and the order that results.
 var orderParameters = map[string]struct {
 	days  [2]string
 	order string
 }{"list_feedback": {[2]string{"postedFrom", "postedTo"}, "-postedAt"}}
 
-// filter is a query parameter that selects the records whose field of the same name has the
-// parameter's value.
+// filter is a query parameter that selects records by the value of the field with the same name.
 type filter struct {
 	name   string
 	values []any
 }
 
-// window contains the parameters from, to and order. Those that are empty are not sent.
+// window contains the query parameters from, to and order. A parameter is not sent if it is empty.
 type window struct{ from, to, order string }
 
-// windowsAround returns windows that begin or end around the time of a record, and one that
-// contains no records.
+// windowsAround returns windows that begin or end on the day of a record or the day after, and one
+// that contains no records.
 func windowsAround(at time.Time) []window {
 	day, after := at.Format(time.DateOnly), at.AddDate(0, 0, 1).Format(time.DateOnly)
 	early := at.AddDate(0, 0, -45).Format(time.DateOnly)
 	return []window{{to: day}, {from: after}, {from: day, to: day}, {from: early, to: after}, {from: "1999-01-01", to: "1999-12-31"}}
 }
 
-// parentRecords are the records whose ids the path of a list may contain, such as boards. A record
-// of the list holds its parent's id in the field that field names.
+// parentRecords are the records whose ids the path of a list may contain, such as boards. field is
+// the name of the field in which a record of the list has its parent's id.
 type parentRecords struct {
 	field string
 	ids   []any
 }
 
-// lists returns every list in the tables with all of its filters. It fails if the service has a
-// list that the tables lack.
+// lists returns every list in the hand-typed tables, with its filters. It fails if the service has
+// a list that is not in the tables.
 func (c *generatedCompany) lists() (all []expectedList, err error) {
 	parents := map[string]parentRecords{
-		"{boardId}": {"roadmapId", c.ids("board")[:boardsWithItems+1]}, // the last of these boards is empty, as are all others
+		"{boardId}": {"roadmapId", c.ids("board")[:boardsWithItems+1]}, // the last of these boards is one without items
 		"{siteId}":  {"siteId", c.ids("site")},
 	}
 	ids := map[string][]any{"siteId": c.ids("site"), "planId": c.ids("content-plan"), "ideaId": c.ids("content-idea")[:c.ideasWithPosts+2]}
@@ -138,9 +137,8 @@ func (c *generatedCompany) lists() (all []expectedList, err error) {
 	return all, nil
 }
 
-// addWindows adds windows to a list that has the parameters from, to and order. They are the
-// windows around the list's middle record, each once with the latest and once with the earliest
-// record first.
+// addWindows adds windows to a list that has the parameters from, to and order. It adds the windows
+// around the list's middle record, each in both orders.
 func (l *expectedList) addWindows(order string) {
 	l.timeOf, l.windows = valueGetter(order), []window{{}}
 	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.timeOf(r) == nil })
@@ -156,8 +154,8 @@ func (l *expectedList) addWindows(order string) {
 	l.windows = append(l.windows, all[1:]...)
 }
 
-// withDays returns the list that is expected when the parameters in days are sent: only the records
-// whose field named in order is not null, sorted by that field.
+// withDays returns the list that is expected if the parameters in days are sent. It contains only
+// the records in which the field that order names is not null, sorted by that field.
 func (l expectedList) withDays(days [2]string, order string) expectedList {
 	l.dayParameters, l.timeOf = days, valueGetter(order)
 	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.timeOf(r) == nil })
@@ -171,8 +169,8 @@ func (l expectedList) withDays(days [2]string, order string) expectedList {
 var placeholderPattern = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
 // kindOfList returns the type of record that an operation lists, the fields that the list shows,
-// and those that it leaves out. The type is empty if the operation does not list records that can
-// be imported.
+// and those that it leaves out. kind is empty if the operation is not a list of records that can be
+// imported.
 func kindOfList(operation string) (kind string, shown, ignored []string) {
 	operations := functions.Operations(nil)
 	i := slices.IndexFunc(operations, func(op api.Operation) bool { return op.ID == operation && op.IsList() })
@@ -191,17 +189,16 @@ func kindOfList(operation string) (kind string, shown, ignored []string) {
 	return "", nil, nil
 }
 
-// pointsOperation lists metric points. The list has windows instead of filters, and its later pages
-// have older points.
+// pointsOperation is the operation that lists metric points.
 const pointsOperation = "list_metric_points"
 
 // pointLists returns one list of points for each metric and grain, with windows around the middle
-// point. It leaves out the weeks and months of metrics that the service may compute from days,
-// because the tests of functions/metrics compare those weeks and months with an oracle.
+// point. It leaves out weeks and months that the service may compute from days, because the tests
+// of functions/metrics check those.
 func (c *generatedCompany) pointLists() (all []expectedList) {
 	series := map[string][]record{}
 	computed := map[string]bool{}
-	for _, r := range c.records["metric-definition"] { // also metrics without points
+	for _, r := range c.records["metric-definition"] { // so that metrics without points are included, too
 		series[r.text("key")+" day"] = nil
 		computed[r.text("key")] = r["aggregation"] != nil && r["aggregation"] != "none" && r["kind"] != "derived"
 	}
@@ -217,11 +214,11 @@ func (c *generatedCompany) pointLists() (all []expectedList) {
 		key, grain, _ := strings.Cut(name, " ")
 		points := series[name]
 		if len(points) == 0 {
-			if empty++; empty > 2 { // two empty lists are enough
+			if empty++; empty > 2 { // two metrics without points are enough
 				continue
 			}
 		}
-		slices.SortStableFunc(points, comparatorBy("ts")) // points with the same time are ordered by their series, whose ids the service creates
+		slices.SortStableFunc(points, comparatorBy("ts")) // the service also sorts by series id, which it generates itself
 		l := expectedList{
 			operation: pointsOperation, path: "/metrics/points", limit: 1000, kind: "metric-point", records: points, newestFirst: true,
 			fixedParameters: url.Values{"metricKey": {key}, "grain": {grain}}, windows: []window{{}}, timeOf: valueGetter("ts"),
@@ -259,7 +256,7 @@ func compare(a, b any, sign int) int {
 	return sign * strings.Compare(a.(string), b.(string))
 }
 
-// expected returns the records that a response must contain.
+// expected returns the records that the list must contain with the chosen filters and the window w.
 func (l expectedList) expected(chosen map[string]string, w window) []record {
 	var out []record
 	for _, r := range l.records {
@@ -282,7 +279,7 @@ func (l expectedList) matches(r record, chosen map[string]string) bool {
 	return true
 }
 
-// contains reports whether a time is in the window. It returns false if the time is null.
+// contains reports whether the window contains a time. It returns false if at is null.
 func (w window) contains(at any) bool {
 	text, known := at.(string)
 	if !known {

@@ -10,17 +10,17 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// listLine is the line for one list in the hand-typed tables.
+// listLine is the line for one list in the hand-typed tables of functions/testdata.
 type listLine struct {
 	operation           string
-	path                string // the part after the company's path
+	path                string // the path of the list after the company's path
 	limit               int
-	filters             []filter // values are set only for a filter by an enum
+	filters             []filter // only a filter by an enum has its values here
 	orders              []string
-	hasWindowParameters bool // has the parameters from, to and order
+	hasWindowParameters bool // whether the list has the parameters from, to and order
 }
 
-// listLines returns the lists in the hand-typed tables.
+// listLines reads the lists from the hand-typed tables of functions/testdata.
 func listLines() (all []listLine, err error) {
 	tables, err := oracle.Load()
 	if err != nil {
@@ -53,7 +53,7 @@ func newListLine(o oracle.Operation, path string) listLine {
 	l := listLine{operation: o.ID, path: path}
 	for field := range strings.FieldsSeq(o.Query) {
 		if m := limitPattern.FindStringSubmatch(field); m != nil {
-			l.limit, _ = strconv.Atoi(m[1]) // the pattern accepts only digits
+			l.limit, _ = strconv.Atoi(m[1]) // cannot fail, because the pattern matches only digits
 			continue
 		}
 		name, kind, _ := strings.Cut(field, ":")
@@ -85,11 +85,11 @@ func valueOf(text string) any {
 	return text
 }
 
-// fieldsOf returns the fields in an order, such as a and b in -a|b.
+// fieldsOf returns the names of the fields in an order, such as a and b for -a|b.
 func fieldsOf(order string) []string { return strings.Split(strings.TrimPrefix(order, "-"), "|") }
 
-// valueGetter returns a function that returns the value an order compares. For the order -a|b, that
-// value is a, or b if a is null.
+// valueGetter returns a function that returns the value by which an order sorts a record. For the
+// order -a|b, it is the field a, or b if a is null.
 func valueGetter(order string) func(record) any {
 	return func(r record) any {
 		for _, name := range fieldsOf(order) {
@@ -101,8 +101,8 @@ func valueGetter(order string) func(record) any {
 	}
 }
 
-// comparatorBy returns a comparison function that sorts by a field, with nulls last. A "-" prefix
-// sorts in descending order. For a|b, the function compares a, or b if a is null.
+// comparatorBy returns a comparison function that sorts by a field, with nulls last. A "-" before
+// the field's name means descending order. For a|b, it sorts by a, or by b if a is null.
 func comparatorBy(field string) func(a, b record) int {
 	sign := 1
 	if strings.HasPrefix(field, "-") {

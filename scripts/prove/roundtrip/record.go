@@ -12,26 +12,26 @@ import (
 	"strings"
 )
 
-// record is a decoded JSON record. An absent field counts as null.
+// record is a record decoded from JSON. An absent field counts as null.
 type record map[string]any
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// normalise returns the record encoded and decoded again, so that every number is a float64.
+// normalise encodes the record as JSON and decodes it again, so that every number is a float64.
 func (r record) normalise() (plain record) {
 	text, err := json.Marshal(r)
 	if err == nil {
 		err = json.Unmarshal(text, &plain)
 	}
 	if err != nil {
-		panic(err) // a mistake in the generator
+		panic(err) // only if the generator has a bug
 	}
 	return plain
 }
 
-// canonical returns a string that is the same for equal records. It leaves out nulls, the fields
-// that the service derives, the fields in ignored, and the company's id, which differs after each
-// import.
+// canonical returns a string that is the same for equal records. It leaves out the company's id,
+// which differs after each import. It also leaves out nulls, the fields that the service derives,
+// and the fields in ignored.
 func (r record) canonical(kind string, ignored ...string) string {
 	c := maps.Clone(r)
 	ignored = append(ignored, "companyId")
@@ -44,7 +44,7 @@ func (r record) canonical(kind string, ignored ...string) string {
 	maps.DeleteFunc(c, func(name string, value any) bool { return value == nil || slices.Contains(ignored, name) })
 	text, err := json.Marshal(c) // sorts the keys
 	if err != nil {
-		panic(err) // the record was decoded from JSON
+		panic(err) // cannot happen, because the record was decoded from JSON
 	}
 	return string(text)
 }
@@ -55,7 +55,7 @@ func (r record) identity(kind string) string {
 	case "company", "brand-kit":
 		return kind
 	case "metric-point":
-		dims, _ := json.Marshal(r["dims"]) // cannot fail: dims were decoded from JSON
+		dims, _ := json.Marshal(r["dims"]) // cannot fail, because dims were decoded from JSON
 		return strings.Join([]string{r.text("metricKey"), r.text("grain"), r.text("ts"), string(dims)}, " ")
 	}
 	return r.text("id")
@@ -67,8 +67,8 @@ func (r record) text(name string) string {
 	return s
 }
 
-// write writes an import file. It mixes the types, and some records come before those that they
-// refer to, because an import accepts any order.
+// write writes the company as an import file. It mixes the types, and writes some records before
+// those that they refer to, because an import must accept any order.
 func (c *generatedCompany) write(file string) error {
 	f, err := os.Create(file)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *generatedCompany) write(file string) error {
 	return errors.Join(err, w.Flush(), f.Close())
 }
 
-// differencesMax bounds how many differences are reported.
+// differencesMax is the maximum number of differences that compare reports.
 const differencesMax = 10
 
 // compare returns an error that lists the differences between an export file and the generated

@@ -21,16 +21,16 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// errDiffers is wrapped by every error that reports a difference.
+// errDiffers is the error that every error about a difference wraps.
 var errDiffers = errors.New("a difference")
 
 func newDifference(format string, values ...any) error {
 	return fmt.Errorf("%w: %s", errDiffers, fmt.Sprintf(format, values...))
 }
 
-// Run runs the proof and reports whether everything came back unchanged. Scale 1 means 10,000
-// reviews, 5,000 posts, 2,000 items and 3 years of metrics. An error means that the proof could not
-// run.
+// Run runs the proof and reports whether the service returned all records unchanged. Scale 1 means
+// 10,000 reviews, 5,000 posts, 2,000 items and 3 years of metrics. An error means that the proof
+// could not run.
 func Run(ctx context.Context, scale float64, out io.Writer) (matches bool, err error) {
 	if !(scale > 0 && scale <= 100) {
 		return false, errors.New("the scale must be above 0 and at most 100")
@@ -54,7 +54,7 @@ func Run(ctx context.Context, scale float64, out io.Writer) (matches bool, err e
 	return true, errors.Join(err, w.Flush())
 }
 
-// runRoundTrip runs the proof. It calls reportDone after each part.
+// runRoundTrip runs the proof. It calls reportDone after each part of it.
 func runRoundTrip(ctx context.Context, dir string, scale float64, reportDone func(name string, count int, what string)) (err error) {
 	w, err := testbed.BuildWorkspace(ctx, dir)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // Ensure the proof finds no difference in a small company. `go run ./scripts/prove roundtrip` runs
-// it at full size.
+// the proof at full size.
 func TestSmallRoundTrip(t *testing.T) {
 	t.Parallel()
 	var report strings.Builder
@@ -23,8 +23,8 @@ func TestSmallRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure the generated company has records of every type, that all of them are valid, and that
-// every value of every filter occurs in them, as does null.
+// Ensure the generated company has records of every type, and all of them are valid. Every value of
+// every filter occurs in at least one record, and so does null.
 func TestCompany(t *testing.T) {
 	t.Parallel()
 	c, err := newGeneratedCompany(0.01)
@@ -62,7 +62,7 @@ func TestCompany(t *testing.T) {
 			}
 			for _, value := range append([]any{nil}, f.values...) {
 				if value == nil && f.name == "replyStatus" {
-					continue // an import turns a null replyStatus into the value none
+					continue // an import replaces a null replyStatus with "none"
 				}
 				if !strings.HasSuffix(f.name, "Id") && len(l.records) > 20 && counts[value] == 0 {
 					t.Errorf("%s: no record whose %s is %v", l.operation, f.name, value)
@@ -94,7 +94,7 @@ func TestFindsDifferences(t *testing.T) {
 	for _, chosen := range l.combinations() {
 		parts += len(l.expected(chosen, window{}))
 	}
-	if parts != 3+2 { // three records without the filter, and one for each of its two values
+	if parts != 3+2 { // three without a filter, and one for each of the filter's two values
 		t.Errorf("%d records in all combinations", parts)
 	}
 }

@@ -23,29 +23,29 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// List prices in us-east-1, in US dollars per million units or requests. infra/RUNBOOK.md#costs
+// AWS list prices in us-east-1, in US dollars per million units or requests. infra/RUNBOOK.md#costs
 // gives their date and sources.
 const (
 	priceReadUnits  = 0.125 // DynamoDB on-demand
 	priceWriteUnits = 0.625
-	priceGateway    = 3.50 // requests to a REST API
-	priceLambda     = 0.20 // requests; each 10 ms of an arm64 function with 256 MB adds 0.0333
+	priceGateway    = 3.50 // requests to a REST API of API Gateway
+	priceLambda     = 0.20 // requests only; each 10 ms of an arm64 function with 256 MB adds 0.0333
 )
 
-// requiredParameters holds the values for required query parameters.
+// requiredParameters maps the names of required query parameters to values to send.
 var requiredParameters = map[string]string{"metricKey": "growth.signups", "from": "2026-08-01", "to": "2026-08-31"}
 
-// requestBodies holds request bodies, keyed by operation id. Each body pushes one record, or makes
-// a change that does not move the record in any list.
+// requestBodies holds request bodies by operation id. Each body pushes one record, or makes a
+// change that does not move the record in any list.
 var requestBodies = map[string]string{
 	"push_metric_points":    `{"points":[{"metricKey":"growth.signups","ts":"2026-08-11","value":14}]}`,
 	"push_feedback":         `{"records":[{"source":"app_store","externalId":"costs"}]}`,
 	"update_broadcast_post": `{"body":"What an update costs."}`,
 }
 
-// bodyOf returns the body of a request that succeeds. It is the one in requestBodies, or the body
-// of the operation's sample event without the fields that a POST does not require. A metric key
-// that must be new gets a new value.
+// bodyOf returns a body with which a request to the operation succeeds. It is the one in
+// requestBodies, or the body of the operation's sample event without the optional fields of a POST.
+// A metric key that must be new is replaced with a new one.
 func bodyOf(op api.Operation) (string, error) {
 	if body, own := requestBodies[op.ID]; own {
 		return body, nil
@@ -79,7 +79,7 @@ func bodyOf(op api.Operation) (string, error) {
 	return string(text), err
 }
 
-// tableUse is how much a request used the table, as reported by the request's log line.
+// tableUse is how much a request used the table, according to the request's log line.
 type tableUse struct{ calls, readUnits, writeUnits float64 }
 
 // tableUseRecorder is a slog.Handler that keeps the table use of the last request.
@@ -133,7 +133,7 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.secret, err = s.issueKey(ctx); err != nil { // admitting a request takes one table call while the key's quota is full
+		if s.secret, err = s.issueKey(ctx); err != nil { // use a new key, because with a full quota, admitting a request takes one table call
 			return nil, err
 		}
 		w, err := s.sendTo(handler, op, own)
@@ -150,8 +150,9 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 	return nil, nil
 }
 
-// idsFor returns the ids for an operation. A delete gets a new record, because later operations
-// need the existing ones. An operation on a record whose id is not in ids also gets a new record.
+// idsFor returns the ids for the path of an operation. For a delete, it creates a new record,
+// because later operations need the existing ones. It also creates a record if ids has no id for
+// the path.
 func (s *engineBed) idsFor(h http.Handler, op api.Operation, ids map[string]string) (map[string]string, error) {
 	segments := api.PathSegments(op.Path)
 	parameter, ends := api.PathParameter(segments[len(segments)-1])

@@ -18,8 +18,8 @@ const binarySizeMax = 10 << 20
 // document, in bytes. The size includes the 4 MB script that renders the reference page.
 const referenceSizeMax = 13 << 20
 
-// measureSizes measures sizes. They are the same on every machine, so CI can fail when a goal is
-// missed. The tests in functions count round trips, read units and allocations.
+// measureSizes measures the sizes of binaries. They are the same on every machine, so CI can fail
+// if a goal is missed. The tests in functions count round trips, read units and allocations.
 func (b *bench) measureSizes(ctx context.Context) ([]target, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
@@ -43,7 +43,7 @@ func (b *bench) measureSizes(ctx context.Context) ([]target, error) {
 		}
 		fmt.Fprintf(b.log, "%-12s %9d bytes\n", name, info.Size())
 		if name == "mcp" {
-			continue // its binary contains every area and the MCP SDK
+			continue // no goal for /mcp, whose binary contains every area and the MCP SDK
 		}
 		most := binarySizeMax
 		if name == "openapi" {
@@ -54,7 +54,7 @@ func (b *bench) measureSizes(ctx context.Context) ([]target, error) {
 	return goals, nil
 }
 
-// goBuild builds a program for this machine with the flags of scripts/build.
+// goBuild builds a program for this machine, with the flags that scripts/build uses.
 func goBuild(ctx context.Context, output, packagePath string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", output, packagePath)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

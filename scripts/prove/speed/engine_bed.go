@@ -63,7 +63,7 @@ func dynamoClient(e *engine.Engine) *dynamodb.Client {
 
 // close stops the engine and removes the folder.
 func (b *engineBed) close() {
-	_ = b.Close() // an error does not matter, because the data is only in memory
+	_ = b.Close() // ignore the error, because the data is only in memory
 	_ = os.RemoveAll(b.dir)
 }
 

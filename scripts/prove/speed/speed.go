@@ -1,11 +1,11 @@
 //go:build linux
 
-// Package speed measures sizes, start times, imports and prices, and prints one table of ratios,
-// each with its goal. The CPU time of reads is measured by a benchmark, BenchmarkReads of package
-// functions.
+// Package speed measures the sizes of binaries, start times, imports and prices. It prints one
+// table of ratios, each with its goal. The benchmark BenchmarkReads of package functions measures
+// the CPU time of reads.
 //
-// Only the count mode can fail, because times depend on the load of the machine. The package runs
-// on Linux only, because it reads /proc.
+// Only the mode count can fail, because times depend on the load of the machine. The package works
+// only on Linux, because it reads /proc.
 package speed
 
 import (
@@ -22,7 +22,7 @@ import (
 
 // Options selects the modes and their size.
 type Options struct {
-	Modes  []string // all modes if empty
+	Modes  []string // the modes to run; if empty, all modes
 	Rounds int      // how many times each program is started
 	Scale  float64  // scales the size of the imports; 1 is the full size
 }
@@ -31,10 +31,10 @@ type Options struct {
 type bench struct {
 	Options
 	log       io.Writer
-	costTable string // the table of the cost mode, as Markdown
+	costTable string // the table that the mode cost prints, as Markdown
 }
 
-// target is a row of the table: a ratio and its maximum.
+// target is a row of the table of results: a measured ratio and its maximum.
 type target struct {
 	name  string
 	ratio float64
@@ -45,7 +45,7 @@ func (g target) isMissed() bool { return !(g.ratio <= g.max) }
 
 type benchMode struct {
 	name string
-	what string // a description for the help text
+	what string // a description of the mode for the help text
 	run  func(b *bench, ctx context.Context) ([]target, error)
 }
 
@@ -65,15 +65,15 @@ func DescribeModes() string {
 	return out.String()
 }
 
-// Run takes the measurements and prints the results. allMet is false if count is the only mode and
-// a goal is missed.
+// Run measures and prints the results. allMet is false if count is the only mode and a goal is
+// missed.
 func Run(ctx context.Context, o Options, out, log io.Writer) (allMet bool, err error) {
 	chosen, err := o.choose()
 	if err != nil {
 		return false, err
 	}
 	b := &bench{Options: o, log: log}
-	begun := describeMachine(time.Now()) // before the run, so that the load average does not include it
+	begun := describeMachine(time.Now()) // before the measurements, so that the load average does not include them
 	var goals []target
 	for _, m := range chosen {
 		fmt.Fprintf(log, "== %s\n", m.name)
@@ -124,7 +124,7 @@ func describeMachine(now time.Time) string {
 	return fmt.Sprintf("%s, %s, %d CPUs (%s), %s/%s, load average %s", now.UTC().Format(time.DateOnly), runtime.Version(), runtime.NumCPU(), cpu, runtime.GOOS, runtime.GOARCH, load)
 }
 
-// command returns the command that repeats the run.
+// command returns the command line that repeats the run.
 func (b *bench) command(chosen []benchMode) string {
 	command := fmt.Sprintf("go run ./scripts/prove speed --rounds %d --scale %g", b.Rounds, b.Scale)
 	for _, m := range chosen {

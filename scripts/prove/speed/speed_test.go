@@ -22,7 +22,7 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// Ensure the prices match those in the runbook.
+// Ensure the prices in this package match those in infra/RUNBOOK.md.
 func TestPricesAreTheRunbooks(t *testing.T) {
 	text, err := os.ReadFile("../../../infra/RUNBOOK.md")
 	if err != nil {
@@ -34,12 +34,12 @@ func TestPricesAreTheRunbooks(t *testing.T) {
 	}
 }
 
-// Ensure the Runtime API sends an event, accepts the response, and returns an error that the
-// program reports.
+// Ensure runtimeAPI sends an event to a program and accepts its response. It returns an error that
+// the program reports.
 func TestRuntimeAPI(t *testing.T) {
 	api := newRuntimeAPI()
 	var program sync.WaitGroup
-	defer program.Wait() // after its requests have ended
+	defer program.Wait() // wait until its requests have ended
 	defer api.Close()
 	base := api.URL + runtimePrefix
 	program.Go(func() {
@@ -73,7 +73,8 @@ func TestRuntimeAPI(t *testing.T) {
 	}
 }
 
-// Ensure the table shows which goals are met and missed, and that a ratio of NaN counts as missed.
+// Ensure the table of results shows which goals are met and which are missed. A ratio of NaN counts
+// as missed.
 func TestReport(t *testing.T) {
 	got := reportTable([]target{{"a", 0.5, 1}, {"b", 2, 1}, {"c", math.NaN(), 1}})
 	for _, want := range []string{"| a | 0.50 | ≤ 1.00 | met |", "| b | 2.00 | ≤ 1.00 | missed |", "| c | NaN | ≤ 1.00 | missed |"} {
@@ -86,7 +87,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Ensure the errors for wrong options name the option, and that DescribeModes describes every mode.
+// Ensure the error for a wrong option names the option, and DescribeModes describes every mode.
 func TestOptions(t *testing.T) {
 	for want, o := range map[string]Options{
 		`unknown mode "hot"`: {Modes: []string{"start", "hot"}, Rounds: 1, Scale: 1}, "--rounds": {Scale: 1}, "--scale": {Rounds: 1},
@@ -114,7 +115,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Ensure a benchmark without an engine returns an error that names both the mode and the engine.
+// Ensure a mode that finds no engine returns an error that names both the mode and the engine.
 func TestMissingTool(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -128,8 +129,7 @@ func TestMissingTool(t *testing.T) {
 	}
 }
 
-// Ensure the company for the measurements can be created, and that its key can read the review that
-// the start mode reads.
+// Ensure an engineBed can be created, and its key can read the review that the mode start reads.
 func TestEngineBed(t *testing.T) {
 	t.Parallel()
 	b, err := newEngineBed(t.Context(), t.Output())

@@ -23,11 +23,11 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// runtimeAPI is a server of Lambda's Runtime API for one process. It sends events to the function's
-// bootstrap and receives the responses, one event at a time.
+// runtimeAPI is a server of Lambda's Runtime API for one process of a function. It sends one event
+// at a time to the process and receives the response.
 type runtimeAPI struct {
 	*httptest.Server
-	polls     chan struct{} // receives a value when the program requests an event
+	polls     chan struct{} // receives a value when the program requests the next event
 	events    chan []byte
 	responses chan []byte
 	closed    chan struct{}
@@ -39,7 +39,7 @@ func newRuntimeAPI() *runtimeAPI {
 	return r
 }
 
-// Close stops the server. It ends the requests that are waiting for an event, because the embedded
+// Close stops the server. It first ends requests that wait for an event, because the embedded
 // Server's Close waits for all requests to end.
 func (r *runtimeAPI) Close() {
 	close(r.closed)
@@ -73,13 +73,13 @@ func (r *runtimeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	case event := <-r.events:
 		w.Header().Set("Lambda-Runtime-Aws-Request-Id", "00000000-0000-4000-8000-000000000000")
 		w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(30*time.Second).UnixMilli(), 10))
-		_, _ = w.Write(event) // if this fails because the program has crashed, invoke gets no response
+		_, _ = w.Write(event) // ignore the error: if the program has crashed, invoke reports that there is no response
 	case <-request.Context().Done():
 	case <-r.closed:
 	}
 }
 
-// ready waits until the program requests an event, which ends its init phase.
+// ready waits until the program requests an event. At that point, its initialisation has ended.
 func (r *runtimeAPI) ready(ctx context.Context) error {
 	select {
 	case <-r.polls:
@@ -92,7 +92,7 @@ func (r *runtimeAPI) ready(ctx context.Context) error {
 }
 
 // invoke sends an event to a ready program and waits for the response, which must have the status
-// 200. It returns the time until the response, but only once the program is ready again.
+// 200. took is the time until the response. invoke returns once the program is ready again.
 func (r *runtimeAPI) invoke(ctx context.Context, event []byte) (took time.Duration, err error) {
 	begin := time.Now()
 	select {
@@ -113,20 +113,20 @@ func (r *runtimeAPI) invoke(ctx context.Context, event []byte) (took time.Durati
 	}
 }
 
-// startUsage is the time and memory that one process used.
+// startUsage is the time and memory that one process of a function used.
 type startUsage struct {
-	init, firstInvocation, warmMedian time.Duration // time until ready, time of the first invocation, median time of the later ones
+	init, firstInvocation, warmMedian time.Duration // the times until it is ready, of the first invocation, and (median) of the later ones
 	residentMiB                       float64       // peak memory in MiB
 }
 
-// warmInvocations is the number of invocations of a process after the first. processTimeout is the
-// maximum time that a process may run.
+// warmInvocations is the number of invocations of a process after the first one. processTimeout is
+// how long a process may run.
 const (
 	warmInvocations = 100
 	processTimeout  = time.Minute
 )
 
-// measureStart starts the function of an area and invokes it.
+// measureStart starts a function's binary and invokes it with event.
 func (s *engineBed) measureStart(ctx context.Context, binary string, event []byte) (m startUsage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, processTimeout)
 	defer cancel()
@@ -138,14 +138,14 @@ func (s *engineBed) measureStart(ctx context.Context, binary string, event []byt
 	cmd.Env = []string{
 		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(api.URL, "http://"), "_HANDLER=bootstrap", "AWS_LAMBDA_FUNCTION_NAME=prove", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=256",
 		"AWS_REGION=" + testbed.Region, "AWS_ACCESS_KEY_ID=prove", "AWS_SECRET_ACCESS_KEY=prove", "AWS_SESSION_TOKEN=prove",
-		"TABLE_NAME=" + testbed.TableName, "AWS_ENDPOINT_URL_DYNAMODB=" + s.Engine.Endpoint, "GOGC=200", "GOMEMLIMIT=200MiB", // as in the stack
+		"TABLE_NAME=" + testbed.TableName, "AWS_ENDPOINT_URL_DYNAMODB=" + s.Engine.Endpoint, "GOGC=200", "GOMEMLIMIT=200MiB", // the deployed functions have the same GOGC and GOMEMLIMIT
 	}
 	begin := time.Now()
 	if err := cmd.Start(); err != nil {
 		return m, fmt.Errorf("start %s: %w", binary, err)
 	}
 	defer func() {
-		_ = cmd.Process.Kill() // the program never exits on its own
+		_ = cmd.Process.Kill() // ignore the error; the program never exits on its own
 		_ = cmd.Wait()
 		if err != nil {
 			err = fmt.Errorf("%w\n%s", err, output.String())
@@ -177,9 +177,9 @@ func median(values []time.Duration) time.Duration {
 	return values[(len(values)-1)/2]
 }
 
-// measureStarts measures the first and the later responses of an area's function and of the
-// function of /mcp. Both functions read one review, and their processes take turns. Nothing limits
-// their CPU, and the engine runs on this machine, without TLS.
+// measureStarts measures how fast two functions start and respond: one of an area, and the one of
+// /mcp. Both read one review, and their processes run in turn. Unlike in Lambda, their CPU is not
+// limited, and the engine is on the same machine and without TLS.
 func (b *bench) measureStarts(ctx context.Context) (goals []target, err error) {
 	s, err := newEngineBed(ctx, b.log)
 	if err != nil {
@@ -218,7 +218,7 @@ func (b *bench) measureStarts(ctx context.Context) (goals []target, err error) {
 	}, nil
 }
 
-// readEvents returns the events that read one review, keyed by the function that receives them.
+// readEvents returns an event that reads one review for each function, by the function's name.
 func (s *engineBed) readEvents() (events map[string][]byte, err error) {
 	call, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
 		"name": "service_get_feedback", "arguments": map[string]any{"feedbackId": firstID("feedback")},

@@ -23,14 +23,15 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// The numbers of records in full imports (--scale 1).
+// The numbers of records to import with --scale 1.
 const (
 	importFeedbackCount = 100_000
 	importPointCount    = 1_000_000
 )
 
-// measureTransfer compares `workspace import` and `export` with bare loops of BatchWriteItem and
-// Query. The command and the loops use separate engines of the same kind.
+// measureTransfer compares the speed of `workspace import` and `workspace export` with that of bare
+// loops of BatchWriteItem and Query. The commands and the loops use separate engines of the same
+// kind.
 func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
@@ -46,7 +47,7 @@ func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 	for _, k := range []struct {
 		area, kind string
 		n          int
-		pack       func(n int) table.Item // returns the item that the bare loop writes for the n-th record; nil means the item that the import wrote
+		pack       func(n int) table.Item // returns the item that the bare loop writes for the n-th record; nil: it writes what the import wrote
 	}{{"feedback", "feedback", int(importFeedbackCount * b.Scale), nil}, {"metrics", "metric-point", int(importPointCount * b.Scale), m.baselinePoint}} {
 		small, _, err := m.importRecords(ctx, k.kind, k.n/10)
 		if err != nil {
@@ -82,21 +83,22 @@ func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 	return goals, nil
 }
 
-// transferRunner imports and exports with the workspace command.
+// transferRunner imports and exports records with the program workspace.
 type transferRunner struct {
 	testbed.Workspace
 	dir     string
 	records testbed.RecordGenerator
 }
 
-// runUsage is the time and memory that a run of the command used.
+// runUsage is the time and memory that one command used.
 type runUsage struct {
 	took        time.Duration
 	residentMiB float64 // MiB
 }
 
-// run runs the command and polls its memory. It does not use the maximum that the system reports
-// when the command exits, because that includes the fork of this process.
+// run runs a command and polls its memory. It does not use the maximum that the system reports when
+// the command exits. That maximum includes the memory of this process, from which the command was
+// forked.
 func (m *transferRunner) run(ctx context.Context, args ...string) (r runUsage, err error) {
 	begin := time.Now()
 	var out bytes.Buffer
@@ -108,7 +110,7 @@ func (m *transferRunner) run(ctx context.Context, args ...string) (r runUsage, e
 	go func() {
 		most := 0.0
 		for {
-			if now, err := testbed.PeakMemory(cmd.Process.Pid); err == nil { // an error means that the process is starting or has just exited
+			if now, err := testbed.PeakMemory(cmd.Process.Pid); err == nil { // on error, the process is still starting or has just exited
 				most = float64(now) / (1 << 20)
 			}
 			select {
@@ -126,7 +128,7 @@ func (m *transferRunner) run(ctx context.Context, args ...string) (r runUsage, e
 	return r, err
 }
 
-// importRecords imports n records of a type into a new company.
+// importRecords creates a company and imports n records of a type into it.
 func (m *transferRunner) importRecords(ctx context.Context, kind string, n int) (r runUsage, companyID string, err error) {
 	if companyID, err = m.CreateCompany(ctx); err != nil {
 		return r, "", err
@@ -148,10 +150,11 @@ func (m *transferRunner) importRecords(ctx context.Context, kind string, n int) 
 	return r, companyID, err
 }
 
-// baselinePartition is the partition for the points that the bare loop writes.
+// baselinePartition is the partition to which the bare loop writes metric points.
 const baselinePartition = "bare#metrics"
 
-// baselinePoint returns the n-th point as one item, as a program without packing would store it.
+// baselinePoint returns an item with only the n-th point. A program would store it like this if it
+// did not pack several points into one item.
 func (m *transferRunner) baselinePoint(n int) table.Item {
 	item := table.Item{"pk": table.String(baselinePartition)}
 	point := m.records.Record("metric-point", n)
@@ -166,9 +169,9 @@ func (m *transferRunner) baselinePoint(n int) table.Item {
 	return item
 }
 
-// importedItems returns the items that an import wrote to a partition for its records, including
-// the index keys. It skips the import's other items, such as references to imported reviews,
-// because the bare loop does not write them.
+// importedItems returns the items of the records that an import wrote to a partition, with their
+// index keys. It skips other items, such as references to imported reviews, because the bare loop
+// does not write them.
 func (m *transferRunner) importedItems(ctx context.Context, n int, partition string) (func(n int) table.Item, error) {
 	e, err := engine.Open(ctx, engine.Options{Data: m.Data})
 	if err != nil {
@@ -189,18 +192,18 @@ func (m *transferRunner) importedItems(ctx context.Context, n int, partition str
 	return func(n int) table.Item { return items[n] }, errors.Join(err, e.Close())
 }
 
-// workspaceTable is the name of the command's local table.
+// workspaceTable is the name of the local table of the program workspace.
 const workspaceTable = "workspace"
 
-// measureBaseline writes n items in batches and reads them back, with a new engine. It returns the
-// time that the writes and the reads took.
+// measureBaseline writes n items in batches to a new engine and reads them back. It returns how
+// long the writes and the reads took.
 func (b *bench) measureBaseline(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (wrote, read time.Duration, err error) {
 	bed, err := testbed.Open(ctx, testbed.Options{Data: data, Log: b.log})
 	if err != nil {
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, bed.Close()) }()
-	const batchMost, lanes = 25, 8 // items in a batch and concurrent batches, as in an import
+	const batchMost, lanes = 25, 8 // the numbers of items in a batch and of concurrent batches, the same as in an import
 	db := dynamoClient(bed.Engine)
 	begin := time.Now()
 	err = parallel.Do((n+batchMost-1)/batchMost, lanes, func(batch int) error {

@@ -17,11 +17,11 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// Workspace is the built workspace command with its own data folder.
+// Workspace is a built program workspace with a data folder of its own.
 type Workspace struct{ Program, Data string }
 
-// BuildWorkspace builds the command into dir and uses dir/data as its data folder. `go run` does
-// not work here, because signals would reach `go` and not the program.
+// BuildWorkspace builds the program into dir. Its data folder is dir/data. `go run` would not do,
+// because signals would reach `go` and not the program.
 func BuildWorkspace(ctx context.Context, dir string) (Workspace, error) {
 	w := Workspace{filepath.Join(dir, "workspace"), filepath.Join(dir, "data")}
 	out, err := exec.CommandContext(ctx, "go", "build", "-o", w.Program, "growthworkspace/scripts/workspace").CombinedOutput()
@@ -31,7 +31,7 @@ func BuildWorkspace(ctx context.Context, dir string) (Workspace, error) {
 	return w, nil
 }
 
-// Start starts the command with --json. The command's output goes to out, and is complete when
+// Start starts a command with --json. It writes the command's output to out, which is complete when
 // WaitCommand returns.
 func (w Workspace) Start(ctx context.Context, out *bytes.Buffer, args ...string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, w.Program, append(args, "--json", "--data", w.Data)...)
@@ -39,8 +39,8 @@ func (w Workspace) Start(ctx context.Context, out *bytes.Buffer, args ...string)
 	return cmd, cmd.Start()
 }
 
-// WaitCommand waits for a command started by Start. If into is not nil, WaitCommand decodes the
-// command's output into it.
+// WaitCommand waits for a command that Start has started. It decodes the command's output into
+// into, unless into is nil.
 func WaitCommand(cmd *exec.Cmd, out *bytes.Buffer, into any) error {
 	name := "workspace " + strings.Join(cmd.Args[1:], " ")
 	if err := cmd.Wait(); err != nil {
@@ -55,7 +55,7 @@ func WaitCommand(cmd *exec.Cmd, out *bytes.Buffer, into any) error {
 	return nil
 }
 
-// Run runs the command and, unless into is nil, decodes its output into it.
+// Run runs a command and decodes its output into into, unless into is nil.
 func (w Workspace) Run(ctx context.Context, into any, args ...string) error {
 	var out bytes.Buffer
 	cmd, err := w.Start(ctx, &out, args...)
@@ -72,7 +72,7 @@ func (w Workspace) CreateCompany(ctx context.Context) (id string, err error) {
 	return created.CompanyID, err
 }
 
-// IssueKey issues a key with every scope and a read quota that no proof uses up.
+// IssueKey issues a key with every scope and with a read quota that no proof uses up.
 func (w Workspace) IssueKey(ctx context.Context, companyID string) (secret string, err error) {
 	var key struct{ ID, Key string }
 	err = w.Run(ctx, &key, "key", "issue", "--company", companyID, "--scopes", "all")
@@ -82,13 +82,13 @@ func (w Workspace) IssueKey(ctx context.Context, companyID string) (secret strin
 	return key.Key, err
 }
 
-// Serve starts the server and returns its address. stop stops the server and returns an error
-// unless the server stopped cleanly.
+// Serve runs `workspace serve` and returns the server's address. stop stops the server, and returns
+// an error unless the server stopped cleanly.
 func (w Workspace) Serve(ctx context.Context) (base string, stop func() error, err error) {
 	cmd := exec.CommandContext(ctx, w.Program, "serve", "--addr", "127.0.0.1:0", "--json", "--data", w.Data)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
-	// The log is a file rather than a buffer, because the server writes to it while the proof runs.
+	// The log is a file and not a buffer, because the server writes to it while the proof runs.
 	log, err := os.Create(filepath.Join(w.Data, "serve.log"))
 	if err != nil {
 		return "", nil, err
@@ -102,7 +102,7 @@ func (w Workspace) Serve(ctx context.Context) (base string, stop func() error, e
 		return "", nil, errors.Join(fmt.Errorf("start serve: %w", err), log.Close())
 	}
 	stop = func() error {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // if the process has already exited, cmd.Wait returns its error
+		_ = cmd.Process.Signal(syscall.SIGTERM) // ignore the error: if the process has already exited, cmd.Wait returns why
 		err := cmd.Wait()
 		if err != nil {
 			err = fmt.Errorf("serve ended with %w; see %s", err, log.Name())

@@ -10,13 +10,13 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// RecordGenerator creates any number of records of each type by copying those of the demo company.
-// The n-th record of a type is always the same.
+// RecordGenerator creates any number of records of each type by copying and varying those of the
+// demo company. The n-th record of a type is always the same.
 type RecordGenerator struct {
 	kinds map[string][]demo.Record
 }
 
-// NewRecordGenerator returns a generator that copies the demo company's records as they are on a
+// NewRecordGenerator returns a generator that copies the records that the demo company has on a
 // fixed day.
 func NewRecordGenerator() RecordGenerator {
 	r := RecordGenerator{kinds: map[string][]demo.Record{}}
@@ -26,13 +26,15 @@ func NewRecordGenerator() RecordGenerator {
 	return r
 }
 
-// shiftCount is the number of consecutive copies with different times: each copy is one demo
-// history older than the one before. After that many copies, the times repeat. As a result, a
-// series of points has no gaps, and some records have equal times.
+// shiftCount is the number of copies of the demo company's records that have different times. The
+// records of the demo company cover a period, and each copy is older than the one before by that
+// period, so that a series of points has no gaps. After shiftCount copies, the times repeat, so
+// that some records have equal times.
 const shiftCount = 9
 
-// demoPeriods maps the grain of a point to a function that moves a time back by n demo histories.
-// For all other records, a demo history is 120 days.
+// demoPeriods maps the grain of a metric point to a function that moves a time back by n times the
+// period that the demo company's points of this grain cover. For all other records, that period is
+// 120 days.
 var demoPeriods = map[any]func(t time.Time, n int) time.Time{
 	"week":  func(t time.Time, n int) time.Time { return t.AddDate(0, 0, -7*26*n) },
 	"month": func(t time.Time, n int) time.Time { return t.AddDate(0, -12*n, 0) },
@@ -77,8 +79,8 @@ func (r RecordGenerator) Record(kind string, n int) demo.Record {
 	return record
 }
 
-// recordID returns the n-th id with a prefix. The ids have every length that an import accepts and
-// are in no order, as if they came from another system.
+// recordID returns the n-th id with a prefix. As if they came from another system, the ids are in
+// no order and have all the lengths that an import accepts.
 func recordID(prefix string, n int) string {
 	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
 	h := uint64(n)*0x9e3779b97f4a7c15 + uint64(len(prefix))
@@ -87,5 +89,5 @@ func recordID(prefix string, n int) string {
 		body[i] = digits[h%36]
 		h = h*6364136223846793005 + 1442695040888963407
 	}
-	return fmt.Sprintf("%s_%sx%d", prefix, body, n) // x and the number make it unique
+	return fmt.Sprintf("%s_%sx%d", prefix, body, n) // the number after x makes the id unique
 }

@@ -1,5 +1,5 @@
-// Package testbed provides what the proofs run on: a local engine with a table, companies with
-// keys, any number of records copied from the demo company, and the built workspace command.
+// Package testbed provides what the proofs need to run: a local engine with a table, companies with
+// keys, any number of records copied from the demo company, and the built program workspace.
 package testbed
 
 import (
@@ -32,25 +32,25 @@ const (
 	TableName = "prove"
 )
 
-// Credentials are credentials that every local engine accepts.
+// Credentials are AWS credentials that every local engine accepts.
 var Credentials = credentials.NewStaticCredentialsProvider("prove", "prove", "")
 
-// attemptTimeout is the attempt timeout of the proofs' own calls. It is long, because a proof must
-// not fail just because the machine is busy.
+// attemptTimeout is the timeout for one attempt at a call that a proof itself makes to the table.
+// It is long, so that a proof does not fail just because the machine is busy.
 const attemptTimeout = time.Minute
 
 // Options describe the engine of a testbed.
 type Options struct {
-	Data   string // the data folder; in memory if empty
-	Prefer string // the engine's name; any engine if empty
+	Data   string // the data folder; if empty, the data is in memory
+	Prefer string // the name of the engine to use; if empty, any engine
 	Log    io.Writer
 }
 
 // Testbed is an engine with a table.
 type Testbed struct {
 	Engine  *engine.Engine
-	Table   *table.Client // the operator's client; its writes need no permit
-	Serving *table.Client // the handlers' client; its writes wait for the permit of a verified key
+	Table   *table.Client // the operator's client, whose writes need no permit
+	Serving *table.Client // the handlers' client, whose writes wait for a permit that only a verified key gives
 
 	options Options
 }
@@ -69,7 +69,8 @@ func Open(ctx context.Context, o Options) (*Testbed, error) {
 	return t, nil
 }
 
-// Restart starts an engine over the testbed's data folder. An earlier engine must be closed first.
+// Restart starts a new engine with the testbed's data folder. The earlier engine must have been
+// closed.
 func (t *Testbed) Restart(ctx context.Context) (err error) {
 	t.Engine, err = engine.Open(ctx, engine.Options{Data: t.options.Data, Share: true, Install: true, Prefer: t.options.Prefer, Log: t.options.Log})
 	if err != nil {
@@ -81,15 +82,15 @@ func (t *Testbed) Restart(ctx context.Context) (err error) {
 // Close stops the engine.
 func (t *Testbed) Close() error { return t.Engine.Close() }
 
-// Transport returns a transport to an engine; socket is the engine's socket. It keeps enough
-// connections for the clients of a proof.
+// Transport returns a transport to the engine with the given socket. It keeps enough connections
+// open for the clients of a proof.
 func Transport(socket string) *http.Transport {
 	transport := engine.Transport(socket)
 	transport.MaxIdleConnsPerHost = 128
 	return transport
 }
 
-// Client returns a client of a testbed's table.
+// Client returns a client of a testbed's table. timeout is the timeout for one attempt at a call.
 func Client(endpoint string, transport http.RoundTripper, timeout time.Duration, now func() time.Time) *table.Client {
 	return table.New(table.Options{
 		Name: TableName, Region: Region, Endpoint: endpoint, Transport: transport, Timeout: timeout, Credentials: Credentials,
@@ -97,23 +98,24 @@ func Client(endpoint string, transport http.RoundTripper, timeout time.Duration,
 	})
 }
 
-// UnlimitedQuota is a quota larger than any proof needs.
+// UnlimitedQuota is a quota that no proof can use up.
 const UnlimitedQuota auth.Quota = 1_000_000_000
 
-// Company is a company with a key that has every scope.
+// Company is a company, with a key that has every scope.
 type Company struct {
 	ID    string
 	KeyID string
 	Key   string
 }
 
-// NewCompany creates a company, and a key that has this quota for every class of operation.
+// NewCompany creates a company with a key. The key has the given quota for every class of
+// operation.
 func (t *Testbed) NewCompany(ctx context.Context, quota auth.Quota) (Company, error) {
 	return t.NewKey(ctx, t.Table.NewID(id.CompanyPrefix), quota)
 }
 
 // NewKey creates another key for a company. A quota of zero means the default quotas. Each
-// concurrent client should have its own key, because every request writes its key's record.
+// concurrent client should have its own key, because every request writes the record of its key.
 func (t *Testbed) NewKey(ctx context.Context, companyID string, quota auth.Quota) (Company, error) {
 	store := keys.NewStore(t.Table, time.Now)
 	issued, secret, err := store.Issue(ctx, companyID, keys.Grant{Name: "prove", Scopes: auth.Scopes(), APIVersion: fault.Version}, rand.Reader)
@@ -140,7 +142,7 @@ func (t *Testbed) transferType(kind string) (transfer.Type, error) {
 	return types[n], nil
 }
 
-// batchMax is the size of a batch of records, the same as in an import.
+// batchMax is the maximum number of records in a batch, the same as in `workspace import`.
 const batchMax = 200
 
 // Import imports records of a type, as `workspace import` does.

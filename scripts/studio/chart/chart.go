@@ -1,6 +1,6 @@
 // Package chart draws values as SVG: lines, sparklines and bars. It writes CSS classes and no
-// inline styles. So the stylesheet sets the colours of both themes, and a strict
-// Content-Security-Policy allows every drawing.
+// inline styles. So the stylesheet can set different colours for the light and the dark theme, and
+// a strict Content-Security-Policy allows every drawing.
 package chart
 
 import (
@@ -21,7 +21,7 @@ type Value struct {
 // Series is one line of a chart.
 type Series struct {
 	Name   string
-	Values []Value // one value for each bucket
+	Values []Value // one value for each bucket of the horizontal axis
 }
 
 // Goal is a dashed line across the chart. From and To are the indexes of its first and last bucket.
@@ -31,21 +31,23 @@ type Goal struct {
 	From, To int
 }
 
-// Line is a chart with a line for each series over the same buckets.
+// Line is a line chart. The horizontal axis is divided into buckets, such as days, and each series
+// has one value for each bucket.
 type Line struct {
 	Title  string // for screen readers
 	Unit   units.Unit
-	Zero   bool     // the vertical axis must include 0
+	Zero   bool     // whether the vertical axis must include 0
 	Ticks  []string // short labels of the buckets
 	Names  []string // full labels of the buckets
 	Series []Series
 	Before []Value // the values of the previous period, drawn in grey; may be empty
 	Goal   *Goal
-	Open   int // the index of the first bucket that has not ended
+	Open   int // the index of the first unfinished bucket, such as the current month
 }
 
-// size is the size of a drawing in the drawing's own units. Each chart is drawn in two sizes, and
-// the stylesheet shows the one that fits. So the labels are equally large on every screen.
+// size is the size of a drawing in SVG user units. Each chart is drawn in two sizes, and the
+// stylesheet shows the one that fits the screen. So the labels have about the same size on every
+// screen.
 type size struct {
 	class         string
 	width, height float64
@@ -56,7 +58,7 @@ var sizes = []size{{"wide", 960, 300, 8}, {"narrow", 358, 240, 4}}
 
 const (
 	top, bottom, right = 14.0, 28.0, 12.0
-	letter             = 7.0 // the usual width of a letter
+	letter             = 7.0 // the average width of a letter
 	lineHeight         = 17.0
 )
 
@@ -101,15 +103,16 @@ func (d *drawing) draw() {
 	d.printf(`</g><g class="points">`)
 	every := d.every()
 	for i := range d.Names {
-		if (len(d.Names)-1-i)%every == 0 { // counts from the end, because the last bucket is the most interesting
+		if (len(d.Names)-1-i)%every == 0 { // count from the end, so that the last and most interesting bucket has a label
 			d.point(i, every)
 		}
 	}
 	d.printf(`</g></svg>`)
 }
 
-// pointWidthMin is the minimum width of a point on a narrow chart, because a finger cannot choose a
-// narrower one. The table below the chart lists every value.
+// pointWidthMin is the minimum width of the area that a finger can tap to choose a point of a
+// narrow chart. If there are more points than fit, some cannot be chosen, but the table below the
+// chart lists every value.
 const pointWidthMin = 8
 
 // every returns the step between the points that a user can choose: 1 means every point, 2 means
@@ -188,7 +191,8 @@ func (d *drawing) grid() {
 	}
 }
 
-// path draws the values of the buckets between from and to, with a gap where a value is missing.
+// path draws a line through the values of the buckets between from and to. The line has a gap where
+// a value is missing.
 func (d *drawing) path(class string, values []Value, from, to int) {
 	var p strings.Builder
 	pen := "M"
@@ -203,7 +207,7 @@ func (d *drawing) path(class string, values []Value, from, to int) {
 		}
 		fmt.Fprintf(&p, "%s%.1f %.1f", pen, d.x(i), d.y(values[i].V))
 		if pen = "L"; i+1 >= to || !values[min(i+1, len(values)-1)].OK {
-			p.WriteString("h.01") // so that a single value appears as a dot
+			p.WriteString("h.01") // a very short line, so that a value between two gaps appears as a dot
 		}
 	}
 	if alone > 0 {
@@ -211,8 +215,9 @@ func (d *drawing) path(class string, values []Value, from, to int) {
 	}
 }
 
-// area fills the area below the finished part of a line. It fills nothing if the axis does not
-// start at zero, because the area would then exaggerate the differences.
+// area fills the area between a line and the axis, up to the last finished bucket. It fills nothing
+// if the axis does not start at zero, because the area would then exaggerate the differences
+// between values.
 func (d *drawing) area(values []Value) {
 	if d.low > 0 {
 		return
@@ -239,7 +244,7 @@ func (d *drawing) goal() {
 		return
 	}
 	y, from, to := d.y(d.Goal.Value), d.x(d.Goal.From), d.x(d.Goal.To)
-	if d.Goal.From == d.Goal.To { // a goal for only one bucket still needs a visible line
+	if d.Goal.From == d.Goal.To { // widen the line of a goal for a single bucket, so that the line is visible
 		half := (d.width - d.left - right) / float64(2*max(2, len(d.Names)))
 		from, to = from-half, to+half
 	}
@@ -251,9 +256,9 @@ func (d *drawing) goal() {
 		max(d.left, from), y, min(d.width-right, to), min(d.width-right, to), above, escape(d.Goal.Text))
 }
 
-// point draws what the chart shows when a user hovers over or focuses a bucket. every is the width,
-// in buckets, of the area that reacts to the pointer. point draws nothing for a bucket without a
-// value.
+// point draws what the chart shows when a user hovers over bucket i or focuses it. It draws nothing
+// for a bucket without a value. every is the width, in buckets, of the area that reacts to the
+// pointer.
 func (d *drawing) point(i, every int) {
 	lines := []string{d.Names[i]}
 	var dots strings.Builder
@@ -286,7 +291,7 @@ func (d *drawing) point(i, every int) {
 	width := letter*float64(longest) + 18
 	height := lineHeight*float64(len(lines)) + 10
 	slice := float64(every) * (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
-	from, to := max(d.left, d.x(i)-slice/2), min(d.width-right, d.x(i)+slice/2) // the area stays inside the chart, so that it covers no other control
+	from, to := max(d.left, d.x(i)-slice/2), min(d.width-right, d.x(i)+slice/2) // the area must not reach beyond the chart, where it would cover other controls
 	x := min(max(d.left, d.x(i)-width/2), d.width-width)
 	d.printf(`<g class="point" tabindex="0" role="img" aria-label="%s"><rect class="hit" x="%.1f" y="0" width="%.1f" height="%.1f"/>%s`+
 		`<g class="tip"><rect x="%.1f" y="2" width="%.1f" height="%.1f" rx="6"/>`,

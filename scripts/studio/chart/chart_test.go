@@ -21,9 +21,9 @@ func sample() Line {
 	}
 }
 
-// Ensure a drawing is well-formed whatever its texts contain, and has no inline styles, because a
-// strict Content-Security-Policy would block them. Every value must be reachable by keyboard and
-// readable by a screen reader.
+// Ensure a drawing is well-formed XML whatever its labels contain. It has no inline styles, because
+// a strict Content-Security-Policy would block them. Every value can be reached by keyboard and
+// read by a screen reader.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	text := string(sample().SVG())
@@ -43,7 +43,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// Ensure the unfinished part is drawn as a separate line that starts at the last finished value.
+// Ensure the values of unfinished buckets are drawn as a separate line that starts at the last
+// finished value.
 func TestOpenPart(t *testing.T) {
 	t.Parallel()
 	text := string(sample().SVG())
@@ -51,7 +52,7 @@ func TestOpenPart(t *testing.T) {
 	if len(lines) != 2*len(sizes) || lines[0][1] != "" || lines[1][1] == "" {
 		t.Fatalf("%d parts, want a finished and an open one in each of %d sizes: %q", len(lines), len(sizes), lines)
 	}
-	if strings.Count(lines[0][2], "M") != 2 { // the line is interrupted at Nov 2
+	if strings.Count(lines[0][2], "M") != 2 { // the line has a gap at Nov 2
 		t.Errorf("the finished part is %s, want a gap at Nov 2", lines[0][2])
 	}
 	if strings.Count(lines[1][2], "M") != 1 || strings.Count(lines[1][2], "L") != 1 {
@@ -64,8 +65,8 @@ func TestOpenPart(t *testing.T) {
 	}
 }
 
-// Ensure the axis includes zero if Zero is set. Otherwise it starts at zero only if the differences
-// between the values stay visible.
+// Ensure the vertical axis includes zero if Zero is set. If Zero is not set, the axis starts at
+// zero only if the differences between the values stay visible.
 func TestScale(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Spark draws values as a small line without an axis, which fills the width of its box. open is the
-// index of the first value that is not final.
+// Spark draws values as a small line without an axis. The line fills the width of its box. open is
+// the index of the first value that is not final, because its bucket has not ended.
 func Spark(title string, values []Value, open int) template.HTML {
 	const width, height, edge = 100.0, 30.0, 2.0
 	low, high := math.Inf(1), math.Inf(-1)

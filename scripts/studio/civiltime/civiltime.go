@@ -1,5 +1,5 @@
-// Package civiltime maps local dates and times to instants, including around daylight saving
-// changes.
+// Package civiltime maps local dates and times to instants, even when daylight saving time begins
+// or ends.
 package civiltime
 
 import (
@@ -13,7 +13,7 @@ const Layout = "2006-01-02T15:04"
 // Zone returns the time zone that has the given name in the IANA database. If there is no such
 // zone, it returns UTC, and ok is false.
 func Zone(name string) (zone *time.Location, ok bool) {
-	if name == "" || name == "Local" { // Go would accept these names, for UTC and for this machine's own zone
+	if name == "" || name == "Local" { // time.LoadLocation accepts these names, for UTC and for this machine's zone
 		return time.UTC, false
 	}
 	zone, err := time.LoadLocation(name)
@@ -24,8 +24,8 @@ func Zone(name string) (zone *time.Location, ok bool) {
 }
 
 // Times returns the times at which clocks in a zone show the same date and time as clock, the
-// earliest first. It ignores clock's own zone. There are none if a forward change skips that time,
-// and two if a backward change repeats it.
+// earliest first. It ignores clock's own zone. There are no such times if the clocks go forward
+// over that time, and two if they go back and repeat it.
 func Times(clock time.Time, zone *time.Location) (out []time.Time) {
 	clock = utc(clock)
 	guess := inZone(clock, zone)
@@ -41,8 +41,9 @@ func Times(clock time.Time, zone *time.Location) (out []time.Time) {
 	return out
 }
 
-// Skipped finds the forward change of the clocks in a zone that skips a clock time. It returns the
-// clock times right before and right after that change. ok is false if no change skips the time.
+// Skipped finds the moment at which clocks in a zone go forward and skip a clock time. It returns
+// what the clocks show right before and right after that moment. ok is false if the clock time is
+// not skipped.
 func Skipped(clock time.Time, zone *time.Location) (before, after time.Time, ok bool) {
 	clock = utc(clock)
 	begin, end := inZone(clock, zone).ZoneBounds()
@@ -56,8 +57,8 @@ func Skipped(clock time.Time, zone *time.Location) (before, after time.Time, ok 
 	return time.Time{}, time.Time{}, false
 }
 
-// inZone returns a time in a zone at or near the moment at which clocks there show the given clock
-// time.
+// inZone returns the time at which clocks in a zone show the given clock time. If they skip it, the
+// result is a time close to it.
 func inZone(clock time.Time, zone *time.Location) time.Time {
 	return time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), zone)
 }

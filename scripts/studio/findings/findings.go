@@ -1,7 +1,7 @@
 // Package findings reads the findings of a site audit. The service accepts any JSON as findings, so
-// this package recognises the shapes that auditing tools write: lists of pages that contain their
-// issues, lists of issues that name their page, objects that map each page to its issues, and
-// Lighthouse reports.
+// this package recognises the formats that auditing tools write: lists of pages with their issues,
+// lists of issues with the address of their page, objects that map pages to issues, and Lighthouse
+// reports.
 package findings
 
 import (
@@ -15,7 +15,7 @@ import (
 
 // Issue is one problem that an audit found.
 type Issue struct {
-	Page     string // the page's address without the audit's root address; empty: the whole site
+	Page     string // the page's address without the audit's root address; empty if the issue concerns the whole site
 	Rule     string // the tool's name for the test; may be empty
 	Severity string // the tool's name for the severity; may be empty
 	Text     string
@@ -32,7 +32,7 @@ type Page struct {
 // Found holds the pages and issues that an audit found, in the order in which the findings list
 // them.
 type Found struct {
-	Known bool // this package knows the shape of the findings
+	Known bool // the findings have one of the formats that Read recognises
 	Pages []*Page
 }
 
@@ -57,8 +57,8 @@ func Read(text []byte, root string) Found {
 	return r.found
 }
 
-// Each list holds the names that different tools use for the same property, with the most common
-// one first.
+// Each variable lists the names that different tools use for the same property, with the most
+// common one first.
 var (
 	pageNames     = []string{"page", "url", "path", "pageUrl", "finalDisplayedUrl", "finalUrl", "requestedUrl"}
 	ruleNames     = []string{"rule", "ruleId", "code", "id", "check", "type", "key"}
@@ -67,8 +67,8 @@ var (
 	listNames     = []string{"findings", "issues", "problems", "violations", "errors", "warnings", "pages", "results"}
 )
 
-// impliedSeverities maps the name of a list to the severity of the issues in it that do not state
-// their own.
+// impliedSeverities maps the name of a list to the severity of its issues. It applies to issues
+// that have no severity of their own.
 var impliedSeverities = map[string]string{"errors": "error", "warnings": "warning"}
 
 // depthMax bounds how deeply pages and issues may be nested.
@@ -80,10 +80,10 @@ type reader struct {
 	found Found
 }
 
-// place is the position of a value in the findings.
+// place describes where in the findings a value is.
 type place struct {
 	page, severity string
-	listed         bool // the value is in a list of pages or issues
+	listed         bool // whether the value is in a list of pages or issues
 	depth          int
 }
 
@@ -227,8 +227,8 @@ func (r *reader) short(page string) string {
 	return page
 }
 
-// first returns the value of the first of the named properties that is a number or a non-empty
-// string.
+// first returns the value of a property of v. It takes the first of the names whose value is a
+// number or a non-empty string.
 func first(v map[string]any, names []string) string {
 	for _, name := range names {
 		switch text := v[name].(type) {
@@ -252,8 +252,7 @@ func number(value any) (n float64, is bool) {
 	return n, err == nil
 }
 
-// Rank returns the rank of a severity: 0 for the worst ones, 3 for one that this package does not
-// know.
+// Rank returns the rank of a severity, from 0 for the worst ones to 3 for unknown ones.
 func Rank(severity string) int {
 	switch strings.ToLower(severity) {
 	case "blocker", "critical", "fatal", "high", "serious", "error", "severe":
@@ -266,15 +265,15 @@ func Rank(severity string) int {
 	return 3
 }
 
-// Compare returns the issues that are new and the issues that are gone. An issue is identified by
-// its page and rule, so it stays the same issue if a number in its text changes. An issue without a
-// rule is identified by its page and text.
+// Compare compares two audits of a site. It returns the issues that only now has and those that
+// only before has. Two issues count as the same if they have the same page and rule, even if their
+// texts differ, for example in a number. Issues without a rule are compared by page and text.
 func Compare(now, before Found) (fresh, gone []Issue) {
 	return without(now.Issues(), before.Issues()), without(before.Issues(), now.Issues())
 }
 
-// without returns the issues that are not in others. If an issue occurs more times in issues than
-// in others, it is returned once for each additional time.
+// without returns the issues that are not in others. If an issue occurs three times in issues and
+// once in others, without returns it twice.
 func without(issues, others []Issue) (out []Issue) {
 	type identity struct{ page, rule string }
 	of := func(i Issue) identity { return identity{i.Page, cmp.Or(i.Rule, i.Text)} }
@@ -290,7 +289,7 @@ func without(issues, others []Issue) (out []Issue) {
 	return out
 }
 
-// Group is a group of equal issues, which may be on several pages.
+// Group is a group of equal issues, which may occur on several pages.
 type Group struct {
 	Severity, Rule, Text string
 	Pages                []string // each page is listed once

@@ -10,8 +10,8 @@ import (
 	"growthworkspace/scripts/studio/findings"
 )
 
-// Ensure findings in each known shape are read as pages with issues, and other shapes are reported
-// as unknown.
+// Ensure findings in each known format are read as pages with issues, and findings in any other
+// format are reported as unknown.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, expected string }{
@@ -55,8 +55,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Ensure an issue stays the same issue if only a number in its text changes, but a second
-// occurrence of that issue on the same page counts as new. The group with the worst severity comes
+// Ensure Compare treats an issue as the same issue if only a number in its text changes, but treats
+// a second occurrence on the same page as new. Groups lists the group with the worst severity
 // first.
 func TestCompareAndGroups(t *testing.T) {
 	t.Parallel()

@@ -10,12 +10,12 @@ import (
 // Limits of an outline.
 const (
 	linesMax  = 300
-	textMax   = 160 // runes of one value or label
+	textMax   = 160 // the maximum number of runes in a value or label
 	indentMax = 12  // levels
 )
 
-// Outline formats any JSON as indented lines, in the order of the JSON. whole is false if the
-// outline ends before the JSON does, or if a string in the outline was cut.
+// Outline formats any JSON as indented lines and keeps its order. whole is false if the outline
+// leaves out the end of the JSON or of a string in it.
 func Outline(text []byte) (lines string, whole bool) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

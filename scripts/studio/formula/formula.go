@@ -18,9 +18,9 @@ type Formula struct {
 	root node
 }
 
-// node returns the value of a part of a formula, given a function that returns the values of
-// metrics. It returns false if a metric has no value, or if the result is not a finite number, for
-// example after a division by zero.
+// node returns the value of a part of a formula. of returns the value of a metric. node returns
+// false if a metric has no value, or if the result is not a finite number, for example after a
+// division by zero.
 type node func(of func(key string) (float64, bool)) (float64, bool)
 
 // tokenPattern matches the next token and any spaces before it. A token is a number, a metric key
@@ -51,8 +51,8 @@ func Parse(text string) (*Formula, error) {
 // of first use.
 func (f *Formula) Keys() []string { return f.keys }
 
-// Value returns the value of the formula, given a function that returns the values of its metrics.
-// It returns false if a metric has no value, or after a division by zero.
+// Value returns the value of the formula. of returns the value of a metric. Value returns false if
+// a metric has no value, or after a division by zero.
 func (f *Formula) Value(of func(key string) (float64, bool)) (float64, bool) { return f.root(of) }
 
 // kind is the kind of a token.
@@ -66,7 +66,7 @@ const (
 	unknown
 )
 
-// parser reads one token ahead.
+// parser parses a formula. Its kind and text describe the next token, which is not parsed yet.
 type parser struct {
 	rest    string
 	kind    kind
@@ -112,7 +112,7 @@ func (p *parser) product(depth int) (node, error) {
 	return p.chain("*/", func() (node, error) { return p.factor(depth) })
 }
 
-// chain parses operands with signs between them, from left to right.
+// chain parses operands separated by any of the signs, and combines them from left to right.
 func (p *parser) chain(signs string, operand func() (node, error)) (node, error) {
 	left, err := operand()
 	for err == nil && p.is(signs) {

@@ -29,7 +29,7 @@ func TestValue(t *testing.T) {
 
 func lookup(key string) (float64, bool) { v, ok := values[key]; return v, ok }
 
-// Ensure a formula has no value if one of its metrics has no value, or after a division by zero.
+// Ensure a formula has no value if one of its metrics has no value, or if it divides by zero.
 func TestNoValue(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"a.b / missing", "missing", "a.b / zero", "zero / zero", "-missing", "c * (a.b / zero)"} {

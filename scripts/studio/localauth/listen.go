@@ -7,8 +7,8 @@ import (
 )
 
 // Listen listens on a loopback address, such as 127.0.0.1:0. It also returns the host and port for
-// the URL. It returns an error for any address that is not a loopback address, because the page has
-// no password.
+// the URL. It refuses any other address, because other machines could reach it and the page has no
+// password.
 func Listen(ctx context.Context, addr string) (l net.Listener, host string, err error) {
 	name, port, err := net.SplitHostPort(addr)
 	if err != nil || port == "" {
@@ -22,7 +22,7 @@ func Listen(ctx context.Context, addr string) (l net.Listener, host string, err 
 		return nil, "", fmt.Errorf("listen on %s: %w; port 0 picks a free one", addr, err)
 	}
 	tcp, ok := l.Addr().(*net.TCPAddr)
-	if !ok || !tcp.IP.IsLoopback() { // this machine resolves localhost to an address that is not a loopback address
+	if !ok || !tcp.IP.IsLoopback() { // a machine may resolve localhost to an address that is not a loopback address
 		_ = l.Close()
 		return nil, "", fmt.Errorf("%s is not a loopback address", l.Addr())
 	}

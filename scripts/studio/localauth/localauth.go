@@ -1,6 +1,6 @@
 // Package localauth restricts a web page on this machine to its owner. It rejects requests from
-// other web pages, forged requests, requests under other host names, and other users' guesses of
-// the token. .github/SECURITY.md describes what it cannot protect against.
+// other web pages, requests with a different host name, and requests by other users of the machine,
+// who cannot guess the token. .github/SECURITY.md describes what it cannot protect against.
 package localauth
 
 import (
@@ -15,7 +15,7 @@ import (
 // Guard admits requests to one address. Create it with New.
 type Guard struct {
 	host        string // the only accepted Host, such as 127.0.0.1:41234
-	token       string // part of the printed URL; a browser exchanges it for the cookie
+	token       string // part of the URL that is printed; the browser exchanges it for the cookie
 	session     string // the value of the cookie
 	form        string // the value of FormField in every form
 	crossOrigin *http.CrossOriginProtection
@@ -25,8 +25,8 @@ type Guard struct {
 }
 
 // New returns a guard for a host, which includes the port. secret returns a new unguessable string
-// on each call. opened is called once, when the token is exchanged for the first time; it may be
-// nil.
+// on each call. opened may be nil; otherwise it is called once, when a browser first exchanges the
+// token for the cookie.
 func New(host string, secret func() string, opened func()) *Guard {
 	return &Guard{host: host, token: secret(), session: secret(), form: secret(), crossOrigin: http.NewCrossOriginProtection(), onOpen: opened}
 }
@@ -43,8 +43,8 @@ func (g *Guard) FormToken() string { return g.form }
 // bodyBytesMax bounds the size of the request body of a form.
 const bodyBytesMax = 1 << 20
 
-// policy allows only files from this origin. All scripts and styles are files, so it does not allow
-// inline ones.
+// policy is the Content-Security-Policy. It allows only files from this origin, and no inline
+// scripts and styles.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -53,7 +53,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
-		h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers would send forms with the origin null
+		h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers would send forms with Origin: null
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
@@ -69,7 +69,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 // the response.
 func (g *Guard) admit(w http.ResponseWriter, r *http.Request) bool {
 	switch {
-	case r.Host != g.host: // an attacker may have pointed a different host name at this machine
+	case r.Host != g.host: // DNS rebinding: an attacker may have pointed a different host name at this machine
 		forbid(w, "This page exists only at http://"+g.host+".")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
@@ -93,8 +93,9 @@ func forbid(w http.ResponseWriter, text string) { http.Error(w, text, http.Statu
 
 const openHint = "Open the address that the studio printed when it started. It ends with a token, which changes with every start."
 
-// redeemToken exchanges the token for the cookie and redirects to an address without the token. The
-// target is always /, because a path such as //example.com would lead to a different host.
+// redeemToken exchanges the token for the cookie and redirects to /, so that the address no longer
+// contains the token. It ignores the requested path, because a path such as //example.com would
+// redirect to a different host.
 func (g *Guard) redeemToken(w http.ResponseWriter, r *http.Request) {
 	if !equalSecrets(r.URL.Query().Get("token"), g.token) {
 		forbid(w, "This address is from an earlier start of the studio. "+openHint)
@@ -125,9 +126,10 @@ func (g *Guard) hasSession(r *http.Request) bool {
 	return false
 }
 
-// reject responds to a request without the cookie. Browsers withhold a SameSite=Strict cookie on a
-// cross-site navigation, such as one from the redirect file. So reject responds to such a
-// navigation with a page that reloads itself, because the reload is a same-site request.
+// reject responds to a request without the cookie. Browsers withhold a SameSite=Strict cookie from
+// a cross-site navigation, such as one from the redirect file. To such a navigation, reject
+// responds with a page that reloads itself, because the reload is a same-site request and includes
+// the cookie.
 func (g *Guard) reject(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -13,7 +13,7 @@ import (
 
 const host = "127.0.0.1:41234"
 
-// sequentialSecrets returns a function that generates secrets that a test can recognise.
+// sequentialSecrets returns a function that generates predictable secrets.
 func sequentialSecrets() func() string {
 	n := 0
 	return func() string { n++; return fmt.Sprintf("secret-%d", n) }
@@ -49,8 +49,8 @@ func send(g *Guard, r request) *httptest.ResponseRecorder {
 
 func sessionCookie(g *Guard) string { return g.cookie() + "=" + g.session }
 
-// Ensure the token is exchanged for a cookie that browsers send only with this origin's own
-// requests. The address after the exchange no longer contains the token.
+// Ensure a browser can exchange the token for a cookie that it sends only with same-site requests.
+// After the exchange, the address no longer contains the token.
 func TestTokenBecomesACookie(t *testing.T) {
 	t.Parallel()
 	opened := 0
@@ -118,8 +118,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Ensure a navigation from the redirect file gets a page that reloads itself once. Browsers
-// withhold the strict cookie on such a navigation, so it would fail otherwise.
+// Ensure the response to a navigation from the redirect file is a page that reloads itself once.
+// Browsers withhold the SameSite=Strict cookie from such a navigation, so it would fail otherwise.
 func TestNavigationFromAFile(t *testing.T) {
 	t.Parallel()
 	g := New(host, sequentialSecrets(), nil)
@@ -128,7 +128,7 @@ func TestNavigationFromAFile(t *testing.T) {
 	if w.Code != 200 || w.Header().Get("Refresh") != "0" || strings.Contains(w.Body.String(), "inside") {
 		t.Errorf("status %d, want 200 with a reload and without the page: %v %s", w.Code, w.Header(), w.Body)
 	}
-	navigation["Sec-Fetch-Site"] = "same-origin" // the reload, sent by a browser that has no cookie
+	navigation["Sec-Fetch-Site"] = "same-origin" // the page's reload of itself, from a browser that still has no cookie
 	if w := send(g, request{method: "GET", target: "/", header: navigation}); w.Code != http.StatusForbidden || w.Header().Get("Refresh") != "" {
 		t.Errorf("status of the reload %d, want 403 without another: %v", w.Code, w.Header())
 	}
@@ -152,8 +152,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Ensure Listen accepts only loopback addresses, and the host that it returns has the requested
-// name.
+// Ensure Listen accepts only loopback addresses, and returns the host by the name that was
+// requested.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.168.1.7:0", "example.com:80", "127.0.0.1", "127.0.0.1:"} {
@@ -174,7 +174,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// Ensure only the owner of the redirect file can read it, and the remove function deletes the file.
+// Ensure only the file's owner can read the redirect file, and the remove function deletes it.
 func TestRedirectFile(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	g := New(host, sequentialSecrets(), nil)

@@ -7,13 +7,12 @@ import (
 	"path/filepath"
 )
 
-// RedirectFile writes an HTML file that redirects to the URL, and returns the path of the file.
-// Only the owner of the file can read it. The browser is started with this path and not with the
-// URL, because every user of the machine can see the arguments of a process. remove deletes the
-// file.
+// RedirectFile writes an HTML file that redirects to the URL, and returns the file's path. Only the
+// file's owner can read it. Start the browser with this path and not with the URL, which contains
+// the token: every user of the machine can see the arguments of a process. remove deletes the file.
 func (g *Guard) RedirectFile() (path string, remove func(), err error) {
-	// Some browsers cannot read the folder of temporary files, but can read files in the home
-	// folder.
+	// Some browsers cannot read the folder for temporary files, but can read the cache folder in
+	// the user's home.
 	parent, err := os.UserCacheDir()
 	if err == nil {
 		parent = filepath.Join(parent, "growth-workspace")
@@ -26,7 +25,7 @@ func (g *Guard) RedirectFile() (path string, remove func(), err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("create the file that opens the browser: %w", err)
 	}
-	remove = func() { _ = os.RemoveAll(dir) } // ignore the error: nothing depends on the removal
+	remove = func() { _ = os.RemoveAll(dir) } // ignore the error, because nothing depends on the removal
 	path = filepath.Join(dir, "open.html")
 	text := `<!doctype html><html lang="en"><meta charset="utf-8"><title>Studio</title><meta http-equiv="refresh" content="0; url=` +
 		html.EscapeString(g.URL()) + `"></html>` + "\n"

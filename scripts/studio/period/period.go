@@ -1,5 +1,5 @@
-// Package period divides ranges of days into buckets, and finds the earlier buckets that they are
-// compared with.
+// Package period divides a range of days into buckets, such as weeks, and finds the earlier buckets
+// with which to compare them.
 package period
 
 import (
@@ -32,7 +32,7 @@ func (g Grain) Start(day time.Time) time.Time {
 	return day
 }
 
-// Next returns the start of the bucket that is n buckets later.
+// Next returns the start of the bucket that is n buckets after the one that starts at start.
 func (g Grain) Next(start time.Time, n int) time.Time {
 	switch g {
 	case Week:
@@ -64,8 +64,8 @@ func (g Grain) Tick(start time.Time) string {
 
 // Range is a range of days in UTC.
 type Range struct {
-	ID   string // the id in addresses, such as month or 30d; empty: a custom range
-	Name string // such as This month
+	ID   string // the id in addresses, such as month or 30d; empty for a custom range
+	Name string // such as "This month"
 	From time.Time
 	To   time.Time // inclusive
 }
@@ -119,8 +119,8 @@ func ParseRange(id, from, to string, now time.Time) (Range, error) {
 // IsMonth reports whether the range is one whole calendar month.
 func (r Range) IsMonth() bool { return r.From.Day() == 1 && r.To.Equal(r.From.AddDate(0, 1, -1)) }
 
-// DefaultGrain returns the grain in which the range is drawn by default. It is chosen so that a
-// chart has about 7 to 62 buckets.
+// DefaultGrain returns the length of the buckets in which the range is drawn by default. It is
+// chosen so that a chart has about 7 to 62 buckets.
 func (r Range) DefaultGrain() Grain {
 	switch days := r.days(); {
 	case days <= 62:
@@ -133,8 +133,8 @@ func (r Range) DefaultGrain() Grain {
 
 func (r Range) days() int { return int(r.To.Sub(r.From)/(24*time.Hour)) + 1 }
 
-// bucketsMax is the maximum number of buckets in a chart. With more, points could not be told
-// apart.
+// bucketsMax is the maximum number of buckets in a chart. With more buckets, a user could not tell
+// the points apart.
 const bucketsMax = 130
 
 // Allows reports whether the range may be drawn in this grain.
@@ -142,19 +142,20 @@ func (r Range) Allows(g Grain) bool {
 	return g != Day && (g != Week || r.days() <= 7*bucketsMax) || r.days() <= bucketsMax
 }
 
-// Window is a range divided into buckets, and the earlier buckets that it is compared with.
+// Window is a range divided into buckets, with the earlier buckets with which it is compared.
 type Window struct {
 	Grain   Grain
 	Now     []time.Time // starts of the buckets
-	Before  []time.Time // the earlier bucket for each bucket in Now; if the buckets are days, both have the same weekday
-	Against []time.Time // the buckets that, taken together, are compared with the first Open buckets of Now
-	Open    int         // the index of the first bucket that has not ended; len(Now) if all have
-	Future  int         // the index of the first bucket that has not begun
+	Before  []time.Time // for each bucket in Now, the earlier one to compare it with; a day is compared with the same weekday
+	Against []time.Time // the buckets whose combined value is compared with that of Now[:Open]
+	Open    int         // the index in Now of the first bucket that has not ended, or len(Now)
+	Future  int         // the index in Now of the first bucket that has not begun, or len(Now)
 }
 
-// Window divides a range into buckets. Each day is compared with the same weekday some weeks
-// earlier. If the range has n weeks or months, each is compared with the one n weeks or months
-// earlier. A month that has ended is compared as a whole with the whole month before.
+// Window divides a range into buckets and chooses the earlier buckets with which to compare them. A
+// day is compared with the same weekday some weeks earlier. In a range of n weeks or months, each
+// is compared with the one n weeks or months earlier. As a whole, a month that has ended is
+// compared with the whole month before.
 func (r Range) Window(g Grain, now time.Time) Window {
 	w := Window{Grain: g}
 	for at := g.Start(r.From); !at.After(r.To); at = g.Next(at, 1) {
@@ -185,13 +186,13 @@ func (r Range) Window(g Grain, now time.Time) Window {
 	return w
 }
 
-// calendarMonth reports whether the range was chosen as this month or last month.
+// calendarMonth reports whether the range is "this month" or "last month".
 func (r Range) calendarMonth() bool { return r.ID == "month" || r.ID == "last-month" }
 
-// days returns how many days earlier the compared days are. This is the smallest number of whole
-// weeks that keeps the compared days from overlapping the days of the range. If the range is the
-// current month, only its finished days are compared, so four weeks are enough until the month's
-// 28th day has ended.
+// days returns the distance in days between a day and the earlier day with which it is compared.
+// This is the smallest number of whole weeks for which the earlier days do not overlap the range.
+// In the current month, only the days that have ended are compared. So four weeks are enough until
+// its 28th day has ended.
 func (w Window) days(r Range) int {
 	n := len(w.Now)
 	if r.calendarMonth() {
@@ -200,10 +201,12 @@ func (w Window) days(r Range) int {
 	return (n + 6) / 7 * 7
 }
 
-// WeeksBack returns how many weeks earlier the compared days are.
+// WeeksBack returns the distance in weeks between a day and the earlier day with which it is
+// compared.
 func (w Window) WeeksBack() int { return int(w.Now[0].Sub(w.Before[0]) / (7 * 24 * time.Hour)) }
 
-// First returns the start of the earliest bucket that has to be read.
+// First returns the start of the earliest bucket that the window needs, for comparison or on its
+// own.
 func (w Window) First() time.Time {
 	if len(w.Against) > 0 && w.Against[0].Before(w.Before[0]) {
 		return w.Against[0]
@@ -211,16 +214,16 @@ func (w Window) First() time.Time {
 	return w.Before[0]
 }
 
-// Partial reports whether the window has a bucket that has begun but not ended.
+// Partial reports whether the window contains a bucket that has begun but not ended.
 func (w Window) Partial() bool { return w.Open < w.Future }
 
-// ExceedsRange reports whether the buckets include days outside the range, as the first and the
-// last week of a month can.
+// ExceedsRange reports whether the buckets include days outside the range. For example, the first
+// week of a month may begin in the month before.
 func (w Window) ExceedsRange(r Range) bool {
 	return w.Now[0].Before(r.From) || w.Grain.Next(w.Now[len(w.Now)-1], 1).AddDate(0, 0, -1).After(r.To)
 }
 
-// Text formats the days of the first n buckets in starts, such as "Nov 1 to 20".
+// Text formats the days that the first n buckets of starts cover, such as "Nov 1 to 20".
 func (w Window) Text(starts []time.Time, n int) string {
 	if n == 0 {
 		return ""
@@ -248,7 +251,7 @@ func (w Window) FullDays(now time.Time) (from, to, before, beforeTo time.Time, s
 	to = Day.Start(now).AddDate(0, 0, -1)
 	n := int(to.Sub(from)/(24*time.Hour)) + 1
 	beforeTo = before.AddDate(0, 0, n-1)
-	if end := w.Grain.Next(before, 1).AddDate(0, 0, -1); beforeTo.After(end) { // the earlier month is shorter
+	if end := w.Grain.Next(before, 1).AddDate(0, 0, -1); beforeTo.After(end) { // the month before is shorter
 		beforeTo = end
 	}
 	return from, to, before, beforeTo, n > 0

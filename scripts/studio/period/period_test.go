@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Ensure days are compared with the same weekdays of earlier weeks, and a range of n weeks or
-// months with the n weeks or months right before it. The window must say where its unfinished part
-// starts.
+// Ensure each day is compared with the same weekday of an earlier week. A range of n weeks or
+// months is compared with the n weeks or months right before it. Open is the index of the first
+// bucket that has not ended.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 15, 4, 0, 0, time.UTC)
@@ -59,7 +59,7 @@ func TestWindow(t *testing.T) {
 			t.Errorf("%s by %s is compared with a part of itself: %s", c.id, c.grain, w.Against[last])
 		}
 	}
-	for at, want := range map[string]string{ // a finished month is compared with the whole month before, even if that month is longer or shorter
+	for at, want := range map[string]string{ // a whole month is compared with the whole month before
 		"2026-11-22": "Sep 1 to 30", "2026-12-22": "Oct 1 to 31", "2027-03-01": "Jan 1 to 31", "2026-10-31": "Aug 1 to 31",
 	} {
 		r, _ := ParseRange("last-month", "", "", day(at))
@@ -85,8 +85,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// Ensure an invalid range returns an error and the default range. A long range must not be drawn by
-// day, and must be drawn by month by default.
+// Ensure ParseRange returns an error and the default range for an invalid range. A long range
+// cannot be drawn by day, and is drawn by month by default.
 func TestParseRange(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 15, 4, 0, 0, time.UTC)
@@ -104,8 +104,8 @@ func TestParseRange(t *testing.T) {
 	}
 }
 
-// Ensure the finished part of a week or a month is compared with the same number of days of the
-// bucket before.
+// Ensure the days of the current week or month that have ended are compared with the same number of
+// days of the week or month before.
 func TestFullDays(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -23,19 +23,18 @@ type Item struct {
 
 // Column holds the items that share a columnId, in the order of the board.
 type Column[T any] struct {
-	ID    string // empty: the items have no column
-	Name  string // the id made readable
+	ID    string // empty for the items without a column
+	Name  string // the heading, such as "In progress" for in_progress
 	Items []T
 }
 
 // StandardColumns lists the ids of the columns that most boards have, in their usual order.
 var StandardColumns = []string{"now", "next", "later", "done"}
 
-// Columns groups items by column. The items must be in the order of the board. Columns are ordered
-// by their first items, and so by their smallest sortOrder. The places that standard columns get in
-// this way are then filled with the standard columns in their usual order. So moving an item to the
-// top of a standard column does not swap that column with another standard column. The items
-// without a column come last.
+// Columns groups items by column. The items must be in the order of the board. Columns are in the
+// order of their first items, with the items without a column last. There is one exception: among
+// themselves, the standard columns always have their usual order. Otherwise, moving an item to the
+// top of a standard column could swap that column with another one.
 func Columns[T any](items []T, column func(T) string) (out []Column[T]) {
 	for _, item := range items {
 		id := column(item)
@@ -69,10 +68,10 @@ func standardAt(id string) int {
 // SameHeading reports whether two ids have the same heading, ignoring case.
 func SameHeading(a, b string) bool { return strings.EqualFold(Readable(a), Readable(b)) }
 
-// AddMissing adds an empty column for each id in ids that has no column. The new column comes right
-// after the column of the id before it in ids. The first id has none before it, so its column comes
-// right before the first column that is in ids. If there is no such column, it comes after all
-// columns that have an id.
+// AddMissing adds an empty column for each id in ids that has no column. A new column comes right
+// after the column of the previous id in ids. The first id has no previous one. If its column is
+// new, it comes right before the first column that is in ids, or else after all columns that have
+// an id.
 func AddMissing[T any](columns []Column[T], ids []string) []Column[T] {
 	find := func(id string) int {
 		return slices.IndexFunc(columns, func(c Column[T]) bool { return c.ID != "" && SameHeading(c.ID, id) })
@@ -116,8 +115,8 @@ func Readable(id string) string {
 type Board struct {
 	Name        string
 	Company     string // empty: not shown
-	Language    string // of the items, such as en
-	PublishedAt string // an RFC 3339 time; empty: unknown
+	Language    string // the language of the items, such as en
+	PublishedAt string // an RFC 3339 time; empty if unknown
 	Items       []Item
 }
 

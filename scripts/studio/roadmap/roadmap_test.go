@@ -11,8 +11,8 @@ import (
 	"growthworkspace/scripts/studio/roadmap"
 )
 
-// Ensure columns have readable names and are in the order of their first items. Items without a
-// column must come last.
+// Ensure columns have readable names and are in the order of their first items. The items without a
+// column come last.
 func TestColumns(t *testing.T) {
 	t.Parallel()
 	items := []string{"", "in_progress", "next", "in_progress", "über-morgen", "next", ""}
@@ -25,8 +25,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// Ensure the standard columns keep their order whatever the order of their items is. Missing
-// columns must be added at the places that they have in a list of ids.
+// Ensure the standard columns keep their usual order, whatever the order of their items. AddMissing
+// adds a column at the place that its id has in the list of ids.
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ columns, ids, want string }{
@@ -62,8 +62,8 @@ func render(t *testing.T, b roadmap.Board) string {
 	return out.String()
 }
 
-// Ensure the page shows every public text of an item, escaped, and shows nothing else of the item.
-// The page must load no files and run no scripts.
+// Ensure the page for visitors shows every public text of an item, escaped, and nothing else of the
+// item. The page loads no files and runs no scripts.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	hostile := `<script>alert("x")</script>`
@@ -87,7 +87,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Ensure a board without a name, a time or items is also rendered as a page.
+// Ensure a board is rendered as a page even if it has no name, no time and no items.
 func TestEmptyPage(t *testing.T) {
 	t.Parallel()
 	text := render(t, roadmap.Board{})

@@ -1,4 +1,4 @@
-// Package units formats metric values for people, and chooses the values that an axis shows.
+// Package units formats the values of metrics, and chooses the tick values of a chart's axis.
 package units
 
 import (
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Unit is the unit in which values are formatted.
+// Unit is the unit of a metric's values.
 type Unit struct {
-	Name     string // the API's name for the unit, such as count; empty: no unit
-	Currency string // the ISO 4217 code if the unit is currency_minor; empty: unknown
+	Name     string // the API's name for the unit, such as count, or empty
+	Currency string // the ISO 4217 code if Name is currency_minor; empty if unknown
 }
 
 // The units of the API.
@@ -24,15 +24,14 @@ const (
 	Bytes    = "bytes"
 )
 
-// exponents lists the number of decimals for the currencies whose minor unit is not a hundredth
-// (ISO 4217).
+// exponents lists the number of decimals of the currencies that do not have two (ISO 4217).
 var exponents = map[string]int{
 	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0, "UYI": 0,
 	"VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0, "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
 	"CLF": 4, "UYW": 4,
 }
 
-// symbols maps currencies to their symbols, for those that are better known by a symbol.
+// symbols maps currencies to their symbols. Other currencies are written with their code.
 var symbols = map[string]string{"EUR": "€", "USD": "$", "GBP": "£", "JPY": "¥"}
 
 // Exponent returns the number of decimals in an amount of the currency, such as 2 for euros.
@@ -45,7 +44,7 @@ func (u Unit) Exponent() int {
 
 // scale is a display unit, such as hours for a duration.
 type scale struct {
-	from   float64 // the smallest absolute value that is written in this display unit
+	from   float64 // the smallest absolute value that is shown in this display unit
 	size   float64
 	suffix string
 }
@@ -66,7 +65,7 @@ func fit(all []scale, value float64) scale {
 	return best
 }
 
-// Whole reports whether values in this unit are whole numbers.
+// Whole reports whether values in this unit must be whole numbers.
 func (u Unit) Whole() bool { return u.Name == Count }
 
 // Text formats a value, such as € 8,240.00, 2.1 % or 2.2 h.
@@ -89,7 +88,7 @@ func (u Unit) Text(v float64) string {
 	return Number(v, 0, 2)
 }
 
-// money puts a currency before an amount and the sign before both.
+// money puts the currency before an amount, and a minus sign before both.
 func (u Unit) money(amount string) string {
 	sign := ""
 	if rest, negative := strings.CutPrefix(amount, "−"); negative {
@@ -104,7 +103,7 @@ func (u Unit) money(amount string) string {
 	return sign + amount
 }
 
-// Short formats a value with about three digits, for tiles and axes: € 48.2k.
+// Short formats a value with about three digits, such as € 48.2k, for tiles and axes.
 func (u Unit) Short(v float64) string {
 	switch u.Name {
 	case Currency:
@@ -126,7 +125,7 @@ func (u Unit) Short(v float64) string {
 	return u.Text(v)
 }
 
-// digits returns the number of decimals with which a value has about three digits.
+// digits returns how many decimals to show so that a value has about three digits in all.
 func digits(v float64) int {
 	switch v = math.Abs(v); {
 	case v >= 100 || v == math.Trunc(v):
@@ -140,11 +139,11 @@ func digits(v float64) int {
 // typedPattern matches a number as people type it.
 var typedPattern = regexp.MustCompile(`^[-−]?\d{1,60}(\.\d{1,60})?$`)
 
-// Typed formats a value as people type it: an amount of money in whole units of its currency, a
-// ratio in percent, anything else as it is. Parse is its inverse.
+// Typed formats a value as people type it. It writes an amount of money in whole units of the
+// currency, a ratio in percent, and any other value as it is. Parse is its inverse.
 func (u Unit) Typed(v float64) string {
 	exact, ok := new(big.Rat).SetString(strconv.FormatFloat(v, 'f', -1, 64))
-	if !ok { // not a finite number
+	if !ok { // v is not a finite number
 		return ""
 	}
 	exact.Mul(exact, u.typedFactor())
@@ -177,8 +176,8 @@ func (u Unit) typedFactor() *big.Rat {
 	return big.NewRat(1, 1)
 }
 
-// TypedIn says in which unit people type a value. It returns an empty string if people type a plain
-// number.
+// TypedIn says in which unit people type a value, such as "in percent". It returns an empty string
+// if people type a plain number.
 func (u Unit) TypedIn() string {
 	switch u.Name {
 	case Currency:
@@ -196,8 +195,8 @@ func (u Unit) TypedIn() string {
 	return ""
 }
 
-// Change formats how a value changed: in percent, or in points for a ratio. sign is -1, 0 or 1. ok
-// is false if the change is undefined, such as a percentage of zero.
+// Change formats how a value changed, in percent or, for a ratio, in percentage points. sign is -1,
+// 0 or 1. ok is false if the change is undefined, such as a percentage of zero.
 func (u Unit) Change(now, before float64) (text string, sign int, ok bool) {
 	var v float64
 	suffix := " %"
@@ -225,8 +224,8 @@ func (u Unit) Change(now, before float64) (text string, sign int, ok bool) {
 	return text + suffix, -1, true
 }
 
-// step returns the size of the display unit, such as an hour, for an axis that reaches up to top.
-// The size is in the unit of the values.
+// step returns the size of the display unit for an axis that reaches up to top. For example, it
+// returns 3,600,000 if values in milliseconds are shown in hours.
 func (u Unit) step(top float64) float64 {
 	switch u.Name {
 	case Currency:
@@ -244,7 +243,7 @@ func (u Unit) step(top float64) float64 {
 // Ticks returns three to seven round values that cover low to high, in steps of 1, 2 or 5 times a
 // power of ten. The steps for a count are whole numbers.
 func (u Unit) Ticks(low, high float64) []float64 {
-	if !(high > low) { // draw a flat line in the middle
+	if !(high > low) { // all values are equal: draw a flat line in the middle
 		high, low = high+1, min(low, max(0, low-1))
 	}
 	size := u.step(max(math.Abs(low), math.Abs(high)))
@@ -262,7 +261,7 @@ func (u Unit) Ticks(low, high float64) []float64 {
 	}
 }
 
-// nice returns the smallest of 1, 2, 5 × 10^n that is not below v.
+// nice returns the smallest number not below v that is 1, 2 or 5 times a power of ten.
 func nice(v float64) float64 {
 	base := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{1, 2, 5, 10} {

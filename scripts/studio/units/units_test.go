@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure each unit is written as people read it. An amount of money must have the number of
-// decimals of its currency, and a ratio must be in percent.
+// Ensure Text formats each unit as people write it. An amount of money has the number of decimals
+// of its currency, and a ratio is in percent.
 func TestText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -65,7 +65,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// Ensure an axis has a few round steps in the display unit. The steps for a count must be whole
+// Ensure an axis has a few round steps in the display unit. The steps for a count are whole
 // numbers.
 func TestTicks(t *testing.T) {
 	t.Parallel()
@@ -90,8 +90,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Ensure a value is written in the unit in which people would type it, and parsing it returns
-// exactly the same value.
+// Ensure Typed formats a value in the unit in which people type it, and Parse returns exactly the
+// same value.
 func TestTyped(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

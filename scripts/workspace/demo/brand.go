@@ -1,6 +1,7 @@
 package demo
 
-// The domain is reserved, so nobody can own it (RFC 2606).
+// websiteURL uses a top-level domain that is reserved for examples (RFC 2606), so nobody can own
+// the domain.
 const websiteURL = "https://mossgrove.example"
 
 func (g *generator) addCompany() {
@@ -13,7 +14,8 @@ func (g *generator) addCompany() {
 	}, g.timeAgo(400), g.timeAgo(9)))
 }
 
-// The content types that other areas refer to, in the order in which addBrand creates them.
+// The indexes of content types to which records of other areas refer. addBrand creates the content
+// types in this order.
 const (
 	typeTip = iota
 	typeRelease
@@ -22,7 +24,8 @@ const (
 	typeOffer
 )
 
-// The goals that other areas refer to, in the order in which addBrand creates them.
+// The indexes of goals to which records of other areas refer. addBrand creates the goals in this
+// order.
 const (
 	goalTeams = iota
 	goalRating

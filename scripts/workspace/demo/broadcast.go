@@ -126,8 +126,8 @@ func (g *generator) addPost(n int) {
 	g.add("post", withTimes(record, created, updated))
 }
 
-// threadOf splits text between words into parts of at most 280 characters, as the broadcast area
-// does for posts on the platform x.
+// threadOf splits text between words into parts of at most 280 characters, as the API does for
+// posts on the platform x.
 func threadOf(text string) (parts []string) {
 	const most = 280
 	for len(text) > most {

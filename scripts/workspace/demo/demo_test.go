@@ -23,7 +23,7 @@ func encodeLines(t *testing.T, now time.Time) string {
 	return string(text)
 }
 
-// Ensure the records depend only on the time, and their ids do not depend on the time.
+// Ensure Lines returns the same records for the same time, and the same ids for any time.
 func TestDeterministic(t *testing.T) {
 	t.Parallel()
 	first, second := encodeLines(t, now), encodeLines(t, now)
@@ -38,8 +38,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// Ensure that, for any creation time, every record passes the checks of an import and has a unique
-// id, and that no past event has a time in the future.
+// Ensure the records are valid at whatever time they are created. Every record passes the checks of
+// an import and has a unique id. No past event has a time in the future.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]transfer.Type{}
@@ -85,7 +85,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Ensure each enum value listed below occurs in some record.
+// Ensure each enum value that the test lists occurs in at least one record.
 func TestRecordsVary(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

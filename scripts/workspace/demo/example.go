@@ -9,11 +9,12 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Example returns an example record of a type, without an id. Its name ends with a number derived
-// from n, and every other field that does not refer to another record has an example value.
+// Example returns an example record of a type. The record has no id and refers to no other records.
+// Its name ends with a number derived from n, so that names differ. Every other field has an
+// example value.
 func Example(kind transfer.Type, n int) Record {
 	out, properties := Record{}, jsonschema.Record(kind.Record, nil).Properties
-	for _, f := range schema.CreateFields(kind.Record) { // an import follows the rules of a create
+	for _, f := range schema.CreateFields(kind.Record) { // an import accepts the fields of a create
 		properties[f.Name] = jsonschema.Parameter(f, nil)
 	}
 	for name, s := range properties {
@@ -21,7 +22,7 @@ func Example(kind transfer.Type, n int) Record {
 		case name == "id" || strings.HasSuffix(name, "Id"):
 		case name == "name":
 			out[name] = fmt.Sprintf("%s %d", strings.ToUpper(kind.Name[:1])+strings.ReplaceAll(kind.Name[1:], "-", " "), n+1)
-		case strings.HasSuffix(name, "Url"): // an import checks addresses
+		case strings.HasSuffix(name, "Url"): // an import requires valid URLs
 			out[name] = fmt.Sprintf("https://example.com/%d", n+1)
 		default:
 			out[name] = jsonschema.Example(s)
@@ -30,12 +31,12 @@ func Example(kind transfer.Type, n int) Record {
 	return out
 }
 
-// examplesPerType is the number of example records for a type that has no other records in the demo
-// company.
+// examplesPerType is the number of example records for a type of which the demo company would
+// otherwise have no records.
 const examplesPerType = 3
 
-// addExamples adds examples for the types that have no records yet, so that none of the demo
-// company's lists is empty.
+// addExamples adds example records of the types that have no records yet, so that no list of the
+// demo company is empty.
 func (g *generator) addExamples(types []transfer.Type) {
 	for _, kind := range types {
 		if g.count[kind.Name] > 0 {

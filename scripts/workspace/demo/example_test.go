@@ -8,8 +8,8 @@ import (
 	"growthworkspace/functions"
 )
 
-// Ensure each type without records gets examples that an import accepts, with distinct ids and
-// names. Other types get none.
+// Ensure addExamples adds records of each type that has none. An import accepts these records, and
+// their ids and names are distinct. It adds no records of other types.
 func TestExamplesOfOtherTypes(t *testing.T) {
 	t.Parallel()
 	g := newGenerator(time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC))

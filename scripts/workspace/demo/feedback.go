@@ -6,8 +6,8 @@ import (
 
 const feedbackCount = 60
 
-// replyStatuses lists the possible reply statuses for each sentiment. A status that is listed more
-// often is more likely to be chosen.
+// replyStatuses lists the reply statuses from which one is chosen at random for each sentiment. A
+// status that is listed twice is twice as likely.
 var replyStatuses = map[string][]string{
 	"negative": {"needs_review", "needs_review", "draft", "approved", "posted", "posted", "failed", "none", "posting"},
 	"neutral":  {"none", "draft", "needs_review", "posted", "skipped", "approved"},
@@ -35,7 +35,7 @@ func (g *generator) addFeedback() {
 			record["title"] = v.title
 		}
 		if source == "reddit" {
-			record["kind"] = "mention" // without rating, version and territory
+			record["kind"] = "mention" // a mention has no rating, version or territory
 			record["externalUrl"] = fmt.Sprintf("https://reddit.example/r/fieldnotes/%06x", 0x4a1f00+n*613)
 			record["locale"] = "en-US"
 		} else {

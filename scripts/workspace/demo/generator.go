@@ -16,23 +16,23 @@ import (
 // generator collects the records. Its random numbers come from a fixed seed.
 type generator struct {
 	now    time.Time
-	today  time.Time // the start of the day
+	today  time.Time // the start of the day on which the data ends
 	random *rand.Rand
 	lines  []Line
-	count  map[string]int // number of records, by type
+	count  map[string]int // the number of records so far, by type
 }
 
 func newGenerator(now time.Time) *generator {
 	now = now.UTC().Truncate(time.Second)
 	return &generator{
 		now: now, today: now.Truncate(24 * time.Hour),
-		random: rand.New(rand.NewPCG(20260811, 42)), // for believable data, not for secrets
+		random: rand.New(rand.NewPCG(20260811, 42)), // a fixed seed is fine, because no secret depends on it
 		count:  map[string]int{},
 	}
 }
 
-// idBytes returns the bytes of the n-th id with a prefix. Ids sort by n, as real ids sort by their
-// time of creation.
+// idBytes returns the bytes of the n-th id with a prefix. The ids sort by n, just as real ids sort
+// by the time of creation.
 func idBytes(prefix string, n uint64) [16]byte {
 	sum := sha256.Sum256(fmt.Appendf(nil, "growthworkspace demo %s %d", prefix, n))
 	const epoch = 1_767_225_600_000 // the start of 2026, in milliseconds
@@ -49,7 +49,7 @@ var typesByName = func() map[string]transfer.Type {
 	return out
 }()
 
-// add adds a record of a type, with the type's next id.
+// add adds a record of a type and gives it the next id of that type.
 func (g *generator) add(typeName string, record Record) {
 	if typesByName[typeName].Prefix != "" {
 		record["id"] = idOf(typeName, g.count[typeName])
@@ -64,8 +64,8 @@ func idOf(typeName string, n int) string {
 	return id.FromBytes(prefix, idBytes(prefix, uint64(n)+1))
 }
 
-// timeAgo returns a time that is some days before now, with up to an hour of jitter. Negative days
-// are in the future. The jitter points away from now, so a past time stays in the past.
+// timeAgo returns a time that is days before now or, if days is negative, after now. It adds up to
+// an hour of jitter in the direction away from now, so that a past time stays in the past.
 func (g *generator) timeAgo(days float64) time.Time {
 	jitter := time.Duration(g.random.IntN(3600)) * time.Second
 	t := g.now.Add(-time.Duration(days * 24 * float64(time.Hour)))
@@ -75,7 +75,7 @@ func (g *generator) timeAgo(days float64) time.Time {
 	return t.Add(jitter)
 }
 
-// formatTime formats a time as records contain it.
+// formatTime formats a time in the format that records use.
 func formatTime(t time.Time) string { return timestamp.Format(t) }
 
 // withTimes sets createdAt and updatedAt. updatedAt is never before createdAt.

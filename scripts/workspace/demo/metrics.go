@@ -12,16 +12,16 @@ const (
 	historyMonths = 12
 )
 
-// metricDefinition is a metric and its values: base is the value on the last day, growth the change
-// per day, and spread the random deviation.
+// metricDefinition describes a metric and how to generate its values. base is the value on the last
+// day, growth is the change per day, and spread is the random deviation.
 type metricDefinition struct {
 	record               Record
 	base, growth, spread float64
 	decimals             int
-	grains               string // the grains with points: d, w, m
+	grains               string // the grains that have points: d for day, w for week, m for month
 	dimension            string
 	shares               map[string]float64
-	dimensionValues      []string // the keys of shares, in order
+	dimensionValues      []string // the keys of shares, in the order in which points are added
 	currency             string
 }
 
@@ -70,10 +70,10 @@ func (g *generator) addMetrics() {
 	}
 }
 
-// addPoints adds the points of a metric. If the metric has daily points, stored is their number, up
-// to today. Weeks and months get points only if they start before the first day with a point, or
-// always if the metric has no daily points. Their values are computed from the values of their
-// days, so a period has the same value in every grain.
+// addPoints adds the points of a metric. If the metric has daily points, stored is their number,
+// and the last one is for today. Weeks and months get points only if they start before the first
+// daily point, if there is one. Their values are computed from daily values, so a period has the
+// same value by day, week or month.
 func (g *generator) addPoints(d metricDefinition, stored int) {
 	values := map[time.Time]float64{}
 	draw := func(daysAgo int) time.Time {
@@ -81,7 +81,7 @@ func (g *generator) addPoints(d metricDefinition, stored int) {
 		values[day] = g.metricValue(d, day, daysAgo)
 		return day
 	}
-	first := g.today.AddDate(0, 0, 1) // the first stored day
+	first := g.today.AddDate(0, 0, 1) // the first day with a point
 	if strings.Contains(d.grains, "d") {
 		first = g.today.AddDate(0, 0, 1-stored)
 		for daysAgo := stored - 1; daysAgo >= 0; daysAgo-- {
@@ -113,7 +113,7 @@ func (g *generator) addPoints(d metricDefinition, stored int) {
 	}
 }
 
-// combineDays returns the value of the days from start until end, as the service computes it.
+// combineDays combines the values of the days from start to before end, as the service does.
 func (d metricDefinition) combineDays(values map[time.Time]float64, start, end time.Time) float64 {
 	sum, days := 0.0, 0.0
 	for day := start; day.Before(end); day = day.AddDate(0, 0, 1) {
@@ -140,7 +140,8 @@ func (g *generator) metricValue(d metricDefinition, day time.Time, daysAgo int) 
 	return value
 }
 
-// addDay adds the points of a day: one point, or one for each value of the dimension.
+// addDay adds one point for a day or, if the metric has a dimension, one point for each value of
+// the dimension.
 func (g *generator) addDay(d metricDefinition, start time.Time, value float64) {
 	if d.dimension == "" {
 		g.addPoint(d, "day", start, nil, value)

@@ -18,7 +18,7 @@ func (g *generator) addOptimise() {
 	}, g.timeAgo(310), g.timeAgo(60)))
 	g.add("site", withTimes(Record{
 		"name": "Help pages", "siteKey": "pk_demo_site_help", "domains": []string{"help.mossgrove.example"},
-		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": formatTime(g.timeAgo(9)), // as if the collector had stopped
+		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": formatTime(g.timeAgo(9)), // no recent events, as if the site had stopped sending them
 	}, g.timeAgo(180), g.timeAgo(60)))
 	for n, goal := range []struct {
 		site                       int
@@ -51,7 +51,7 @@ func (g *generator) addOptimise() {
 	g.addAudit(siteHelp, 0.02, "running", 7, nil, "")
 }
 
-// pagesByIssue maps a rule to the number of pages out of ten that have its issue.
+// pagesByIssue maps each rule to how many of ten pages break it.
 type pagesByIssue map[string]int
 
 func (g *generator) addAudit(site int, daysAgo float64, status string, pages int, issues pagesByIssue, summary string) {
@@ -76,7 +76,7 @@ func (g *generator) addAudit(site int, daysAgo float64, status string, pages int
 }
 
 // auditRules lists what an audit checks. costs maps each score to the number of points that a page
-// with the issue loses.
+// loses if it breaks the rule.
 var auditRules = []struct {
 	rule, severity, text string
 	costs                map[string]float64
@@ -89,9 +89,9 @@ var auditRules = []struct {
 	{"author", "low", "Nobody is named as the author.", map[string]float64{"scoreGeo": 60}},
 }
 
-// findings returns an audit's findings by page, and sets its scores. A score is 100 minus the
-// average number of points that the issues cost. An issue with the same count in two audits appears
-// on the same pages in both.
+// findings returns an audit's findings by page, and sets the audit's scores. A score is 100 minus
+// the average number of points that a page loses. If equally many pages break a rule in two audits,
+// they are the same pages.
 func findings(audit Record, root string, pages int, issues pagesByIssue) []Record {
 	names := []string{"/", "/pricing", "/teams", "/offline", "/blog", "/about", "/security"}
 	lost := map[string]float64{"scoreSeo": 0, "scoreAeo": 0, "scoreGeo": 0}

@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// parameter is a parameter of an operation in the OpenAPI document, or a reference to one.
+// parameter is a parameter of an operation in the OpenAPI document, or a $ref to a parameter.
 type parameter struct {
 	Ref      string `json:"$ref"`
 	Name, In string
@@ -26,14 +26,14 @@ type parameter struct {
 	Example  string
 }
 
-// referenceExample is the request that the reference shows for an operation.
+// referenceExample is the example request that the API reference shows for an operation.
 type referenceExample struct {
 	id, method, target, body string
 }
 
-// referenceExamples returns the examples in the document, with reads first and deletes last.
-// Deletes of children come before deletes of parents. It leaves out the operations on a single key,
-// because no key of the demo company has a known id.
+// referenceExamples returns the examples in the OpenAPI document. Reads come first and deletes
+// last, children before parents. It leaves out the operations on a single key, because the demo
+// company has no key with a known id.
 func referenceExamples(t *testing.T) (out []referenceExample) {
 	t.Helper()
 	text, err := os.ReadFile("../../../functions/openapi/openapi.json")
@@ -86,8 +86,8 @@ func referenceExamples(t *testing.T) (out []referenceExample) {
 	return out
 }
 
-// Ensure every example in the reference works in the demo company: its ids exist, and its body is
-// accepted. Only a delete may be refused, if the record is in use.
+// Ensure every example in the API reference works in the demo company. Its ids exist, and the
+// service accepts its body. Only a delete may be refused, if the record is in use.
 func TestExamplesOfTheReference(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)

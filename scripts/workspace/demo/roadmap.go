@@ -7,7 +7,7 @@ import (
 	"growthworkspace/functions/plan"
 )
 
-// The boards, in the order in which they are created.
+// The indexes of the boards, in the order in which they are created.
 const (
 	boardPublic = iota
 	boardInternal

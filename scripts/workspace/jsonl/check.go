@@ -3,8 +3,8 @@
 //	{"type": "feedback", "record": {"id": "fbk_1", ...}}
 //
 // An import has two passes. Check reads and checks every line, and copies the records to temporary
-// files. Checked.Write then stores them. Therefore exactly the checked records are stored, even if
-// the input file changes in between.
+// files. Checked.Write then stores them. So the stored records are exactly those that were checked,
+// even if the input file changes in between.
 package jsonl
 
 import (
@@ -21,17 +21,18 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// BadLinesMax is the maximum number of bad lines that an error lists, and the maximum number of
-// problems that it lists for each line.
+// BadLinesMax is the maximum number of bad lines that an error lists. It is also the maximum number
+// of problems that the error lists for each line.
 const BadLinesMax = 20
 
 // Options are the options of an import.
 type Options struct {
-	NewOnly bool // skip records that the company already has
+	NewOnly bool // whether to skip records that the company already has
 }
 
-// Check reads every line, checks each on its own and against the stored records, and returns the
-// records to write. It returns an error that lists the bad lines and their problems.
+// Check reads the lines of an import, checks each of them against the rules and the stored records,
+// and returns the records to write. If lines are bad, it returns an error that lists them and their
+// problems.
 func Check(ctx context.Context, types []transfer.Type, companyID string, in io.Reader, o Options) (*CheckedFile, error) {
 	spool, err := newChecked(types, o)
 	if err != nil {
@@ -54,17 +55,17 @@ type importCheck struct {
 
 	companyID     string
 	badLines      []badLine
-	pendingByType []batch // by type: records that are not yet compared with the stored ones
-	// claimedTexts holds, for each string that must be unique, the first record that claimed it.
-	// The keys are the digests of the strings.
+	pendingByType []batch // for each type, the records that have not been checked against the stored ones yet
+	// claimedTexts maps each string that must be unique, such as a slug, to the first record in the
+	// file that has it. The keys are digests of the strings.
 	claimedTexts map[[16]byte]uniqueTextOwner
-	// badUnlessNamed holds lines that are bad unless the file contains a certain name, which is a
-	// rival's or a parent's. The keys are the digests of these names. There are at most BadLinesMax
+	// badUnlessNamed holds lines that are bad unless the file also contains a certain other record,
+	// such as the parent. The keys are digests of that record's name. There are at most BadLinesMax
 	// lines per name.
 	badUnlessNamed map[[16]byte][]badLine
 }
 
-// uniqueTextOwner is the first record that claimed a string.
+// uniqueTextOwner identifies the first record in the file with a certain unique string.
 type uniqueTextOwner struct {
 	line  int
 	owner [16]byte // the digest of UniqueText.Owner
@@ -101,7 +102,7 @@ func (c *importCheck) readAll(ctx context.Context, in io.Reader) error {
 			return err
 		}
 	}
-	if len(c.badLines) < BadLinesMax { // otherwise the file may have unread lines, which may contain the names
+	if len(c.badLines) < BadLinesMax { // otherwise Check stopped early, and the rest of the file may contain the names
 		for name, lines := range c.badUnlessNamed {
 			if !c.nameDigests[name] {
 				c.badLines = append(c.badLines, lines...)
@@ -144,8 +145,8 @@ func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) er
 	return nil
 }
 
-// checkUnique notes the unique strings that a record claims. It returns a problem if another record
-// in the file has already claimed one of them, or "" if there is none.
+// checkUnique records the strings of a record that must be unique. It returns a problem if an
+// earlier record in the file has one of them, or "" if there is none.
 func (c *importCheck) checkUnique(number int, t transfer.Type, record any) (problem string) {
 	for _, claimed := range t.UniqueTextsOf(record) {
 		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)
@@ -160,7 +161,7 @@ func (c *importCheck) checkUnique(number int, t transfer.Type, record any) (prob
 	return ""
 }
 
-// verifyPending checks the pending records of a type against the stored ones.
+// verifyPending checks the pending records of the i-th type against the stored ones.
 func (c *importCheck) verifyPending(ctx context.Context, i int) error {
 	b := c.pendingByType[i]
 	c.pendingByType[i] = batch{}
@@ -203,8 +204,8 @@ func (c *importCheck) verifyPending(ctx context.Context, i int) error {
 	return nil
 }
 
-// reportUnlessNamed notes a bad line, which is reported after the file's last line unless the file
-// contains the name.
+// reportUnlessNamed adds a line to badUnlessNamed. At the end of the file, the line is reported
+// unless the file contains the name.
 func (c *importCheck) reportUnlessNamed(name string, line badLine) {
 	if key := digest(name); len(c.badUnlessNamed[key]) < BadLinesMax {
 		c.badUnlessNamed[key] = append(c.badUnlessNamed[key], line)
@@ -235,7 +236,7 @@ func sortLines(lines []badLine) {
 	slices.SortStableFunc(lines, func(a, b badLine) int { return cmp.Compare(a.number, b.number) })
 }
 
-// formatBadLines returns the problems of lines, each prefixed with the line number and the type.
+// formatBadLines formats the problems of lines, each with the line number and the type in front.
 func formatBadLines(lines []badLine) (out []string) {
 	for _, line := range lines {
 		prefix := fmt.Sprintf("line %d: ", line.number)

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// CheckedFile holds the checked records of an import. The records of each type are in a temporary
-// file of their own, because types are written in a fixed order and the input may be in any order.
+// CheckedFile holds the checked records of an import. It stores the records of each type in a
+// temporary file, because Write needs the types in a fixed order, and the input may have any order.
 type CheckedFile struct {
 	types       []transfer.Type
 	dir         string
@@ -23,7 +23,7 @@ type CheckedFile struct {
 	nameDigests map[[16]byte]bool // digests of the names of the records; see transfer.WithAliases
 
 	options Options
-	skipped []atomic.Int64 // by type: how many records Write has skipped
+	skipped []atomic.Int64 // for each type, how many records Write has skipped
 
 	mu      sync.Mutex
 	refused []badLine // the records that Write did not store
@@ -36,7 +36,8 @@ func digest(text string) [16]byte {
 	return [16]byte(sum[:])
 }
 
-// hasName reports whether the file contains a name. It is a transfer.FileHasName.
+// hasName reports whether the file contains a record with the name. It implements
+// transfer.FileHasName.
 func (c *CheckedFile) hasName(name string) bool { return c.nameDigests[digest(name)] }
 
 func newChecked(types []transfer.Type, o Options) (*CheckedFile, error) {
@@ -54,7 +55,7 @@ func newChecked(types []transfer.Type, o Options) (*CheckedFile, error) {
 func (c *CheckedFile) Close() {
 	for _, f := range c.files {
 		if f != nil {
-			_ = f.Close() // the file is removed below
+			_ = f.Close() // ignore the error, because the file is removed below
 		}
 	}
 	_ = os.RemoveAll(c.dir)
@@ -80,9 +81,9 @@ func (c *CheckedFile) Skipped() map[string]int {
 	return out
 }
 
-// Refused returns a message for each record that Write did not store because it conflicts with what
-// another caller has written since the check. A message contains the line number and the problem,
-// and messages are in the order of the file. All other records were stored or skipped, unless Write
+// Refused returns a message for each record that Write did not store because it conflicts with a
+// concurrent write by another caller. A message contains the line number and the problem. The
+// messages are in the order of the file. Write has stored or skipped all other records, unless it
 // returned an error.
 func (c *CheckedFile) Refused() []string {
 	c.mu.Lock()
@@ -91,7 +92,7 @@ func (c *CheckedFile) Refused() []string {
 	return formatBadLines(c.refused)
 }
 
-// refuse notes the records of a batch that were not stored.
+// refuse remembers the records of a batch that were not stored, for Refused.
 func (c *CheckedFile) refuse(i int, b batch, refused transfer.RefusedRecords) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +101,7 @@ func (c *CheckedFile) refuse(i int, b batch, refused transfer.RefusedRecords) {
 	}
 }
 
-// add appends the line number and the JSON of a record to the file of the i-th type.
+// add appends the line number and the JSON of a record to the temporary file of the i-th type.
 func (c *CheckedFile) add(i, line int, record []byte) error {
 	if c.files[i] == nil {
 		f, err := os.Create(filepath.Join(c.dir, c.types[i].Name))
@@ -124,7 +125,8 @@ type batch struct {
 	bytes   int
 }
 
-// The maximum size of a batch. batchBytesMax limits memory when single records are megabytes long.
+// The maximum size of a batch. batchBytesMax limits the use of memory if records are megabytes
+// long.
 const (
 	batchRecordsMax = 200
 	batchBytesMax   = 4 << 20
@@ -136,7 +138,8 @@ func (b *batch) add(record any, line, size int) (full bool) {
 	return len(b.records) >= batchRecordsMax || b.bytes >= batchBytesMax
 }
 
-// subset returns a batch that contains only records. indexes are their positions in b.
+// subset returns a batch with some of the records of b. indexes are the indexes of these records in
+// b.
 func (b *batch) subset(records []any, indexes []int) batch {
 	lines := make([]int, len(indexes))
 	for n, at := range indexes {

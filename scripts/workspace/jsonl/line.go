@@ -20,7 +20,7 @@ func newLines(in io.Reader) *bufio.Scanner {
 	return s
 }
 
-// lineEntry is one line.
+// lineEntry is a parsed line: a type and a record.
 type lineEntry struct {
 	Type   string          `json:"type"`
 	Record json.RawMessage `json:"record"`

@@ -10,9 +10,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// importWhile checks a file, calls duringImport, which acts as a concurrent caller, and then writes
-// the records. It returns how many records were written, the lines that were refused, and how many
-// records were skipped.
+// importWhile imports lines. Between the check and the write, it calls duringImport, which acts as
+// a concurrent caller. It returns how many records were written, the lines that were refused, and
+// how many records were skipped.
 func importWhile(t *testing.T, s *apitest.Service, o Options, duringImport func(), lines ...string) (written map[string]int, refused []string, skipped map[string]int) {
 	t.Helper()
 	checked, err := Check(t.Context(), functions.Transfers(s.Table), s.CompanyID, strings.NewReader(strings.Join(lines, "\n")), o)
@@ -28,9 +28,9 @@ func importWhile(t *testing.T, s *apitest.Service, o Options, duringImport func(
 	return written, checked.Refused(), checked.Skipped()
 }
 
-// Ensure an import reports the lines whose slug was taken or whose parent was removed between its
-// check and its write, and stores all others. If the import is repeated, its check must report the
-// same lines.
+// Ensure an import reports a line if another caller takes its slug or removes its parent between
+// the check and the write. It stores all other lines. If the import is repeated, its check reports
+// the same lines.
 func TestRefusedLines(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"import": {}, "only new records": {NewOnly: true}} {
@@ -79,7 +79,8 @@ func TestRefusedLines(t *testing.T) {
 	}
 }
 
-// Ensure a child needs its parent, which may be stored or anywhere in the file.
+// Ensure a record that has a parent is accepted only if the parent is stored or is anywhere in the
+// file.
 func TestParents(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
@@ -87,7 +88,7 @@ func TestParents(t *testing.T) {
 		return `{"type":"item","record":{"id":"itm_` + id + `","roadmapId":"` + board + `","slug":"s` + id + `","title":"T"}}`
 	}
 	lines := []string{item("1", "brd_later"), item("2", "brd_never"), `{"type":"board","record":{"id":"brd_later"}}`, `{"type":"site-goal","record":{"id":"gol_1","siteId":"sit_never"}}`}
-	for range 450 { // more than two batches
+	for range 450 { // so that the import writes more than two batches
 		lines = append(lines, item(string(rune('a'+len(lines)%26))+strings.Repeat("x", len(lines)/26), "brd_later"))
 	}
 	_, err := Check(t.Context(), functions.Transfers(s.Table), s.CompanyID, strings.NewReader(strings.Join(lines, "\n")), Options{})
@@ -102,8 +103,9 @@ func TestParents(t *testing.T) {
 	}
 }
 
-// Ensure a file cannot give one item two slugs, one goal two sites, two metrics one id, or one
-// review two ids, because the result would depend on the order of the writes.
+// Ensure an import rejects a file that contradicts itself, because the result would depend on the
+// order of the writes. Such a file gives one item two slugs, one goal two sites, two metrics the
+// same id, or one review two ids.
 func TestOneRecordTwice(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)

@@ -16,8 +16,8 @@ type countedRecord struct {
 	ID string `json:"id"`
 }
 
-// Ensure an interrupted import returns the number of records that were written, and removes its
-// temporary files.
+// Ensure an interrupted import returns how many records it has written, and removes its temporary
+// files.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -66,7 +66,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// Ensure a line that is too long is reported, and nothing after it is read.
+// Ensure an import reports a line that is too long, and reads nothing after it.
 func TestLineTooLong(t *testing.T) {
 	t.Parallel()
 	kind := transfer.Define[countedRecord]("counted", "", nil, nil, nil)

@@ -15,12 +15,12 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// writerCount is the number of batches written concurrently.
+// writerCount is the number of goroutines that write batches concurrently.
 const writerCount = 8
 
-// Write stores the records, type by type, and calls progress with the number of records in each
-// batch. Even with an error, it returns how many records of each type were certainly written.
-// Refused lists the records that were not stored because they conflict with other callers' writes.
+// Write stores the records, type by type. It calls progress with the number of records in each
+// batch. It returns how many records of each type were certainly written, even with an error. A
+// record that conflicts with another caller's write is not an error: Refused lists these records.
 func (c *CheckedFile) Write(ctx context.Context, companyID string, progress func(n int)) (map[string]int, error) {
 	written := map[string]int{}
 	for i, t := range c.types {
@@ -74,8 +74,8 @@ func (c *CheckedFile) writeType(ctx context.Context, companyID string, i int, pr
 	return int(written.Load()), err
 }
 
-// writeBatch writes a batch of the i-th type, except records to skip. It notes refused records and
-// returns how many it wrote.
+// writeBatch writes a batch of records of the i-th type, except those to skip. It remembers the
+// records that were refused, and returns how many it wrote.
 func (c *CheckedFile) writeBatch(ctx context.Context, companyID string, i int, b batch) (written int, err error) {
 	kind, all, skipped := c.types[i].ForFile(c.hasName), len(b.records), 0
 	if c.options.NewOnly {
@@ -93,8 +93,9 @@ func (c *CheckedFile) writeBatch(ctx context.Context, companyID string, i int, b
 	return c.countWritten(i, b, all, kind.Write(ctx, companyID, b.records))
 }
 
-// countWritten returns how many records of a batch were written, and err unless it is a
-// transfer.RefusedRecords. attempted is the number of records that were not skipped.
+// countWritten returns how many records of a batch were written, given the result of the write:
+// attempted is the number of records that were not skipped. It returns err, unless err only lists
+// refused records.
 func (c *CheckedFile) countWritten(i int, b batch, attempted int, err error) (int, error) {
 	var refused transfer.RefusedRecords
 	if errors.As(err, &refused) {
@@ -127,7 +128,7 @@ func (c *CheckedFile) distribute(ctx context.Context, i int, queues [writerCount
 		if len(problems) > 0 {
 			return fmt.Errorf("a record of type %s was valid and is now invalid: %s", c.types[i].Name, problems[0])
 		}
-		lane := 0 // a single batch is not split between writers; the brand kit, which has no id to hash, is always one
+		lane := 0 // use one writer if all records fit in one batch, as with the brand kit, which has no id to hash
 		if c.count[i] > batchRecordsMax {
 			lane = writerOf(c.types[i].OrderKey(record))
 		}
@@ -150,8 +151,8 @@ func (c *CheckedFile) distribute(ctx context.Context, i int, queues [writerCount
 	return nil
 }
 
-// writerOf returns the index of the writer for an order key, which is a result of
-// transfer.Type.OrderKey. An empty order key gets index 0.
+// writerOf returns the index of the writer for a result of transfer.Type.OrderKey, so that records
+// that must stay in order have the same writer. An empty order key gets index 0.
 func writerOf(text string) int {
 	if text == "" {
 		return 0

@@ -14,9 +14,9 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// workerCommands implements the commands that `due` and `approved` share. They list records that
-// are ready, claim one, and report the result. S is the store, R a record, and C a record with its
-// claim.
+// workerCommands implements the subcommands that `due` and `approved` share. They list records that
+// are ready, claim one, and report the result. S is the type of the store, R that of a record, and
+// C that of a record with its claim.
 type workerCommands[S, R, C any] struct {
 	*operatorCommands
 
@@ -30,10 +30,10 @@ type workerCommands[S, R, C any] struct {
 	readyHeader, stuckHeader  string
 	readyRow                  func(R) []string
 	stuckRow                  func(C) []string
-	claimedText, reportedText func(C) string // the printed result of a claim and of a report
+	claimedText, reportedText func(C) string // what the commands print after a claim and after a report
 }
 
-// limitedList is the JSON of a list that may have been cut off at a limit.
+// limitedList is the JSON of a list that has at most as many items as --limit says.
 type limitedList[T any] struct {
 	Items   []T  `json:"items"`
 	HasMore bool `json:"hasMore"`
@@ -100,11 +100,11 @@ func (w workerCommands[S, R, C]) claimCommand(cmd *cobra.Command) *cobra.Command
 	})
 }
 
-// noClaimText is the value of --claim for a record without a claim.
+// noClaimText is the value of --claim for a record that was imported without a claim.
 const noClaimText = "none"
 
-// reportCommand returns a command that reports the result of a claim. check validates its other
-// flags, and may be nil.
+// reportCommand returns a command that reports how the work on a claimed record ended. check
+// validates the command's other flags, and may be nil.
 func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagCheck, report func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error)) *cobra.Command {
 	claim := cmd.Flags().String("claim", "", "the `id` of the current claim; none for a record that was imported without one")
 	both := func(cmd *cobra.Command) error {
@@ -119,7 +119,7 @@ func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagChe
 	return w.companyAction(cmd, both, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
 		claimID := *claim
 		if claimID == noClaimText {
-			claimID = "" // the stores' value for no claim
+			claimID = "" // to the stores, an empty id means no claim
 		}
 		record, err := report(w.openStore(s.Table), ctx, companyID, args[0], claimID)
 		if err != nil {
@@ -132,7 +132,8 @@ func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagChe
 // everyCompany is the value of --company that selects every company that is not suspended.
 const everyCompany = "all"
 
-// sweepCommand returns a command that lists records of one company or of all.
+// sweepCommand makes cmd a command on the records of one company or, with --company all, of every
+// company.
 func (o *operatorCommands) sweepCommand(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companies []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -153,8 +154,8 @@ func (o *operatorCommands) sweepCommand(cmd *cobra.Command, check flagCheck, do 
 	return cmd
 }
 
-// companiesToSweep returns the given company's id, or for "all" the ids of all companies that are
-// not suspended.
+// companiesToSweep returns the given id or, if that is "all", the ids of all companies that are not
+// suspended.
 func companiesToSweep(ctx context.Context, s *tableconn.Session, companyID string) (ids []string, err error) {
 	if companyID != everyCompany {
 		_, err := s.Company(ctx, companyID)

@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// operatorCommands is one invocation of these commands.
+// operatorCommands holds what the operator's commands share during one run of the program.
 type operatorCommands struct {
 	*terminal.Terminal
 
@@ -25,7 +25,7 @@ type operatorCommands struct {
 }
 
 // callTimeout is the timeout for one attempt at a table operation. It is longer than in the API,
-// because an import sends megabytes.
+// because one operation of an import may send megabytes.
 const callTimeout = 30 * time.Second
 
 // withTable opens the table for a command and closes it afterwards.
@@ -43,8 +43,8 @@ func (o *operatorCommands) withTable(cmd *cobra.Command, do func(context.Context
 	return nil
 }
 
-// command is like Terminal.Command, but adds the flags that select the table, so that the suggested
-// command finds the same records.
+// command is like Terminal.Command, but adds the flags that select the table. So a command that is
+// suggested to the user finds the same records.
 func (o *operatorCommands) command(format string, args ...any) string {
 	return o.Command(format, args...) + o.table.Arguments()
 }
@@ -52,7 +52,7 @@ func (o *operatorCommands) command(format string, args ...any) string {
 // flagCheck validates the flags of a command before the table is opened.
 type flagCheck func(*cobra.Command) error
 
-// companyAction makes cmd a command on one company: it adds the flag --company and requires that
+// companyAction makes cmd a command on one company. It adds the flag --company, and do runs only if
 // the company exists. check may be nil.
 func (o *operatorCommands) companyAction(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`")
@@ -75,8 +75,8 @@ func (o *operatorCommands) companyAction(cmd *cobra.Command, check flagCheck, do
 	return cmd
 }
 
-// explainStoreError adds the record's type and id to an error from a store. A conflict becomes an
-// error with its own exit code.
+// explainStoreError adds the record's type and id to an error from a store. It gives a conflict an
+// exit code of its own.
 func explainStoreError(err error, what, recordID, companyID string) error {
 	var refused *fault.Error
 	switch {

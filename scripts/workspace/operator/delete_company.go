@@ -51,8 +51,8 @@ type deletionReceipt struct {
 	Total     int            `json:"total"`
 }
 
-// requestTimeMax is the maximum duration of a request that was admitted before its key was refused,
-// plus a margin.
+// requestTimeMax is how long an admitted request may still run after its key was suspended, with a
+// margin.
 const requestTimeMax = 15 * time.Second
 
 func (o *operatorCommands) deleteCompany(ctx context.Context, s *tableconn.Session, companyID string, yes bool) error {
@@ -88,8 +88,8 @@ func (o *operatorCommands) deleteCompany(ctx context.Context, s *tableconn.Sessi
 	return o.Print(done, "%s is deleted; records: %d\n%s\n%s", companyID, done.Total, strings.TrimSuffix(lines.String(), "\n"), left)
 }
 
-// awaitRequests waits until all requests that were admitted before the keys were refused have
-// ended, so that none of them writes after the deletion.
+// awaitRequests waits until all requests have ended that were admitted before the keys were
+// suspended. Otherwise one of them could write a record after the deletion.
 func (o *operatorCommands) awaitRequests(ctx context.Context, s *tableconn.Session, companyID string) error {
 	keys, err := s.Keys().List(ctx, companyID)
 	if err != nil {

@@ -113,7 +113,7 @@ With --json: {"items": [post with claimId and claimedAt, ...]}.`,
 		}))
 }
 
-// textOrNil returns a pointer to a flag's value, or nil when the value is empty.
+// textOrNil returns a pointer to a flag's value, or nil if the value is empty.
 func textOrNil(text string) *string {
 	if text == "" {
 		return nil
@@ -121,7 +121,7 @@ func textOrNil(text string) *string {
 	return &text
 }
 
-// reportFlagError turns an error about the fields of a report into one about its flags.
+// reportFlagError replaces the fields of a report that an error names with the flags that set them.
 func reportFlagError(cmd *cobra.Command, err error) error {
 	var refused *fault.Error
 	if !errors.As(err, &refused) {

@@ -66,7 +66,7 @@ lines that were not stored are listed; all others are stored. Repeating an impor
 	return c
 }
 
-// openSource opens the file or the standard input to import. The size is -1 when it is unknown.
+// openSource opens the file to import, or standard input. size is -1 if it is unknown.
 func (o *operatorCommands) openSource(name string) (in io.ReadCloser, size int64, err error) {
 	if name == "-" {
 		return io.NopCloser(o.In), -1, nil
@@ -132,8 +132,8 @@ func (o *operatorCommands) importRecords(ctx context.Context, s *tableconn.Sessi
 	return o.Print(result, "imported %s in %.1f s%s", formatCounts(written), result.Seconds, skipped)
 }
 
-// notStoredError returns an error that lists the lines that Write refused, or nil if there are
-// none.
+// notStoredError returns an error that lists the lines that jsonl refused to write, or nil if there
+// are none.
 func notStoredError(checked *jsonl.CheckedFile) error {
 	lines := checked.Refused()
 	if len(lines) == 0 {

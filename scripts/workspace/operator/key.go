@@ -45,7 +45,7 @@ func (o *operatorCommands) keyListCommand() *cobra.Command {
 	})
 }
 
-// keyState describes whether a key works.
+// keyState says whether a key works, has expired or was revoked.
 func keyState(k keys.Key, now time.Time) string {
 	switch {
 	case k.RevokedAt != nil:
@@ -112,7 +112,7 @@ func (o *operatorCommands) keyRevokeCommand() *cobra.Command {
 	})
 }
 
-// quotaMax is the maximum value of --limit. It is more than a key can use.
+// quotaMax is the maximum value of --limit. No key can make that many requests.
 const quotaMax = 1_000_000
 
 type keyQuota struct {

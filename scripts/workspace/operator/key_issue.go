@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// issuedKey is a new key. Its secret is printed once.
+// issuedKey is a new key with its secret, which is printed only this once.
 type issuedKey struct {
 	keys.Key
 	Secret string `json:"key"`
@@ -66,7 +66,8 @@ type rotatedKey struct {
 	ReplacedExpires *string `json:"replacedExpiresAt"`
 }
 
-// overlapMax is the longest overlap, the same as in the API.
+// overlapMax is the longest time for which an old key may keep working after a rotation. The API
+// has the same limit.
 const overlapMax = 30 * 24 * time.Hour
 
 func (o *operatorCommands) keyRotateCommand() *cobra.Command {

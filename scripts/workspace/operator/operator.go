@@ -1,6 +1,6 @@
-// Package operator implements the commands for operators: companies and their keys, import and
-// export, the dispatch of posts and replies, and the published versions of a board. They open the
-// table directly, without the API.
+// Package operator implements the commands for operators. These manage companies and their keys,
+// import and export records, dispatch posts and replies, and read or roll back the published
+// versions of a board. They open the table directly, without the API.
 package operator
 
 import (

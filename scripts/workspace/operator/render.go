@@ -59,8 +59,8 @@ With --json: {"file", "version", "itemCount"}.`,
 	})
 }
 
-// publicBoard returns the parts of a snapshot that a page shows, with the names of the board and
-// the company.
+// publicBoard returns the parts of a published version that the public page shows, with the names
+// of the board and the company.
 func publicBoard(ctx context.Context, s *tableconn.Session, companyID string, snapshot plan.Snapshot) (b roadmap.Board, err error) {
 	profile, err := company.NewStore(s.Table).Get(ctx, companyID)
 	if err != nil {

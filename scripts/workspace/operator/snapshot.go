@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// versionMax is the highest version number of a board.
+// versionMax is the highest version number that a board can have.
 const versionMax = 9_999_999_999
 
 func (o *operatorCommands) snapshotCommand() *cobra.Command {
@@ -40,7 +40,7 @@ are public. The live version and the 50 before it are kept.`,
 	return cmd
 }
 
-// versionOption is the flag for an optional version.
+// versionOption is the flag --version of a command for which the version is optional.
 type versionOption struct {
 	cmd  *cobra.Command
 	flag *int64

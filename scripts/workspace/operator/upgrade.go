@@ -40,8 +40,8 @@ type upgradeResult struct {
 	Filled    int64 `json:"filled"`    // reviews that this run put into the index
 }
 
-// upgrade stops at the first company that fails. Companies that were already upgraded stay
-// upgraded.
+// upgrade upgrades one company or all. It stops at the first company that fails. Companies that it
+// has upgraded before that stay upgraded.
 func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, companyID string, again bool) error {
 	ids, err := companiesToUpgrade(ctx, s, companyID)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package secretfile stores keys and records in files that only their owner can read.
+// Package secretfile stores keys and exported records in files that only the file's owner can read.
 package secretfile
 
 import (
@@ -48,9 +48,9 @@ func Write(file string, v any) error {
 	return nil
 }
 
-// Create writes a file atomically: it appears complete or not at all.
+// Create writes a file atomically, so that the file appears either complete or not at all.
 func Create(file string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".*.tmp") // readable by its owner only
+	f, err := os.CreateTemp(filepath.Dir(file), ".*.tmp") // os.CreateTemp makes the file readable only by its owner
 	if err != nil {
 		return err
 	}

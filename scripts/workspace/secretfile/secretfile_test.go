@@ -8,8 +8,8 @@ import (
 	"growthworkspace/scripts/workspace/secretfile"
 )
 
-// Ensure a secret is written to a file that only its owner can read, and the file is below the
-// folder for any key id.
+// Ensure FilesIn writes a secret to a file that only the file's owner can read. Whatever the key id
+// contains, the file is below the folder.
 func TestFilesIn(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

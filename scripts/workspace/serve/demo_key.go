@@ -27,8 +27,8 @@ type demoKey struct {
 }
 
 // openDemoKey returns a key of the demo company. It creates the company and the key if they are
-// missing. Two processes that do this concurrently create the same records, because the ids are
-// fixed, and each gets a working key.
+// missing. Two processes may do this concurrently: the ids are fixed, so they create the same
+// records, and each gets a working key.
 func openDemoKey(ctx context.Context, t *terminal.Terminal, flags tableconn.Flags, open *tableconn.Session) (demoKey, error) {
 	file, err := open.DemoKeyFile()
 	if err != nil {

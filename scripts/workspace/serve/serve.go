@@ -27,16 +27,16 @@ import (
 const defaultAddr = "127.0.0.1:8080"
 
 // callTimeout is the timeout for one attempt at a table operation. Three attempts fit in the 9 s of
-// a request, so an operation whose response is lost twice succeeds. In a Lambda function the
+// a request, so an operation succeeds even if its response is lost twice. In a Lambda function the
 // timeout is one second, but a local engine takes up to two seconds for a megabyte.
 const callTimeout = 2500 * time.Millisecond
 
-// server is one invocation of the command.
+// server holds the state of one run of the command.
 type server struct {
 	*terminal.Terminal
 
 	table *tableconn.Flags
-	pages sync.WaitGroup // the running studio server
+	pages sync.WaitGroup // done when the studio has stopped
 }
 
 // Command returns the command.
@@ -71,18 +71,18 @@ With --json the only output is one line, {"baseUrl","studioUrl","mcpUrl",
 		}
 		err := s.serve(cmd.Context(), *addr, *withDemo)
 		if cmd.Context().Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
-			return nil // a signal arrived before the server was ready
+			return nil // a signal stopped the command before the server was ready
 		}
 		return err
 	}
 	return cmd
 }
 
-// shutdownTimeout is how long open requests may take after a signal.
+// shutdownTimeout is how long requests may still take after a signal.
 const shutdownTimeout = 15 * time.Second
 
 func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err error) {
-	// Listen first: nothing is started or created when the port is taken.
+	// Listen first, so that nothing is started or created if the port is taken.
 	listener, err := listen(ctx, addr)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	}
 	defer func() { err = errors.Join(err, open.Close()) }()
 	var demo demoKey
-	if withDemo || open.Engine != nil { // in an account, only on request
+	if withDemo || open.Engine != nil { // in an AWS account, only if the user asks for it
 		if demo, err = openDemoKey(ctx, s.Terminal, *s.table, open); err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	if err != nil {
 		return errors.Join(err, server.Close())
 	}
-	var engineDone <-chan struct{} // nil in an account, so it never fires
+	var engineDone <-chan struct{} // nil in an AWS account, where there is no engine that could stop
 	if open.Engine != nil {
 		engineDone = open.Engine.Done()
 	}
@@ -126,12 +126,12 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	case err := <-ended:
 		return fmt.Errorf("serve: %w", err)
 	case <-engineDone:
-		_ = server.Close() // every request would fail without the engine
+		_ = server.Close() // the engine has stopped, so every request would fail
 		return fmt.Errorf("the engine stopped: %w", open.Engine.Err())
 	case <-ctx.Done():
 	}
 	s.Note("stopping")
-	// ctx is done, so the last requests get a deadline of their own.
+	// ctx is done, so give the last requests a context of their own.
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := server.Shutdown(rest); err != nil {
@@ -140,10 +140,10 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	return nil
 }
 
-// startStudio serves the studio's page for the demo company until the context ends. It serves no
-// page without a demo key. It also serves none if clients reach this server by its network address:
-// anyone who knew the page's address could see the company, and the page sends its key unencrypted,
-// which is safe only within this machine.
+// startStudio serves the studio for the demo company until the context ends. It does nothing
+// without a demo key. It only writes a note if clients reach the server by a network address. In
+// that case, the studio would send its key unencrypted, which is safe only within this machine, and
+// anyone who knew the studio's address could see the company.
 func (s *server) startStudio(ctx context.Context, base string, d demoKey, log *slog.Logger) (url string, err error) {
 	if d.Key == "" {
 		return "", nil
@@ -202,7 +202,7 @@ func (s *server) newLogger() *slog.Logger {
 // Announcement is the first line of output with --json.
 type Announcement struct {
 	BaseURL   string `json:"baseUrl"`
-	StudioURL string `json:"studioUrl"` // of the demo company; empty without one
+	StudioURL string `json:"studioUrl"` // the studio for the demo company, or empty
 	MCPURL    string `json:"mcpUrl"`
 	CompanyID string `json:"companyId"`
 	Key       string `json:"key"`

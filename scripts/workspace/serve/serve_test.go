@@ -23,8 +23,8 @@ func (h *hangingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
 }
 
-// Ensure an operation whose response is lost twice succeeds within the 9 s of a request, and one
-// that never gets a response fails within that time.
+// Ensure a table operation succeeds within the 9 s of a request if its response is lost twice. If
+// it never gets a response, it fails within that time.
 func TestCallsFitInARequest(t *testing.T) {
 	t.Parallel()
 	const request = 9 * time.Second

@@ -32,21 +32,22 @@ import (
 // Session is an open table.
 type Session struct {
 	Target
-	Table   *table.Client  // for the operator's commands: writes need no permit
-	Serving *table.Client  // for handlers: writes need the permit of a verified key
-	Engine  *engine.Engine // nil in an account
+	Table   *table.Client  // for the operator's commands, whose writes need no permit
+	Serving *table.Client  // for handlers, whose writes need a permit that only a verified key gives
+	Engine  *engine.Engine // nil if the table is in an AWS account
 	region  string
-	list    string // the command that lists the companies
+	list    string // the command line that lists the companies, for error messages
 }
 
-// callsPerCPU is the maximum number of concurrent calls to a local engine for each processor. More
-// calls would only wait in the engine, and if such a call timed out, it would be unknown whether
-// its write was done.
+// callsPerCPU is the maximum number of concurrent calls to a local engine, per processor. More
+// calls would only wait in the engine. If a call timed out there, nobody would know whether its
+// write was done.
 const callsPerCPU = 4
 
-// Open opens the table. Outside an account it starts or joins an engine and creates the table.
-// timeout is the limit for one attempt at a table operation. If share is true, other commands can
-// join the engine that Open starts; otherwise they wait.
+// Open opens the table. For a data folder, it starts an engine or connects to a running one.
+// Outside an AWS account, it creates the table if it does not exist. timeout is the timeout for one
+// attempt at a table operation. If share is true, other commands can use the engine that Open
+// starts; otherwise, they wait until it stops.
 func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.Duration, share bool) (*Session, error) {
 	target, err := flags.Resolve()
 	if err != nil {
@@ -73,7 +74,8 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	return s, nil
 }
 
-// localRegion is the region for local engines, which check neither region nor credentials.
+// localRegion is the AWS region for requests to local engines, which check neither the region nor
+// the credentials.
 const localRegion = "eu-central-1"
 
 // configureCredentials sets the region, the credentials and the HTTP transport.
@@ -99,7 +101,8 @@ func (s *Session) configureCredentials(ctx context.Context, o *table.Options) er
 		return errors.New("no AWS region: set AWS_REGION, or a region in your AWS profile")
 	}
 	o.Endpoint = cmp.Or(o.Endpoint, s.Endpoint, aws.ToString(c.BaseEndpoint))
-	// The configured transport trusts the certificates of AWS_CA_BUNDLE.
+	// Keep the transport of the SDK's configuration, because it trusts the certificates in
+	// AWS_CA_BUNDLE.
 	if client, ok := c.HTTPClient.(*awshttp.BuildableClient); ok {
 		transport := client.GetTransport()
 		transport.MaxIdleConnsPerHost = 64
@@ -126,7 +129,7 @@ func (s *Session) prepareTable(ctx context.Context) error {
 	if !s.IsAWS() {
 		return s.Table.Create(ctx)
 	}
-	_, err := company.NewStore(s.Table).Get(ctx, "co_0") // no company has this id: not found means that the table exists
+	_, err := company.NewStore(s.Table).Get(ctx, "co_0") // no company has this id, so the error ErrNotFound means that the table exists
 	var api smithy.APIError
 	switch {
 	case err == nil, errors.Is(err, fault.ErrNotFound):
@@ -137,8 +140,8 @@ func (s *Session) prepareTable(ctx context.Context) error {
 	return fmt.Errorf("cannot read table %s in %s: check the AWS credentials and region: %w", s.TableName, s.region, err)
 }
 
-// Context returns a context that is canceled when ctx ends, when stop is called, or when the engine
-// stops.
+// Context returns a context that is canceled when ctx is done, when stop is called, or when the
+// engine stops.
 func (s *Session) Context(ctx context.Context) (_ context.Context, stop context.CancelFunc) {
 	ctx, stop = context.WithCancel(ctx)
 	if s.Engine != nil {
@@ -153,8 +156,8 @@ func (s *Session) Context(ctx context.Context) (_ context.Context, stop context.
 	return ctx, stop
 }
 
-// EngineError returns why the engine has stopped, or nil while it runs. The reason explains the
-// errors of failed calls.
+// EngineError returns why the engine has stopped, or nil if it is running. It explains why calls to
+// the table fail.
 func (s *Session) EngineError() error {
 	if s.Engine == nil {
 		return nil
@@ -170,7 +173,7 @@ func (s *Session) Close() error {
 	return s.Engine.Close()
 }
 
-// EngineName names the engine for people, and says who can reach it.
+// EngineName returns a name for the engine that also says who can reach it.
 func (s *Session) EngineName() string {
 	if s.Engine == nil {
 		return "DynamoDB in " + s.region
@@ -200,9 +203,9 @@ func (s *Session) Company(ctx context.Context, companyID string) (company.Compan
 	return c, err
 }
 
-// DemoKeyFile returns the path of the demo company's key file. The file is in the data folder. For
-// a table at an endpoint or in an account, it is in the user's data folder, and its name contains a
-// hash of the endpoint, the region and the table.
+// DemoKeyFile returns the path of the demo company's key file. The file is in the folder of the
+// data. If the table is at an endpoint or in an AWS account, the file is in the user's data folder,
+// and its name contains a hash of the endpoint, the region and the table.
 func (s *Session) DemoKeyFile() (string, error) {
 	if s.Data != "" {
 		return filepath.Join(s.Data, DemoKeyName), nil

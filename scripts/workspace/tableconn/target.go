@@ -1,5 +1,5 @@
-// Package tableconn opens the table that the flags name: in a data folder of this machine, at an
-// endpoint that speaks DynamoDB's protocol, or in an AWS account.
+// Package tableconn opens the table that the flags select. The table is in a data folder on this
+// machine, at an endpoint that speaks DynamoDB's protocol, or in an AWS account.
 package tableconn
 
 import (
@@ -17,7 +17,7 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// Flags are the flags that name the table.
+// Flags are the flags that select the table.
 type Flags struct{ Data, Endpoint, Table string }
 
 // Register adds the flags to a command that opens the table.
@@ -33,8 +33,8 @@ func (f *Flags) RegisterDemo(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Data, "data", "", "use the demo company's key of a server that stores its data in this `folder`")
 }
 
-// Arguments returns the flags that were given, each preceded by a space, for a command line that
-// uses the same table.
+// Arguments returns the given flags as text, each preceded by a space, to append to a command line
+// that uses the same table.
 func (f Flags) Arguments() (out string) {
 	for _, flag := range []struct{ name, value string }{{"data", f.Data}, {"table", f.Table}, {"endpoint", f.Endpoint}} {
 		if flag.value != "" {
@@ -47,10 +47,10 @@ func (f Flags) Arguments() (out string) {
 // endpointVariable is the environment variable that --endpoint overrides.
 const endpointVariable = "AWS_ENDPOINT_URL_DYNAMODB"
 
-// defaultTable is the table of a local engine, and of an endpoint without --table.
+// defaultTable is the name of the table in a local engine, and at an endpoint without --table.
 const defaultTable = "workspace"
 
-// Target is where the table is: in a data folder, at an endpoint or in an account.
+// Target is where the table is: in a data folder, at an endpoint or in an AWS account.
 type Target struct {
 	Data      string
 	Endpoint  string
@@ -77,8 +77,8 @@ func (f Flags) Resolve() (Target, error) {
 	return Target{Data: data, TableName: defaultTable}, err
 }
 
-// IsAWS reports whether the table is in an AWS account. No command creates a table there, because
-// creating one for a mistyped name would cost money and hide the mistake.
+// IsAWS reports whether the table is in an AWS account. No command creates a table there: a table
+// for a mistyped name would cost money and hide the mistake.
 func (t Target) IsAWS() bool {
 	if t.Data != "" {
 		return false
@@ -91,7 +91,7 @@ func (t Target) IsAWS() bool {
 	return strings.HasSuffix(host, ".amazonaws.com") || strings.HasSuffix(host, ".api.aws")
 }
 
-// String names the target for people.
+// String describes the target in words.
 func (t Target) String() string {
 	switch {
 	case t.Data != "":
@@ -102,7 +102,7 @@ func (t Target) String() string {
 	return "table " + t.TableName
 }
 
-// DemoKeyName is the demo company's key file in a data folder.
+// DemoKeyName is the name of the demo company's key file in a data folder.
 const DemoKeyName = "demo-key.json"
 
 // DemoKey is the key of the demo company. It is stored in plain text, because serve prints it at
@@ -112,7 +112,8 @@ type DemoKey struct {
 	Key       string `json:"key"`
 }
 
-// DemoKey returns the key that serve stores in a data folder, and reports whether there is one.
+// DemoKey returns the demo company's key that serve stored in the data folder, and reports whether
+// there is one.
 func (t Target) DemoKey() (DemoKey, bool) {
 	var d DemoKey
 	if t.Data == "" {
@@ -122,8 +123,8 @@ func (t Target) DemoKey() (DemoKey, bool) {
 	return d, err == nil && found && d.Key != ""
 }
 
-// defaultData returns the application's folder in the user's data folder, which differs from
-// os.UserConfigDir.
+// defaultData returns the folder of this program in the user's data folder, for which the package
+// os has no function.
 func defaultData() (string, error) {
 	const name = "growth-workspace"
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Ensure flags and environment resolve to the right target, and a flag overrides the environment.
+// Ensure Resolve returns the right target for flags and environment variables. A flag overrides a
+// variable.
 func TestResolve(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", "/somewhere")
 	const other = "http://127.0.0.1:8000"
@@ -33,8 +34,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Ensure the default is the user's data folder, and a relative XDG_DATA_HOME, which the standard
-// calls invalid, is ignored.
+// Ensure the default is the user's data folder. A relative XDG_DATA_HOME is ignored, because the
+// standard calls it invalid.
 func TestDefaultData(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", "relative")
 	t.Setenv("HOME", "/home/somebody")

@@ -18,19 +18,19 @@ const programName = "workspace"
 // goRun is the command that the documentation uses to start the program from a clone.
 const goRun = "go run ./scripts/" + programName
 
-// ProgramCommand returns the words that start this program from a shell. Commands that the program
-// suggests begin with them.
+// ProgramCommand returns the words with which a user can start this program from a shell. Commands
+// that the program suggests begin with these words.
 func ProgramCommand() string {
 	executable, err := os.Executable()
 	if err != nil {
 		return programName
 	}
-	installed, _ := exec.LookPath(programName) // "" when it is not on PATH
+	installed, _ := exec.LookPath(programName) // "" if the program is not on PATH
 	return programOf(executable, installed, os.Args[0])
 }
 
-// programOf returns programName if the executable is the installed program, goRun if go run built
-// it, and otherwise the path that started it.
+// programOf returns programName if the executable is the installed program, or goRun if `go run`
+// built it. Otherwise, it returns the path with which the program was started.
 func programOf(executable, installed, started string) string {
 	switch {
 	case builtByGoRun(executable):
@@ -41,7 +41,7 @@ func programOf(executable, installed, started string) string {
 	return QuoteArgument(started)
 }
 
-// QuoteArgument returns a word of a command line, in quotes if a shell would change it.
+// QuoteArgument returns a word for a command line, in quotes if a shell would otherwise change it.
 func QuoteArgument(word string) string {
 	if strings.ContainsAny(word, " '\"$&;()*?[]#~<>|`\\") {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -52,8 +52,8 @@ func QuoteArgument(word string) string {
 // goCachePattern matches the name of an executable's folder in the go command's cache.
 var goCachePattern = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
 
-// builtByGoRun reports whether go run built the executable. The executable is in a temporary folder
-// on its first run, and in the go command's cache on later runs.
+// builtByGoRun reports whether `go run` built the executable. On its first run, the executable is
+// in a temporary folder. On later runs, it is in the cache of the go command.
 func builtByGoRun(executable string) bool {
 	dir := filepath.Dir(executable)
 	temporary := filepath.Base(dir) == "exe" && strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(dir))), "go-build")
@@ -66,15 +66,14 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(first, second)
 }
 
-// Command returns a command line of this program that a person can run. All suggested command lines
-// come from it.
+// Command returns a command line of this program to suggest to the user. It formats all suggested
+// command lines.
 func (t *Terminal) Command(format string, args ...any) string {
 	return cmp.Or(t.Program, programName) + " " + fmt.Sprintf(format, args...)
 }
 
-// NameProgram makes the help of every command show the program's name as the person typed it: in
-// usage lines, in examples and in the indented lines of descriptions. Names in sentences are left
-// unchanged.
+// NameProgram makes the help of every command show the program's name as the user typed it. It
+// changes usage lines, examples and the indented lines of descriptions, but not names in sentences.
 func (t *Terminal) NameProgram(root *cobra.Command) {
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: cmp.Or(t.Program, programName)}
 	var names []string

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Ensure a suggested command starts the program in a way that works for the person. It uses the
-// program's name only if that name starts this program from PATH.
+// Ensure a suggested command starts the program in a way that works for the user. It uses the
+// program's name only if that name runs this program from PATH.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func TestProgram(t *testing.T) {
 	for _, c := range []struct{ executable, installed, started, want string }{
 		{"/tmp/go-build2984618686/b001/exe/workspace", "", "/tmp/go-build2984618686/b001/exe/workspace", goRun},
 		{cached, "", cached, goRun},
-		{cached, installed, cached, goRun}, // an older installed version is a different program
+		{cached, installed, cached, goRun}, // the program on PATH is an older version, so it is a different program
 		{installed, installed, "workspace", "workspace"},
 		{installed, link, "workspace", "workspace"},
 		{installed, other, "./workspace", "./workspace"},

@@ -1,5 +1,5 @@
-// Package terminal handles the input and output of every command: results as text or JSON, notes,
-// progress, errors with exit codes, and usage errors.
+// Package terminal handles the input and output of every command, such as results as text or JSON,
+// notes, progress bars, and errors with exit codes.
 package terminal
 
 import (
@@ -15,16 +15,16 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Terminal is one invocation of the command line.
+// Terminal holds the input and output of one run of the program.
 type Terminal struct {
 	In          io.Reader
-	Out         io.Writer // the result; with JSON exactly one object
-	Err         io.Writer // notes, progress, logs and errors
+	Out         io.Writer // for the result, which is exactly one object with JSON
+	Err         io.Writer // for notes, progress, logs and errors
 	JSON        bool      // the flag --json
-	Interactive bool      // In is a terminal, where a person can reply
+	Interactive bool      // whether In is a terminal, where a user can reply to a question
 	Now         func() time.Time
 
-	Program string // how a person starts this program, as ProgramCommand returns it; "" means workspace
+	Program string // the result of ProgramCommand; "" means workspace
 }
 
 // Print writes the result of a command, as JSON or as text for people.
@@ -60,9 +60,9 @@ type ItemList[T any] struct {
 	Items []T `json:"items"`
 }
 
-// PrintList writes a list. With JSON it writes result, otherwise a table with a row for each item.
-// The columns in header are separated by tabs. If there are no items, it writes the text of the
-// parameter none as a note.
+// PrintList writes a list. With JSON it writes result. Without JSON it writes a table with a row
+// for each item, or none as a note if there are no items. header contains the names of the columns,
+// separated by tabs.
 func PrintList[T any](t *Terminal, result any, items []T, none, header string, row func(T) []string) error {
 	if t.JSON {
 		return PrintJSON(t.Out, result)
@@ -85,7 +85,7 @@ func AlignColumns(lines []string) string {
 	for _, line := range lines {
 		fmt.Fprintln(w, line)
 	}
-	_ = w.Flush() // a strings.Builder never fails
+	_ = w.Flush() // writing to a strings.Builder cannot fail
 	return out.String()
 }
 
@@ -96,8 +96,8 @@ func (t *Terminal) Note(format string, args ...any) {
 	}
 }
 
-// Notes returns where messages go: Err, or nil with JSON, because a failed command then writes
-// exactly one object there.
+// Notes returns the writer for messages, which is Err. With JSON it returns nil, because a failed
+// command then writes exactly one object to Err.
 func (t *Terminal) Notes() io.Writer {
 	if t.JSON {
 		return nil
@@ -105,10 +105,10 @@ func (t *Terminal) Notes() io.Writer {
 	return t.Err
 }
 
-// quietWait is the longest wait without a note.
+// quietWait is the longest wait for which Wait writes no note.
 const quietWait = 2 * time.Second
 
-// Wait waits before a request is retried, and writes a note when that takes long. It returns the
+// Wait waits before a request is retried. It writes a note if the wait is long. It returns the
 // context's error if the context ends first.
 func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 	if d > quietWait {
@@ -124,14 +124,14 @@ func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// EscapeControls replaces control characters with escapes. Much of the output was written by third
-// parties, and could otherwise move the cursor or break a row.
+// EscapeControls replaces control characters with escape sequences such as \n. Much of the output
+// is text that third parties wrote, whose control characters could move the cursor or break a row.
 func EscapeControls(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// FormatText formats a value: escaped, or a dash for nil.
+// FormatText returns *s with control characters escaped, or a dash if s is nil.
 func FormatText[S ~string](s *S) string {
 	if s == nil {
 		return "-"
@@ -158,9 +158,8 @@ func NewUsageError(format string, args ...any) error {
 	return &exitError{codeUsage, fmt.Sprintf(format, args...)}
 }
 
-// NewConflictError returns an error for a record whose state does not allow the change, with exit
-// code
-// 3. This code lets a script distinguish a lost race from a failure.
+// NewConflictError returns an error for a record whose state does not allow the change. Its exit
+// code is 3, so that a script can distinguish a lost race from a failure.
 func NewConflictError(format string, args ...any) error {
 	return &exitError{codeConflict, fmt.Sprintf(format, args...)}
 }
@@ -169,11 +168,11 @@ func NewConflictError(format string, args ...any) error {
 func (t *Terminal) Fail(err error) int {
 	if t.JSON {
 		var result any = map[string]string{"error": err.Error()}
-		var known interface{ Detail() any } // an error with more fields than its text
+		var known interface{ Detail() any } // an error that has more to report than its text
 		if errors.As(err, &known) {
 			result = known.Detail()
 		}
-		_ = PrintJSON(t.Err, result) // this error cannot be reported
+		_ = PrintJSON(t.Err, result) // ignore the error: there is no other place to report it
 	} else {
 		fmt.Fprintf(t.Err, "workspace: %s\n", err)
 	}

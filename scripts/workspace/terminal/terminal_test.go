@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure that, with JSON, only the error is written to Err. Notes, such as that a command is
-// waiting for another one, must be left out.
+// Ensure only the error is written to Err with JSON. Notes, such as that the command is waiting for
+// another one, are left out.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

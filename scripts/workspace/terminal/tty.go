@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 )
 
-// widthDefault is the width of a terminal that does not report its own.
+// widthDefault is the width of a terminal that does not report its width.
 const widthDefault = 120
 
 // Width returns the width of w if it is a terminal, otherwise 0.
@@ -35,8 +35,8 @@ func IsTerminal(in io.Reader) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Confirm asks a person at a terminal for confirmation. Any reply except y or yes is an error.
-// Without a terminal it does not ask, because a command in a script is intentional.
+// Confirm asks the user at a terminal for confirmation, and returns an error for any reply except y
+// or yes. Without a terminal it does not ask, because a command in a script is intentional.
 func (t *Terminal) Confirm(format string, args ...any) error {
 	if !t.Interactive {
 		return nil
@@ -52,12 +52,11 @@ func (t *Terminal) Confirm(format string, args ...any) error {
 	return nil
 }
 
-// secretBytesMax is the maximum number of bytes read from standard input. It is longer than any
-// key.
+// secretBytesMax is the maximum number of bytes that ReadSecret reads. No key is this long.
 const secretBytesMax = 1000
 
-// ReadSecret reads a key from standard input. A terminal does not echo it. A key is never an
-// argument, because arguments appear in the shell's history and in process lists.
+// ReadSecret reads a key from standard input, without echo at a terminal. No command accepts a key
+// as an argument, because arguments appear in the shell's history and in process lists.
 func (t *Terminal) ReadSecret() (string, error) {
 	var text []byte
 	var err error
@@ -74,13 +73,13 @@ func (t *Terminal) ReadSecret() (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// The minimum sizes for which a progress bar is shown.
+// The minimum sizes of an operation for which it has a progress bar.
 const (
 	progressBytesMin   = 4 << 20
 	progressRecordsMin = 2000
 )
 
-// Progress is a progress bar. It is visible only on a terminal, and only for large operations.
+// Progress is a progress bar. The user sees it only on a terminal, and only for large operations.
 type Progress struct{ bar *progressbar.ProgressBar }
 
 // ByteProgress returns a bar for size bytes. A size of -1 means that the size is unknown.

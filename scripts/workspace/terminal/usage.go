@@ -14,7 +14,7 @@ func NewCommandUsageError(cmd *cobra.Command, format string, args ...any) error 
 	return NewUsageError("%s (see `%s --help`)", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
 
-// DidYouMean returns a text that suggests the subcommands with a similar name, or "" when there are
+// DidYouMean returns a text that suggests the subcommands with a similar name, or "" if there are
 // none.
 func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 	cmd.SuggestionsMinimumDistance = 2
@@ -25,8 +25,8 @@ func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 	return "; did you mean " + prefix + strings.Join(near, " or "+prefix) + "?"
 }
 
-// flagSynonyms holds the flags to suggest, keyed by the names that people try instead. A flag is
-// suggested only if the command has it.
+// flagSynonyms maps a name that users try by mistake to the flags that they probably mean. A flag
+// is suggested only if the command has it.
 var flagSynonyms = map[string]string{
 	"port": "addr", "host": "addr", "listen": "addr", "address": "addr", "bind": "addr", "url": "base-url", "server": "base-url",
 	"output": "json", "format": "json", "force": "yes", "body": "input", "file": "input", "dir": "data", "folder": "data", "db": "data",
@@ -53,7 +53,7 @@ func SuggestFlags(cmd *cobra.Command, err error) error {
 	return NewCommandUsageError(cmd, "%s%s", err, near)
 }
 
-// AsUsageError replaces cobra's error for an unknown command with a usage error, and returns any
+// AsUsageError replaces cobra's error for an unknown command with a usage error. It returns any
 // other error unchanged.
 func AsUsageError(root *cobra.Command, err error) error {
 	rest, ok := strings.CutPrefix(err.Error(), "unknown command \"")
@@ -69,8 +69,8 @@ func unknownCommandError(cmd *cobra.Command, name string) error {
 	return NewCommandUsageError(cmd, "unknown command %q%s", name, DidYouMean(cmd, name, ""))
 }
 
-// RequireCommand is for cobra.Command.Args of a command with subcommands. It treats an argument as
-// an unknown subcommand.
+// RequireCommand is the cobra.Command.Args of a command that only has subcommands. It returns an
+// error for an argument, which must be a mistyped subcommand.
 func RequireCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return unknownCommandError(cmd, args[0])
@@ -81,7 +81,8 @@ func RequireCommand(cmd *cobra.Command, args []string) error {
 // AddCommands adds the children to a command that does nothing itself.
 func AddCommands(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(children...)
-	// Report the missing command instead of its flags, which are unknown here.
+	// Ignore unknown flags, so that the error is about the missing or mistyped subcommand and not
+	// about its flags.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}
 	cmd.Args = RequireCommand
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -61,7 +61,8 @@ first; --yes does not.
 		near := cmp.Or(terminal.DidYouMean(cmd, args[0], ""), fmt.Sprintf("; `%s api` lists them", cmd.Root().DisplayName()))
 		return terminal.NewCommandUsageError(cmd, "no operation %q%s", args[0], near)
 	}
-	// Report the unknown operation instead of its flags, which are unknown here.
+	// Ignore unknown flags, so that the error is about the unknown operation and not about its
+	// flags.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}
 	cmd.RunE = func(*cobra.Command, []string) error { return u.listOperations() }
 	return cmd
@@ -139,7 +140,7 @@ func helpOf(op api.Operation) string {
 	return text + objectsOf(op) + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
 }
 
-// objectsOf describes the fields of the objects that flags accept as JSON.
+// objectsOf describes the fields of the objects that an operation's flags accept as JSON.
 func objectsOf(op api.Operation) (text string) {
 	for _, f := range op.Input {
 		if f.Fields == nil {

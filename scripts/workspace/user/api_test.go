@@ -13,7 +13,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure third-party text cannot move a terminal's cursor, in a table or in a record.
+// Ensure text by third parties cannot move the terminal's cursor, neither in a table nor in a
+// record.
 func TestPrintEscapes(t *testing.T) {
 	t.Parallel()
 	op := functions.Operations(nil)[slices.IndexFunc(functions.Operations(nil), func(op api.Operation) bool { return op.ID == "list_feedback" })]

@@ -20,7 +20,7 @@ import (
 type callError struct {
 	Code      string   `json:"code"`
 	Status    int      `json:"status"`
-	Messages  []string `json:"messages"` // with flags instead of fields
+	Messages  []string `json:"messages"` // name flags instead of fields
 	RequestID string   `json:"requestId"`
 
 	hint string
@@ -33,7 +33,7 @@ func (e *callError) Error() string {
 	}
 	lines := []string{fmt.Sprintf("%s (%d)", head, e.Status)}
 	for _, m := range e.Messages {
-		lines = append(lines, "  "+terminal.EscapeControls(m)) // a message may quote input
+		lines = append(lines, "  "+terminal.EscapeControls(m)) // escape controls, because a message may quote input
 	}
 	if e.hint != "" {
 		lines = append(lines, "  "+e.hint)
@@ -44,7 +44,7 @@ func (e *callError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Detail returns the error as terminal.Terminal.Fail prints it with --json.
+// Detail returns the value that terminal.Terminal.Fail prints with --json.
 func (e *callError) Detail() any {
 	return struct {
 		Error string `json:"error"`
@@ -82,8 +82,8 @@ func (u *userCommands) explainNetworkError(err error, base string) error {
 	return err
 }
 
-// isNotServing reports whether err means that nothing listens at base, and base is an address of
-// this machine where serve could listen.
+// isNotServing reports whether err means that no server listens at base, although serve could
+// listen there, because base is an address of this machine.
 func isNotServing(err error, base string) bool {
 	return strings.HasPrefix(base, "http:") && client.Loopback(base) && errors.Is(err, syscall.ECONNREFUSED)
 }
@@ -99,11 +99,12 @@ func (u *userCommands) serveAdvice(base string) string {
 
 var argumentPattern = regexp.MustCompile(`^(?:body|query|path|header)\.([A-Za-z-]+)`)
 
-// explainError is like explainCallError, with flags instead of fields: body.title becomes --title.
+// explainError is like explainCallError, but its messages name flags instead of fields. For
+// example, body.title becomes --title.
 func (c *operationCall) explainError(u *userCommands, err error, r connection) error {
 	err = u.explainCallError(err, r)
 	var refused *callError
-	if c.body != nil || !errors.As(err, &refused) { // with --input the fields are in a file, not in flags
+	if c.body != nil || !errors.As(err, &refused) { // with --input, the fields are in a file and have no flags
 		return err
 	}
 	for i, m := range refused.Messages {

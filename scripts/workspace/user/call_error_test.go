@@ -10,8 +10,8 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// Ensure the error for a refused connection names the command that starts a server, if one can be
-// started there.
+// Ensure the error for a refused connection names the command that starts a server, if serve could
+// listen at that address.
 func TestExplainNetwork(t *testing.T) {
 	t.Parallel()
 	refused := fmt.Errorf("client: %w", &url.Error{Op: "Get", URL: "http://x", Err: syscall.ECONNREFUSED})

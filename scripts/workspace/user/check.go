@@ -46,7 +46,7 @@ The exit code is 1 when a rule does not hold.`,
 		return u.check(cmd.Context(), contract.Options{BaseURL: strings.TrimRight(args[0], "/"), Rules: chosen, Write: write, Wait: u.Wait})
 	}
 	if err := cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(contract.Names(false), cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("workspace: " + err.Error()) // two completions for one flag
+		panic("workspace: " + err.Error()) // a second completion for a flag is a bug
 	}
 	return cmd
 }

@@ -18,11 +18,11 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// userCommands is one invocation of these commands.
+// userCommands holds what the user's commands share during one run of the program.
 type userCommands struct {
 	*terminal.Terminal
 
-	table *tableconn.Flags // the data folder may have the demo company's key
+	table *tableconn.Flags // select the data folder, which may contain the demo company's key
 }
 
 // The environment variables that hold the key and the address of the service.
@@ -47,24 +47,24 @@ type credential struct {
 	BaseURL string `json:"baseUrl"`
 	Key     string `json:"key"`
 
-	source string // where the key is from, for messages
+	source string // where the key comes from, for messages
 }
 
-// connection is a client, and its credential for error messages.
+// connection is a client, with its credential for use in error messages.
 type connection struct {
 	client *client.Client
 	credential
 }
 
-// credential finds the service and a key for it. A login's key is sent only to its own service,
-// never to another --base-url.
+// credential finds the service and a key for it. It returns a key that login stored only for the
+// service for which it was stored, never for a different --base-url.
 func (u *userCommands) credential(r serviceFlags) (credential, error) {
 	stored, err := readLogin()
 	base := strings.TrimRight(cmp.Or(r.baseURL, os.Getenv(urlVariable), stored.BaseURL, defaultBaseURL), "/")
 	c := credential{BaseURL: base}
 	if key := os.Getenv(keyVariable); key != "" {
 		c.Key, c.source = strings.TrimSpace(key), "the key of "+keyVariable
-		return c, nil // the login is not used, so its error does not matter
+		return c, nil // ignore the error, because the login is not used
 	}
 	if err != nil {
 		return c, fmt.Errorf("%w; `%s` stores a key again", err, u.Command("login"))
@@ -82,7 +82,7 @@ func (u *userCommands) credential(r serviceFlags) (credential, error) {
 	return c, nil
 }
 
-// demoKeySource is the source of the demo company's key.
+// demoKeySource is the credential.source of the demo company's key.
 const demoKeySource = "the demo company's key of `workspace serve`"
 
 // noKeyError returns an error that explains how to provide a key.
@@ -135,14 +135,14 @@ func loginFile() (string, error) {
 func readLogin() (c credential, err error) {
 	file, err := loginFile()
 	if err != nil {
-		return c, nil // without a settings folder there is no login
+		return c, nil // without a settings folder, login cannot have stored a key
 	}
 	_, err = secretfile.Read(file, &c)
 	return c, err
 }
 
-// keyRecord returns the record of the key. It returns nil if the key works but the service lacks
-// the operation.
+// keyRecord returns the service's record of the key, such as its scopes. It returns nil if the key
+// works but the service does not have this operation.
 func (c connection) keyRecord(ctx context.Context) (*client.Key, error) {
 	key, err := c.client.GetCurrentKey(ctx)
 	var refused *client.Error

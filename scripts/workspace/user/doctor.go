@@ -57,7 +57,7 @@ func (u *userCommands) printDiagnosis(d diagnosis) error {
 	return u.Print(d, "%s", text.String())
 }
 
-// runChecks runs all checks. A check that depends on a failed one is skipped.
+// runChecks runs all checks of the command doctor. It skips a check that depends on a failed one.
 func (d *doctor) runChecks(ctx context.Context) diagnosis {
 	var keyErr error
 	d.key, keyErr = d.credential(d.flags)

@@ -19,13 +19,13 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Thresholds of the checks.
+// Thresholds of doctor's checks.
 const (
 	clockWarn        = 30 * time.Second
 	clockFail        = 5 * time.Minute
 	certificateWarn  = 14 * 24 * time.Hour
 	keyExpiryWarn    = 14 * 24 * time.Hour
-	quotaWarnDivisor = 10 // warn when less than one tenth of the quota is left
+	quotaWarnDivisor = 10 // warn if less than one tenth of the quota is left
 	probeTimeout     = 15 * time.Second
 	probeBytesMax    = 4 << 20
 )
@@ -35,9 +35,9 @@ type verdict string
 
 const (
 	verdictOK   verdict = "ok"
-	verdictWarn verdict = "warn" // works now, but needs attention
+	verdictWarn verdict = "warn" // it works now, but needs attention
 	verdictFail verdict = "fail"
-	verdictSkip verdict = "skip" // depends on an earlier check that failed
+	verdictSkip verdict = "skip" // the check was not run, because it depends on one that failed
 )
 
 // finding is the result of one check in the report.
@@ -45,7 +45,7 @@ type finding struct {
 	Name   string  `json:"name"`
 	Result verdict `json:"result"`
 	Detail string  `json:"detail"`
-	Advice string  `json:"advice"` // how to fix it; may be empty
+	Advice string  `json:"advice"` // how to fix the problem; may be empty
 }
 
 // doctor collects findings.
@@ -57,7 +57,7 @@ type doctor struct {
 	findings []finding
 }
 
-// addFinding adds a finding. The advice is dropped when the check passed.
+// addFinding adds a finding to the report, without the advice if the check passed.
 func (d *doctor) addFinding(name string, result verdict, advice, format string, args ...any) {
 	if result == verdictOK {
 		advice = ""
@@ -71,7 +71,7 @@ func (d *doctor) skipChecks(why string, names ...string) {
 	}
 }
 
-// warnIf returns a warning if bad is true.
+// warnIf returns verdictWarn if bad is true.
 func warnIf(bad bool) verdict {
 	if bad {
 		return verdictWarn
@@ -79,7 +79,7 @@ func warnIf(bad bool) verdict {
 	return verdictOK
 }
 
-// serviceAdvice says what to do when the service does not respond.
+// serviceAdvice says what to do if the service does not respond.
 func (d *doctor) serviceAdvice(err error) string {
 	if isNotServing(err, d.key.BaseURL) {
 		return d.serveAdvice(d.key.BaseURL)
@@ -102,7 +102,8 @@ func (d *doctor) checkService(ctx context.Context) bool {
 		return false
 	}
 	defer response.Body.Close()
-	// Reading the body lets the connection be reused. An error does not matter.
+	// Read the body so that the connection can be reused. Ignore the error, because the check does
+	// not need the body.
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, probeBytesMax))
 	took := time.Since(begin).Round(time.Millisecond)
 	served := response.Header.Get("Service-Version")
@@ -164,7 +165,8 @@ func (d *doctor) checkVersion(served string) {
 	}
 }
 
-// checkKeyForm checks the form of the key, without sending it, and reports whether it can be sent.
+// checkKeyForm checks the format of the key without sending it, and reports whether checkKeyUse may
+// send it.
 func (d *doctor) checkKeyForm(failed error) bool {
 	const name = "key's form"
 	_, err := auth.Parse(d.key.Key)

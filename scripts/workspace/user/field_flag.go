@@ -20,16 +20,16 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// operationCall is a call to an operation with the flags from the command line.
+// operationCall is a call to an operation, with its fields set by flags of the command line.
 type operationCall struct {
 	api.Operation
 
-	fields     map[string]*fieldFlag // by the field's name
+	fields     map[string]*fieldFlag // by the name of the field
 	allPages   bool
 	yes        bool     // delete without asking
-	clearNames []string // the flags of properties to send as null
-	inputFile  string   // the file with the body; if empty, the flags are the body
-	body       []byte   // the content of that file
+	clearNames []string // the flags of the properties to set to null
+	inputFile  string   // the file that contains the body; if empty, the flags set the body
+	body       []byte   // the content of inputFile
 }
 
 // fieldFlag is the flag for a field of an operation.
@@ -39,7 +39,7 @@ type fieldFlag struct {
 	values []string
 }
 
-// String returns the flag's value, or the default, for pflag.Value.
+// String returns the flag's value or the default, as pflag.Value requires.
 func (f *fieldFlag) String() string {
 	if len(f.values) == 0 {
 		return f.Default
@@ -47,7 +47,7 @@ func (f *fieldFlag) String() string {
 	return strings.Join(f.values, ",")
 }
 
-// Type returns the type name that the help shows for the flag's value, for pflag.Value.
+// Type returns the name of the value's type for the help text, as pflag.Value requires.
 func (f *fieldFlag) Type() string {
 	switch f.Kind {
 	case schema.Boolean:
@@ -68,13 +68,14 @@ func (f *fieldFlag) isJSON() bool {
 	return f.Kind == schema.Map || f.Kind == schema.Any || f.Kind == schema.Array && f.Fields != nil
 }
 
-// inFile reports whether text refers to a file (@FILE) or to standard input (-), which hold values
-// that are too long for an argument. JSON never has this form.
+// inFile reports whether text refers to a file (@FILE) or to standard input (-), from which a flag
+// can read a value that is too long for an argument. No JSON value looks like this.
 func (f *fieldFlag) inFile(text string) bool {
 	return f.isJSON() && (text == "-" || strings.HasPrefix(text, "@"))
 }
 
-// Set adds a value, for pflag.Value. It checks only the JSON type: the service checks the rest.
+// Set adds a value, as pflag.Value requires. It checks only the JSON type, because the service
+// checks the rest.
 func (f *fieldFlag) Set(text string) error {
 	if len(f.values) > 0 && f.Kind != schema.Array {
 		return errors.New("is given twice")
@@ -87,7 +88,7 @@ func (f *fieldFlag) Set(text string) error {
 	return err
 }
 
-// value returns the flag as JSON.
+// value returns the flag's value as JSON.
 func (f *fieldFlag) value() (json.RawMessage, error) {
 	switch f.Kind {
 	case schema.String:
@@ -102,16 +103,16 @@ func (f *fieldFlag) value() (json.RawMessage, error) {
 	return text, nil
 }
 
-// jsonStarts holds two strings for each kind: the characters that its JSON values can begin with,
-// and its name in error messages.
+// jsonStarts holds two strings for each kind of field: the characters with which its JSON values
+// can begin, and the kind's name in error messages.
 var jsonStarts = map[schema.Kind]struct{ first, name string }{
 	schema.Integer: {"-0123456789", "a whole number"}, schema.Number: {"-0123456789", "a number"},
 	schema.Boolean: {"tf", "true or false"}, schema.Map: {"{", "a JSON object"},
 	schema.Any: {`{["-0123456789tfn`, "a JSON value; put quotes around a text"},
 }
 
-// jsonArray returns the flag's values as a JSON array. Each value is an element or a JSON array of
-// elements. An empty array clears the field.
+// jsonArray returns the flag's values as one JSON array. A flag can be given several times, and
+// each of its values is an element or a JSON array of elements. An empty array clears the field.
 func (f *fieldFlag) jsonArray() (json.RawMessage, error) {
 	elements := []json.RawMessage{}
 	for _, text := range f.values {
@@ -134,7 +135,8 @@ func (f *fieldFlag) jsonArray() (json.RawMessage, error) {
 	return json.Marshal(elements)
 }
 
-// kebabCase turns metricKey and If-Match into metric-key and if-match.
+// kebabCase converts a name to the form of a flag: metricKey to metric-key, and If-Match to
+// if-match.
 func kebabCase(name string) string {
 	var out strings.Builder
 	for i, c := range name {
@@ -199,7 +201,7 @@ func completeValues(cmd *cobra.Command, name string, f schema.Field) {
 		values = []string{"true", "false"}
 	}
 	if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("workspace: " + err.Error()) // two completions for one flag
+		panic("workspace: " + err.Error()) // a second completion for a flag is a bug
 	}
 }
 
@@ -207,7 +209,7 @@ func (c *operationCall) hasBody() bool {
 	return slices.ContainsFunc(c.Input, func(f schema.Field) bool { return f.In == schema.InBody })
 }
 
-// clearableFlags returns the flags of the properties that null clears.
+// clearableFlags returns the flags of the properties that may be set to null.
 func (c *operationCall) clearableFlags() (names []string) {
 	for _, f := range c.Input {
 		if f.Null == schema.NullClears {
@@ -217,7 +219,8 @@ func (c *operationCall) clearableFlags() (names []string) {
 	return names
 }
 
-// checkClear returns a usage error if a field in --clear cannot be cleared or also has a value.
+// checkClear returns a usage error if --clear names a field that cannot be cleared, or one that
+// also has a value.
 func (c *operationCall) checkClear(cmd *cobra.Command) error {
 	if c.inputFile != "" && len(c.clearNames) > 0 {
 		return terminal.NewCommandUsageError(cmd, "--input has the whole body: leave out --clear")
@@ -234,7 +237,8 @@ func (c *operationCall) checkClear(cmd *cobra.Command) error {
 	return nil
 }
 
-// fieldNames returns the names of the fields in the given place: path, query, header or body.
+// fieldNames returns the names of the fields that a request has in the given place: path, query,
+// header or body.
 func (c *operationCall) fieldNames(in schema.Place) (names []string) {
 	for _, f := range c.Input {
 		if f.In == in {
@@ -244,8 +248,8 @@ func (c *operationCall) fieldNames(in schema.Place) (names []string) {
 	return names
 }
 
-// setArguments assigns the arguments to the path's ids that were not given as flags. It returns a
-// usage error for missing or extra values.
+// setArguments uses the arguments for the ids in the path that were not given as flags. It returns
+// a usage error for missing or extra arguments.
 func (c *operationCall) setArguments(cmd *cobra.Command, args []string) error {
 	for _, name := range c.fieldNames(schema.InPath) {
 		if f := c.fields[name]; len(f.values) == 0 && len(args) > 0 {
@@ -277,8 +281,8 @@ func (c *operationCall) setArguments(cmd *cobra.Command, args []string) error {
 	return c.checkHasChange(cmd)
 }
 
-// checkHasChange returns a usage error for an update that names nothing to change. The service
-// would accept it, so a caller would think that something had changed.
+// checkHasChange returns a usage error for an update without anything to change. The service would
+// accept it, and the user would think that something had changed.
 func (c *operationCall) checkHasChange(cmd *cobra.Command) error {
 	if c.Method != http.MethodPatch || c.inputFile != "" || len(c.clearNames) > 0 {
 		return nil
@@ -296,7 +300,7 @@ func (c *operationCall) checkHasChange(cmd *cobra.Command) error {
 	return terminal.NewCommandUsageError(cmd, "nothing to change: give at least one of %s or --input", strings.Join(properties, ", "))
 }
 
-// confirm asks a person for confirmation before a delete.
+// confirm asks the user for confirmation before a delete.
 func (c *operationCall) confirm(t *terminal.Terminal) error {
 	if c.Method != http.MethodDelete || c.yes {
 		return nil
@@ -346,7 +350,7 @@ func readFile(in io.Reader, name string) ([]byte, error) {
 	return os.ReadFile(strings.TrimPrefix(name, "@"))
 }
 
-// request returns the HTTP request. The values were checked by Set.
+// request returns the HTTP request. It cannot fail, because Set has checked the values.
 func (c *operationCall) request() client.Request {
 	r := client.Request{
 		Method: c.Method, Path: c.Path, Query: url.Values{}, Body: c.body,
@@ -372,12 +376,12 @@ func (c *operationCall) request() client.Request {
 		}
 	}
 	if c.hasBody() && c.body == nil {
-		r.Body, _ = schema.Encode(body) // the values are valid JSON
+		r.Body, _ = schema.Encode(body) // cannot fail, because the values are valid JSON
 	}
 	return r
 }
 
-// options returns the header fields as options of the call.
+// options returns the fields that are sent as headers, as options of the call.
 func (c *operationCall) options() (out []client.CallOption) {
 	for _, name := range c.fieldNames(schema.InHeader) {
 		if sent := c.fields[name].values; len(sent) > 0 {

@@ -20,7 +20,7 @@ import (
 type loginResult struct {
 	BaseURL   string  `json:"baseUrl"`
 	CompanyID string  `json:"companyId"`
-	KeyID     *string `json:"keyId"` // null if the service does not report it
+	KeyID     *string `json:"keyId"` // null if the service does not report the key's id
 	File      string  `json:"file"`
 }
 
@@ -79,7 +79,7 @@ func (u *userCommands) login(cmd *cobra.Command, base string) error {
 	return u.Print(result, "company  %s\nkey      %s\nfile     %s", company, terminal.FormatText(result.KeyID), file)
 }
 
-// readKey reads a key from standard input. It returns an error if it is empty or publishable.
+// readKey reads a key from standard input. It returns an error if the key is empty or publishable.
 func (u *userCommands) readKey() (string, error) {
 	key, err := u.ReadSecret()
 	if err != nil {
@@ -91,7 +91,7 @@ func (u *userCommands) readKey() (string, error) {
 	case errors.Is(err, auth.ErrPublishable):
 		return "", errors.New("standard input has a publishable key, which gives no access to this API")
 	}
-	return key, nil // other errors are allowed: another implementation's keys may have a different form
+	return key, nil // ignore other errors, because the keys of a different implementation may have a different format
 }
 
 // logoutResult is the result of logout.

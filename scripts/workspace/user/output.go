@@ -49,8 +49,8 @@ func (u *userCommands) printPages(ctx context.Context, r connection, c *operatio
 	return u.printResponse(c, body, "")
 }
 
-// printResponse prints the body of a response. With --json the body is unchanged, or indented on a
-// terminal. Otherwise it is printed as fields or a table.
+// printResponse prints the body of a response. With --json it prints the body unchanged, or
+// indented on a terminal. Without --json it prints the fields of a record or a table of records.
 func (u *userCommands) printResponse(c *operationCall, body []byte, next string) error {
 	if u.JSON {
 		text := bytes.TrimSpace(body)
@@ -86,7 +86,7 @@ func (u *userCommands) printResponse(c *operationCall, body []byte, next string)
 }
 
 func rowsOf(v any) (rows []map[string]any) {
-	items, _ := v.([]any) // a value of any other type has no rows
+	items, _ := v.([]any) // a value of a different type counts as an empty list
 	for _, item := range items {
 		if row, ok := item.(map[string]any); ok {
 			rows = append(rows, row)
@@ -95,7 +95,7 @@ func rowsOf(v any) (rows []map[string]any) {
 	return rows
 }
 
-// fieldsOf formats a record with one field per line. Lists of records follow as tables.
+// fieldsOf formats a record with one field on each line. Its lists of records follow as tables.
 func fieldsOf(t reflect.Type, value map[string]any, indent string) string {
 	var out, tables strings.Builder
 	width := 0
@@ -116,7 +116,8 @@ func fieldsOf(t reflect.Type, value map[string]any, indent string) string {
 	return out.String() + tables.String()
 }
 
-// textOf formats and escapes a value. newline separates the lines of a string.
+// textOf formats a value and escapes control characters. It replaces line breaks in a string with
+// newline.
 func textOf(v any, newline string) string {
 	switch v := v.(type) {
 	case nil:
@@ -165,7 +166,8 @@ func recordFields(t reflect.Type) (out []recordField) {
 	return out
 }
 
-// rank returns the position of a column in a table, most important first, or -1 to leave it out.
+// rank returns the rank of a field as a column of a table, where 0 is the most important, or -1 to
+// leave it out.
 func (f recordField) rank() int {
 	_, closed := reflect.Zero(f.element).Interface().(schema.Enum)
 	switch {
@@ -187,14 +189,14 @@ func (f recordField) rank() int {
 	return 4
 }
 
-// widthDefault is the width of a table in a file or a pipe.
+// widthDefault is the width of a table that is written to a file or a pipe.
 const widthDefault = 120
 
 // cellCharsMax is the maximum length of a string in a table cell.
 const cellCharsMax = 36
 
-// tableOf formats records as rows, with as many columns as fit into the width. It leaves out empty
-// columns.
+// tableOf formats records as the rows of a table, with as many columns as fit into the width. It
+// leaves out empty columns.
 func tableOf(t reflect.Type, rows []map[string]any, width int) string {
 	fields := slices.DeleteFunc(recordFields(t), func(f recordField) bool {
 		return f.rank() < 0 || !slices.ContainsFunc(rows, func(r map[string]any) bool { return r[f.name] != nil })
@@ -223,8 +225,8 @@ func tableOf(t reflect.Type, rows []map[string]any, width int) string {
 	return terminal.AlignColumns(joined)
 }
 
-// truncateText shortens a string. It keeps strings without spaces, such as ids and URLs, whole so
-// that they can be copied.
+// truncateText shortens a string for a table cell. It does not shorten strings without spaces, such
+// as ids and URLs, so that they can be copied.
 func truncateText(text string) string {
 	chars := []rune(text)
 	if len(chars) <= cellCharsMax || !strings.ContainsAny(text, " {") {
@@ -233,7 +235,7 @@ func truncateText(text string) string {
 	return string(chars[:cellCharsMax-1]) + "…"
 }
 
-// columnHeading turns replyStatus into REPLY STATUS.
+// columnHeading converts the name of a field to a heading, such as replyStatus to REPLY STATUS.
 func columnHeading(name string) string {
 	var out strings.Builder
 	for _, c := range name {

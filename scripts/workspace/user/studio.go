@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	_ "time/tzdata" // the studio shows times in the company's zone, also on a machine without zones
+	_ "time/tzdata" // for the company's time zone, because the machine may have no database of zones
 
 	"github.com/spf13/cobra"
 
@@ -96,8 +96,8 @@ func (u *userCommands) studio(ctx context.Context, remote serviceFlags, addr str
 	return open.Serve(ctx)
 }
 
-// openBrowser opens a redirect file in the browser. The file is deleted once the browser has been
-// admitted, or when remove is called.
+// openBrowser opens the studio in the browser through a redirect file. The file is deleted once the
+// browser has been admitted, or when remove is called.
 func openBrowser(ctx context.Context, d *localauth.Guard, entered <-chan struct{}) (remove func(), err error) {
 	command := browserCommand()
 	if command == nil {
@@ -111,7 +111,7 @@ func openBrowser(ctx context.Context, d *localauth.Guard, entered <-chan struct{
 	if err := cmd.Start(); err != nil {
 		return remove, fmt.Errorf("start %s: %w", command[0], err)
 	}
-	go func() { _ = cmd.Wait() }() // a browser that fails to start never enters
+	go func() { _ = cmd.Wait() }() // ignore the error: a browser that fails is never admitted
 	go func() {
 		select {
 		case <-entered:
@@ -122,7 +122,8 @@ func openBrowser(ctx context.Context, d *localauth.Guard, entered <-chan struct{
 	return remove, nil
 }
 
-// browserCommand returns the command that opens a file, or nil on a machine without a desktop.
+// browserCommand returns the command that opens a file in the browser, or nil on a machine without
+// a desktop.
 func browserCommand() []string {
 	switch runtime.GOOS {
 	case "darwin":

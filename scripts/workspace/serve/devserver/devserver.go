@@ -1,11 +1,11 @@
-// Package devserver is the HTTP server of `workspace serve`. In an AWS account, API Gateway takes
-// its place. Like API Gateway, this package limits the resources that callers can use.
+// Package devserver is the HTTP server of `workspace serve`, which takes the place of API Gateway.
+// Like API Gateway, it limits the resources that callers can use.
 //
-// Connections, bodies and responses are limited. A request that exceeds a limit gets a 503 in the
-// error envelope, either at once or after a second in the queue, and uses little memory until then.
-// Requests with heavy bodies have their own queue, and so do requests whose path had a heavy
-// response before, so that a flood of heavy requests does not delay others. The handler refuses a
-// body that is too large for any operation. net/http refuses headers that are too large, and
+// There are limits on connections, on request bodies and on responses. If a limit is reached, the
+// server responds with 503 and an error in the API's format, at once or after a second in the
+// queue. Requests with large bodies have their own queue. So do requests to paths whose last
+// response was large. Thus a flood of heavy requests does not delay light ones. The handler refuses
+// a body that is too large for any operation. net/http refuses headers that are too large, and
 // responds in plain text to a request that is not valid HTTP.
 package devserver
 
@@ -29,25 +29,25 @@ import (
 
 // Limits of a server.
 const (
-	connectionsMax = 512      // open at the same time
-	headerBytesMax = 10 << 10 // of one request, including the request line, as in API Gateway
+	connectionsMax = 512      // connections open at the same time
+	headerBytesMax = 10 << 10 // the headers of one request with its request line, as in API Gateway
 	callsPerCPU    = 4        // requests handled at the same time, per processor
 	queueTimeout   = time.Second
 
-	heavyBytesMin     = 64 << 10  // a larger body or response is heavy
-	totalBodyBytesMax = 32 << 20  // total for all requests
-	bodyBytesMax      = 10 << 20  // for one request, as in API Gateway; the handler refuses a larger body
-	uploadBytesMin    = 256 << 10 // a larger body is an upload
+	heavyBytesMin     = 64 << 10  // a larger body or response makes a request heavy
+	totalBodyBytesMax = 32 << 20  // the bodies of all requests together
+	bodyBytesMax      = 10 << 20  // the body of one request, as in API Gateway; the handler refuses a larger one
+	uploadBytesMin    = 256 << 10 // a larger body needs the permission of New's upload
 
-	totalResponseBytesMax = 32 << 20 // total for all heavy responses, because a slow reader keeps its response in memory
+	totalResponseBytesMax = 32 << 20 // all heavy responses together, because each stays in memory until its client has read it
 
 	headerTimeout = 5 * time.Second
 	readTimeout   = 20 * time.Second // for reading the headers and the body
-	writeTimeout  = 30 * time.Second // includes the time in the handler
-	pieceTimeout  = 5 * time.Second  // for writing each piece of at most heavyBytesMin bytes
+	writeTimeout  = 30 * time.Second // for the handler and for writing the response
+	pieceTimeout  = 5 * time.Second  // for writing one piece of a response, at most heavyBytesMin bytes
 	idleTimeout   = time.Minute
 
-	memoryLimit = 160 << 20 // the garbage collector works harder near this limit
+	memoryLimit = 160 << 20 // a soft limit, near which the garbage collector runs more often
 )
 
 // Server serves a handler on a port.
@@ -61,16 +61,16 @@ type Server struct {
 	light, heavyBody           slotPool     // for requests with a light or a heavy body
 	heavyResponse              slotPool     // for requests with a light body whose response is expected to be heavy
 	waiting                    atomic.Int64 // requests that are waiting for a slot of heavyResponse
-	sizes                      sizeCache    // the sizes of heavy responses, by path
+	sizes                      sizeCache    // the sizes of the last heavy responses, by path
 	bodyBudget, responseBudget byteBudget
 	connectionsMax             int
 	queueTimeout, pieceTimeout time.Duration
 }
 
-// New returns a server. newID creates the ids of the requests that do not reach the handler. upload
-// returns an error for a request that may not send a body larger than 256 KB. In an AWS account,
-// API Gateway receives the bodies, so only here could a client without a key use up memory and a
-// connection with a large body.
+// New returns a server. newID creates ids for requests that do not reach the handler. upload
+// returns an error for a request that may not send a body larger than 256 KB, such as one without a
+// key. In an AWS account, API Gateway receives the bodies. Here, a client without a key could use
+// up memory and connections by sending large bodies.
 func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http.Request) error) *Server {
 	processors := runtime.GOMAXPROCS(0)
 	s := &Server{
@@ -86,7 +86,7 @@ func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               headerBytesMax - headerBytesSlack,
-		DisableGeneralOptionsHandler: true, // OPTIONS * reaches the handler
+		DisableGeneralOptionsHandler: true, // so that OPTIONS * reaches the handler
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	return s
@@ -107,17 +107,17 @@ func (s *Server) HTTP() *http.Server { return &s.http }
 // headerBytesSlack is the number of bytes that net/http adds to MaxHeaderBytes.
 const headerBytesSlack = 4 << 10
 
-// serve handles a request: it reads the body, waits for a slot, and calls the handler.
+// serve reads the body of a request, waits for a slot, and calls the handler.
 func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	out := &limitedResponse{ResponseWriter: w, server: s, request: r, writeDeadline: time.Now().Add(writeTimeout)}
 	defer out.end()
-	if len(r.TransferEncoding) > 0 { // a Content-Length may have been sent, too, which net/http drops (RFC 9112, 6.1)
+	if len(r.TransferEncoding) > 0 { // net/http hides whether there was also a Content-Length, so close the connection (RFC 9112, 6.1)
 		w.Header().Set("Connection", "close")
 	}
 	body, err := s.readBody(r)
 	defer func() { s.bodyBudget.release(int64(cap(body))) }()
 	if err != nil {
-		w.Header().Set("Connection", "close") // the rest of the body is not read
+		w.Header().Set("Connection", "close") // because the rest of the body is not read
 		out.refuse(err)
 		return
 	}
@@ -130,16 +130,16 @@ func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
 	out.releaseSlot = sync.OnceFunc(func() { s.release(slots, time.Since(begin)) })
 	if body != nil {
-		// If the body is too large, the handler reads the rest of it. If the body ended early, the
-		// handler gets the read error.
+		// If the body is too large, the handler reads the rest from r.Body. If the client sent less
+		// than it declared, the handler gets the read error from r.Body.
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
 	}
 	h.ServeHTTP(out, r)
 }
 
-// acquire takes a slot for a request from the matching pool and returns that pool. If no slot
-// becomes free in time, or slow readers have used up the budget for responses, it returns nil and
-// the name of the limit.
+// acquire takes a slot for a request from the matching pool and returns that pool. It returns nil
+// and the name of the limit if no slot becomes free in time, or if unread responses have used up
+// the budget for responses.
 func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots slotPool, limit string) {
 	const queue = "queue"
 	if heavy {
@@ -155,7 +155,7 @@ func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots slotPo
 		if s.sizes.get(path) == 0 {
 			return s.light, ""
 		}
-		s.light.release() // while this request was waiting, another response from its path was heavy
+		s.light.release() // another response from this path was heavy while this request was waiting
 	}
 	if !s.responseBudget.hasRoom(s.sizes.get(path)) {
 		return nil, "responses"
@@ -168,8 +168,8 @@ func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots slotPo
 	return nil, queue
 }
 
-// release frees a slot that a request held for the given time. The slot of a heavy request may stay
-// taken for the same time again, to leave CPU time for light requests.
+// release frees the slot of a request that held it for the given time. The slot of a heavy request
+// may stay taken for as long again, to leave CPU time for light requests.
 func (s *Server) release(slots slotPool, held time.Duration) {
 	if slots == s.heavyBody || slots == s.heavyResponse && s.waiting.Load() > 0 {
 		time.AfterFunc(held, slots.release)
@@ -178,16 +178,16 @@ func (s *Server) release(slots slotPool, held time.Duration) {
 	slots.release()
 }
 
-// errBodyBudget is the error for a body that does not fit in the budget.
+// errBodyBudget is the error for a body that does not fit in the budget of all bodies.
 var errBodyBudget = fmt.Errorf("bodies: %w", fault.ErrUnavailable)
 
 // readBody reads the body, up to the maximum size that the handler accepts. It returns an error if
-// the client may not upload that much, or if the body does not fit in the budget. The budget counts
-// the size of the buffer, which grows as bytes arrive, and not the declared length. The caller must
-// return cap(body) to the budget, even after an error.
+// the client may not upload that much, or if the body does not fit in the budget of all bodies. It
+// reserves the size of its buffer, which grows as bytes arrive, and not the length that the client
+// declares. The caller must return cap(body) to the budget, even after an error.
 func (s *Server) readBody(r *http.Request) (body []byte, err error) {
 	if r.ContentLength == 0 || r.ContentLength > bodyBytesMax {
-		return nil, nil // there is no body, or the handler refuses it without reading it
+		return nil, nil // there is no body, or the handler refuses it unread
 	}
 	allowed := false // whether more than uploadBytesMin bytes may be read
 	for {

@@ -25,7 +25,8 @@ func post(path string, size int) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", path, size, strings.Repeat("x", size))
 }
 
-// requireShed requires a 503 with the envelope and Retry-After.
+// requireShed requires that out is a 503 with an error in the API's format and the header
+// Retry-After.
 func requireShed(t *testing.T, out *http.Response, body string) {
 	t.Helper()
 	requireEnvelope(t, out, body, 503, fault.Unavailable)
@@ -59,8 +60,8 @@ func (s *stuckHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// Ensure a request is shed if no slot becomes free in time, and heavy requests do not take the
-// slots of light ones.
+// Ensure the server responds with 503 if no slot becomes free in time. Requests with large bodies
+// do not take the slots of others.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testQueue)
@@ -85,8 +86,8 @@ func testQueue(t *testing.T) {
 	requireShed(t, out, body)
 }
 
-// pagesHandler is a handler that responds with as many bytes as the query parameter size says. A
-// request to /slow blocks if it has the query parameter wait.
+// pagesHandler is a handler that responds with as many bytes as the query parameter size says. It
+// blocks on a request to /slow with the query parameter wait.
 type pagesHandler struct {
 	callCount        atomic.Int64
 	entered, unblock chan struct{}
@@ -104,8 +105,9 @@ func (p *pagesHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(make([]byte, size))
 }
 
-// Ensure requests whose path had a heavy response have their own queue, so that they do not take
-// the slots of light ones. After a light response, the path must count as light again.
+// Ensure requests to a path whose last response was large have their own queue, so that they do not
+// take the slots of others. After a small response, requests to the path use the common slots
+// again.
 func TestLargePages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testLargePages)
@@ -137,8 +139,9 @@ func testLargePages(t *testing.T) {
 	}
 }
 
-// Ensure a request is shed before it reaches the handler if its response is expected to exceed what
-// slow readers have left of the response budget. Other requests must still be handled.
+// Ensure the server responds with 503 instead of calling the handler if it expects a response that
+// does not fit in the budget, because slow clients have not read earlier responses. It still
+// handles other requests.
 func TestLargePagesOfSlowReaders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testLargePagesOfSlowReaders)
@@ -170,7 +173,7 @@ func testLargePagesOfSlowReaders(t *testing.T) {
 	}
 }
 
-// Ensure the number of remembered paths is bounded.
+// Ensure sizeCache remembers a limited number of paths.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	var s sizeCache
@@ -203,8 +206,8 @@ func testQueueIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Ensure request bodies share a budget. A body's bytes must count as they arrive, and no longer
-// after its request has been handled.
+// Ensure request bodies share a budget. The bytes of a body count from when they arrive until the
+// request has been handled.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testBodies)
@@ -234,8 +237,8 @@ func testBodies(t *testing.T) {
 	}
 }
 
-// Ensure a client that may not upload is refused before it has sent more than 256 KB, and that
-// smaller bodies are not checked.
+// Ensure the server refuses a client that may not upload before the client has sent more than 256
+// KB. It accepts smaller bodies from anyone.
 func TestUpload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testUpload)
@@ -266,7 +269,7 @@ func testUpload(t *testing.T) {
 	}
 }
 
-// Ensure large responses share a budget.
+// Ensure large responses share a memory budget.
 func TestResponses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testResponses)
@@ -287,7 +290,7 @@ func testResponses(t *testing.T) {
 	}
 }
 
-// Ensure a client that does not read its response does not keep a slot, and is disconnected.
+// Ensure a client that does not read its response keeps no slot, and is disconnected.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testSlowReader)

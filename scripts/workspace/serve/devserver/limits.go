@@ -11,7 +11,7 @@ import (
 // capacity is the number of slots.
 type slotPool chan struct{}
 
-// acquire waits for a slot for at most the given time, and reports whether it got one.
+// acquire waits for a slot, but no longer than most, and reports whether it got one.
 func (p slotPool) acquire(ctx context.Context, most time.Duration) bool {
 	select {
 	case p <- struct{}{}:
@@ -31,7 +31,7 @@ func (p slotPool) acquire(ctx context.Context, most time.Duration) bool {
 
 func (p slotPool) release() { <-p }
 
-// byteBudget is a number of bytes shared by many requests.
+// byteBudget limits the number of bytes that all requests together may reserve.
 type byteBudget struct {
 	limit int64
 	used  atomic.Int64
@@ -47,10 +47,10 @@ func (b *byteBudget) reserve(n int64) bool {
 
 func (b *byteBudget) release(n int64) { b.used.Add(-n) }
 
-// hasRoom reports whether reserve would succeed.
+// hasRoom reports whether reserve would succeed now.
 func (b *byteBudget) hasRoom(n int64) bool { return b.used.Load()+n <= b.limit }
 
-// sizesMax is the maximum number of remembered paths.
+// sizesMax is the maximum number of paths in a sizeCache.
 const sizesMax = 256
 
 // sizeCache remembers the paths whose last response was heavy. It is safe for concurrent use.

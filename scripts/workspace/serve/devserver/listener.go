@@ -25,14 +25,14 @@ type listener struct {
 // The listener closes any others without a response.
 const refusalsMax = 64
 
-// A client that gets a 503 may keep sending within these limits, because closing its connection
-// while bytes of the request are unread would discard the response.
+// How long and how much a client may keep sending after a 503. Closing the connection while bytes
+// of the request are unread would discard the response.
 const (
 	lingerTimeout = 500 * time.Millisecond
 	lingerBytes   = 1 << 20
 )
 
-// Accept returns the next connection within the limit.
+// Accept returns the next connection that is within the limit.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -40,7 +40,7 @@ func (l *listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if tcp, ok := c.(*net.TCPConn); ok {
-			_ = tcp.SetWriteBuffer(heavyBytesMin) // the system's default would buffer megabytes for each slow reader
+			_ = tcp.SetWriteBuffer(heavyBytesMin) // by default, the system would buffer megabytes for each slow client
 		}
 		n := l.addOpen(1)
 		counted := &conn{Conn: c, listener: l}
@@ -50,7 +50,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		case n <= l.server.connectionsMax+refusalsMax:
 			go counted.refuse()
 		default:
-			_ = counted.Close() // an error does not matter, because the connection was never used
+			_ = counted.Close() // ignore the error, because the connection was never used
 		}
 	}
 }
@@ -87,8 +87,8 @@ func (c *conn) refuse() {
 	}
 }
 
-// CloseWrite ends the stream to the client. net/http's server calls it before it closes a
-// connection.
+// CloseWrite closes the sending side of the connection. net/http's server calls it before it closes
+// a connection.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

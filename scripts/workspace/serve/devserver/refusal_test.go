@@ -46,9 +46,9 @@ func serve(t *testing.T, l net.Listener, h http.Handler, change ...func(s *Serve
 	return s
 }
 
-// memoryListener is a listener with in-memory connections, for a server in a synctest bubble. In
-// the bubble, timeouts are exact and take no real time, and synctest.Wait returns once the server
-// has nothing left to do.
+// memoryListener is a listener with in-memory connections, for tests that use the package synctest.
+// There, timeouts are exact and take no real time, and synctest.Wait returns once the server has
+// nothing left to do.
 type memoryListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -57,7 +57,7 @@ type memoryListener struct {
 
 func newMemoryListener(t *testing.T) *memoryListener {
 	t.Helper()
-	t.Cleanup(func() { time.Sleep(time.Minute) }) // on the bubble's clock, because the server leaves a refused connection open for a while
+	t.Cleanup(func() { time.Sleep(time.Minute) }) // takes no real time; the server leaves a refused connection open for a while
 	m := &memoryListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	m.close = sync.OnceFunc(func() { close(m.closed) })
 	return m
@@ -81,7 +81,7 @@ func (m *memoryListener) send(t *testing.T, text string) net.Conn {
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() { _ = ours.Close() })
 	m.conns <- theirs
-	go func() { _, _ = io.WriteString(ours, text) }() // an error does not matter, because the server may refuse the request before it is complete
+	go func() { _, _ = io.WriteString(ours, text) }() // ignore the error: the server may refuse the request before it is complete
 	return ours
 }
 
@@ -136,7 +136,8 @@ func receive(t *testing.T, c net.Conn) (*http.Response, string) {
 	return out, string(body)
 }
 
-// requireEnvelope requires the error envelope and the headers common to all responses.
+// requireEnvelope requires that a response is an error in the API's format, with the headers common
+// to all responses.
 func requireEnvelope(t *testing.T, out *http.Response, body string, status int, code fault.Code) {
 	t.Helper()
 	refusal, err := fault.Parse([]byte(body))
@@ -156,8 +157,8 @@ func requireEnvelope(t *testing.T, out *http.Response, body string, status int, 
 	}
 }
 
-// notFoundHandler returns a handler that behaves like the service's, but responds to everything
-// with not_found in the envelope.
+// notFoundHandler returns a handler that responds to every request with not_found, in the API's
+// format and with the headers common to all responses.
 func notFoundHandler() http.Handler {
 	newID := id.NewGenerator(time.Now, rand.Reader)
 	return gateway.Local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -165,8 +166,8 @@ func notFoundHandler() http.Handler {
 	}), newID)
 }
 
-// Ensure every response to a valid HTTP request that is refused has the envelope, and says what is
-// wrong.
+// Ensure the server refuses a valid HTTP request with an error in the API's format that says what
+// is wrong.
 func TestEveryRefusalHasTheEnvelope(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, notFoundHandler())
@@ -194,8 +195,8 @@ func TestEveryRefusalHasTheEnvelope(t *testing.T) {
 	}
 }
 
-// Ensure the headers may have at most headerBytesMax bytes, including the request line and the
-// empty line.
+// Ensure the headers of a request may have at most headerBytesMax bytes, including the request line
+// and the empty line.
 func TestHeaderLimit(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, notFoundHandler())
@@ -208,9 +209,9 @@ func TestHeaderLimit(t *testing.T) {
 	}
 }
 
-// Ensure a connection is closed after a chunked body, even if the request also has a
-// Content-Length. A proxy in front may have used the Content-Length, and would treat the bytes that
-// follow as another request.
+// Ensure the server closes the connection after a chunked body, which matters if the request also
+// has a Content-Length. A proxy in front may have used the Content-Length, and would treat the
+// bytes that follow as another request.
 func TestChunkedBodyEndsTheConnection(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, notFoundHandler())
@@ -226,8 +227,8 @@ func TestChunkedBodyEndsTheConnection(t *testing.T) {
 	}
 }
 
-// Ensure an invalid HTTP request does not reach the handler and gets the status for its problem. It
-// must end only its own connection, so that the next request is served.
+// Ensure an invalid HTTP request does not reach the handler and gets the status for its problem.
+// The server closes its connection and still serves the next one.
 func TestInvalidHTTP(t *testing.T) {
 	t.Parallel()
 	reached := make(chan string, 16)

@@ -16,23 +16,24 @@ type limitedResponse struct {
 	server        *Server
 	request       *http.Request
 	methodAndPath string    // method and path of the request
-	writeDeadline time.Time // deadline for writing the response
-	releaseSlot   func()    // frees the request's slot; nil if it has none
+	writeDeadline time.Time // by when the whole response must be written
+	releaseSlot   func()    // frees the request's slot; nil if the request has none
 
-	status         int  // set by the handler
-	statusSent     bool // the status has been sent
-	discardsWrites bool // the handler's writes are discarded
+	status         int  // the status that the handler set
+	statusSent     bool // whether the status has been sent
+	discardsWrites bool // whether to discard the handler's writes, because an error was sent instead
 	reservedBytes  int64
 }
 
-// WriteHeader keeps the status until the body is known.
+// WriteHeader stores the status without sending it, because shed may still replace the response.
 func (w *limitedResponse) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
 	}
 }
 
-// Write sends the body. It frees the slot first, because a slow reader must not keep it.
+// Write sends the body. It frees the slot first, so that a client that reads slowly does not keep
+// it.
 func (w *limitedResponse) Write(body []byte) (n int, err error) {
 	w.freeSlot()
 	if w.status == http.StatusOK {

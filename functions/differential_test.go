@@ -177,7 +177,7 @@ func (d *twinCompanies) compare(c generatedCall) {
 var (
 	locationPattern        = regexp.MustCompile(`^(?:path|query|body)\.`)
 	unknownArgumentPattern = regexp.MustCompile(`^(.*): unknown (?:parameter|property|argument).*$`)
-	wholeArgumentPattern   = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // the body's size limit does not count findings, and its message says so; a tool call's limit counts them
+	wholeArgumentPattern   = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // The size limit of a body excludes findings, and the message says so. The size limit of a tool call includes them.
 )
 
 // removeLocations returns the messages without the location of an argument, which only HTTP

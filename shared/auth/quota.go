@@ -31,8 +31,8 @@ const QuotaWindow = 60 * time.Second
 // TAT is corrupt, and a key must not be blocked until that time.
 const futureTATMax = 2 * QuotaWindow
 
-// A bucket that admits more than fastQuota requests a minute has a lag: it counts as full only when
-// its TAT is at least fastQuotaLag in the past.
+// A bucket that admits more than fastQuota requests a minute has a lag: it is full only once its
+// TAT is at least fastQuotaLag in the past.
 const (
 	fastQuota    = 600
 	fastQuotaLag = 250 * time.Millisecond
@@ -79,7 +79,7 @@ func (q Quota) lag() time.Duration {
 
 // Charge is an attempt to take one request from a bucket. It writes the bucket's TAT on the
 // condition that MinTAT < TAT <= MaxTAT. The write sets the TAT to Start, or adds Step to it if
-// Start is zero. The TAT of an unused bucket counts as zero.
+// Start is zero. The TAT of an unused bucket is zero.
 //
 // Among the charges of a bucket that begin within a period t, at most quota + t/Interval succeed.
 // This is because the first charge finds a TAT above now - lag, each charge moves it by at least an

@@ -311,8 +311,8 @@ func (u ignoreUpperLimitTable) UpdateKey(ctx context.Context, in *dynamodb.Updat
 	return u.modelTable.UpdateKey(ctx, in)
 }
 
-// naiveAdmit admits requests as Store.Admit did before it had a lag: a bucket counts as full when
-// its TAT has passed, and a wrong guess is retried. If refuse is false, naiveAdmit also retries a
+// naiveAdmit admits requests as Store.Admit did before buckets had a lag: a bucket is full once its
+// TAT has passed, and a wrong guess is retried. If refuse is false, naiveAdmit also retries a
 // charge that found an empty bucket.
 func naiveAdmit(s *Store, token auth.Token, refuse bool) error {
 	at := bucketKey{token.Hash, auth.ClassRead}

@@ -204,7 +204,7 @@ var generatedIDPattern = func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:` + strings.Join(prefixes, "|") + `)_[0-9a-z]{26}\b`)
 }()
 
-// keyPrefixPattern matches the prefix of an API key, which the key's record contains.
+// keyPrefixPattern matches the visible start of an API key, which records of keys contain.
 var keyPrefixPattern = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)
 
 // numberIDs returns the body with each generated id replaced by a number, in order of first

@@ -77,10 +77,10 @@ func (r *readsRecorder) take() []tableRead {
 // String returns a read in the notation of oracle.Operation.ConsistentReads.
 func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r.prefix) }
 
-// Ensure every read by id, and every read of a stored Idempotency-Key, sees all earlier writes.
-// Other reads of an operation must be strongly consistent where the operation tables say so, and
-// only there: a write depends on the result, or the read must not miss a record. Lists read their
-// index or their partition with eventual consistency, at half the price
+// Ensure every read by id, and every read of a stored Idempotency-Key, sees all earlier writes. An
+// operation's other reads must be strongly consistent only where the operation tables say so,
+// because a write depends on the result or the read must not miss a record. Lists read their index
+// or their partition with eventual consistency, at half the price
 // (scripts/docs/reference/lists.md).
 func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()

@@ -177,7 +177,7 @@ func (d *twinCompanies) compare(c generatedCall) {
 var (
 	locationPattern        = regexp.MustCompile(`^(?:path|query|body)\.`)
 	unknownArgumentPattern = regexp.MustCompile(`^(.*): unknown (?:parameter|property|argument).*$`)
-	wholeArgumentPattern   = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // the body's size limit does not count findings, and its message says so; a tool call's limit counts them
+	wholeArgumentPattern   = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // The size limit of a body excludes findings, and the message says so. The size limit of a tool call includes them.
 )
 
 // removeLocations returns the messages without the location of an argument, which only HTTP
@@ -204,7 +204,7 @@ var generatedIDPattern = func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:` + strings.Join(prefixes, "|") + `)_[0-9a-z]{26}\b`)
 }()
 
-// keyPrefixPattern matches the prefix of an API key, which the key's record contains.
+// keyPrefixPattern matches the visible start of an API key, which records of keys contain.
 var keyPrefixPattern = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)
 
 // numberIDs returns the body with each generated id replaced by a number, in order of first

@@ -104,7 +104,7 @@ func (d argumentGenerator) id(f schema.Field) string {
 	}
 	for _, fits := range []func(string) bool{
 		func(one string) bool { return strings.HasPrefix(one, prefix+"_") },
-		func(one string) bool { return !alone || !fixtureID.MatchString(one) }, // the ids of the fixture exist in all companies
+		func(one string) bool { return !alone || !fixtureID.MatchString(one) }, // skips the fixture's ids, which exist in all companies
 	} {
 		if some := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return !fits(one) }); len(some) > 0 {
 			ids = some

@@ -33,7 +33,7 @@ const (
 	alarmTopicID       = "AlarmTopic"
 	alarmPeriodSeconds = 300
 	// metricNamespace is the namespace of the metrics in this stack's logs. Each stack in an
-	// account and region has its own.
+	// account and region has its own namespace.
 	metricNamespace = api.DefaultMetricNamespace + "/${AWS::StackName}"
 )
 

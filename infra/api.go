@@ -95,7 +95,7 @@ func gatewayResponses() []GatewayResponse {
 	}
 }
 
-// ID is the logical id.
+// ID is the logical id of the response's resource.
 func (r GatewayResponse) ID() string {
 	out, upper := "Refusal", true
 	for _, c := range r.Type {

@@ -80,7 +80,7 @@ func parseNumber(t *testing.T, text string) float64 {
 func TestRunbookCosts(t *testing.T) {
 	t.Parallel()
 	c := readCosts(t)
-	function := c.lambdaPrice + 1e6*0.010*0.25*c.gigabyteSecondPrice // 10 ms at 256 MB
+	function := c.lambdaPrice + 1e6*0.010*0.25*c.gigabyteSecondPrice // a million calls, each of 10 ms with 256 MB
 	line := parseNumber(t, regexp.MustCompile(`line of ([0-9]+) bytes`).FindStringSubmatch(c.text)[1])
 	for _, row := range c.rows[1:] {
 		units := func(cell string) float64 { n, _, _ := strings.Cut(cell, ":"); return parseNumber(t, n) }

@@ -19,7 +19,7 @@ func (m Model) Dashboard() Object {
 	return Object{{"Fn::Sub", List{dashboard(m.Functions), Object{{"TableName", tableName()}}}}}
 }
 
-// dashboard returns the body as a string, in which Fn::Sub replaces the ${names}.
+// dashboard returns the dashboard's body as a string, in which Fn::Sub replaces the ${names}.
 func dashboard(functions []Function) string {
 	byOperation := func(name, stat string) []any {
 		search := fmt.Sprintf(`SEARCH('{"%s",Operation} MetricName="%s"', '%s', %d)`, metricNamespace, name, stat, alarmPeriodSeconds)

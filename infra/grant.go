@@ -12,7 +12,7 @@ import (
 // Grant is what a function may do in one kind of partition of the table.
 type Grant struct {
 	Area    string   // the partitions: <company>#<Area>, and those with more segments
-	With    string   // the area of other partitions, for transactions over both; empty for calls within Area
+	With    string   // a second area, for transactions that write in both areas; empty for calls within Area
 	Actions []string // without the prefix dynamodb:, in alphabetical order
 	Indexes bool     // whether Query on the indexes is allowed too
 }

@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// dynamoActions is every action of DynamoDB on a table, an index, or the account.
+// dynamoActions lists every action of DynamoDB on a table, an index, or the account.
 var dynamoActions = strings.Fields(`
 	BatchGetItem BatchWriteItem ConditionCheckItem CreateBackup CreateGlobalTable CreateTable CreateTableReplica
 	DeleteBackup DeleteItem DeleteResourcePolicy DeleteTable DeleteTableReplica DescribeBackup DescribeContinuousBackups

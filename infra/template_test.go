@@ -97,7 +97,7 @@ func matchRoute(route, path string) (quality int, ok bool) {
 	return quality, len(segments) == strings.Count(route, "/")+1
 }
 
-// gatewayTypes is every type of response that API Gateway creates itself, from its documentation.
+// gatewayTypes lists every type of response that API Gateway creates itself, as documented by AWS.
 var gatewayTypes = strings.Fields(`ACCESS_DENIED API_CONFIGURATION_ERROR AUTHORIZER_CONFIGURATION_ERROR AUTHORIZER_FAILURE
 	BAD_REQUEST_BODY BAD_REQUEST_PARAMETERS DEFAULT_4XX DEFAULT_5XX EXPIRED_TOKEN INTEGRATION_FAILURE INTEGRATION_TIMEOUT
 	INVALID_API_KEY INVALID_SIGNATURE MISSING_AUTHENTICATION_TOKEN QUOTA_EXCEEDED REQUEST_TOO_LARGE RESOURCE_NOT_FOUND

@@ -28,8 +28,7 @@ type Posting struct {
 	claim.Claim
 }
 
-// replyKind describes replies to package claim: a reply counts as claimed while its status is
-// posting.
+// replyKind describes replies to package claim: a reply is claimed while its status is posting.
 var replyKind = claim.Kind[Posting]{
 	Name: "reply", Prefix: feedbackIDPrefix, ClaimedStatus: string(ReplyStatusPosting),
 	Status: func(p Posting) string { return string(p.status()) },

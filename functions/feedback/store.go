@@ -40,7 +40,7 @@ type Filter struct {
 	Source      *Source
 	Sentiment   *Sentiment
 	ReplyStatus *ReplyStatus
-	Posted      *DayRange // sorts the list by postedAt, newest first; a record without postedAt is in no range
+	Posted      *DayRange // if set, the list is sorted by postedAt, newest first; a record without postedAt is in no range
 }
 
 const (

@@ -170,8 +170,8 @@ const pushAttemptsMax = 16
 // Push applies each change to the stored record that FindByIdentities returned for it. Each change
 // is one compare-and-set, so repeating a push that failed half-way completes it. A change that
 // alters nothing is not written. Before its first write, Push claims the request's Idempotency-Key.
-// It returns how many records it created and updated. If the kind of a record has changed since it
-// was read, Push returns a conflict that a retry resolves.
+// It returns how many records it created and updated. If a record has changed since it was read, so
+// that its part of the push is no longer valid, Push returns a conflict that a retry resolves.
 func (s Store) Push(ctx context.Context, companyID string, changes []recordChange, stored []storedMatch) (created, updated int, err error) {
 	if err := idempotency.Reserve(ctx, s.table); err != nil {
 		return 0, 0, err

@@ -10,8 +10,8 @@ import "slices"
 //	totalPoints     one series for the whole metric
 type candidatePoints interface {
 	// finalCount returns how many points of the page are known so far, at most want, and the start
-	// of the oldest of them. Records that have not been read yet can only add newer points, or add
-	// days to points that are already known.
+	// of the oldest of them. Once want points are known, only unread records since that start can
+	// still change the page.
 	finalCount(want int) (n int, oldest string)
 
 	// page returns the newest points, at most limit, oldest first, and the position from which the

@@ -517,10 +517,10 @@ func (i *beforeNamedCallTransport) arm(call string, before func()) {
 	i.callName, i.beforeCall = call, before
 }
 
-// Ensure that if another caller defines a metric after a push has read the definitions, the push
-// succeeds. It stores that metric's points under the key that the other caller defined, which is
-// the pushed key or the metric's other name. This holds for a push of one transaction and for one
-// of several.
+// Ensure a push succeeds if another caller defines one of its metrics after the push has read the
+// definitions. The push must store that metric's points under the name that the other caller
+// defined, which may be either name of the metric. The test covers pushes of one transaction and of
+// several.
 func TestPushLosesRace(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

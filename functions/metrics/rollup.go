@@ -40,7 +40,7 @@ type bucketSums struct {
 	baseDays           int // the number of days with a baseValue
 	newestDay          Point
 	currency, source   *string
-	hasMixedCurrencies bool // whether the days have different currencies; having no currency counts as a currency, too
+	hasMixedCurrencies bool // whether the days have different currencies, or only some of them have one
 	hasMixedSources    bool
 	ingestedAt         *string
 }

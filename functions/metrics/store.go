@@ -54,7 +54,7 @@ func definitionIDKey(companyID, definitionID string) table.Key {
 
 // definitionIDRecord is the id record of a definition: it maps the definition's id to its key. It
 // can be stale, because a definition with a different id may now have that key. Readers therefore
-// compare the id.
+// check that the definition with that key still has the id.
 type definitionIDRecord struct {
 	Key string `json:"key"`
 }

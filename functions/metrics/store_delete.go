@@ -98,7 +98,7 @@ func (s Store) deletePointsOfItem(ctx context.Context, item table.Item, r PointR
 		var done bool
 		var err error
 		switch {
-		case outside == "": // includes a record that has no points at all
+		case outside == "": // also true for a record without any points
 			done, item, err = s.deleteRecord(ctx, record, inside)
 		case len(inside) > 0:
 			done, item, err = s.removeBuckets(ctx, record, r, inside, outside)

@@ -275,7 +275,7 @@ func TestFindingsBound(t *testing.T) {
 			}
 		}
 	}
-	spacious := `{"rootUrl":"https://a.example","findings":[` + strings.Repeat(" ", findingsMax) + `1]` // insignificant whitespace does not count
+	spacious := `{"rootUrl":"https://a.example","findings":[` + strings.Repeat(" ", findingsMax) + `1]` // the limit on findings ignores insignificant whitespace
 	for _, c := range []struct{ size, want int }{{findingsMax + 256<<10, 200}, {findingsMax + 256<<10 + 1, 413}} {
 		r := s.Send(t, key, "POST", "/v1/companies/{companyId}/optimise/audits", spacious+strings.Repeat(" ", c.size-len(spacious)-1)+"}")
 		if r.Status != c.want {

@@ -59,8 +59,8 @@ func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoa
 	return g, table.Decode(item, &g)
 }
 
-// readItem reads a goal and its site in one call. A goal whose site is gone is left over from an
-// interrupted removal of the site, so it counts as not found.
+// readItem reads a goal and its site in one call. It returns fault.ErrNotFound if either is
+// missing. A goal without its site is left over from an interrupted removal of the site.
 func (s goalStore) readItem(ctx context.Context, companyID, goalID string) (table.Item, error) {
 	at := s.goals.Key(companyID, goalID)
 	items, err := table.BatchGetItems(ctx, s.table, []table.Key{s.sites.Key(companyID, s.siteID), at})

@@ -24,8 +24,8 @@ type liveState struct {
 	PreparedLive    *bool  `store:"preparedLive"`
 }
 
-// liveAt reports whether an item is live on a board whose live version is current. If the item is
-// not live, last is the last version that showed it.
+// liveAt reports whether an item is live. current is the live version of the item's board. If the
+// item is not live, last is the last version that showed it.
 func (l liveState) liveAt(current *int64) (live bool, last *int64) {
 	live, last = l.WasLive, l.LastVersion
 	if current != nil && l.PreparedVersion != nil && *l.PreparedVersion <= *current {

@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a board that has no entry in the record of live versions counts as never published, and
+// Ensure a board without an entry in the record of live versions is treated as never published, and
 // that a malformed entry is an error.
 func TestLiveState(t *testing.T) {
 	list := func(texts ...string) table.Item {

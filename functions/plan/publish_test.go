@@ -209,7 +209,7 @@ func TestPublishRaces(t *testing.T) {
 	for n := range 12 {
 		itemIDs = append(itemIDs, createItem(t, s, key, map[string]any{"title": fmt.Sprint("I", n), "status": "published"})["id"])
 	}
-	counter := &apitest.RoundTripCounter{} // its fake clock keeps each publish shorter than its lease
+	counter := &apitest.RoundTripCounter{} // the counter's fake clock keeps each publish shorter than a lease
 	editors := apitest.NewOver(t, plan.Operations, counter)
 	editors.CompanyID = s.CompanyID
 	counter.Count(t, func(t *testing.T) {

@@ -95,8 +95,8 @@ type contentDiff struct {
 	unchangedCount int
 }
 
-// diffFrom returns what publishing s in place of the live snapshot would change. It takes the last
-// version of an item that is not live from the parameter items.
+// diffFrom returns what publishing s in place of the live snapshot would change. The parameter
+// items contains the last version of each item that is not live.
 func (s snapshot) diffFrom(live snapshot, current *int64, items []storedItem) contentDiff {
 	d := contentDiff{added: []PublishedItem{}, updated: []ChangedItem{}, removed: []PublishedItem{}}
 	before := make(map[string]SnapshotItem, len(live))

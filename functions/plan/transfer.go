@@ -172,8 +172,8 @@ func (s Store) addBoards(ctx context.Context, companyID string, boards []transfe
 	return skipped, nil
 }
 
-// importSnapshot stores a snapshot under the board's version, points b to it and returns the
-// version's record.
+// importSnapshot stores a snapshot under the board's version, makes b refer to the snapshot, and
+// returns the version's record.
 func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) (storedVersion, error) {
 	content, err := decodeSnapshot(text)
 	if err != nil {

@@ -246,7 +246,7 @@ func pathOf(all map[string]document, reference document) string {
 	return strings.TrimSuffix(pathOf(all, p["ParentId"].(document)), "/") + "/" + p["PathPart"].(string)
 }
 
-// Ensure both APIs have the same error responses, and their stages the same settings.
+// Ensure both APIs have the same error responses, and that their stages have the same settings.
 func TestGateway(t *testing.T) {
 	all := resources(synthOutput.cdk)
 	sam := maps.Clone(resources(synthOutput.sam)[infra.APIID]["Properties"].(document))

@@ -28,7 +28,7 @@ type fakeKeys struct {
 	mu       sync.Mutex
 	err      error
 	state    auth.QuotaState
-	unblock  <-chan struct{} // Admit waits until it is closed
+	unblock  <-chan struct{} // Admit waits until this channel is closed
 	calls    []string
 	scope    auth.Scope
 	class    auth.Class

@@ -231,8 +231,8 @@ func (op Operation) BodyRequired() bool {
 // tool are always limited to 256 KB.
 func (op Operation) BodyLimit() int { return max(op.BodyBytes, bodyBytesMax) }
 
-// Company reports whether the path contains the id of the company. Only the path of list_companies
-// does not.
+// Company reports whether the path contains the id of the company. Every path does, except that of
+// list_companies.
 func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
 
 // CompanyArea is the area of paths that name no other area. Its Lambda function also serves the

@@ -111,7 +111,7 @@ func (l listPage) fitPage(texts []json.RawMessage) (body []byte, next string) {
 
 func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.page.jsonRecords) == 0 }
 
-// result is the result of a step of the pipeline: the JSON of a record or a list.
+// result is what a step of the pipeline returns when it succeeds: the JSON of a record or a list.
 type result struct {
 	body []byte
 	tag  string // entity tag; empty: none

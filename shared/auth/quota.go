@@ -26,13 +26,13 @@ const (
 // QuotaWindow is the time in which an empty bucket becomes full.
 const QuotaWindow = 60 * time.Second
 
-// futureTATMax is how far in the future a TAT may be. A bucket never sets its TAT more than
-// QuotaWindow ahead of its function's clock, and no function's clock is off by a minute. A later
-// TAT is corrupt, and a key must not be blocked until that time.
+// futureTATMax is how far in the future the theoretical arrival time (TAT) of a bucket may be. A
+// charge never sets a TAT more than QuotaWindow ahead of the function's clock, and no function's
+// clock is off by a minute. A later TAT is corrupt, and a key must not be blocked until that time.
 const futureTATMax = 2 * QuotaWindow
 
-// A bucket that admits more than fastQuota requests a minute has a lag: it counts as full only when
-// its TAT is at least fastQuotaLag in the past.
+// A bucket that admits more than fastQuota requests a minute has a lag: it is full only once its
+// theoretical arrival time (TAT) is at least fastQuotaLag in the past.
 const (
 	fastQuota    = 600
 	fastQuotaLag = 250 * time.Millisecond
@@ -66,10 +66,11 @@ func (q Quota) Interval() time.Duration {
 	return (QuotaWindow + time.Duration(q) - 1) / time.Duration(q)
 }
 
-// lag is how far in the past the TAT of a full bucket is. Some buckets are used about as fast as
-// they refill. Without the lag, the TAT of such a bucket would keep crossing the present while
-// other calls are in flight, and each call would guess wrong whether the bucket is full. The lag
-// shortens a burst by up to lag/Interval requests, which is 0.4 % of the quota.
+// lag is how far in the past the theoretical arrival time (TAT) of a full bucket is. Some buckets
+// are used about as fast as they refill. Without the lag, the TAT of such a bucket would keep
+// crossing the present while other calls are in flight, and each call would guess wrong whether the
+// bucket is full. The lag shortens a burst by up to lag/Interval requests, which is 0.4 % of the
+// quota.
 func (q Quota) lag() time.Duration {
 	if q > fastQuota {
 		return fastQuotaLag
@@ -77,9 +78,9 @@ func (q Quota) lag() time.Duration {
 	return 0
 }
 
-// Charge is an attempt to take one request from a bucket. It writes the bucket's TAT on the
-// condition that MinTAT < TAT <= MaxTAT. The write sets the TAT to Start, or adds Step to it if
-// Start is zero. The TAT of an unused bucket counts as zero.
+// Charge is an attempt to take one request from a bucket. It writes the bucket's theoretical
+// arrival time (TAT) on the condition that MinTAT < TAT <= MaxTAT. The write sets the TAT to Start,
+// or adds Step to it if Start is zero. The TAT of an unused bucket is zero.
 //
 // Among the charges of a bucket that begin within a period t, at most quota + t/Interval succeed.
 // This is because the first charge finds a TAT above now - lag, each charge moves it by at least an
@@ -88,12 +89,12 @@ type Charge struct {
 	MinTAT, MaxTAT int64
 	Start, Step    int64
 
-	newestTAT, impossibleTAT int64 // the bucket is empty while newestTAT < TAT <= impossibleTAT
+	newestTAT, impossibleTAT int64 // the bucket is empty if newestTAT < stored arrival time (TAT) <= impossibleTAT
 }
 
-// Charge returns the charge for a bucket whose TAT was tat when it was last seen. If the bucket has
-// changed since and no longer meets the condition, the charge fails without effect. ok is false if
-// the bucket is empty.
+// Charge returns the charge for a bucket. tat is the theoretical arrival time that the bucket had
+// when it was last seen. If the bucket has changed since and no longer meets the condition, the
+// charge fails without effect. ok is false if the bucket is empty.
 func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
 	if q <= 0 {
 		return Charge{}, false
@@ -111,9 +112,9 @@ func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
 	return c, !c.Empty(tat)
 }
 
-// Empty reports whether a bucket with the TAT tat has no request left for this charge. A charge
-// that fails and finds such a TAT is refused, because the bucket was empty at the time of the
-// write.
+// Empty reports whether a bucket with the theoretical arrival time tat has no request left for this
+// charge. A charge that fails and finds such a time is refused, because the bucket was empty at the
+// time of the write.
 func (c Charge) Empty(tat int64) bool { return c.newestTAT < tat && tat <= c.impossibleTAT }
 
 // QuotaState is the state of a bucket, as the RateLimit headers report it. The zero value means
@@ -126,7 +127,7 @@ type QuotaState struct {
 	RetryAfter int64 // seconds until a request is admitted; 0 when one is admitted now, or the class is frozen
 }
 
-// At returns the state of a bucket whose TAT is tat.
+// At returns the state of a bucket whose theoretical arrival time is tat.
 func (q Quota) At(tat int64, now time.Time) QuotaState {
 	c, room := q.Charge(tat, now)
 	switch full := now.UnixNano() - int64(q.lag()); {
@@ -137,7 +138,7 @@ func (q Quota) At(tat int64, now time.Time) QuotaState {
 	case tat <= full:
 		return QuotaState{Quota: q, Remaining: (c.newestTAT-now.UnixNano())/int64(q.Interval()) + 1}
 	default:
-		tat = min(tat, c.newestTAT) // treat a corrupt TAT as one that still allows one request
+		tat = min(tat, c.newestTAT) // treat a corrupt arrival time as one that still allows one request
 		return QuotaState{Quota: q, Remaining: min(int64(q), (c.newestTAT-tat)/int64(q.Interval())+1), Reset: ceilSeconds(tat - full)}
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 var start = time.Unix(1_786_440_600, 0)
 
-// admit charges a bucket whose TAT is known, as the conditional write does. It reports whether the
-// request is admitted.
+// admit charges a bucket as the conditional write does. tat is the bucket's theoretical arrival
+// time. admit reports whether the request is admitted.
 func admit(q auth.Quota, tat *int64, now time.Time) bool {
 	c, ok := q.Charge(*tat, now)
 	return ok && apply(c, tat)

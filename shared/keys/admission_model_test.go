@@ -252,7 +252,8 @@ func TestEveryQuotaIsLive(t *testing.T) {
 }
 
 // Ensure callers that together are about as fast as the refill are refused only if the bucket is
-// empty. At this pace, the bucket's TAT keeps crossing the present while calls are in flight.
+// empty. At this pace, the bucket keeps switching between full and in use while calls are in
+// flight.
 func TestCallersAtThePaceOfTheRefill(t *testing.T) {
 	t.Parallel()
 	requests := 5000
@@ -301,7 +302,7 @@ func TestLoadFindsInjectedBugs(t *testing.T) {
 	}
 }
 
-// ignoreUpperLimitTable is a table that ignores the upper limit on a TAT.
+// ignoreUpperLimitTable is a table that ignores the upper limit in the condition of a charge.
 type ignoreUpperLimitTable struct{ *modelTable }
 
 func (u ignoreUpperLimitTable) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
@@ -311,9 +312,9 @@ func (u ignoreUpperLimitTable) UpdateKey(ctx context.Context, in *dynamodb.Updat
 	return u.modelTable.UpdateKey(ctx, in)
 }
 
-// naiveAdmit admits requests as Store.Admit did before it had a lag: a bucket counts as full when
-// its TAT has passed, and a wrong guess is retried. If refuse is false, naiveAdmit also retries a
-// charge that found an empty bucket.
+// naiveAdmit admits requests as Store.Admit did before buckets had a lag: a bucket is full once its
+// theoretical arrival time has passed, and a wrong guess is retried. If refuse is false, naiveAdmit
+// also retries a charge that found an empty bucket.
 func naiveAdmit(s *Store, token auth.Token, refuse bool) error {
 	at := bucketKey{token.Hash, auth.ClassRead}
 	known := s.cache.get(at)
@@ -378,7 +379,7 @@ func (e *stepScheduler) clock() time.Time {
 type contentionCase struct {
 	name            string
 	quota           auth.Quota
-	tatAhead        time.Duration // how far the bucket's TAT is ahead of the clock; -time.Hour makes the bucket full
+	tatAhead        time.Duration // how far the bucket's theoretical arrival time is ahead of the clock; -time.Hour makes the bucket full
 	clockStep       time.Duration // zero: the clock does not move
 	admissionBounds func(callers int) (least, most int)
 }

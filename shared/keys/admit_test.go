@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// Ensure each refusal is as documented. Unknown, wrong, revoked and expired keys get the same
-// public error; a missing scope is named; a suspension has its own error. The error for the log
-// contains the reason but no secret.
+// Ensure unknown, wrong, revoked and expired keys get the same public error. The error for a
+// missing scope names the scope, and a suspension has its own error. The error for the log contains
+// the reason but no secret.
 func TestAdmitRefuses(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -150,7 +150,7 @@ func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	}
 }
 
-// fieldAt returns the i-th field of a struct t that is embedded in another struct at the field
+// fieldAt returns the i-th field of the struct t, which is embedded in an outer struct at the field
 // index at. The Index of the result starts at the outer struct. fieldAt panics on an invalid tag.
 func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
 	f := t.Field(i)

@@ -161,8 +161,8 @@ func TestBodyCreate(t *testing.T) {
 	}
 }
 
-// Ensure values that the tags do not allow are problems, including values for fields that only the
-// service or the other operation can set.
+// Ensure a value that the tags do not allow is a problem, and so is a value for a field that this
+// kind of operation cannot set.
 func TestBodyRefuses(t *testing.T) {
 	t.Parallel()
 	_, create := bindRecord[createInput](t, true, `{"shades":["mauve"],"slug":"A b","checked":true,"seenAt":"2026-01-01T00:00:00Z","colour":"blue"}`)

@@ -113,8 +113,8 @@ func breaksRules(rules []Rules, inputs []*Binder, name string, value any) (broke
 	return broken
 }
 
-// checkAll returns the problems that concern several fields of an input, with the paths of a
-// record.
+// checkAll returns the problems that concern several fields of an input. Their paths name fields of
+// a record instead of fields of a request's body.
 func checkAll(input reflect.Value) (problems []string) {
 	checker, ok := input.Addr().Interface().(interface{ Check() []string })
 	if !ok {

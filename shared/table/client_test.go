@@ -52,7 +52,7 @@ func TestCreateFailsWithoutAnIndex(t *testing.T) {
 }
 
 // Ensure a query requests each attribute only once, as DynamoDB requires, even if a record type has
-// the sort key as a field. A query that finds nothing must count as half a unit.
+// the sort key as a field. A query that finds nothing must cost half a unit.
 func TestQueryProjection(t *testing.T) {
 	t.Parallel()
 	var asked []string

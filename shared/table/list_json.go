@@ -380,7 +380,7 @@ func (s *jsonScanner) readJSON() bool {
 
 // fieldEncoding describes how a field is written in JSON.
 type fieldEncoding struct {
-	name   string                    // in quotes, with a colon; empty if clients never see the field
+	name   string                    // the JSON name, in quotes and with a colon; empty if clients never see the field
 	absent string                    // the JSON of an absent attribute
 	read   func(s *jsonScanner) bool // appends the JSON of an attribute to values; nil if only encoding/json can write it
 }

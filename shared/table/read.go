@@ -56,7 +56,7 @@ type Filter map[string]types.AttributeValue
 // a page, so it stays valid while records are created and deleted.
 type Query struct {
 	Index      Index
-	Partitions []string // several are read in parallel and merged; see mergePartitions
+	Partitions []string // if there are several, they are read in parallel and merged; see mergePartitions
 	Prefix     string   // prefix of the sort key, for a partition of the base table with several kinds of records
 	From       string   // minimum sort key; empty: no bound. Not to be used with Prefix
 	Until      string   // maximum sort key; empty: no bound. With Prefix, it must start with Prefix, and After must be empty

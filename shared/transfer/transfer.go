@@ -242,12 +242,13 @@ func (t Type) FilterNew(ctx context.Context, companyID string, records []any) (f
 // FileHasName reports whether a line of the imported file has a name. See WithAliases.
 type FileHasName func(name string) bool
 
-// WithAliases adds a rule for things that can have two names: a record is not stored if a record
-// with its rival's name is stored, unless the file has both names. names returns a record's name
-// and its rival's name, which is empty if it has no rival. Names share one namespace across all
-// types. verify returns the problem of each record as WithVerify does. A problem is ignored if the
-// file has the rival's name. write replaces the write function of Define. It must make the rule a
-// condition of its writes, because there are other writers.
+// WithAliases adds a rule for things that can have two names: a record is not stored under one name
+// if the thing is already stored under the other name, unless the file has both names. names
+// returns the name of a record and the other name of the same thing, rival, which is empty if there
+// is none. Names share one namespace across all types. verify returns the problem of each record as
+// WithVerify does. A problem is ignored if the file has the rival name. write replaces the write
+// function of Define. It must make the rule a condition of its writes, because there are other
+// writers.
 func WithAliases[T any](t Type, names func(T) (own, rival string), verify func(ctx context.Context, companyID string, records []T) ([]string, error),
 	write func(ctx context.Context, companyID string, records []T, file FileHasName) error,
 ) Type {
@@ -261,8 +262,8 @@ func WithAliases[T any](t Type, names func(T) (own, rival string), verify func(c
 	return t
 }
 
-// AliasesOf returns a record's name and its rival's name. They are empty if the type has no such
-// rule.
+// AliasesOf returns the two names of the thing that a record describes; see WithAliases. They are
+// empty if the type has no such rule.
 func (t Type) AliasesOf(record any) (own, rival string) {
 	if t.aliasesOf == nil {
 		return "", ""
@@ -334,8 +335,8 @@ func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]st
 	return t.verify(ctx, companyID, records)
 }
 
-// VerifyAliases returns the problem of each record. The caller ignores the problem if the file has
-// the rival's name. VerifyAliases returns nil if the type has no such rule.
+// VerifyAliases returns the problem of each record; see WithAliases. The caller ignores the problem
+// if the file has the rival name. VerifyAliases returns nil if the type has no such rule.
 func (t Type) VerifyAliases(ctx context.Context, companyID string, records []any) ([]string, error) {
 	if t.aliasConflicts == nil {
 		return nil, nil
@@ -348,8 +349,8 @@ func (t Type) Check(text json.RawMessage) (record any, problems []string) {
 	return t.check(text, t.rules)
 }
 
-// Write stores records that Check has returned. Without a file (see ForFile), the records
-// themselves count as the file. It returns RefusedRecords if some records were not stored.
+// Write stores records that Check has returned. If ForFile was not called, the file is assumed to
+// contain exactly these records. Write returns RefusedRecords if some records were not stored.
 func (t Type) Write(ctx context.Context, companyID string, records []any) error {
 	if t.hasName != nil || t.aliasesOf == nil {
 		return t.write(ctx, companyID, records, t.hasName)

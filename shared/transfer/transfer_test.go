@@ -157,8 +157,8 @@ func TestKeepLast(t *testing.T) {
 	}
 }
 
-// Ensure records that are written without a file count as the file: it contains the name of each
-// record, and no other name.
+// Ensure a write without a file assumes a file that contains exactly the written records, so it has
+// the name of each record and no other name.
 func TestRecordsAreTheFile(t *testing.T) {
 	t.Parallel()
 	var names []bool

@@ -84,7 +84,7 @@ func TestRoundTripsAreTheLongestChain(t *testing.T) {
 }
 
 // Ensure a parallel call that is issued late, even after the engine responded to the other call,
-// does not count as a chain. On a busy machine, a goroutine can be late like this.
+// adds no round trip. On a busy machine, a goroutine can be late like this.
 func TestRoundTripsOfLateParallelCall(t *testing.T) {
 	t.Parallel()
 	e := newEngine("first")
@@ -127,8 +127,8 @@ func TestRoundTripsAcrossGoroutines(t *testing.T) {
 	}
 }
 
-// Ensure a call that starts during another one, because it waited for a timer, counts as parallel
-// to it. A call that starts after the response counts as a further round trip.
+// Ensure a call that starts during another call, because it waited for a timer, adds no round trip.
+// A call that starts after the response must add one.
 func TestRoundTripsOfOverlappingCalls(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -192,5 +192,6 @@ func (e *Engine) watch(wait func(context.Context) error, end func() error) {
 	}()
 }
 
-// leaveRunning is the end function for watch if this process did not start the engine.
+// leaveRunning is passed to watch as end if this process did not start the engine. It leaves the
+// engine running.
 func leaveRunning() error { return nil }

@@ -6,7 +6,7 @@ import "strings"
 // model's context.
 const (
 	ToolsBytesMax     = 66_000 // all tools
-	AreaToolsBytesMax = 18_000 // the tools that a key with only one area's scopes sees
+	AreaToolsBytesMax = 18_000 // the tools for a key with the scopes of a single area
 )
 
 // Hints are the annotations of a tool that say what it does to stored values. Destructive and

@@ -1,5 +1,6 @@
 // Package client calls the Company Growth Workspace API: one method for each operation, with typed
-// inputs and records. It uses only the standard library, so you can copy its folder.
+// inputs and records. It uses only the standard library. `workspace client go` writes it into your
+// module.
 //
 // # A first program
 //

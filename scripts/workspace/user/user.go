@@ -13,5 +13,5 @@ import (
 // Commands returns the commands.
 func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 	u := &userCommands{t, table}
-	return []*cobra.Command{u.apiCommand(), u.studioCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand(), u.checkCommand()}
+	return []*cobra.Command{u.apiCommand(), u.studioCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand(), u.checkCommand(), u.clientCommand()}
 }

@@ -5,7 +5,7 @@
 //
 //	go run ./scripts/gen               writes the files that are out of date
 //	go run ./scripts/gen -check        writes nothing, and fails when a file is out of date
-//	go run ./scripts/gen -roots FILE   refreshes the embedded TLS roots from a file of PEM certificates
+//	go run ./scripts/gen -roots FILE   refreshes the embedded TLS root certificates from a PEM file
 //	go run ./scripts/gen -zones        refreshes the names of time zones from the installed Go
 package main
 

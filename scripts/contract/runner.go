@@ -193,8 +193,7 @@ func (k *runner) checkError(r response, code fault.Code, part string) {
 	}
 }
 
-// checkSuccess fails the rule unless the response has the status 200. It decodes the body into
-// into.
+// checkSuccess fails the rule unless the response has the status 200. It decodes the body.
 func (k *runner) checkSuccess(r response, into any) bool {
 	k.count()
 	if r.status == 0 {

@@ -165,8 +165,8 @@ func (m *clientModel) declareMethod(out *strings.Builder, op api.Operation) {
 	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InBody }) {
 		out.WriteString(", hasBody: true")
 	}
-	// Updates and deletes are idempotent. A POST that is not a read is not, because it creates a
-	// record.
+	// A request may be repeated if it is idempotent. Only a POST that creates a record is not; a
+	// POST that is a read is.
 	if op.Method != http.MethodPost || op.Effect == api.Read {
 		out.WriteString(", repeatable: true")
 	}

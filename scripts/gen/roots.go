@@ -14,7 +14,7 @@ import (
 // rootsFile contains the root certificates of Amazon Trust Services that the functions embed.
 const rootsFile = "shared/table/amazon.pem"
 
-// refreshRoots copies the published root certificates from a PEM file to the file to. The source
+// refreshRoots copies the published root certificates from one PEM file to another. The source
 // need not be trusted: refreshRoots copies only certificates whose public keys are on the published
 // list, and the result must pass table.CheckRoots. It writes nothing if one of the roots is
 // missing.

@@ -37,8 +37,8 @@ type form struct {
 	ETag           string
 	IdempotencyKey string // sent with the request that creates a record, so that sending the form twice creates only one record
 	MayWrite       bool
-	Conflict       *failure // somebody else changed the record
-	Problem        *failure // a problem that does not belong to a field
+	Conflict       *failure // set if somebody else changed the record
+	Problem        *failure // set if there is a problem that belongs to no field
 }
 
 // newForm returns a form that shows a record as it is stored.

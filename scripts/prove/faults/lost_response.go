@@ -39,8 +39,8 @@ func newLossyClients(ctx context.Context, t *checkRun, lose func(call string, at
 	return c, nil
 }
 
-// forEachRequest calls do with every number from 0 to n-1. It gives the numbers to the clients in
-// turn. The clients run concurrently.
+// forEachRequest calls the function do with every number from 0 to n-1. It gives the numbers to the
+// clients in turn. The clients run concurrently.
 func (c *lossyClients) forEachRequest(n int, do func(client *client, n int) error) error {
 	return parallel.Do(lossClients, lossClients, func(from int) error {
 		for i := from; i < n; i += lossClients {

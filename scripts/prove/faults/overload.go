@@ -134,8 +134,8 @@ func (l *loadedServer) check(out response) {
 	}
 }
 
-// runClients calls do repeatedly in n goroutines for p.caseDuration. If no call has reported a
-// response by then, it continues until the first response, for at most p.patience.
+// runClients calls the function do repeatedly in n goroutines for p.caseDuration. If no call has
+// reported a response by then, it continues until the first response, for at most p.patience.
 func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.Context, n int) (responded bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -154,7 +154,7 @@ func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.
 	})
 }
 
-// repeatFor calls do repeatedly in n goroutines, until the time d is over.
+// repeatFor calls the function do repeatedly in n goroutines, until the time d is over.
 func repeatFor(ctx context.Context, n int, d time.Duration, do func(ctx context.Context, n int)) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()

@@ -397,8 +397,8 @@ func raiseLimitParameter(r *http.Request) {
 	}
 }
 
-// faultyProxy starts a proxy in front of the service at to, which injects f. It returns the proxy's
-// address.
+// faultyProxy starts a proxy for the service at the address to, and returns the proxy's address.
+// The proxy injects the fault f.
 func faultyProxy(t *testing.T, to string, f injectedFault) string {
 	t.Helper()
 	target, err := url.Parse(to)

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/infra"
 )
 
-// cdkVersion is the version of the CDK's command line program. It must fit the CDK module in
-// go.mod, which a newer major version does not accept.
+// cdkVersion is the version of the CDK's command line program. A newer major version of the program
+// does not accept the CDK module in go.mod.
 const cdkVersion = "2.1148.1"
 
 // prepareFolders finds the folders of the repository and of the cache, and creates a temporary

@@ -46,7 +46,7 @@ func (f *ruleResult) fail(format string, args ...any) {
 	}
 }
 
-// skip records why a rule, or a part of it, could not be checked. The report shows the first such
+// skip remembers why a rule, or a part of it, could not be checked. The report shows the first such
 // reason if the rule checks nothing.
 func (f *ruleResult) skip(format string, args ...any) {
 	if f.skipReason == "" {

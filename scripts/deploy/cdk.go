@@ -18,7 +18,7 @@ func (d *deployer) prepare(ctx context.Context) error {
 	goarch := map[string]string{"arm64": "arm64", "x86_64": "amd64"}
 	arch, _ := d.parameters.lookup(infra.ParamArchitecture)
 	if arch == "" {
-		arch = "arm64" // no architecture was chosen, so nothing is deployed yet
+		arch = "arm64" // the architecture of a new stack
 	}
 	if err := d.command(ctx, d.root, []string{"GOARCH=" + goarch[arch]}, "bash", "scripts/build"); err != nil {
 		return fmt.Errorf("the functions could not be built, and nothing was deployed: %w", err)

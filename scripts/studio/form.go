@@ -153,7 +153,7 @@ func (c *changes) whole(name string) client.Optional[int] {
 	return client.Value(n)
 }
 
-// refuse records a problem with a field, in the same format as the service's messages.
+// refuse adds a problem with a field, in the same format as the service's messages.
 func (c *changes) refuse(name, problem string) {
 	if c.problem == nil {
 		c.problem = &failure{Status: http.StatusBadRequest, Code: "bad_request"}

@@ -56,7 +56,7 @@ func (b *builder) addRecord(name string, t reflect.Type) {
 }
 
 // addComponent registers a type under the name of its component, and reports whether the name is
-// new. If the name belongs to a different type, it records a problem.
+// new. If the name belongs to a different type, it adds a problem.
 func (b *builder) addComponent(name string, t reflect.Type) bool {
 	known, ok := b.types[name]
 	if ok && known != t {

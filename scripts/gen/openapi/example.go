@@ -104,7 +104,7 @@ func (b *builder) bodyExample(op api.Operation) json.RawMessage {
 	return b.marshal(out)
 }
 
-// object decodes an example, or returns nil if text is empty. Unless path is empty, it records a
+// object decodes an example, or returns nil if text is empty. Unless path is empty, it adds a
 // problem for each property that the schema s does not have.
 func (b *builder) object(text json.RawMessage, path string, s *jsonschema.Schema) (out map[string]json.RawMessage) {
 	if len(text) == 0 {

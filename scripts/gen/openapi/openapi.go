@@ -86,8 +86,8 @@ func (b *builder) problem(format string, args ...any) {
 	b.problems = append(b.problems, fmt.Errorf(format, args...))
 }
 
-// reportUnused records a problem for each entry of the source that was not used, because its name
-// is misspelled or out of date.
+// reportUnused adds a problem for each entry of the source that was not used. The name of such an
+// entry is misspelled or out of date.
 func (b *builder) reportUnused() {
 	var names []string
 	for name := range b.source.Areas {

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/schema/jsonschema"
 )
 
-// expectedList is a list of the API and its expected records.
+// expectedList is a list operation of the API, with the records that it must return.
 type expectedList struct {
 	operation       string
 	path            string // the path of the list after the company's path

@@ -158,6 +158,6 @@ func writerOf(text string) int {
 		return 0
 	}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(text)) // a hash never fails
+	_, _ = h.Write([]byte(text)) // writing to a hash never fails
 	return int(h.Sum32() % writerCount)
 }

@@ -151,8 +151,8 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 }
 
 // baselineKeys admits every request with a bare conditional write of the key's item. The write sets
-// the same attributes as a real admission. It has the same conditions, except for those on the
-// bucket, because the engine needs more time for a longer condition.
+// the same attributes as a real admission. An engine needs more time for a longer condition, so the
+// write also has the conditions of a real admission, except for those on the bucket.
 type baselineKeys struct{ table *table.Client }
 
 // Admit implements api.Keys.

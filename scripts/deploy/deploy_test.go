@@ -307,8 +307,8 @@ func TestErrStack(t *testing.T) {
 	})
 }
 
-// Ensure a deploy after a failed first deploy says that it removes what is left of that one, and
-// then deploys the stack.
+// Ensure a deploy announces that it removes the stack of a failed first deploy, and then deploys a
+// new one.
 func TestFailedFirstDeploy(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status, w.statusAfterCDK = "ROLLBACK_COMPLETE", "CREATE_COMPLETE"

@@ -167,7 +167,7 @@ func (m *clientModel) recordType(out *strings.Builder, t reflect.Type) string {
 		}
 	}
 	if t.Kind() == reflect.Int64 {
-		return "int" // the same type as in inputs, which is also that of Value(3)
+		return "int" // the type of fields in inputs, so that Value(3) fits
 	}
 	return t.Kind().String()
 }

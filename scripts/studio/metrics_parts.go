@@ -22,7 +22,7 @@ type partsView struct {
 	Dimension string
 	List      []part // the largest first
 	Left      int    // the number of parts that are not drawn
-	Cut       bool   // some points were not read
+	Cut       bool   // whether some points were not read
 	Chart     template.HTML
 }
 

@@ -105,7 +105,7 @@ func (d *wholeView) rows() (rows []bucketRow) {
 		if before.OK {
 			r.Before = d.Unit.Text(before.V)
 		}
-		if now.OK && before.OK && !r.Open { // an unfinished bucket is not compared with a finished one
+		if now.OK && before.OK && !r.Open { // a bucket that has not ended is not compared with a whole one
 			var sign int
 			r.Change, sign, _ = d.Unit.Change(now.V, before.V)
 			r.Good = d.judge(sign)

@@ -27,7 +27,7 @@ type loadOptions struct {
 	caseDuration     time.Duration // how long each case lasts
 	patience         time.Duration // how much longer a case may last until the first response, because the machine may be busy
 	slowdownMax      float64       // the maximum median response time of a polite client under load, as a multiple of that without load
-	acceptableMedian time.Duration // a median response time up to this always passes
+	acceptableMedian time.Duration // a median response time that passes even if it is more than slowdownMax allows
 	residentMax      int64         // the maximum resident memory of the server process, in bytes
 }
 

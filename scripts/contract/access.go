@@ -11,7 +11,7 @@ import (
 )
 
 // requireUnauthorised returns a rule that sends every read with the given Authorization header and
-// requires a 401. Records need not exist, because the key is checked first.
+// requires a 401. The records need not exist, because the service checks the key first.
 func requireUnauthorised(authorization, what string) func(*runner) {
 	return func(k *runner) {
 		for _, p := range k.discovered {
@@ -29,7 +29,7 @@ func requireUnauthorised(authorization, what string) func(*runner) {
 	}
 }
 
-// pathWithUnknownIDs fills the parameters of a path with ids that no record has.
+// pathWithUnknownIDs replaces the parameters of a path with ids that no record has.
 func (k *runner) pathWithUnknownIDs(path string) string {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
 	for i, s := range segments {
@@ -40,7 +40,7 @@ func (k *runner) pathWithUnknownIDs(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// unknownID returns an id that no record has, with the prefix of the ids in an area's collection.
+// unknownID returns an id that no record has. It has the same prefix as the ids in the collection.
 func (k *runner) unknownID(area, collection string) string {
 	id, ok := k.knownField(area, collection, "id")
 	prefix, _, found := strings.Cut(id, "_")
@@ -70,14 +70,15 @@ func otherCompany(k *runner) {
 	})
 }
 
-// unknownRecord requires the same 404 for an unknown record and for a record of another company.
+// unknownRecord requires the same 404 for a record that does not exist and for a record of another
+// company.
 func unknownRecord(k *runner) {
 	k.eachRead(func(p discoveredRead) {
 		if k.pathWithUnknownIDs(p.Path) == strings.ReplaceAll(p.Path, "{companyId}", k.company) || p.Path == "/v1/companies" {
-			return // the path has no other id
+			return // the path contains no id but the company's
 		}
 		if p.IsList() {
-			return // a list of an unknown parent may be empty
+			return // instead of a 404, a list may be empty if its parent does not exist
 		}
 		here := k.get(k.pathWithUnknownIDs(p.Path))
 		k.checkError(here, fault.NotFound, "")
@@ -94,7 +95,8 @@ func unknownPath(k *runner) {
 	}
 }
 
-// wrongVerb sends PUT, which no operation uses, for records that do not exist.
+// wrongVerb sends requests with the method PUT, which no operation has, to paths of records that do
+// not exist.
 func wrongVerb(k *runner) {
 	verbs, order := map[string][]string{}, []string{}
 	for _, op := range functions.Operations(nil) {

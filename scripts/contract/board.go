@@ -10,7 +10,7 @@ import (
 
 const boardByID = "/plan/boards/"
 
-// createBoard creates a board, which the caller must remove.
+// createBoard creates a board. The caller must delete it with remove.
 func (k *runner) createBoard() (createdRecord, bool) {
 	return k.create(k.companyPath("/plan/boards"), `{"name":"Conformance check"}`, boardByID)
 }
@@ -18,8 +18,8 @@ func (k *runner) createBoard() (createdRecord, bool) {
 // publicKeyPattern matches the public keys that the service generates.
 var publicKeyPattern = regexp.MustCompile(`^pk_live_[0-9a-z]{26}$`)
 
-// boardLifecycle creates, updates and deletes a board. It requires that the board cannot be deleted
-// while it has an item.
+// boardLifecycle creates, updates and deletes a board. It requires that the service refuses to
+// delete the board while the board has an item.
 func boardLifecycle(k *runner) {
 	board, ok := k.createBoard()
 	if !ok {
@@ -46,8 +46,9 @@ func boardLifecycle(k *runner) {
 	k.checkDelete(board)
 }
 
-// liveItems publishes a board that it creates, and requires that the live items do not change until
-// the next publish. It also requires that a board cannot be deleted while visitors see an item.
+// liveItems creates a board and publishes it. It requires that the items that visitors see do not
+// change until the next publish. It also requires that the service refuses to delete the board
+// while visitors see an item.
 func liveItems(k *runner) {
 	board, ok := k.createBoard()
 	if !ok {
@@ -79,8 +80,8 @@ func liveItems(k *runner) {
 	k.checkDelete(board)
 }
 
-// checkLiveItem requires that visitors of a board see exactly the item want, or no item if want is
-// nil.
+// checkLiveItem requires that visitors of a board see one item, which equals want, or no item if
+// want is nil.
 func (k *runner) checkLiveItem(board createdRecord, want map[string]any) {
 	got := k.get(board.path + "/live")
 	k.checkSchema("list_plan_live_items", got)

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// checkInvalidBodies sends invalid bodies. Each pair is a body and the field that the error message
-// must name.
+// checkInvalidBodies sends invalid bodies and requires errors. Each element of bodies is a body and
+// the field that the error message must name.
 func (k *runner) checkInvalidBodies(path, byID string, bodies [][2]string) {
 	for _, b := range bodies {
 		got := k.do(http.MethodPost, path, b[0])
@@ -87,8 +87,8 @@ func largeBody(k *runner) {
 	k.checkError(got, fault.PayloadTooLarge, "")
 }
 
-// companyBody sends invalid updates. If the service accepts one, it restores the company's previous
-// value.
+// companyBody sends invalid updates of the company. If the service accepts one by mistake,
+// companyBody restores the previous value.
 func companyBody(k *runner) {
 	before, ok := k.checkRecord(k.get(k.companyPath("")))
 	if !ok {
@@ -113,8 +113,8 @@ func companyBody(k *runner) {
 	}
 }
 
-// writeAccess sends every write, for records that do not exist: without a key, and with another
-// company in the path.
+// writeAccess sends every write without a key, and every write with another company in the path.
+// The ids in the paths belong to no record.
 func writeAccess(k *runner) {
 	for _, op := range functions.Operations(nil) {
 		if op.Method == http.MethodGet || isOptional(op) {

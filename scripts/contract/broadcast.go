@@ -13,8 +13,8 @@ const (
 	ideaByID = "/broadcast/ideas/"
 )
 
-// ideaLifecycle creates a plan with an idea. It requires that a plan cannot end before it starts,
-// that an idea can leave its plan, and that both can be deleted.
+// ideaLifecycle creates a plan with an idea, removes the idea from the plan, and deletes both. It
+// requires that the service refuses a plan that ends before it starts.
 func ideaLifecycle(k *runner) {
 	plan, ok := k.create(k.companyPath("/broadcast/plans"), `{"name":"Conformance check","platforms":["x"],"startsAt":"`+farFuture+`"}`, planByID)
 	if !ok {
@@ -38,9 +38,9 @@ func ideaLifecycle(k *runner) {
 	k.checkDelete(idea)
 }
 
-// postDays lists the posts from the day of the whole list's second post to the day of its first
-// post, in either order. It requires that they are exactly the posts at the start of the whole
-// list.
+// postDays checks the parameters from and to of the list of posts. It lists the posts from the day
+// of the whole list's second post to the day of its first post, in both orders. The result must
+// contain exactly the posts of these days, with which the whole list begins.
 func postDays(k *runner) {
 	k.eachList(func(p discoveredRead) {
 		whole := p.records()

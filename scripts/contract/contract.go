@@ -1,6 +1,7 @@
-// Package contract checks a service against the rules of the API. `workspace check` checks the
-// rules of the specification on any implementation. `prove contract` checks all rules, including
-// the rules of this implementation, on a deployment with a complete company.
+// Package contract checks a service against the rules of the API. `workspace check` uses it to
+// check the rules of the specification on any implementation. `prove contract` uses it to check all
+// rules, including those that only this implementation has, on a deployment. The deployment must
+// have a company with a record of every kind.
 //
 // Reading order: this file (a run and its report), rule.go (the rules), runner.go (requests and
 // their checks), discover.go (the first requests of a run), observe.go (the rules of every
@@ -20,13 +21,13 @@ import (
 
 // Options select the service, the rules, and what a run may change.
 type Options struct {
-	BaseURL string // without a slash at its end
+	BaseURL string // without a trailing slash
 	Key     string
-	Rules   []Rule                                           // as Choose returns them
-	Write   bool                                             // also create, change and delete records of its own
-	Publish bool                                             // also publish a board and change existing records
-	Strict  bool                                             // a rule that checks nothing fails; the company must have a record of every kind
-	HTTP    *http.Client                                     // nil: a new client
+	Rules   []Rule                                           // the rules to check, from Choose
+	Write   bool                                             // may also create, change and delete records of its own
+	Publish bool                                             // may also publish a board and change existing records
+	Strict  bool                                             // a rule fails if it could check nothing, so the company needs a record of every kind
+	HTTP    *http.Client                                     // the client to use; nil: a new one
 	Wait    func(ctx context.Context, d time.Duration) error // waits for a quota to refill
 }
 
@@ -44,11 +45,11 @@ const (
 type Result struct {
 	Rule      string   `json:"rule"`
 	Section   string   `json:"section"`   // the section of scripts/docs/reference that states the rule, such as errors#codes
-	Specified bool     `json:"specified"` // the specification states the rule; false: this implementation added it
+	Specified bool     `json:"specified"` // whether the specification states the rule; if not, this implementation added it
 	Title     string   `json:"title"`
 	Outcome   Outcome  `json:"result"`
-	Detail    string   `json:"detail"`   // the number of checks, or why there were none
-	Problems  []string `json:"problems"` // what breaks the rule
+	Detail    string   `json:"detail"`   // says how many checks there were, or why there were none
+	Problems  []string `json:"problems"` // the ways in which the service breaks the rule
 }
 
 // Report is the result of a run.
@@ -61,9 +62,10 @@ type Report struct {
 	Rules   []Result `json:"rules"`
 }
 
-// Names returns the names of the specification's rules that any company can be checked against. If
-// deployed is set, it adds this implementation's rules, and the rules that publish, change existing
-// records, or need a company with a record of every kind.
+// Names returns the names of the rules to check. By default, these are the specification's rules
+// that can be checked with any company. If deployed is set, it returns all rules: also those of
+// this implementation, and those that publish, change existing records, or need a company with a
+// record of every kind.
 func Names(deployed bool) (names []string) {
 	for _, r := range rules {
 		if r.specified && r.level <= levelWrites || deployed {
@@ -73,8 +75,8 @@ func Names(deployed bool) (names []string) {
 	return names
 }
 
-// Choose returns the rules whose names are in both names and only, or all rules in names if only is
-// empty. If a name in only is not in names, the error quotes it.
+// Choose returns the rules in names that are also in only, or all rules in names if only is empty.
+// It returns an error if a name in only is not in names.
 func Choose(names, only []string) (chosen []Rule, err error) {
 	for _, name := range only {
 		if !slices.Contains(names, name) {
@@ -89,7 +91,8 @@ func Choose(names, only []string) (chosen []Rule, err error) {
 	return chosen, nil
 }
 
-// callTimeout is above the 29 s that a gateway waits for a function.
+// callTimeout is the timeout for one request. It is longer than the 29 s that API Gateway waits for
+// a function.
 const callTimeout = 35 * time.Second
 
 // Run checks a service against the rules. It returns an error if the service does not respond, or
@@ -153,7 +156,7 @@ func (k *runner) check(r Rule) Result {
 	return out
 }
 
-// String returns the report as text for people.
+// String formats the report as text.
 func (r Report) String() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s, company %s\n\n", r.BaseURL, r.Company)
@@ -167,7 +170,7 @@ func (r Report) String() string {
 			fmt.Fprintf(w, "\t\t- %s\n", escapeControls(problem))
 		}
 	}
-	_ = w.Flush() // a strings.Builder never fails
+	_ = w.Flush() // writing to a strings.Builder cannot fail
 	fmt.Fprintf(&text, "\n%d passed, %d failed, %d skipped\n", r.Passed, r.Failed, r.Skipped)
 	return text.String()
 }

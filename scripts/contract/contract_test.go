@@ -34,7 +34,7 @@ const (
 	ruleRequestID, ruleCache, ruleChallenge        = "request-id", "no-store", "challenge"
 )
 
-// keyWithScopes returns a key with the scopes and with quotas that no test uses up.
+// keyWithScopes returns a key with the given scopes, and with quotas that no test uses up.
 func keyWithScopes(t *testing.T, s *apitest.Service, companyID string, scopes ...auth.Scope) string {
 	t.Helper()
 	issued, secret, err := s.Keys.Issue(t.Context(), companyID, keys.Grant{Name: "contract", Scopes: scopes, APIVersion: fault.Version}, rand.Reader)
@@ -56,7 +56,7 @@ func serveHTTP(t *testing.T, s *apitest.Service) string {
 	return server.URL
 }
 
-// runRules runs the named rules, or all of them.
+// runRules runs the named rules, or all rules if no name is given.
 func runRules(t *testing.T, o contract.Options, names ...string) contract.Report {
 	t.Helper()
 	var err error
@@ -71,8 +71,8 @@ func runRules(t *testing.T, o contract.Options, names ...string) contract.Report
 	return report
 }
 
-// Ensure the service follows every rule in two strict runs with the company of
-// functions/testdata/company.jsonl, and that these runs visit every area.
+// Ensure the service follows every rule in two strict runs with the company in
+// functions/testdata/company.jsonl. The runs send requests to every area.
 func TestDeployment(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
@@ -114,21 +114,22 @@ func TestDeployment(t *testing.T) {
 			t.Errorf("%d requests to %s, want 4 at least", visited[area.Name], area.Name)
 		}
 	}
-	// With a key that lacks scopes, a strict run fails.
+	// A strict run fails if the key lacks scopes.
 	report := runRules(t, contract.Options{BaseURL: base, Key: keyWithScopes(t, s, s.CompanyID, auth.CompanyRead), Strict: true}, "complete", "closed-filters")
 	if report.Failed != 2 || !strings.Contains(report.String(), "lacks") {
 		t.Errorf("%d rules failed, want 2 that name what the key lacks:\n%v", report.Failed, report)
 	}
 }
 
-// injectedFault is a bug that a proxy injects into the service by changing requests or responses.
+// injectedFault is a bug that a proxy simulates by changing requests to the service or its
+// responses.
 type injectedFault struct {
 	changeRequest  func(r *http.Request)
 	changeResponse func(r *http.Response, body string) string
 }
 
-// injectedFaults returns bugs, keyed by the rule that they break. A key may add a slash and a
-// description to the rule's name.
+// injectedFaults maps the name of each rule to a bug that breaks the rule. If a rule has several
+// bugs, the keys are the rule's name, a slash and a description.
 func injectedFaults(companyID, key string) map[string]injectedFault {
 	letIn := injectedFault{changeRequest: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
 	var previews, ids atomic.Int64
@@ -161,7 +162,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 			if r.Body == nil {
 				return
 			}
-			body, _ := io.ReadAll(r.Body) // reading a test server's body does not fail
+			body, _ := io.ReadAll(r.Body) // reading the body of this test's own request cannot fail
 			text := strings.Replace(string(body), from, to, 1)
 			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
@@ -386,8 +387,8 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 	}
 }
 
-// raiseLimitParameter sets limit to 200 in requests for two lists, so that the default limit does
-// not apply.
+// raiseLimitParameter sets the parameter limit to 200 in requests for two lists, as if the service
+// did not apply its default.
 func raiseLimitParameter(r *http.Request) {
 	query := r.URL.Query()
 	if strings.HasSuffix(r.URL.Path, "/optimise/audits") || strings.HasSuffix(r.URL.Path, "/feedback") && !query.Has("limit") {
@@ -396,8 +397,8 @@ func raiseLimitParameter(r *http.Request) {
 	}
 }
 
-// faultyProxy starts a proxy that injects a fault into the service, and returns the proxy's
-// address.
+// faultyProxy starts a proxy for the service at the address to, and returns the proxy's address.
+// The proxy injects the fault f.
 func faultyProxy(t *testing.T, to string, f injectedFault) string {
 	t.Helper()
 	target, err := url.Parse(to)
@@ -432,13 +433,13 @@ func faultyProxy(t *testing.T, to string, f injectedFault) string {
 	return server.URL
 }
 
-// prerequisiteRules maps each rule that sends no requests, but only inspects responses, to a rule
-// that sends requests for it.
+// prerequisiteRules lists rules that send no requests of their own, but only inspect the responses
+// to others. It maps each to a rule that must run before it to send requests.
 var prerequisiteRules = map[string]string{
 	ruleEnvelope: "unknown-path", ruleVersion: "unknown-path", ruleJSON: "unknown-parameter", ruleChallenge: "missing-key",
 }
 
-// Ensure every rule fails for a service that breaks it.
+// Ensure every rule fails for a service that breaks the rule.
 func TestRulesCatchInjectedFaults(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
@@ -467,7 +468,7 @@ func TestRulesCatchInjectedFaults(t *testing.T) {
 			t.Errorf("no fault breaks %s", rule)
 		}
 	}
-	// A 401 for a key that has the scope breaks a rule; it is not a missing scope.
+	// If the key has the scope, a 401 is a problem and not a reason to skip the rule.
 	refusing := injectedFault{changeResponse: func(r *http.Response, body string) string {
 		if strings.HasSuffix(r.Request.URL.Path, "/optimise/sites") {
 			r.StatusCode = http.StatusUnauthorized

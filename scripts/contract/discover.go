@@ -14,19 +14,19 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// discoveredRead is a read operation and the response to its first request, which has only the
-// required parameters.
+// discoveredRead is a read operation, with the response to a request that has only the required
+// parameters.
 type discoveredRead struct {
 	api.Operation
 	response
 
-	path   string     // with ids, without a query
+	path   string     // the path of the request, without the query string
 	query  url.Values // the required parameters
-	reason string     // why the operation cannot be called; empty if it was called
+	reason string     // why the operation was not called; empty if it was
 }
 
-// url returns the path and query of the operation. more adds parameters and alternates names
-// and values.
+// url returns the path and query string of a request to the operation. more alternates between
+// names and values of additional parameters.
 func (p discoveredRead) url(more ...string) string {
 	query := url.Values{}
 	for name, values := range p.query {
@@ -50,14 +50,14 @@ func (p discoveredRead) field(name string) *schema.Field {
 	return nil
 }
 
-// isOptional reports whether an implementation may omit an operation, such as those on keys and the
-// push of metrics.
+// isOptional reports whether an implementation of the API may omit an operation. Examples are the
+// operations on keys and the push of metrics.
 func isOptional(op api.Operation) bool {
 	return op.Scope == "" || op.Scope == auth.KeysRead || op.Scope == auth.KeysWrite || op.Scope == auth.MetricsWrite
 }
 
 // discover reads the company and calls every read operation once. The rules use the ids and records
-// of these responses.
+// in these responses.
 func (k *runner) discover() error {
 	r, err := k.sendOnce(request{method: http.MethodGet, path: "/v1/companies"})
 	if err != nil {
@@ -111,8 +111,8 @@ func (k *runner) discoverOne(op api.Operation) discoveredRead {
 	return p
 }
 
-// hasScope reports whether the key's own record lists a scope. If it does, a 401 breaks the rule
-// that sent the request.
+// hasScope reports whether the service says that the key has a scope. If so, a 401 is a problem of
+// the service and not of the key.
 func (k *runner) hasScope(scope auth.Scope) bool {
 	for _, p := range k.discovered {
 		var key struct{ Scopes []auth.Scope }
@@ -123,12 +123,12 @@ func (k *runner) hasScope(scope auth.Scope) bool {
 	return false
 }
 
-// areaSegment is the index of the area in the segments of a path. The name of a collection does not
-// determine its area, because two areas have goals.
+// areaSegment is the index of the segment of a path that names the area. The name of a collection
+// does not say which area it belongs to, because two areas have goals.
 const areaSegment = 4
 
-// fillPath replaces the parameters of a path with ids from the discovered lists. It returns false
-// if there is no id for a parameter.
+// fillPath replaces the parameters of a path with ids from the lists that discover has read. It
+// returns false if there is no id for a parameter.
 func (k *runner) fillPath(path string) (string, bool) {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
 	for i, s := range segments {
@@ -144,8 +144,8 @@ func (k *runner) fillPath(path string) (string, bool) {
 	return strings.Join(segments, "/"), true
 }
 
-// knownField returns a field of the first record in an area's list whose path ends in the
-// collection.
+// knownField returns a field of a record that discover has read: the first record in the area's
+// list whose path ends in collection.
 func (k *runner) knownField(area, collection, field string) (string, bool) {
 	for _, p := range k.discovered {
 		if !p.IsList() || !strings.HasPrefix(p.Path, "/v1/companies/{companyId}/"+area) || !strings.HasSuffix(p.Path, "/"+collection) || p.status != http.StatusOK {
@@ -169,8 +169,8 @@ func (r response) records() []map[string]any {
 	return body.Items
 }
 
-// eachRead calls visit for every operation that discover could call. It skips the others and
-// records the reason.
+// eachRead calls visit for every operation that discover has called. For the others, it records why
+// it skips them.
 func (k *runner) eachRead(visit func(discoveredRead)) {
 	for _, p := range k.discovered {
 		if p.reason != "" {
@@ -199,7 +199,8 @@ func (k *runner) eachPagedList(visit func(discoveredRead, schema.Field)) {
 	})
 }
 
-// isSpecifiedList reports whether the specification states the bounds of a list's limit.
+// isSpecifiedList reports whether the specification states the minimum and maximum of a list's
+// parameter limit.
 func isSpecifiedList(op api.Operation) bool {
 	return slices.Contains([]string{"list_metric_definitions", "list_metric_points", "list_optimise_audits"}, op.ID)
 }

@@ -95,8 +95,8 @@ func dayBounds(k *runner) {
 	})
 }
 
-// postedDays reads the reviews of the day on which a listed review was posted. It requires that the
-// review is among them, that all are from that day, and that the newest is first.
+// postedDays chooses a review and lists the reviews that were posted on the same day. The result
+// must contain the chosen review and only reviews of that day, the newest first.
 func postedDays(k *runner) {
 	k.eachList(func(p discoveredRead) {
 		if p.ID != "list_feedback" {
@@ -138,15 +138,15 @@ func unknownParameter(k *runner) {
 	})
 }
 
-// The number of pages that listPaging reads from each list, and the size of a page.
+// The number of pages that listPaging reads from each list, and the number of records on a page.
 const (
 	pagesReadMax = 3
 	pageSize     = 2
 )
 
-// listPaging compares three pages of two records with one page of six. It ignores the order of the
-// pages, because metric points are paged from newest to oldest, while each page is sorted from
-// oldest to newest.
+// listPaging compares three pages of two records with one page of six records. It ignores the order
+// of the records: the first page of metric points has the newest ones, but each page begins with
+// its oldest point.
 func listPaging(k *runner) {
 	k.eachPagedList(func(p discoveredRead, _ schema.Field) {
 		if p.header.Get("Service-Has-More") == "" {
@@ -180,15 +180,16 @@ func listPaging(k *runner) {
 				k.fail("%s: a page before the last has %d records", got.request, len(page.Items))
 			}
 		}
-		if p.ID != "list_keys" && !sameRecords(parts, wholeList.Items) { // each request changes the lastUsedAt of the key that it uses
+		if p.ID != "list_keys" && !sameRecords(parts, wholeList.Items) { // not for keys, because each request changes the lastUsedAt of its key
 			k.fail("%s: the %d records of several pages differ from the %d of one page", p.request, len(parts), len(wholeList.Items))
 		}
 	})
 }
 
-// nextPage returns the path of the next page, empty on the last page. It returns an error when the
-// link does not begin with the base URL, including its stage. Emulated gateways write https links
-// for http requests, which nextPage accepts.
+// nextPage returns the path of the next page, or "" if r is the last page. It returns an error if
+// the link to the next page does not begin with the base URL, including the stage of API Gateway.
+// It accepts an https link in the response to an http request, because emulators of API Gateway
+// send such links.
 func (k *runner) nextPage(r response) (string, error) {
 	cursor, err := client.Response{Status: r.status, Header: r.header}.Next()
 	if err != nil || cursor == "" {

@@ -16,19 +16,19 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// testMetricKey is the name of the metric that these rules push. The service adds the prefix custom
-// to the name. Each rule deletes the metric that it pushed.
+// testMetricKey is the key of the metric that the rules in this file push. The service adds the
+// prefix "custom." to it. Each rule deletes the metric at its end.
 const testMetricKey = "conformance_check.days"
 
-// testMetricValues are the values of testMetricKey, one for each day from testMetricStart on. These
-// days include a leap day, the end of a month, and parts of three weeks.
+// testMetricValues are the values of testMetricKey, one for each day from testMetricStart on. The
+// days include a leap day and the end of a month, and they are in three different weeks.
 var testMetricValues = []float64{.1, .2, .3, 4, -1.5, 9, 2.6, 5, 3.5, 8}
 
 var testMetricStart = time.Date(2020, time.February, 22, 0, 0, 0, 0, time.UTC)
 
-// createMetric pushes the points of testMetricKey and returns the path of its definition, which the
-// caller must remove (removeMetric). It skips the rule if the key lacks the scope or the service
-// lacks the operation.
+// createMetric pushes the points of testMetricKey and returns the path of its definition. The
+// caller must call removeMetric. createMetric skips the rule if the key lacks the scope, or if the
+// service does not have the operation.
 func (k *runner) createMetric() (path string, ok bool) {
 	var points []map[string]any
 	for i, value := range testMetricValues {
@@ -71,8 +71,9 @@ func (k *runner) createMetric() (path string, ok bool) {
 	return "", false
 }
 
-// deletePoints deletes the points of testMetricKey between two days, given as numbers of days after
-// testMetricStart. It returns the sum of the deletedCount values.
+// deletePoints deletes the points of testMetricKey from one day to another. The days are given as
+// numbers of days after testMetricStart. It returns how many points the service says it has
+// deleted.
 func (k *runner) deletePoints(from, to int) (deleted float64) {
 	day := func(n int) string { return testMetricStart.AddDate(0, 0, n).Format(time.DateOnly) }
 	for more := "true"; more == "true"; {
@@ -96,8 +97,8 @@ func (k *runner) removeMetric(path string) {
 	k.deletePath(path)
 }
 
-// listCheckPoints lists all points of testMetricKey that have the given grain. name is one of the
-// metric's two names. more contains further parameters, alternating names and values.
+// listCheckPoints lists all points of testMetricKey with the given grain. name is the metric's key,
+// with or without the prefix. more alternates between names and values of additional parameters.
 func (k *runner) listCheckPoints(name, grain string, more ...string) []map[string]any {
 	query := url.Values{"metricKey": {name}, "grain": {grain}, "limit": {"1000"}}
 	for i := 0; i < len(more); i += 2 {
@@ -110,8 +111,8 @@ func (k *runner) listCheckPoints(name, grain string, more ...string) []map[strin
 	return list.Items
 }
 
-// rollupMatchesDays compares weeks and months with the days that the service returns, for every
-// aggregation.
+// rollupMatchesDays compares the weekly and monthly values that the service returns with values
+// computed from the daily ones, for every aggregation.
 func rollupMatchesDays(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
@@ -146,13 +147,14 @@ func rollupMatchesDays(k *runner) {
 	}
 }
 
-// bucketStart returns a string that identifies a point's bucket by the bucket's first day and the
-// point's dimensions.
+// bucketStart returns a string that identifies the week or month of a point. It consists of the
+// first day and the point's dimensions.
 func bucketStart(p map[string]any, day string) string { return fmt.Sprint(day, " ", p["dims"]) }
 
-// bucketsOf combines daily points into weeks or months, and returns the value of each bucket.
+// bucketsOf combines daily points into weeks or months. It returns the value of each week or month
+// by its bucketStart.
 func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]float64 {
-	values := map[string][]float64{} // the values of each bucket's days, in order
+	values := map[string][]float64{} // for each week or month, the values of its days, in order
 	for _, p := range days {
 		at, err := time.Parse(time.RFC3339, fmt.Sprint(p["ts"]))
 		value, ok := p["value"].(float64)
@@ -175,8 +177,8 @@ func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]
 	return out
 }
 
-// aggregateDays combines the values of a bucket's days. It returns NaN if the aggregation defines
-// no value. Sums and means are computed exactly and rounded once.
+// aggregateDays combines the daily values of a week or month. It returns NaN if the aggregation
+// defines no value. It computes sums and means exactly and rounds them once.
 func aggregateDays(days []float64, aggregation any) float64 {
 	total := new(big.Rat)
 	for _, day := range days {
@@ -199,8 +201,8 @@ func aggregateDays(days []float64, aggregation any) float64 {
 	return rounded
 }
 
-// metricNames reads a metric under both of its names, and pushes a point under the name that
-// createMetric did not use.
+// metricNames reads a metric by its key with and without the prefix "custom.", and pushes a point
+// with the form that createMetric did not use.
 func metricNames(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
@@ -219,7 +221,7 @@ func metricNames(k *runner) {
 	}
 }
 
-// metricDefinition updates and confirms a definition.
+// metricDefinition updates and confirms a metric definition.
 func metricDefinition(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
@@ -239,8 +241,8 @@ func metricDefinition(k *runner) {
 	}
 }
 
-// metricTotal requests one series, and the total of all series. It compares both with the points
-// that the service returns without the parameters seriesId and total.
+// metricTotal requests the points of one series, and the totals of all series. It compares both
+// with the points that the service returns without the parameters seriesId and total.
 func metricTotal(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
@@ -283,7 +285,7 @@ func metricTotal(k *runner) {
 	}
 }
 
-// metricLifecycle creates a metric, deletes its points and then its definition.
+// metricLifecycle creates a metric, deletes its points, and then deletes its definition.
 func metricLifecycle(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {

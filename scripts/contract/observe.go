@@ -24,7 +24,8 @@ const (
 	ruleChallenge = "challenge"
 )
 
-// checkResponse checks a response against the rules that every response must follow.
+// checkResponse checks a response against the rules for every response. observedRule later reports
+// the problems that it finds.
 func (k *runner) checkResponse(r response) {
 	check := func(rule string, good bool, format string, args ...any) {
 		k.observedCounts[rule]++
@@ -62,8 +63,8 @@ func (k *runner) checkResponse(r response) {
 	}
 }
 
-// codeHasStatus reports whether a response with this status may have this code. A status without a
-// known code may have any unknown code.
+// codeHasStatus reports whether a response with this status may have this error code. If no known
+// code belongs to the status, it may have any unknown code.
 func codeHasStatus(code string, status int) bool {
 	own, known := fault.Codes()[fault.Code(code)]
 	if known {
@@ -77,8 +78,8 @@ func isDayText(text string) bool {
 	return err == nil
 }
 
-// observedRule returns a rule that reports the observations of all responses so far. The rule is
-// skipped if no response was relevant.
+// observedRule returns a rule that sends no requests. It reports what checkResponse has found in
+// the responses so far. It is skipped if it applied to no response.
 func observedRule(name string) func(*runner) {
 	return func(k *runner) {
 		for _, problem := range k.observedProblems[name] {
@@ -86,6 +87,6 @@ func observedRule(name string) func(*runner) {
 		}
 		k.checkCount = k.observedCounts[name]
 		k.skip("the run had no such response")
-		k.mayCheckNothing = name == ruleRetry // a run may stay below its quota
+		k.mayCheckNothing = name == ruleRetry // no response is a 429 if the run stays below its quota
 	}
 }

@@ -44,8 +44,8 @@ func openapiDocument(k *runner) {
 	}
 }
 
-// openapiServer resolves the document's server as clients do: relative to the address of the
-// document.
+// openapiServer requires that the server in the OpenAPI document is the base URL. Like a client, it
+// resolves the server's URL relative to the URL of the document.
 func openapiServer(k *runner) {
 	const path = "/openapi.json"
 	got, err := k.sendOnce(request{method: http.MethodGet, path: path, header: map[string]string{"Authorization": ""}})
@@ -69,14 +69,15 @@ func openapiServer(k *runner) {
 	}
 }
 
-// mcpRevision is a revision of the protocol that most servers support.
+// mcpRevision is a revision of the MCP protocol that most servers support.
 const mcpRevision = "2025-06-18"
 
-// toolsPath is the path of the MCP endpoint. A query can limit the tools to those of some areas.
+// toolsPath is the path of the MCP endpoint. Query parameters can limit its tools to those of some
+// areas.
 const toolsPath = "/mcp"
 
-// sendMCP sends a message to an MCP path and returns the message's result. The response may be JSON
-// or an event of a stream.
+// sendMCP sends a message to the MCP endpoint at path and returns the message's result. The
+// response may be JSON or an event in a stream.
 func (k *runner) sendMCP(path, method string, params any, headers map[string]string) (result map[string]any, header http.Header, err error) {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
@@ -84,8 +85,8 @@ func (k *runner) sendMCP(path, method string, params any, headers map[string]str
 	}
 	q := request{method: http.MethodPost, path: path, body: string(body), header: map[string]string{"Accept": "application/json, text/event-stream"}}
 	maps.Copy(q.header, headers)
-	// Responses of /mcp follow the rules of MCP instead of those of the API, so they are not
-	// observed.
+	// Do not call checkResponse, because responses of /mcp follow the rules of MCP and not those of
+	// the API.
 	got, err := k.sendWithRetry(q, func(response) {})
 	if err != nil {
 		return nil, nil, err
@@ -108,8 +109,8 @@ func (k *runner) sendMCP(path, method string, params any, headers map[string]str
 	return message.Result, got.header, nil
 }
 
-// callMCP initialises an MCP session at an MCP path, sends one message in it and returns the
-// result.
+// callMCP initialises a session of the MCP endpoint at path, sends one message in it and returns
+// the message's result.
 func (k *runner) callMCP(path, method string, params any) (map[string]any, error) {
 	hello, header, err := k.sendMCP(path, "initialize", map[string]any{
 		"protocolVersion": mcpRevision, "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "contract", "version": "1"},
@@ -125,11 +126,12 @@ func (k *runner) callMCP(path, method string, params any) (map[string]any, error
 	return result, err
 }
 
-// toolWaitMax is long enough for a used-up quota to admit a few calls.
+// toolWaitMax is how long callTool may wait before a retry. In this time, a used-up quota refills
+// enough for a few calls.
 const toolWaitMax = 2 * time.Second
 
-// callTool calls a tool and returns its result. It retries a call whose result says that it was
-// rate limited.
+// callTool calls an MCP tool and returns its result. It retries the call if the result says that it
+// was rate limited.
 func (k *runner) callTool(name string, arguments map[string]any) (result map[string]any, err error) {
 	for range quotaTriesMax {
 		result, err = k.callMCP(toolsPath, "tools/call", map[string]any{"name": name, "arguments": arguments})
@@ -140,7 +142,7 @@ func (k *runner) callTool(name string, arguments map[string]any) (result map[str
 	return result, err
 }
 
-// toolNames returns the names of the tools at a path.
+// toolNames returns the names of the tools of the MCP endpoint at path.
 func (k *runner) toolNames(path string) (map[string]bool, error) {
 	result, err := k.callMCP(path, "tools/list", map[string]any{})
 	tools, _ := result["tools"].([]any) // any other result has no tools
@@ -186,7 +188,7 @@ func mcpHints(k *runner) {
 		name := fmt.Sprint(t["name"])
 		want, ok := known[name]
 		if !ok {
-			continue // an operation that this program does not know
+			continue // the tool of an operation that this program does not know
 		}
 		k.count()
 		annotations, _ := t["annotations"].(map[string]any)
@@ -200,7 +202,8 @@ func mcpHints(k *runner) {
 	}
 }
 
-// mcpAreas compares the tools of two areas with all tools, and calls a tool of a third area.
+// mcpAreas checks that the MCP endpoint can be limited to two areas. It compares the tools with all
+// tools, and calls a tool of a third area.
 func mcpAreas(k *runner) {
 	const areaToolsPath = toolsPath + "?areas=company,plan"
 	all, err := k.toolNames(toolsPath)

@@ -8,8 +8,8 @@ import (
 
 const siteByID, auditByID = "/optimise/sites/", "/optimise/audits/"
 
-// siteLifecycle creates, updates and deletes a site with a goal. It requires that a site's key
-// cannot change, and that deleting a site deletes the site's goals.
+// siteLifecycle creates, updates and deletes a site with a goal. It requires that the site's key
+// cannot change, and that the goal is deleted with the site.
 func siteLifecycle(k *runner) {
 	site, ok := k.create(k.companyPath("/optimise/sites"), `{"name":"Conformance check"}`, siteByID)
 	if !ok {
@@ -37,7 +37,8 @@ func siteLifecycle(k *runner) {
 	k.checkError(k.get(goal.path), fault.NotFound, "")
 }
 
-// auditLifecycle creates a running audit, replaces its findings, completes it and deletes it.
+// auditLifecycle creates an audit with the status running, replaces its findings, completes it and
+// deletes it.
 func auditLifecycle(k *runner) {
 	audit, ok := k.create(k.companyPath("/optimise/audits"), `{"rootUrl":"https://example.com","status":"running","findings":[1]}`, auditByID)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// publishBoard publishes a board with a new item. If the preview has an ETag, it publishes with
-// If-Match.
+// publishBoard adds an item to a board and publishes the board. If the preview has an entity tag,
+// it publishes with If-Match.
 func publishBoard(k *runner) {
 	item, ok := k.createItem()
 	if !ok {
@@ -49,8 +49,8 @@ func publishBoard(k *runner) {
 	}
 }
 
-// updateEveryKind changes one record of every kind that can be updated and that no other rule
-// creates. It then reads each record again.
+// updateEveryKind updates existing records, one of each kind that can be updated and that no other
+// rule creates. It then reads each record again.
 func updateEveryKind(k *runner) {
 	k.checkUpdateOf("update_company", k.companyPath(""), k.companyPath(""), `{"summary":"Résumé of the contract"}`)
 	k.checkUpdateOf("update_context_brand_kit", k.companyPath("/context/brand-kit"), k.companyPath("/context/brand-kit"), `{"avoidWords":["synergy"]}`)
@@ -83,8 +83,8 @@ func updateEveryKind(k *runner) {
 	}
 }
 
-// checkUpdateOf sends a body and requires its values in the response and, if readPath is given, in
-// a later read.
+// checkUpdateOf sends an update. It requires that the response has the values in body and, unless
+// readPath is empty, that a later read has them, too.
 func (k *runner) checkUpdateOf(operation, path, readPath, body string) {
 	var want map[string]any
 	if err := json.NewDecoder(bytes.NewReader([]byte(body))).Decode(&want); err != nil {
@@ -104,8 +104,8 @@ func (k *runner) checkUpdateOf(operation, path, readPath, body string) {
 	}
 }
 
-// everyReadHasRecord requires that the company has a record of every kind. An operation without a
-// record would prove nothing.
+// everyReadHasRecord requires that the company has a record of every kind. Otherwise, the rules
+// would check nothing for operations without a record.
 func everyReadHasRecord(k *runner) {
 	findings := false
 	for _, p := range k.discovered {

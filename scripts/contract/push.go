@@ -10,14 +10,14 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// reviewIdentity is the identity of the review that these rules push. A review cannot be deleted,
-// so the rules always use the same one.
+// reviewIdentity identifies the review that the rules in this file push. A review cannot be
+// deleted, so they always use the same one.
 const reviewIdentity = `"source":"reddit","externalId":"conformance-check"`
 
-// pushCounts is the response of a push of feedback.
+// pushCounts is the body of the response to a push of feedback.
 type pushCounts struct{ Accepted, Created, Updated int }
 
-// pushReviews pushes reviews with these titles and the identity reviewIdentity.
+// pushReviews pushes reviews with the given titles, which all have the identity reviewIdentity.
 func (k *runner) pushReviews(titles ...string) (counts pushCounts, ok bool) {
 	body := ""
 	for _, title := range titles {
@@ -31,14 +31,14 @@ func (k *runner) pushReviews(titles ...string) (counts pushCounts, ok bool) {
 	return counts, k.checkSuccess(r, &counts)
 }
 
-// pushIdentity pushes one review several times. It requires that there is one record, and that a
-// push without a change writes nothing.
+// pushIdentity pushes one review several times. It requires that the service stores one record, and
+// that a push that changes nothing writes nothing.
 func pushIdentity(k *runner) {
 	first, second := rand.Text(), rand.Text()
 	for _, step := range []struct {
 		what   string
 		titles []string
-		want   pushCounts // created counts as updated: an earlier run may have created the review
+		want   pushCounts // in the first step, Updated includes Created, because an earlier run may have created the review
 	}{
 		{"a new title", []string{first}, pushCounts{1, 0, 1}},
 		{"the same again", []string{first}, pushCounts{1, 0, 0}},
@@ -58,8 +58,8 @@ func pushIdentity(k *runner) {
 	}
 }
 
-// refusedPush sends different pushes with one Idempotency-Key at the same time. It requires that
-// one of them is accepted, that the others get an error, and that the stored review comes from the
+// refusedPush concurrently sends different pushes with the same Idempotency-Key. It requires that
+// the service accepts one of them and refuses the others. The stored review must be that of the
 // accepted push.
 func refusedPush(k *runner) {
 	if _, ok := k.pushReviews(rand.Text()); !ok {
@@ -75,7 +75,7 @@ func refusedPush(k *runner) {
 		wait.Go(func() {
 			q := request{method: http.MethodPost, path: k.companyPath("/feedback"), header: map[string]string{"Idempotency-Key": name}}
 			q.body = fmt.Sprintf(`{"records":[{%s,"title":%q}]}`, reviewIdentity, titles[n])
-			responses[n], _ = k.sendOnce(q) // if there is no response, the status is 0
+			responses[n], _ = k.sendOnce(q) // ignore the error: without a response, the status is 0
 		})
 	}
 	wait.Wait()

@@ -37,7 +37,8 @@ func listShape(k *runner) {
 	})
 }
 
-// checkSchema fails the rule unless the response matches the operation's published schema.
+// checkSchema fails the rule unless the response matches the operation's schema in the OpenAPI
+// document.
 func (k *runner) checkSchema(operation string, got response) {
 	var body any
 	if !k.checkSuccess(got, &body) {
@@ -61,8 +62,8 @@ func recordFieldsRule(k *runner) {
 	k.eachRead(func(p discoveredRead) { k.checkSchema(p.ID, p.response) })
 }
 
-// recordByID compares each record with its entry in the list. It skips API keys, because each
-// request changes the record of the key that it uses.
+// recordByID reads records by id and compares each with its entry in the list. It skips API keys,
+// because each request changes the record of its key.
 func recordByID(k *runner) {
 	k.eachRead(func(p discoveredRead) {
 		if p.IsList() || isOptional(p.Operation) || p.status != http.StatusOK || !strings.HasSuffix(p.Path, "}") || p.Path == "/v1/companies/{companyId}" {
@@ -122,7 +123,7 @@ func findingsOnlyInGet(k *runner) {
 	})
 }
 
-// previewChangesNothing compares the board and its items before and after a preview.
+// previewChangesNothing previews a publish, and compares the board and its items before and after.
 func previewChangesNothing(k *runner) {
 	board, ok := k.fillPath("/v1/companies/{companyId}/plan/boards/{boardId}")
 	if !ok {

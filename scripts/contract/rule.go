@@ -1,17 +1,18 @@
 package contract
 
-// ruleLevel says what a rule does to the company. It determines what the rule needs: permission to
-// write, or a company with certain records.
+// ruleLevel says what a rule does to the company or requires of it. A run skips the rule if the
+// Options do not allow this.
 type ruleLevel int
 
 const (
 	levelReads      ruleLevel = iota // changes nothing
-	levelWrites                      // creates, changes and deletes records of its own
+	levelWrites                      // changes only records that it creates, and deletes them
 	levelPublishes                   // publishes a board or changes existing records
 	levelAllRecords                  // needs a company with a record of every kind
 )
 
-// The values of Rule.specified: the specification states the rule, or this project added it.
+// The values of Rule.specified. The specification states a specRule, and this project has added an
+// ownRule.
 const (
 	specRule = true
 	ownRule  = false
@@ -20,15 +21,15 @@ const (
 // Rule is one rule of the contract.
 type Rule struct {
 	name      string
-	section   string // page#heading in scripts/docs/reference that states the rule
-	specified bool   // the specification itself states the rule
+	section   string // the page and heading in scripts/docs/reference that state the rule, as page#heading
+	specified bool   // specRule or ownRule
 	title     string
 	level     ruleLevel
 	run       func(k *runner)
 }
 
-// rules lists every rule in the order in which they run. The rules of the last group check every
-// response that the run has received.
+// rules lists every rule in the order in which the rules run. Those of the last group send no
+// requests, but check all responses that the run has received.
 var rules = []Rule{
 	{"complete", "operations", specRule, "every read operation returns a record", levelAllRecords, everyReadHasRecord},
 	{"one-company", "keys", specRule, "a key opens exactly one company", levelReads, onlyOwnCompany},
@@ -117,6 +118,6 @@ var rules = []Rule{
 	{ruleChallenge, "errors#codes", ownRule, "a 401 has WWW-Authenticate", levelReads, observedRule(ruleChallenge)},
 }
 
-// unknownKeySuffix is the rest of a key that does not exist, after the prefix sk_live_ or pk_live_.
+// unknownKeySuffix is the part after the prefix sk_live_ or pk_live_ of a key that does not exist.
 // Its checksum is wrong.
 const unknownKeySuffix = "0000000000000000000000000000000000000000"

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Ensure every rule names a page of scripts/docs/reference, and a heading that the page has.
+// Ensure the section of every rule is a page of scripts/docs/reference and a heading on that page.
 func TestSections(t *testing.T) {
 	t.Parallel()
 	for _, r := range rules {
@@ -26,8 +26,8 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// Ensure a check of any company runs exactly the specification's rules that publish nothing and do
-// not need a record of every kind.
+// Ensure Names(false) returns exactly the specification's rules that publish nothing and do not
+// need a record of every kind.
 func TestSpecified(t *testing.T) {
 	t.Parallel()
 	var want []string

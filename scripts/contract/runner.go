@@ -15,29 +15,29 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// runner is the state of a run. It sends requests and observes every response.
+// runner is the state of a run. It sends requests, and checks every response with checkResponse.
 type runner struct {
 	Options
-	ruleResult // of the current rule
+	ruleResult // the result of the current rule
 	ctx        context.Context
 
 	company          string              // the id of the key's company
-	version          string              // Service-Version of the first response
+	version          string              // the Service-Version header of the first response
 	discovered       []discoveredRead    // the read operations, each with the response to its first request
 	requestIDs       map[string]bool     // the request ids in the responses so far
-	observedProblems map[string][]string // problems of responses, by the rule that they break
-	observedCounts   map[string]int      // how many responses were checked against each of those rules
+	observedProblems map[string][]string // what checkResponse found, by the rule that is broken
+	observedCounts   map[string]int      // how many responses checkResponse has checked against each rule
 }
 
-// ruleResult is the state of a rule.
+// ruleResult is the result of a rule while it is running.
 type ruleResult struct {
 	problems        []string
-	skipReason      string // why nothing could be checked
+	skipReason      string // why the rule could check nothing
 	checkCount      int
-	mayCheckNothing bool // the rule may check nothing, even in a strict run
+	mayCheckNothing bool // the rule may check nothing without failing, even in a strict run
 }
 
-// problemsMax limits the problems that a report lists for one rule.
+// problemsMax is the maximum number of problems that a report lists for one rule.
 const problemsMax = 8
 
 func (f *ruleResult) fail(format string, args ...any) {
@@ -46,21 +46,21 @@ func (f *ruleResult) fail(format string, args ...any) {
 	}
 }
 
-// skip records why a rule, or a part of it, could not be checked. The first reason is reported if
-// the rule checks nothing.
+// skip remembers why a rule, or a part of it, could not be checked. The report shows the first such
+// reason if the rule checks nothing.
 func (f *ruleResult) skip(format string, args ...any) {
 	if f.skipReason == "" {
 		f.skipReason = fmt.Sprintf(format, args...)
 	}
 }
 
-// count counts a check.
+// count counts a check of the current rule.
 func (f *ruleResult) count() { f.checkCount++ }
 
 // response is a response of the service. Its status is 0 if the service did not respond.
 type response struct {
-	request string // the request, for messages
-	head    bool   // the request was HEAD
+	request string // the method and path of the request, for messages
+	head    bool   // the method of the request was HEAD
 	status  int
 	header  http.Header
 	body    []byte
@@ -69,16 +69,17 @@ type response struct {
 // request is a request with the key of the run.
 type request struct {
 	method, path, body string            // the path begins with /v1
-	header             map[string]string // an empty value removes the header
+	header             map[string]string // an empty value removes a header that is sent by default
 }
 
-// quotaTriesMax limits the retries of a request that is rate limited.
+// quotaTriesMax is the maximum number of times to send a request that is rate limited.
 const quotaTriesMax = 5
 
-// quotaWaitMax is longer than the 60 s in which a quota refills.
+// quotaWaitMax is how long to wait before a retry. A quota refills within 60 s.
 const quotaWaitMax = 90 * time.Second
 
-// send sends a request and observes its response. The rule fails if the service does not respond.
+// send sends a request and checks the response with checkResponse. It fails the rule if the service
+// does not respond.
 func (k *runner) send(q request) response {
 	r, err := k.sendWithRetry(q, k.checkResponse)
 	if err != nil {
@@ -87,7 +88,7 @@ func (k *runner) send(q request) response {
 	return r
 }
 
-// do sends a request; header alternates names and values.
+// do is like send. header alternates between names and values.
 func (k *runner) do(method, path, body string, header ...string) response {
 	q := request{method: method, path: path, body: body, header: map[string]string{}}
 	for i := 0; i+1 < len(header); i += 2 {
@@ -98,7 +99,7 @@ func (k *runner) do(method, path, body string, header ...string) response {
 
 func (k *runner) get(path string) response { return k.do(http.MethodGet, path, "") }
 
-// sendWithRetry sends a request and retries it while the response is a 429. It calls saw with every
+// sendWithRetry sends a request, and retries it if the response is a 429. It calls saw with every
 // response.
 func (k *runner) sendWithRetry(q request, saw func(response)) (response, error) {
 	for try := 1; ; try++ {
@@ -112,12 +113,13 @@ func (k *runner) sendWithRetry(q request, saw func(response)) (response, error) 
 		}
 		wait, err := strconv.Atoi(r.header.Get("Retry-After"))
 		if err != nil || time.Duration(wait)*time.Second > quotaWaitMax || k.Wait(k.ctx, time.Duration(wait)*time.Second) != nil {
-			return r, nil // the rule reports the 429
+			return r, nil // the caller reports the 429
 		}
 	}
 }
 
-// bodyBytesMax limits how much of a body is read. The largest audit with its findings is smaller.
+// bodyBytesMax is the maximum number of bytes that are read from a body. The largest response, an
+// audit with its findings, is smaller.
 const bodyBytesMax = 16 << 20
 
 func (k *runner) sendOnce(q request) (response, error) {
@@ -148,7 +150,7 @@ func (k *runner) sendOnce(q request) (response, error) {
 	return out, errors.Join(err, got.Body.Close())
 }
 
-// envelope decodes the error envelope.
+// envelope decodes the body of an error response.
 func (r response) envelope() (code string, messages []string, err error) {
 	var body struct {
 		Errors []map[string]any `json:"errors"`
@@ -169,8 +171,8 @@ func (r response) envelope() (code string, messages []string, err error) {
 	return code, messages, nil
 }
 
-// checkError fails the rule unless the response is an error with this code and with a message that
-// contains part.
+// checkError fails the rule unless the response is an error with the given code and has a message
+// that contains part.
 func (k *runner) checkError(r response, code fault.Code, part string) {
 	k.count()
 	if r.status == 0 {
@@ -191,14 +193,14 @@ func (k *runner) checkError(r response, code fault.Code, part string) {
 	}
 }
 
-// checkSuccess fails the rule unless the response is a success, and decodes the response's body.
+// checkSuccess fails the rule unless the response has the status 200. It decodes the body.
 func (k *runner) checkSuccess(r response, into any) bool {
 	k.count()
 	if r.status == 0 {
 		return false // send has already reported the failure
 	}
 	if r.status != http.StatusOK {
-		_, messages, _ := r.envelope() // messages is nil without an envelope
+		_, messages, _ := r.envelope() // ignore the error: messages is nil if the body is not in the API's format
 		k.fail("%s: %d instead of 200: %s", r.request, r.status, strings.Join(messages, "; "))
 		return false
 	}

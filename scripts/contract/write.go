@@ -13,15 +13,15 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// createdRecord is a record that a rule created and must delete.
+// createdRecord is a record that a rule has created and must delete.
 type createdRecord struct {
 	path   string
 	fields map[string]any
 	response
 }
 
-// create creates a record, which the caller must remove. It skips the rule when the key lacks the
-// scope.
+// create creates a record. The caller must delete it with remove. create skips the rule if the key
+// lacks the scope.
 func (k *runner) create(collection, body, byID string, header ...string) (createdRecord, bool) {
 	got := k.do(http.MethodPost, collection, body, header...)
 	if got.status == http.StatusUnauthorized {
@@ -40,7 +40,8 @@ func (k *runner) create(collection, body, byID string, header ...string) (create
 	return createdRecord{k.companyPath(byID + id), record, got}, true
 }
 
-// remove deletes a record that a rule created. The rule fails if the record cannot be deleted.
+// remove deletes a record that a rule has created. It fails the rule if it cannot delete the
+// record.
 func (k *runner) remove(c createdRecord) { k.deletePath(c.path) }
 
 func (k *runner) deletePath(path string) {
@@ -49,8 +50,8 @@ func (k *runner) deletePath(path string) {
 	}
 }
 
-// checkRefusedCreate fails the rule unless a create was refused. If the request created a record,
-// checkRefusedCreate deletes that record.
+// checkRefusedCreate fails the rule unless got is a refusal to create a record. If the service
+// created the record, checkRefusedCreate deletes it.
 func (k *runner) checkRefusedCreate(got response, byID string, code fault.Code, names string) {
 	k.checkError(got, code, names)
 	var record struct{ ID string }
@@ -59,7 +60,8 @@ func (k *runner) checkRefusedCreate(got response, byID string, code fault.Code, 
 	}
 }
 
-// itemsPath returns the path of the items of a board. It skips the rule if no board is known.
+// itemsPath returns the path of the items of a board. It skips the rule if discover has found no
+// board.
 func (k *runner) itemsPath() (string, bool) {
 	path, ok := k.fillPath("/v1/companies/{companyId}/plan/boards/{boardId}/items")
 	if !ok {
@@ -70,7 +72,7 @@ func (k *runner) itemsPath() (string, bool) {
 
 const itemByID, postByID, goalByID = "/plan/items/", "/broadcast/posts/", "/context/goals/"
 
-// createItem creates an item, which the caller must remove.
+// createItem creates an item. The caller must delete it with remove.
 func (k *runner) createItem(header ...string) (createdRecord, bool) {
 	items, ok := k.itemsPath()
 	if !ok {
@@ -79,7 +81,8 @@ func (k *runner) createItem(header ...string) (createdRecord, bool) {
 	return k.create(items, `{"title":"Conformance check"}`, itemByID, header...)
 }
 
-// checkFields fails the rule unless a record has these values.
+// checkFields fails the rule unless record has the values in want. what describes the record in
+// messages.
 func (k *runner) checkFields(what string, record, want map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !reflect.DeepEqual(record[name], want[name]) {
@@ -88,7 +91,8 @@ func (k *runner) checkFields(what string, record, want map[string]any) {
 	}
 }
 
-// checkUpdate reads a created record, updates it, and requires that a read returns the new values.
+// checkUpdate reads a record that the rule has created, updates it, and requires that a later read
+// returns the new values.
 func (k *runner) checkUpdate(m createdRecord, update, updateOperation string, want map[string]any) {
 	if read, ok := k.checkRecord(k.get(m.path)); ok && !reflect.DeepEqual(read, m.fields) {
 		k.fail("GET of the record differs from the response to its creation")
@@ -127,7 +131,8 @@ func itemLifecycle(k *runner) {
 	k.checkDelete(item)
 }
 
-// slugScripts creates items whose titles have no plain Latin letters, or have an apostrophe.
+// slugScripts checks the slugs of items whose titles contain no plain Latin letters, or contain an
+// apostrophe.
 func slugScripts(k *runner) {
 	items, ok := k.itemsPath()
 	if !ok {
@@ -147,7 +152,8 @@ func slugScripts(k *runner) {
 	}
 }
 
-// postThread creates posts for the platform x whose texts have known weights.
+// postThread checks how the service splits posts for the platform x, whose texts have known
+// weights.
 func postThread(k *runner) {
 	wide, family := strings.Repeat("日", 140), strings.Repeat("👩‍👩‍👧‍👦", 140)
 	link := "https://example.com/" + strings.Repeat("a", 300)
@@ -219,7 +225,8 @@ func itemSlug(k *runner) {
 	}
 }
 
-// nullClears creates an item with nulls, fills it, and clears it. The title cannot be cleared.
+// nullClears creates an item with nulls, sets its fields, and clears them with null. It requires
+// that the title cannot be cleared.
 func nullClears(k *runner) {
 	items, ok := k.itemsPath()
 	if !ok {

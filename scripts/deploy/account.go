@@ -21,19 +21,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 )
 
-// account is an AWS account in one region. To avoid three SDK clients, it signs and sends its three
-// kinds of requests itself, all of them reads. The CDK makes all changes.
+// account is an AWS account in one region. It signs and sends requests to three AWS services
+// itself, so that the program needs no SDK clients for them. All its requests are reads, because
+// the CDK makes all changes.
 type account struct {
 	id, caller string
 	config     aws.Config
 	client     *http.Client
 }
 
-// callTimeout is the timeout for one request.
+// callTimeout is the timeout for one request to AWS.
 const callTimeout = 20 * time.Second
 
-// openAccount finds the region and the credentials, and requests their identity from AWS. The error
-// says what is missing and what to do.
+// openAccount finds the region and the credentials, and asks AWS to which account the credentials
+// belong. The error says what is missing and what to do.
 func openAccount(ctx context.Context, region, profile string) (*account, error) {
 	var options []func(*config.LoadOptions) error
 	if region != "" {
@@ -86,7 +87,8 @@ type awsError struct {
 
 func (r *awsError) Error() string { return r.code + ": " + r.message }
 
-// deployedStack is the state of a stack. Status is empty when the stack does not exist.
+// deployedStack is the state of a CloudFormation stack. Status is empty if the stack does not
+// exist.
 type deployedStack struct {
 	Name       string     `xml:"StackName"`
 	Status     string     `xml:"StackStatus"`
@@ -102,7 +104,7 @@ type keyValue struct {
 	Result    string `xml:"OutputValue"`
 }
 
-// parameter returns the value that a parameter was deployed with.
+// parameter returns the value of a parameter in the deployed stack.
 func (s deployedStack) parameter(name string) string {
 	for _, p := range s.Parameters {
 		if p.Parameter == name {
@@ -121,7 +123,7 @@ func (s deployedStack) output(name string) string {
 	return ""
 }
 
-// stack returns the state of a stack, as CloudFormation describes it.
+// stack requests the state of a stack from CloudFormation.
 func (a *account) stack(ctx context.Context, name string) (deployedStack, error) {
 	var response struct {
 		Stacks []deployedStack `xml:"DescribeStacksResult>Stacks>member"`
@@ -140,7 +142,7 @@ func (a *account) stack(ctx context.Context, name string) (deployedStack, error)
 	return response.Stacks[0], nil
 }
 
-// checkTable returns an error unless the service can use a table.
+// checkTable returns an error unless table exists and the service can use it.
 func (a *account) checkTable(ctx context.Context, table string) error {
 	var response struct {
 		Table struct {
@@ -165,7 +167,7 @@ func (a *account) checkTable(ctx context.Context, table string) error {
 	return nil
 }
 
-// callQueryAPI sends a form to a service and decodes the XML response into out.
+// callQueryAPI sends a form to an AWS service and decodes the XML response into out.
 func (a *account) callQueryAPI(ctx context.Context, service, version string, form url.Values, out any) error {
 	form.Set("Version", version)
 	return a.call(ctx, service, "application/x-www-form-urlencoded", "", []byte(form.Encode()),
@@ -204,8 +206,8 @@ func (a *account) call(ctx context.Context, service, contentType, target string,
 	return decode(text)
 }
 
-// endpoint returns the URL of a service. The environment variables that AWS's own tools read
-// override it.
+// endpoint returns the URL of an AWS service. The environment variables for endpoints that AWS's
+// own tools read take precedence.
 func (a *account) endpoint(service string) string {
 	for _, name := range []string{"AWS_ENDPOINT_URL_" + strings.ToUpper(service), "AWS_ENDPOINT_URL"} {
 		if at := os.Getenv(name); at != "" {
@@ -219,7 +221,7 @@ func (a *account) endpoint(service string) string {
 	return "https://" + service + "." + a.config.Region + "." + domain + "/"
 }
 
-// awsErrorOf decodes an error response, which is XML or JSON.
+// awsErrorOf decodes an error response from AWS, which is XML or JSON.
 func awsErrorOf(status int, body []byte) error {
 	var form struct {
 		Code    string `xml:"Error>Code"`

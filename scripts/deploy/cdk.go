@@ -12,12 +12,13 @@ import (
 	"growthworkspace/infra"
 )
 
-// prepare builds the functions and the CDK app, and installs the CDK's command line if necessary.
+// prepare builds the Lambda functions and the CDK app. It installs the CDK's command line program
+// if necessary.
 func (d *deployer) prepare(ctx context.Context) error {
 	goarch := map[string]string{"arm64": "arm64", "x86_64": "amd64"}
 	arch, _ := d.parameters.lookup(infra.ParamArchitecture)
 	if arch == "" {
-		arch = "arm64" // only when nothing is deployed
+		arch = "arm64" // the architecture of a new stack
 	}
 	if err := d.command(ctx, d.root, []string{"GOARCH=" + goarch[arch]}, "bash", "scripts/build"); err != nil {
 		return fmt.Errorf("the functions could not be built, and nothing was deployed: %w", err)
@@ -33,8 +34,8 @@ func (d *deployer) prepare(ctx context.Context) error {
 
 func (d *deployer) cdkFolder() string { return filepath.Join(d.cache, "aws-cdk-"+cdkVersion) }
 
-// installCDK installs into a temporary folder and renames it, so that an interrupted installation
-// is never used.
+// installCDK installs the CDK's command line program into a temporary folder and then renames the
+// folder, so that an interrupted installation is never used.
 func (d *deployer) installCDK(ctx context.Context) error {
 	final := d.cdkFolder()
 	if _, err := os.Stat(final); err == nil {
@@ -56,17 +57,17 @@ func (d *deployer) installCDK(ctx context.Context) error {
 		if _, missing := os.Stat(final); missing != nil {
 			return err
 		}
-		// Another process has installed it in the meantime.
+		// A concurrent process has installed it in the meantime.
 	}
 	return nil
 }
 
-// cdk runs the CDK's command line on the app.
+// cdk runs the CDK's command line program with the app.
 func (d *deployer) cdk(ctx context.Context, args ...string) error {
 	name, dir := args[0], filepath.Join(d.root, "infra", "cdk")
 	args = append([]string{"--ci", "--no-notices"}, args...)
 	if name == "bootstrap" {
-		dir = d.tmp // in the folder of the app, bootstrap would run the app
+		dir = d.tmp // leave the folder of the app, where bootstrap would run the app
 	} else {
 		args = append(args, "--app", filepath.Join(d.tmp, "app"), "--context", "stack="+d.stack, "--context", "dist="+filepath.Join(d.root, "dist"))
 	}
@@ -86,8 +87,8 @@ func (d *deployer) cdk(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// command runs a program and shows its output. When ctx ends, the program gets SIGINT and some time
-// to exit.
+// command runs a program and shows its output. When ctx is done, it sends SIGINT to the program and
+// gives it some time to exit.
 func (d *deployer) command(ctx context.Context, dir string, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, d.errOut, d.errOut

@@ -14,18 +14,19 @@ import (
 	"growthworkspace/infra"
 )
 
-// cdkVersion is the version of the CDK's command line. A newer major version does not accept the
-// module in go.mod.
+// cdkVersion is the version of the CDK's command line program. A newer major version of the program
+// does not accept the CDK module in go.mod.
 const cdkVersion = "2.1148.1"
 
-// prepareFolders finds the repository and the cache, and creates a temporary folder.
+// prepareFolders finds the folders of the repository and of the cache, and creates a temporary
+// folder.
 func (d *deployer) prepareFolders() error {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	d.root = filepath.Dir(strings.TrimSpace(string(out)))
 	if err == nil {
 		_, err = os.Stat(filepath.Join(d.root, "scripts", "build"))
 	}
-	// checkTools reports a missing go command.
+	// Ignore a missing go command, which checkTools reports.
 	if err != nil && !errors.Is(err, exec.ErrNotFound) {
 		return fmt.Errorf("this is not a clone of the repository: run it as `go run ./scripts/deploy` in the folder of go.mod: %w", err)
 	}
@@ -39,8 +40,8 @@ func (d *deployer) prepareFolders() error {
 	return nil
 }
 
-// chooseArchitecture uses the architecture of the deployed functions unless a flag changes it,
-// because the build must match it. It also checks the table named by --table.
+// chooseArchitecture chooses the architecture for which to build. Unless a flag sets one, it is
+// that of the deployed functions. chooseArchitecture also checks the table that --table names.
 func (d *deployer) chooseArchitecture(ctx context.Context, s deployedStack) error {
 	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
 		deployed := valueOr(s.parameter(infra.ParamArchitecture), "arm64")
@@ -52,7 +53,8 @@ func (d *deployer) chooseArchitecture(ctx context.Context, s deployedStack) erro
 	return nil
 }
 
-// deploy builds, prepares the account for the CDK if necessary, and deploys.
+// deploy builds the functions, prepares the account for the CDK if necessary, and deploys the
+// stack.
 func (d *deployer) deploy(ctx context.Context, s deployedStack) error {
 	toolkit, err := d.account.stack(ctx, "CDKToolkit")
 	if err != nil {
@@ -108,8 +110,7 @@ func (d *deployer) printPlan(s deployedStack, prepared bool) {
 	}
 }
 
-// confirm asks the operator to continue. It returns an error unless the reply is yes; empty input
-// is an error, too.
+// confirm asks the operator whether to continue. It returns an error unless the reply is yes.
 func (d *deployer) confirm() error {
 	if d.confirmed {
 		return nil
@@ -126,8 +127,8 @@ func (d *deployer) confirm() error {
 	return nil
 }
 
-// deployError returns an error with the state in which a failed deploy left the stack. It uses a
-// new context, because the program's context may have been canceled.
+// deployError returns an error that says in which state a failed deploy has left the stack. It uses
+// a new context to find out, because the program's context may have been canceled.
 func (d *deployer) deployError(cause error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout+time.Second)
 	defer cancel()
@@ -151,7 +152,7 @@ func (d *deployer) printOutputs(ctx context.Context) error {
 	return nil
 }
 
-// withProfile adds this run's profile to a command from the stack's outputs.
+// withProfile adds the AWS profile of this run to a command from the stack's outputs.
 func (d *deployer) withProfile(command string) string {
 	if d.profile == "" {
 		return command
@@ -184,7 +185,7 @@ func (d *deployer) synthesise(ctx context.Context) error {
 	return d.cdk(ctx, "synth", d.stack, "--quiet", "--output", out)
 }
 
-// destroyStack deletes the stack, and prints how to delete the table, which stays.
+// destroyStack deletes the stack. The table stays, and destroyStack prints how to delete it.
 func (d *deployer) destroyStack(ctx context.Context, s deployedStack) error {
 	if !s.exists() {
 		return fmt.Errorf("there is no stack %s in %s: nothing to delete", d.stack, d.account.config.Region)

@@ -16,19 +16,20 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// fakeAWS is a fake machine and AWS account for one test: a PATH with programs that only log their
-// calls, a clone, and an HTTP server in place of AWS.
+// fakeAWS replaces this machine and the AWS account in one test. It consists of a folder like a
+// clone of the repository, a PATH with programs that only log their calls, and an HTTP server in
+// place of AWS.
 type fakeAWS struct {
 	t              *testing.T
 	root           string
 	path           string
 	log            string
-	status         string // the stack's status; empty: the stack does not exist
-	statusAfterCDK string // its status after the CDK was called; empty: unchanged
-	isForeign      bool   // the stack does not belong to this service
-	hasToolkit     bool   // the account is prepared for the CDK
-	identityError  string // the error code of GetCallerIdentity; empty: it succeeds
-	tableResponse  string // the response of DescribeTable; empty: the table does not exist
+	status         string // the stack's status; empty if the stack does not exist
+	statusAfterCDK string // the stack's status after a call to the CDK; empty if unchanged
+	isForeign      bool   // whether the stack belongs to a different service
+	hasToolkit     bool   // whether the account is prepared for the CDK
+	identityError  string // the error code of GetCallerIdentity; empty if the call succeeds
+	tableResponse  string // the response of DescribeTable; empty if the table does not exist
 }
 
 func newFakeAWS(t *testing.T) *fakeAWS {
@@ -72,8 +73,8 @@ func (w *fakeAWS) write(path, text string) {
 	}
 }
 
-// addProgram puts a program on PATH that logs its GOARCH, name and arguments, and then runs the
-// shell commands in part.
+// addProgram adds a program to PATH. The program logs its GOARCH, name and arguments, and then runs
+// the shell commands in part.
 func (w *fakeAWS) addProgram(name, part string, folder ...string) {
 	w.t.Helper()
 	dir, _, _ := strings.Cut(w.path, string(os.PathListSeparator))
@@ -151,7 +152,7 @@ func (w *fakeAWS) describe(rw http.ResponseWriter, name string) {
 		"<Parameters>%s</Parameters><Outputs>%s</Outputs></member></Stacks></DescribeStacksResult></R>", name, status, parameters, outputs)
 }
 
-// deploy runs the program and returns its output.
+// deploy runs the program and returns its output. want is the expected exit code.
 func (w *fakeAWS) deploy(want int, args ...string) string {
 	w.t.Helper()
 	var output bytes.Buffer
@@ -181,8 +182,8 @@ func TestFirstDeploy(t *testing.T) {
 		"deploy growth-workspace --require-approval never", "growth-workspace:AlarmEmail=operator@example.com", "growth-workspace:Architecture=arm64")
 }
 
-// Ensure an upgrade builds for the deployed architecture, because functions for a different one
-// would not start.
+// Ensure an upgrade builds for the architecture of the deployed functions, because functions for a
+// different one would not start.
 func TestUpgradeKeepsTheArchitecture(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "UPDATE_COMPLETE"
@@ -193,7 +194,7 @@ func TestUpgradeKeepsTheArchitecture(t *testing.T) {
 	}
 }
 
-// Ensure all missing tools are reported at once, before any other check.
+// Ensure one error reports all missing tools, before any other check.
 func TestErrTools(t *testing.T) {
 	for name, test := range map[string]struct {
 		remove []string
@@ -226,8 +227,8 @@ func TestErrTools(t *testing.T) {
 	})
 }
 
-// Ensure documents and scripts name the version of Node.js that this program requires, and
-// scripts/test checks for the same version.
+// Ensure documents and scripts name the version of Node.js that this program requires. scripts/test
+// must check for the same version.
 func TestDocumentsNameNode(t *testing.T) {
 	mention := regexp.MustCompile(`Node\.js(?:\]\([^)]*\))? ([0-9][0-9.]*)( or later)?`)
 	for _, page := range []string{
@@ -253,8 +254,8 @@ func TestDocumentsNameNode(t *testing.T) {
 	}
 }
 
-// Ensure the errors for missing, expired and wrong credentials and a missing region say what to do,
-// before anything is built.
+// Ensure the errors for missing, expired and wrong credentials, and for a missing region, say what
+// to do. They come before anything is built.
 func TestErrCredentials(t *testing.T) {
 	for name, test := range map[string]struct {
 		unset, identity string
@@ -281,7 +282,7 @@ func TestErrCredentials(t *testing.T) {
 	}
 }
 
-// Ensure a stack that cannot be deployed is reported with advice, and is not changed.
+// Ensure the error for a stack that cannot be deployed says what to do, and nothing is changed.
 func TestErrStack(t *testing.T) {
 	for status, want := range map[string]string{
 		"UPDATE_IN_PROGRESS":     "cancel-update-stack --stack-name growth-workspace",
@@ -306,8 +307,8 @@ func TestErrStack(t *testing.T) {
 	})
 }
 
-// Ensure a deploy announces that it removes the remains of a failed first deploy, and deploys the
-// stack again.
+// Ensure a deploy announces that it removes the stack of a failed first deploy, and then deploys a
+// new one.
 func TestFailedFirstDeploy(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status, w.statusAfterCDK = "ROLLBACK_COMPLETE", "CREATE_COMPLETE"
@@ -348,7 +349,7 @@ func TestErrDeploy(t *testing.T) {
 	})
 }
 
-// Ensure invalid options are rejected before any other check, and the error says what is valid.
+// Ensure invalid options are rejected before any other check. The error says what is valid.
 func TestErrOptions(t *testing.T) {
 	for want, args := range map[string][]string{
 		"there is no parameter \"Alarm\"":                {"--param", "Alarm=1"},
@@ -389,7 +390,7 @@ func TestErrTable(t *testing.T) {
 	requireContains(t, w.loggedCalls(), "growth-workspace:ExistingTableName=restored")
 }
 
-// Ensure nothing is done without a confirmation.
+// Ensure nothing is deployed or deleted without a confirmation.
 func TestErrUnconfirmed(t *testing.T) {
 	w := newFakeAWS(t)
 	requireContains(t, w.deploy(1), "Continue? [y/N]", "confirm with --yes")
@@ -400,7 +401,7 @@ func TestErrUnconfirmed(t *testing.T) {
 	}
 }
 
-// Ensure --diff deploys nothing, and --destroy prints that the table stays and how to delete it.
+// Ensure --diff deploys nothing. --destroy says that the table stays, and how to delete it.
 func TestDiffAndDestroy(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "CREATE_COMPLETE"

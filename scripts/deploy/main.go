@@ -4,8 +4,8 @@
 //	go run ./scripts/deploy [--region R] [--stack NAME]
 //
 // It first checks the tools, the region, the credentials and the state of the stack. Then it prints
-// what it is going to do and asks for a confirmation. If it stops early, it reports the state of
-// the account. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback, teardown and
+// what it is going to do and asks for a confirmation. If it stops early, it says in which state the
+// account is. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback, teardown and
 // restore.
 //
 // options.go contains the flags, required_tools.go and account.go the checks, state.go the states
@@ -24,7 +24,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal shuts down gracefully; a second one ends the process at once.
+	// The first signal shuts down gracefully. A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -34,9 +34,9 @@ type deployer struct {
 	options
 	in          io.Reader
 	out, errOut io.Writer
-	root        string // the repository
-	cache       string // where the CDK's command line is installed
-	tmp         string // removed when the program exits
+	root        string // the folder of the repository
+	cache       string // the folder in which the CDK's command line program is installed
+	tmp         string // a temporary folder, removed when the program exits
 	account     *account
 }
 
@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return 0
 }
 
-// run checks, then acts.
+// run runs all checks, and then does what the options say.
 func (d *deployer) run(ctx context.Context) error {
 	if err := d.prepareFolders(); err != nil {
 		return err

@@ -29,7 +29,7 @@ type settings []setting
 
 func (s *settings) String() string { return "" }
 
-// Set adds NAME=VALUE, for flag.Value. It checks the value against the stack's parameter, because
+// Set adds a setting of the form NAME=VALUE, as flag.Value requires. It checks the value, because
 // CloudFormation would reject it only after everything was built and uploaded.
 func (s *settings) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
@@ -49,7 +49,7 @@ func (s *settings) Set(text string) error {
 	return fmt.Errorf("there is no parameter %q; the parameters are %s", name, strings.Join(names, ", "))
 }
 
-// checkParameter returns an error unless a value is valid for a parameter.
+// checkParameter returns an error unless value is valid for the stack's parameter p.
 func checkParameter(p infra.Parameter, value string) error {
 	if len(p.Allowed) > 0 && !slices.Contains(p.Allowed, value) {
 		return fmt.Errorf("%s must be one of %s", p.Name, strings.Join(p.Allowed, ", "))
@@ -87,7 +87,7 @@ Flags:
 func parseFlags(args []string, errOut io.Writer) (options, error) {
 	o := options{}
 	flags := flag.NewFlagSet("deploy", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // run prints the error
+	flags.SetOutput(io.Discard) // discard the message, because run prints the error
 	flags.StringVar(&o.stack, "stack", "growth-workspace", "the `name` of the stack")
 	flags.StringVar(&o.region, "region", "", "the AWS `region` (default: that of the environment or the profile)")
 	flags.StringVar(&o.profile, "profile", "", "the `profile` of AWS's configuration")
@@ -119,7 +119,7 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 	case o.diff && o.destroy || o.synthDir != "" && (o.diff || o.destroy):
 		return o, errors.New("--diff, --destroy and --synth cannot be combined")
 	}
-	if o.arch == "amd64" { // Go's name for it
+	if o.arch == "amd64" { // the name that Go uses for x86_64
 		o.arch = "x86_64"
 	}
 	for flag, s := range map[string]setting{"--table": {infra.ParamTable, o.table}, "--arch": {infra.ParamArchitecture, o.arch}} {
@@ -133,7 +133,7 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 	return o, nil
 }
 
-// lookup returns the value that is set for a parameter, and reports whether there is one.
+// lookup returns the value of a parameter in s, and reports whether there is one.
 func (s settings) lookup(name string) (value string, ok bool) {
 	for _, x := range s {
 		if x.name == name {

@@ -14,13 +14,13 @@ func (s deployedStack) exists() bool {
 }
 
 // neverDeployed reports whether the stack's first deploy failed and was rolled back. The CDK
-// removes such a stack before it deploys.
+// deletes such a stack before it deploys a new one.
 func (s deployedStack) neverDeployed() bool {
 	return s.Status == "ROLLBACK_COMPLETE" || s.Status == "ROLLBACK_FAILED"
 }
 
-// checkBelongsToService returns an error unless the stack belongs to this service. It checks the
-// parameters, which a stack has in every state.
+// checkBelongsToService returns an error unless the stack belongs to this service. It recognises
+// the stack by its parameters, which a stack has in every state.
 func (s deployedStack) checkBelongsToService() error {
 	for _, name := range []string{infra.ParamArchitecture, infra.ParamTable, infra.ParamEndpoint} {
 		if !slices.ContainsFunc(s.Parameters, func(p keyValue) bool { return p.Parameter == name }) {
@@ -42,7 +42,7 @@ func checkDeployable(s deployedStack) error {
 	return checkIdle(s)
 }
 
-// checkIdle returns an error when a change to the stack is in progress or has failed.
+// checkIdle returns an error if a change to the stack is in progress or has failed.
 func checkIdle(s deployedStack) error {
 	switch {
 	case strings.HasSuffix(s.Status, "_IN_PROGRESS"):
@@ -70,7 +70,7 @@ Fix the cause and delete the rest with --destroy; the table stays. Then deploy w
 	return nil
 }
 
-// failureAdvice returns the state in which a failed deploy left the stack, and what to do.
+// failureAdvice says in which state a failed deploy has left the stack, and what to do.
 func failureAdvice(s deployedStack) string {
 	switch {
 	case !s.exists():

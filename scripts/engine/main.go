@@ -1,10 +1,10 @@
-// Command engine starts an engine that speaks DynamoDB's protocol, with its data in memory, runs a
-// command, and stops the engine when the command ends:
+// Command engine runs a command with a database engine that speaks DynamoDB's protocol and has its
+// data in memory. It starts the engine, and stops it when the command ends:
 //
 //	go run ./scripts/engine --prefer dynamodb-local -- go test ./...
 //
-// The command gets the engine's URL in WORKSPACE_TEST_ENDPOINT. This program forwards signals to
-// the command and exits with its exit code.
+// The command gets the engine's URL in the environment variable WORKSPACE_TEST_ENDPOINT. This
+// program forwards signals to the command, and exits with the command's exit code.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the command's exit code. If the command did not start, it returns 2 for wrong
+// run returns the exit code of the command. If the command did not run, code is 2 for wrong
 // arguments, 127 for a command that cannot be started, and 1 for any other error.
 func run(args []string) (code int, err error) {
 	o := engine.Options{Install: true, Log: os.Stderr}
@@ -45,14 +45,15 @@ func run(args []string) (code int, err error) {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0, nil
 		}
-		return 2, nil // flags has printed the error
+		return 2, nil // flags has already printed the error
 	}
 	command := flags.Args()
 	if len(command) == 0 {
 		return 2, errors.New("name a command after --\n" + usage)
 	}
 
-	// Catch signals before the engine starts, so that no signal ends this process while it runs.
+	// Catch signals before the engine starts. Otherwise, a signal could end this process and leave
+	// the engine running.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	e, err := openEngine(o, signals)
@@ -91,7 +92,7 @@ func openEngine(o engine.Options, signals <-chan os.Signal) (*engine.Engine, err
 	return e, err
 }
 
-// runWithEngine runs the command to its end, even when the engine stops first.
+// runWithEngine runs the command to its end, even if the engine stops first.
 func runWithEngine(e *engine.Engine, command []string, signals <-chan os.Signal) (int, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -107,7 +108,7 @@ func runWithEngine(e *engine.Engine, command []string, signals <-chan os.Signal)
 		case s := <-signals:
 			_ = cmd.Process.Signal(s)
 		case <-engineEnded:
-			// Let the command fail on its own, because its error says more.
+			// Do not stop the command. It fails on its own, and its error says more.
 			fmt.Fprintln(os.Stderr, "engine:", e.Err())
 			engineEnded = nil
 		case err := <-ended:
@@ -116,8 +117,8 @@ func runWithEngine(e *engine.Engine, command []string, signals <-chan os.Signal)
 	}
 }
 
-// exitCode returns the exit code as a shell does: 128 plus the signal's number for a command killed
-// by a signal.
+// exitCode returns the exit code of a command as a shell does. For a command that a signal has
+// killed, this is 128 plus the signal's number.
 func exitCode(cmd *exec.Cmd, err error) (int, error) {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -7,14 +7,14 @@ import (
 	"unicode"
 )
 
-// clientModel collects the declared names. All areas share them, so each record or closed list (an
-// enum type) is declared only once.
+// clientModel collects the types that the client declares. All areas share it, so that each record
+// and each closed list of values (an enum type) is declared only once.
 type clientModel struct {
 	records    map[string]reflect.Type
-	enums      map[string]reflect.Type // closed lists of values, by their name in the client
+	enums      map[string]reflect.Type // the closed lists of values, by their name in the client
 	enumOrder  []string                // the names of the closed lists, in the order in which they are declared
-	inputTypes map[string][]string     // the values of the enum arrays in an area's inputs, by field name
-	maps       map[string]bool         // the names of the map fields in an area's inputs
+	inputTypes map[string][]string     // the allowed values of arrays in an area's inputs, by field name
+	maps       map[string]bool         // the names of the fields in an area's inputs that are maps
 	err        error
 }
 
@@ -24,7 +24,7 @@ func (m *clientModel) fail(format string, args ...any) {
 	}
 }
 
-// goWord returns a word of a name in Go's spelling.
+// goWord returns a word of a name as Go spells it, such as URL or Title.
 func goWord(word string) string {
 	switch lower := strings.ToLower(word); lower {
 	case "id", "url", "ts", "api", "seo", "aeo", "geo":
@@ -35,8 +35,8 @@ func goWord(word string) string {
 	return strings.ToUpper(word[:1]) + word[1:]
 }
 
-// goName turns create_plan_item, websiteUrl, 2-10 and plan:read into CreatePlanItem, WebsiteURL,
-// 2To10 and PlanRead.
+// goName converts a name of the API to a Go name. For example, it converts create_plan_item to
+// CreatePlanItem, websiteUrl to WebsiteURL, 2-10 to 2To10 and plan:read to PlanRead.
 func goName(name string) string {
 	var words []string
 	word := ""
@@ -69,10 +69,10 @@ func goName(name string) string {
 	return strings.Join(words, "")
 }
 
-// optionalType returns the Go type of a field that may have no value.
+// optionalType returns the Go type of a field that may be absent or null.
 func optionalType(kind string) string { return "Optional[" + kind + "]" }
 
-// importsOf returns the import declaration that a generated file with this text needs.
+// importsOf returns the import declaration that a generated file needs, given the rest of its text.
 func importsOf(text string) string {
 	var paths []string
 	for _, i := range []struct{ path, use string }{
@@ -94,7 +94,7 @@ func importsOf(text string) string {
 // commentWidth is the maximum width of a comment line.
 const commentWidth = 118
 
-// formatComment formats text as the lines of a comment.
+// formatComment formats text as the lines of a Go comment.
 func formatComment(indent, text string) string {
 	var out strings.Builder
 	for paragraph := range strings.SplitSeq(text, "\n") {

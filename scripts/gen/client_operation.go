@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// operationsOf declares the inputs and the methods of an area.
+// operationsOf returns Go declarations of an area's inputs and methods.
 func (m *clientModel) operationsOf(operations []api.Operation) string {
 	var body strings.Builder
 	for _, op := range operations {
@@ -23,7 +23,8 @@ func (m *clientModel) operationsOf(operations []api.Operation) string {
 	return importsOf(body.String()) + body.String()
 }
 
-// inputOf returns the input fields of an operation, except headers, which are call options.
+// inputOf returns the input fields of an operation, except those in headers, which are call options
+// in the client.
 func inputOf(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In == schema.InHeader })
 }
@@ -42,7 +43,7 @@ func (m *clientModel) declareInput(out *strings.Builder, op api.Operation) {
 	m.declareStruct(out, fmt.Sprintf("%sInput is the input of %s.", name, name), name+"Input", op, fields)
 }
 
-// declareStruct declares a struct with the given fields.
+// declareStruct writes the declaration of a struct with the given fields to out.
 func (m *clientModel) declareStruct(out *strings.Builder, doc, name string, op api.Operation, fields []schema.Field) {
 	fmt.Fprintf(out, "%stype %s struct {\n", formatComment("", doc), name)
 	for _, f := range fields {
@@ -79,7 +80,7 @@ func fieldComment(f schema.Field, kind string) string {
 	return " // " + text
 }
 
-// inputType returns the Go type of a field, an Optional unless it is required.
+// inputType returns the Go type of an input field. It is an Optional unless the field is required.
 func (m *clientModel) inputType(op api.Operation, f schema.Field) string {
 	kind := m.valueType(op, f)
 	if f.Required {
@@ -88,14 +89,14 @@ func (m *clientModel) inputType(op api.Operation, f schema.Field) string {
 	return optionalType(kind)
 }
 
-// valueType returns the Go type of a field's value.
+// valueType returns the Go type of an input field's value, without the Optional.
 func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 	switch f.Kind {
 	case schema.String:
 		switch {
 		case f.Format == "date-time":
 			return "time.Time"
-		case slices.Equal(f.Enum, []string{"true", "false"}): // in a query, where every value is a string
+		case slices.Equal(f.Enum, []string{"true", "false"}): // a Boolean in the query string, where every value is a string
 			return "bool"
 		}
 		return m.textType(op, f)
@@ -106,7 +107,7 @@ func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 	case schema.Boolean:
 		return "bool"
 	case schema.Map:
-		return goName(f.Name) // a handwritten type, because the field of a record may contain other JSON
+		return goName(f.Name) // the client declares this type by hand, because the field of a record may contain other JSON
 	case schema.Any:
 		return "json.RawMessage"
 	case schema.Array:
@@ -119,9 +120,9 @@ func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 	return ""
 }
 
-// textType returns the Go type of a string field. For an enum, it is the closed list that the
-// record's field with the same name uses, or one with the same values, so that a value from a
-// response can be sent. Otherwise it is string.
+// textType returns the Go type of a string field. For an enum, it is the type of the field with the
+// same name in the operation's record, or an enum type with the same values. So a value from a
+// response can be sent in a request. If the field is not an enum, the type is string.
 func (m *clientModel) textType(op api.Operation, f schema.Field) string {
 	if f.Enum == nil {
 		return "string"
@@ -164,7 +165,8 @@ func (m *clientModel) declareMethod(out *strings.Builder, op api.Operation) {
 	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InBody }) {
 		out.WriteString(", hasBody: true")
 	}
-	// Updates and deletes are idempotent. A POST that is not a read creates a record.
+	// A request may be repeated if it is idempotent. Only a POST that creates a record is not; a
+	// POST that is a read is.
 	if op.Method != http.MethodPost || op.Effect == api.Read {
 		out.WriteString(", repeatable: true")
 	}

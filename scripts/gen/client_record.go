@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// recordsOf declares the records that the operations of an area return, except those of earlier
-// areas.
+// recordsOf returns Go declarations of the records that the operations of an area return, except
+// those that an earlier area has declared.
 func (m *clientModel) recordsOf(operations []api.Operation) string {
 	var body, lists strings.Builder
 	before := len(m.enumOrder)
@@ -31,7 +31,7 @@ func (m *clientModel) recordsOf(operations []api.Operation) string {
 	return importsOf(text) + text
 }
 
-// addInputTypes notes the input fields that determine the type of the record field with the same
+// addInputTypes collects the input fields that determine the type of a record's field with the same
 // name.
 func (m *clientModel) addInputTypes(fields []schema.Field) {
 	for _, f := range fields {
@@ -45,7 +45,7 @@ func (m *clientModel) addInputTypes(fields []schema.Field) {
 	}
 }
 
-// listElement returns the record type of a list.
+// listElement returns the type of the records in a list.
 func listElement(list reflect.Type) reflect.Type { return list.Field(0).Type.Elem() }
 
 // recordOf returns the type of the record, or of each record in the list, that an operation
@@ -57,7 +57,7 @@ func recordOf(op api.Operation) reflect.Type {
 	return op.Output
 }
 
-// addEnums notes the closed lists that a record uses.
+// addEnums registers the closed lists of values that a record uses.
 func (m *clientModel) addEnums(t reflect.Type) {
 	for _, f := range jsonFields(t) {
 		element := f.Type
@@ -72,7 +72,7 @@ func (m *clientModel) addEnums(t reflect.Type) {
 	}
 }
 
-// enumWithValues returns the name of the closed list with these values, or "" if there is none.
+// enumWithValues returns the name of the enum type with these values, or "" if there is none.
 func (m *clientModel) enumWithValues(values []string) string {
 	for _, known := range m.enumOrder {
 		if slices.Equal(reflect.Zero(m.enums[known]).Interface().(schema.Enum).Values(), values) {
@@ -82,7 +82,8 @@ func (m *clientModel) enumWithValues(values []string) string {
 	return ""
 }
 
-// declareRecord declares a record type, after the types of its fields.
+// declareRecord writes the declaration of a record type to out, after those of the types of its
+// fields.
 func (m *clientModel) declareRecord(out *strings.Builder, t reflect.Type) {
 	if known, ok := m.records[t.Name()]; ok {
 		if known != t {
@@ -113,7 +114,7 @@ func jsonFields(t reflect.Type) []reflect.StructField {
 	})
 }
 
-// isNullable reports whether a field of a record may be null. Lists of records never are.
+// isNullable reports whether a field of a record may be null. A list of records is never null.
 func isNullable(f reflect.StructField) bool {
 	switch f.Type.Kind() {
 	case reflect.Pointer:
@@ -134,8 +135,9 @@ func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) str
 		return "time.Time"
 	}
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	// A list of strings in a record may be limited to an enum only in inputs. The record's field
-	// gets the type of the input, so that a value from a record can be sent.
+	// An input may limit the values in a list of strings to an enum although the record does not.
+	// The record's field still gets the type of the input's field, so that a value from a record
+	// can be sent.
 	if list := m.enumWithValues(m.inputTypes[name]); list != "" && isStringSlice(t) {
 		return "[]" + list
 	}
@@ -165,12 +167,12 @@ func (m *clientModel) recordType(out *strings.Builder, t reflect.Type) string {
 		}
 	}
 	if t.Kind() == reflect.Int64 {
-		return "int" // as in inputs: Value(3) then has the type of the field
+		return "int" // the type of fields in inputs, so that Value(3) fits
 	}
 	return t.Kind().String()
 }
 
-// enumName registers a closed list of values and returns its name.
+// enumName registers an enum type and returns its name in the client.
 func (m *clientModel) enumName(t reflect.Type) string {
 	name := openapi.ListName(t)
 	known, ok := m.enums[name]
@@ -184,7 +186,7 @@ func (m *clientModel) enumName(t reflect.Type) string {
 	return name
 }
 
-// declareEnum declares a closed list.
+// declareEnum writes the declaration of an enum type and its values to out.
 func (m *clientModel) declareEnum(out *strings.Builder, name string) {
 	fmt.Fprintf(out, "// %s is one of the values below. A later version of the service may add values.\ntype %s string\n\nconst (\n", name, name)
 	for _, value := range reflect.Zero(m.enums[name]).Interface().(schema.Enum).Values() {

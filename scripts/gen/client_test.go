@@ -23,7 +23,8 @@ func TestGoName(t *testing.T) {
 	}
 }
 
-// Ensure every declared name is unique, so that two values do not become the same constant.
+// Ensure every name that the client declares is unique, so that two values do not become the same
+// constant.
 func TestClientNamesAreApart(t *testing.T) {
 	t.Parallel()
 	m := clientModel{records: map[string]reflect.Type{}, enums: map[string]reflect.Type{}}
@@ -68,7 +69,7 @@ func TestClientCodes(t *testing.T) {
 	}
 }
 
-// Ensure two record types with the same name are an error.
+// Ensure clientModel reports an error for two record types with the same name.
 func TestClientRejectsDuplicateNames(t *testing.T) {
 	t.Parallel()
 	type Company struct {
@@ -81,7 +82,7 @@ func TestClientRejectsDuplicateNames(t *testing.T) {
 	}
 }
 
-// Ensure comments stay within their width and keep every word.
+// Ensure formatComment keeps lines within the maximum width and keeps every word.
 func TestFormatComment(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("some words of a description ", 20)

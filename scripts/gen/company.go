@@ -12,12 +12,12 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// companyFile contains a company with a hand-written record of each type. Tests use it, and
-// deployments are tried out with it.
+// companyFile contains a company with hand-written records of every type. Tests import it, and so
+// do people who try out a deployment.
 const companyFile = "functions/testdata/company.jsonl"
 
-// companyJSONL returns the file, with an example added for each type that has no record. A type
-// with ids gets a second example, which a delete can remove.
+// companyJSONL returns the content of companyFile, with an example added for each type that has no
+// record. If the records of that type have ids, it adds a second example, for a test to delete.
 func companyJSONL() ([]byte, error) {
 	text, err := os.ReadFile(companyFile)
 	if err != nil {

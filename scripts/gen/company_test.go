@@ -20,8 +20,8 @@ func typesNamed(names ...string) (out []transfer.Type) {
 	return out
 }
 
-// Ensure a type without a record gets two valid examples, the second for a delete to remove. The
-// error for a type whose example is rejected must name the file.
+// Ensure addExamples adds two valid examples for a type without a record, the second for a test to
+// delete. If an import would reject the example, the error names companyFile.
 func TestAddExamples(t *testing.T) {
 	t.Parallel()
 	types := typesNamed("channel", "brand-goal")

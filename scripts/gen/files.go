@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-// generatedFiles returns every generated file, in the order of their paths. The same declarations
-// give the same bytes.
+// generatedFiles returns every generated file, sorted by path. The same declarations always give
+// the same bytes.
 func generatedFiles() ([]generatedFile, error) {
 	document, err := openapiDocument()
 	if err != nil {
@@ -51,7 +51,7 @@ func generatedFiles() ([]generatedFile, error) {
 	return addRemovals(append(out, client...), "events/*.json", toolsFolder+"*.json", clientFolder+"records_*.go", clientFolder+"operations_*.go")
 }
 
-// toolsFolder contains a snapshot of each MCP tool, so that a review shows what agents see.
+// toolsFolder contains a snapshot of each MCP tool, so that a code review shows what agents see.
 const toolsFolder = "functions/mcp/testdata/tools/"
 
 func openapiDocument() ([]byte, error) {

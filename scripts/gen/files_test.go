@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Ensure every committed file is up to date, and two runs generate the same bytes.
+// Ensure every generated file in the repository is up to date, and two runs generate the same
+// bytes.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	t.Chdir("../..")
 	first, err := generatedFiles()
@@ -23,7 +24,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	}
 }
 
-// Ensure a file whose operation or area no longer exists is removed.
+// Ensure gen removes the files of an operation or area that no longer exists.
 func TestAddRemovals(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"kept.json", "gone.json", "other.txt"} {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// generatedFile is a generated file. Its path is relative to the repository's root.
+// generatedFile is a file to write or remove. Its path is relative to the repository's root.
 type generatedFile struct {
 	path string
-	text []byte // nil: the file must not exist
+	text []byte // the file's content; nil: the file must be removed
 }
 
 func (g generatedFile) write() error {
@@ -26,8 +26,8 @@ func (g generatedFile) write() error {
 	return os.WriteFile(g.path, g.text, 0o644)
 }
 
-// addRemovals adds the files that match a pattern but are no longer generated, so that they are
-// removed.
+// addRemovals adds a removal for each existing file that matches one of the patterns but is not in
+// out.
 func addRemovals(out []generatedFile, patterns ...string) ([]generatedFile, error) {
 	for _, pattern := range patterns {
 		found, err := filepath.Glob(pattern)

@@ -15,7 +15,7 @@ const (
 	operationsEnd   = "<!-- end of operations -->"
 )
 
-// operationsTable returns the page with a current table of operations.
+// operationsTable returns the content of operationsPage with an up-to-date table of operations.
 func operationsTable() ([]byte, error) {
 	text, err := os.ReadFile(operationsPage)
 	if err != nil {

@@ -14,9 +14,10 @@ import (
 // rootsFile contains the root certificates of Amazon Trust Services that the functions embed.
 const rootsFile = "shared/table/amazon.pem"
 
-// refreshRoots copies the published roots from a file of PEM certificates. The source need not be
-// trusted: only certificates whose public keys are on the published list are copied, and the result
-// must pass table.CheckRoots. Nothing is written when a root is missing.
+// refreshRoots copies the published root certificates from one PEM file to another. The source
+// need not be trusted: refreshRoots copies only certificates whose public keys are on the published
+// list, and the result must pass table.CheckRoots. It writes nothing if one of the roots is
+// missing.
 func refreshRoots(from, to string, now time.Time) error {
 	text, err := os.ReadFile(from)
 	if err != nil {
@@ -33,7 +34,8 @@ func refreshRoots(from, to string, now time.Time) error {
 	return os.WriteFile(to, out, 0o644)
 }
 
-// publishedRoots returns the published roots among the certificates, in the published order.
+// publishedRoots returns those certificates in text that are published roots, in the published
+// order.
 func publishedRoots(text []byte) ([]byte, error) {
 	found := map[string]*x509.Certificate{}
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {

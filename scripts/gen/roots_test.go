@@ -11,8 +11,8 @@ import (
 
 const embeddedRoots = "../../shared/table/amazon.pem"
 
-// Ensure a refresh from a file with the roots and other certificates reproduces the embedded file,
-// and a refresh from a file without one of the roots writes nothing.
+// Ensure refreshRoots reproduces the embedded file from a file with the roots and other
+// certificates. It writes nothing if one of the roots is missing.
 func TestRefreshRoots(t *testing.T) {
 	text, err := os.ReadFile(embeddedRoots)
 	if err != nil {

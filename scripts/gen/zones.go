@@ -14,7 +14,7 @@ import (
 // zonesFile lists the names of the time zones that a request may use.
 const zonesFile = "shared/schema/zones.go"
 
-// refreshZones writes the names in the installed Go's time zone database to a file.
+// refreshZones writes the names in the time zone database of the installed Go to a file.
 func refreshZones(to string) error {
 	names, err := installedZones()
 	if err != nil {
@@ -32,7 +32,7 @@ func refreshZones(to string) error {
 	return os.WriteFile(to, out.Bytes(), 0o644)
 }
 
-// installedZones returns the names of the time zones that Go is distributed with, in order.
+// installedZones returns the sorted names of the time zones that the installed Go contains.
 func installedZones() ([]string, error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

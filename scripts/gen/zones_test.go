@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure the list contains every time zone of the installed Go. If this fails after a Go upgrade,
-// run go run ./scripts/gen -zones.
+// Ensure zonesFile lists every time zone of the installed Go. If this fails after a Go upgrade, run
+// `go run ./scripts/gen -zones`.
 func TestZones(t *testing.T) {
 	t.Parallel()
 	names, err := installedZones()

@@ -1,7 +1,7 @@
 // Command pack writes the zip of one Lambda function: go run ./scripts/pack BOOTSTRAP ZIP.
 //
-// The zip is reproducible: the same program gives the same bytes, because the only entry has a
-// fixed name, time and mode. The command prints the size of the zip and its SHA-256 in base64. To
+// The zip is reproducible: the same program always gives the same bytes, because the only entry has
+// a fixed name, time and mode. The command prints the size of the zip and its SHA-256 in base64. To
 // find out whether a commit is deployed, compare this SHA-256 with the CodeSha256 of the deployed
 // function.
 package main
@@ -31,8 +31,8 @@ func main() {
 	fmt.Printf("%10d  %s\n", bytes, sum)
 }
 
-// pack writes a zip file whose only entry is the program at the path from. The entry is named
-// bootstrap, which is what Lambda starts. pack returns the size of the zip and its SHA-256 in
+// pack writes a zip file whose only entry is the program at the path from. It names the entry
+// bootstrap, because Lambda starts that file. pack returns the size of the zip and its SHA-256 in
 // base64, which Lambda shows as CodeSha256.
 func pack(from, to string) (size int, sum string, err error) {
 	program, err := os.ReadFile(from)
@@ -54,9 +54,9 @@ func pack(from, to string) (size int, sum string, err error) {
 	return len(packed), base64.StdEncoding.EncodeToString(hash[:]), nil
 }
 
-// containsProgram reports whether packed, the zip of an earlier build, contains the same program,
-// which then need not be compressed again. A program contains its Go version, so the compressor was
-// the same, too.
+// containsProgram reports whether packed, the zip of an earlier build, already contains the
+// program. If it does, compressing the program again would give the same zip: a program contains
+// its Go version, so the same version of Go has compressed it.
 func containsProgram(packed, program []byte) bool {
 	archive, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil || len(archive.File) != 1 {
@@ -80,7 +80,7 @@ const (
 	entryMode = os.FileMode(0o755)
 )
 
-// zipEpoch is the earliest time in the zip format.
+// zipEpoch is the earliest time that the zip format can represent.
 var zipEpoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func writeZip(w io.Writer, program []byte) error {

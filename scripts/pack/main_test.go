@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Ensure the zip depends only on the program's bytes, not on its time, mode or folder.
+// Ensure the zip depends only on the program's bytes, and not on its modification time, mode or
+// folder.
 func TestSameProgramSameZip(t *testing.T) {
 	t.Parallel()
 	program := bytes.Repeat([]byte("program "), 1000)
@@ -69,7 +70,7 @@ func TestErrMissing(t *testing.T) {
 	}
 }
 
-// Ensure an earlier zip of the same program is kept, and any other file is replaced.
+// Ensure pack keeps an earlier zip of the same program, and replaces any other file.
 func TestEarlierZip(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -149,7 +149,7 @@ rules of the specification, skips rules that cannot be checked, and publishes no
 	return cmd
 }
 
-// wait waits for d, for a quota to refill.
+// wait waits for d, so that a quota can refill.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -401,7 +401,7 @@ func TestAPICompletion(t *testing.T) {
 }
 
 // Ensure login stores the key in a file that only the user can read. Commands send the key only to
-// the service for which it was stored, and logout removes it.
+// the service to which the user logged in, and logout removes it.
 func TestLogin(t *testing.T) {
 	s, _ := startTestServer(t)
 	t.Setenv(keyVariable, "")
@@ -446,8 +446,8 @@ func TestLogin(t *testing.T) {
 	requireContains(t, runCommand(t, "", "logout").out, "no key is stored")
 }
 
-// Ensure commands use the demo company's key without any configuration for a server on this
-// machine, and never for any other server.
+// Ensure commands need no configuration to use the demo company's key with a server on this
+// machine. They never use this key with any other server.
 func TestDemoKeyHere(t *testing.T) {
 	s, data := startTestServer(t)
 	t.Setenv(keyVariable, "")

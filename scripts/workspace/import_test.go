@@ -114,7 +114,7 @@ func TestVerifiedAgainstStored(t *testing.T) {
 	if after := exportOf(t, data, id); strings.Contains(after, "fbk_1") {
 		t.Error("something was written")
 	}
-	runJSON(t, data, item("itm_1", "a"), "import", "--company", id, "-") // importing a record again is valid
+	runJSON(t, data, item("itm_1", "a"), "import", "--company", id, "-") // an import may contain a record that is stored already
 }
 
 // Ensure an import accepts types in any order, long lines, a byte order mark, CRLF line endings,

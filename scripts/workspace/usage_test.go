@@ -110,8 +110,8 @@ var bareMentionPattern = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|
 func TestSuggestedCommands(t *testing.T) {
 	isolateUserFolders(t)
 	data := dataFolder(t)
-	// suggested runs a command and returns the arguments of the command that the output suggests
-	// after the text in words.
+	// suggested runs a command whose output suggests another command after the text in words. It
+	// returns the arguments of that other command.
 	suggested := func(words string, args ...string) []string {
 		t.Helper()
 		r := runCommandAs(t, goRun, "", append(args, "--data", data)...)

@@ -11,27 +11,27 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// finding is the part of a Lighthouse check that the tutorial stores. The API accepts any JSON as
-// findings.
+// finding contains the fields of a failed Lighthouse check that the tutorial stores. The API
+// accepts any JSON as the findings of an audit.
 type finding struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 }
 
-// newAuditInput turns a JSON report from Lighthouse into an audit: the score of its SEO category in
-// percent, and the checks that failed as findings.
+// newAuditInput converts a JSON report from Lighthouse to an audit. The audit has the score of the
+// report's SEO category in percent, and the checks that failed as findings.
 func newAuditInput(report []byte, siteID string) (client.CreateOptimiseAuditInput, error) {
 	var lighthouse struct {
 		FinalURL   string    `json:"finalUrl"`
 		FetchTime  time.Time `json:"fetchTime"`
 		Categories struct {
 			SEO struct {
-				Score *float64 `json:"score"` // 0 to 1; null when the category could not be computed
+				Score *float64 `json:"score"` // from 0 to 1; null if Lighthouse could not compute it
 			} `json:"seo"`
 		} `json:"categories"`
 		Audits map[string]struct {
 			Title string   `json:"title"`
-			Score *float64 `json:"score"` // null for a check that does not apply
+			Score *float64 `json:"score"` // null for a check that does not apply to the page
 		} `json:"audits"`
 	}
 	if err := json.Unmarshal(report, &lighthouse); err != nil {

@@ -1,5 +1,6 @@
-// Command tutorial fills an empty company, as the tutorial does with commands: a roadmap, a content
-// plan, a metric, reviews and a website with an audit. It needs only a key.
+// Command tutorial adds records to an empty company, the same ones that the tutorial adds with
+// commands: a roadmap, a content plan, a metric, reviews and a website with an audit. It needs only
+// a key.
 //
 //	export WORKSPACE_URL=http://127.0.0.1:8080 WORKSPACE_KEY=…
 //	go run ./scripts/docs/tutorial lighthouse.json
@@ -35,14 +36,14 @@ func main() {
 	}
 }
 
-// fill fills the company of the client's key and then prints its contents.
+// fill adds the records to the company of the client's key, and then prints what the company has.
 func fill(ctx context.Context, c *client.Client, now time.Time, report []byte, out io.Writer) error {
 	if _, err := c.UpdateCompany(ctx, client.UpdateCompanyInput{
 		Stage: client.Value(client.CompanyStageGrowth), Summary: client.Value("Notes that work without a signal."),
 	}); err != nil {
 		return err
 	}
-	today := now.UTC().Truncate(24 * time.Hour) // so that the requests are the same all day, as their Idempotency-Keys require
+	today := now.UTC().Truncate(24 * time.Hour) // a second run on the same day must send the same requests with the same Idempotency-Keys
 	for _, step := range []func() error{
 		func() error { return createRoadmap(ctx, c) },
 		func() error { return createContent(ctx, c, today) },
@@ -57,7 +58,8 @@ func fill(ctx context.Context, c *client.Client, now time.Time, report []byte, o
 	return printStatus(ctx, c, out)
 }
 
-// createRoadmap creates a board with items, previews it, and publishes exactly what was previewed.
+// createRoadmap creates a board with items, previews a publish, and publishes exactly what the
+// preview showed.
 func createRoadmap(ctx context.Context, c *client.Client) error {
 	board, err := c.CreatePlanBoard(ctx, client.CreatePlanBoardInput{Name: "Roadmap"}, client.IdempotencyKey("tutorial-board"))
 	if err != nil {
@@ -130,8 +132,8 @@ func pushMetrics(ctx context.Context, c *client.Client, today time.Time) error {
 	return err
 }
 
-// pushReviews pushes two reviews and drafts a reply to the one with fewer stars. A person approves
-// it.
+// pushReviews pushes two reviews and drafts a reply to the one with fewer stars. The reply still
+// has to be approved by a person.
 func pushReviews(ctx context.Context, c *client.Client) error {
 	if _, err := c.PushFeedback(ctx, client.PushFeedbackInput{Records: []client.PushFeedbackRecord{
 		{Source: client.FeedbackSourceAppStore, ExternalID: "1001", Title: client.Value("Lost a note"), Rating: client.Value(1)},

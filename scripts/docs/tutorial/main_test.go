@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// between returns the part of a text after begin and before end.
+// between returns the part of text between begin and end.
 func between(t *testing.T, text, begin, end string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, begin)
@@ -25,8 +25,8 @@ func between(t *testing.T, text, begin, end string) string {
 	return part
 }
 
-// Ensure the program fills an empty company given only a key, prints what the tutorial shows, and
-// creates nothing twice.
+// Ensure the program needs only a key to add the records to an empty company. It prints what the
+// tutorial shows, and a second run creates nothing.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../tutorial.md")
@@ -58,7 +58,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// Ensure a report without a score is refused, and checks that do not apply are not findings.
+// Ensure newAuditInput refuses a report without a score, and leaves out checks that do not apply.
 func TestNewAuditInput(t *testing.T) {
 	t.Parallel()
 	for _, report := range []string{"", "[]", "{}", `{"categories":{"seo":{"score":null}}}`} {

@@ -13,7 +13,8 @@ import (
 	"growthworkspace/shared/schema/jsonschema"
 )
 
-// The names of the components that operations share. A header's component has the header's name.
+// The names of the OpenAPI components that operations share. The component of a header has the
+// header's name.
 const (
 	securityScheme      = "secretKey"
 	companyParameter    = "companyId"
@@ -36,8 +37,8 @@ const (
 
 var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy", "RateLimit"}
 
-// record adds a record, and the records and closed lists in its fields, to the components. It
-// returns the component's name.
+// record adds a record and the types of its fields to the components. It returns the name of the
+// record's component.
 func (b *builder) record(t reflect.Type) string {
 	b.addRecord(t.Name(), t)
 	return t.Name()
@@ -47,26 +48,26 @@ func (b *builder) addRecord(name string, t reflect.Type) {
 	if !b.addComponent(name, t) {
 		return
 	}
-	b.schemas.set(name, nil) // reserves its position before the types in its fields
+	b.schemas.set(name, nil) // reserve its place in front of the types of its fields
 	s := jsonschema.Record(t, b.refer)
 	s.Description = b.source.Records[name].Description
 	b.usedSourceEntries["records."+name] = true
 	b.schemas.set(name, withNumberFormats(s))
 }
 
-// addComponent reports whether a component is new. It reports a problem if two types have the same
-// name.
+// addComponent registers a type under the name of its component, and reports whether the name is
+// new. If the name belongs to a different type, it adds a problem.
 func (b *builder) addComponent(name string, t reflect.Type) bool {
 	known, ok := b.types[name]
 	if ok && known != t {
-		b.problem("%v and %v are both called %s", known, t, name) // a nil type is that of a body
+		b.problem("%v and %v are both called %s", known, t, name) // a body has the type nil here
 	}
 	b.types[name] = t
 	return !ok
 }
 
-// refer adds a field's type, which is a record or a closed list, to the components and returns a
-// reference to it.
+// refer adds the type of a field to the components and returns a reference to it. The type is a
+// record or a closed list of values.
 func (b *builder) refer(t reflect.Type) *jsonschema.Schema {
 	list, ok := reflect.Zero(t).Interface().(schema.Enum)
 	if !ok {
@@ -79,8 +80,8 @@ func (b *builder) refer(t reflect.Type) *jsonschema.Schema {
 	return component(name)
 }
 
-// body adds the body of an operation, and the types in it, to the components. It returns nil when
-// the operation has no body.
+// body adds the body of an operation, and the types in it, to the components. It returns a
+// reference to the body, or nil if the operation has none.
 func (b *builder) body(op api.Operation) *jsonschema.Schema {
 	s := jsonschema.Body(op.Input, func(t reflect.Type) *jsonschema.Schema {
 		for _, f := range op.Input {
@@ -96,7 +97,7 @@ func (b *builder) body(op api.Operation) *jsonschema.Schema {
 	return b.addInput(pascal(op.ID), nil, s)
 }
 
-// addInput adds the schema of a body, or of an object in it, to the components.
+// addInput adds the schema of a body, or of an object in a body, to the components.
 func (b *builder) addInput(name string, t reflect.Type, s *jsonschema.Schema) *jsonschema.Schema {
 	if b.addComponent(name, t) {
 		b.schemas.set(name, withNumberFormats(s))
@@ -104,8 +105,9 @@ func (b *builder) addInput(name string, t reflect.Type, s *jsonschema.Schema) *j
 	return component(name)
 }
 
-// ListName returns the type name of a closed list of values, in the document and in the Go client.
-// It is the area's name followed by the Go type's name, because several areas have a type Status.
+// ListName returns the name of a closed list of values (an enum type) in the OpenAPI document and
+// in the Go client. It consists of the area and the name of the Go type, because several areas have
+// a type Status.
 func ListName(t reflect.Type) string {
 	if area, ok := strings.CutPrefix(t.PkgPath(), "growthworkspace/functions/"); ok {
 		return pascal(area) + t.Name()
@@ -113,8 +115,9 @@ func ListName(t reflect.Type) string {
 	return t.Name()
 }
 
-// ElementName returns the type name for the elements of an array field, in the document and in the
-// Go client. For example, an element of points in push_metric_points is a PushMetricPointsPoint.
+// ElementName returns the type name for the elements of an array field, in the OpenAPI document and
+// in the Go client. For example, an element of the field points of push_metric_points is a
+// PushMetricPointsPoint.
 func ElementName(operation, field string) string {
 	return pascal(operation) + strings.TrimSuffix(pascal(field), "s")
 }
@@ -198,8 +201,8 @@ func Codes() []fault.Code {
 // CodeMeaning returns what an error code means.
 func CodeMeaning(code fault.Code) string { return errorTexts[code].meaning }
 
-// responses returns the error responses and the 304 that operations refer to. It leaves out codes
-// that no operation returns.
+// responses returns the components for error responses and for status 304. It leaves out error
+// codes that no operation returns.
 func (b *builder) responses() (out orderedObject[response]) {
 	for _, code := range Codes() {
 		t, ok := errorTexts[code]
@@ -225,8 +228,8 @@ func (b *builder) responses() (out orderedObject[response]) {
 		}
 		out.set(pascal(string(code)), r)
 	}
-	// This is the response for errors that the operation does not list: the service is down or
-	// overloaded, or a proxy in between refuses the request.
+	// This response describes errors that operations do not list, because any request can get them:
+	// the service is down or overloaded, or a proxy in between refuses the request.
 	other := response{
 		Description: withFullStop("any other error. With `internal` (500) and `unavailable` (503), retry after the seconds in `Retry-After`"),
 		Content:     jsonContent(mediaType{refTo("schemas", envelopeSchema), exampleEnvelope(fault.Unavailable, errorTexts[fault.Unavailable].message)}),
@@ -235,7 +238,7 @@ func (b *builder) responses() (out orderedObject[response]) {
 		other.Headers.set(h, refTo("headers", h))
 	}
 	retry := headers().at(retryHeader)
-	retry.Required = false // only a 5xx response has this header
+	retry.Required = false // not every such response has this header, only those with status 5xx
 	other.Headers.set(retryHeader, retry)
 	out.set(otherError, other)
 	if b.usedSourceEntries["304"] {
@@ -272,8 +275,8 @@ func errorCodes() *jsonschema.Schema {
 	return enumSchema(all...)
 }
 
-// closedObject returns the schema of an object with exactly the given properties, all required.
-// members alternates between a property's name and its schema.
+// closedObject returns the schema of an object that has all of the given properties and no others.
+// members alternates between the name of a property and its schema.
 func closedObject(description string, members ...any) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Description: description, Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 	for i := 0; i < len(members); i += 2 {
@@ -289,7 +292,7 @@ func exampleEnvelope(code fault.Code, message string) json.RawMessage {
 	return fault.Envelope(fault.New(code, "%s", message))
 }
 
-// pascal turns not_found into NotFound.
+// pascal converts a name in snake case to Pascal case, such as not_found to NotFound.
 func pascal(snake string) string {
 	var out strings.Builder
 	for word := range strings.SplitSeq(snake, "_") {

@@ -8,7 +8,7 @@ import (
 	"growthworkspace/shared/schema/jsonschema"
 )
 
-// document is an OpenAPI document. Its members are in the order in which a reader needs them.
+// document is an OpenAPI document. Its members are in the order in which a human reader needs them.
 type document struct {
 	Generated  string                                  `json:"x-generated"`
 	OpenAPI    string                                  `json:"openapi"`
@@ -55,7 +55,7 @@ type operation struct {
 	Tags        []string           `json:"tags"`
 	Summary     string             `json:"summary"`
 	Description string             `json:"description"`
-	Scope       string             `json:"x-scope,omitempty"` // empty: any valid key
+	Scope       string             `json:"x-scope,omitempty"` // the scope that the key needs; empty: any valid key will do
 	Quota       string             `json:"x-quota"`
 	Parameters  []any              `json:"parameters"`
 	RequestBody *requestBody       `json:"requestBody,omitempty"`
@@ -120,7 +120,7 @@ type member[T any] struct {
 	value T
 }
 
-// at returns the value of a member, or the zero value when there is none.
+// at returns the value of the named member, or the zero value if there is none.
 func (o orderedObject[T]) at(name string) (value T) {
 	for _, m := range o {
 		if m.name == name {
@@ -130,7 +130,7 @@ func (o orderedObject[T]) at(name string) (value T) {
 	return value
 }
 
-// set replaces the value of an existing member, which keeps its place, or adds a new member at the
+// set sets the value of a member. An existing member keeps its place, and a new one is added at the
 // end.
 func (o *orderedObject[T]) set(name string, value T) {
 	for i := range *o {

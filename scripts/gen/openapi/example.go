@@ -23,10 +23,10 @@ func (b *builder) responseExample(op api.Operation) json.RawMessage {
 	return b.marshal(orderedObject[[]json.RawMessage]{{"items", []json.RawMessage{b.recordExample(op.Output.Field(0).Type.Elem())}}})
 }
 
-// parameterExample returns an example of a parameter, or an empty string. For an id in the path, it
-// is the id in the example of the record whose path ends with that parameter. For a required query
-// parameter, it is a day if the parameter's format is day. Otherwise it is the property with the
-// same name in an example record of the list at the same path.
+// parameterExample returns an example of a parameter, or an empty string. The example of an id in a
+// path is the id in the example of the record that is read at the path up to that id. The example
+// of a required query parameter is a day, if that is its format. Otherwise, it is the property with
+// the same name in the example of a record, if there is a list at the same path.
 func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	if f.In == schema.InQuery && f.Required && f.Format == "day" {
 		return "2026-08-11"
@@ -48,8 +48,8 @@ func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	return ""
 }
 
-// propertyExample returns a property of a record's example, or an empty string if it is not a
-// string.
+// propertyExample returns a property of the example of a record, or an empty string if the property
+// is not a string.
 func (b *builder) propertyExample(t reflect.Type, name string) (text string) {
 	values := b.object(b.recordExample(t), "", nil)
 	if err := json.Unmarshal(values[name], &text); err != nil {
@@ -58,8 +58,8 @@ func (b *builder) propertyExample(t reflect.Type, name string) (text string) {
 	return text
 }
 
-// recordExample returns the source's example, in the order of the fields, with null for missing
-// properties. Without an example in the source, the values are made up.
+// recordExample returns the source's example of a record. It puts the properties in the order of
+// the fields, and adds missing ones as null. If the source has no example, it makes up values.
 func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 	s := jsonschema.Record(t, nil)
 	given := b.object(b.source.Records[t.Name()].Example, "records."+t.Name(), s)
@@ -78,8 +78,8 @@ func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 	return b.marshal(out)
 }
 
-// bodyExample returns the source's example. Without one, it takes the body's properties from the
-// example of the record in the response.
+// bodyExample returns the source's example of an operation's body. If there is none, it takes the
+// body's properties from the example of the record in the response.
 func (b *builder) bodyExample(op api.Operation) json.RawMessage {
 	body := jsonschema.Body(op.Input, nil)
 	path := "bodies." + op.ID
@@ -104,8 +104,8 @@ func (b *builder) bodyExample(op api.Operation) json.RawMessage {
 	return b.marshal(out)
 }
 
-// object decodes an example, or returns nil when there is none. It reports properties that s does
-// not have, unless path is empty.
+// object decodes an example, or returns nil if text is empty. Unless path is empty, it adds a
+// problem for each property that the schema s does not have.
 func (b *builder) object(text json.RawMessage, path string, s *jsonschema.Schema) (out map[string]json.RawMessage) {
 	if len(text) == 0 {
 		return nil

@@ -1,7 +1,7 @@
 // Package openapi builds the OpenAPI 3.1 document of the declared operations. document.go defines
 // the types of a document, operation.go builds an operation, component.go the shared components,
-// example.go the examples, and text.go the introduction. The package does not know the areas: texts
-// and examples that cannot be derived come from a Source.
+// example.go the examples, and text.go the introduction. The package knows nothing about the areas:
+// descriptions and examples that it cannot derive from declarations come from a Source.
 package openapi
 
 import (
@@ -17,15 +17,15 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Source holds the descriptions and examples of a document that cannot be derived from the
+// Source contains the descriptions and examples of a document that cannot be derived from the
 // declarations.
 type Source struct {
 	Areas   map[string]SourceArea      `json:"areas"`   // by path segment, or "company"
 	Records map[string]SourceRecord    `json:"records"` // by the name of the Go type
-	Bodies  map[string]json.RawMessage `json:"bodies"`  // examples of bodies by operation id; if one is missing, it is derived from the record's example
+	Bodies  map[string]json.RawMessage `json:"bodies"`  // examples of bodies, by operation id; a missing one is derived from the record's example
 }
 
-// SourceArea describes an area. A reference shows the title as a heading.
+// SourceArea describes an area. The reference page shows Title as a heading.
 type SourceArea struct {
 	Title       string `json:"title"`
 	Description string `json:"description"`
@@ -53,8 +53,8 @@ func Build(operations []api.Operation, source Source) ([]byte, error) {
 	b := builder{operations: operations, source: source, types: map[string]reflect.Type{}, usedSourceEntries: map[string]bool{}}
 	d := document{
 		Generated: "by go run ./scripts/gen; do not edit", OpenAPI: "3.1.0", Info: documentInfo(),
-		// A relative URL is resolved against the document's own URL. "." also keeps a gateway's
-		// stage, which "/" would drop.
+		// Clients resolve a relative URL against the document's own URL. Unlike "/", "." keeps the
+		// stage of API Gateway in the path.
 		Servers:  []server{{URL: ".", Description: "the server of this document"}},
 		Security: []map[string][]string{{securityScheme: {}}},
 	}
@@ -72,13 +72,13 @@ func Build(operations []api.Operation, source Source) ([]byte, error) {
 	return encode(d)
 }
 
-// builder collects the components while it builds the operations.
+// builder builds the operations of a document. It collects the components to which they refer.
 type builder struct {
 	operations        []api.Operation
 	source            Source
-	schemas           orderedObject[any]      // components, in the order of their first use
+	schemas           orderedObject[any]      // the components, in the order of their first use
 	types             map[string]reflect.Type // the types of the components, by name
-	usedSourceEntries map[string]bool         // the entries of the source that were used, by path
+	usedSourceEntries map[string]bool         // the entries of the source that were used, such as areas.plan
 	problems          []error
 }
 
@@ -86,8 +86,8 @@ func (b *builder) problem(format string, args ...any) {
 	b.problems = append(b.problems, fmt.Errorf(format, args...))
 }
 
-// reportUnused reports entries in the source that nothing has used. The name of such an entry is
-// misspelled or out of date.
+// reportUnused adds a problem for each entry of the source that was not used. The name of such an
+// entry is misspelled or out of date.
 func (b *builder) reportUnused() {
 	var names []string
 	for name := range b.source.Areas {
@@ -122,7 +122,7 @@ func (b *builder) addTag(tags []tag, area string) []tag {
 }
 
 func encode(v any) ([]byte, error) {
-	text, err := schema.Encode(v) // without escapes for HTML, which are hard to read
+	text, err := schema.Encode(v) // unlike json.Marshal, it does not escape HTML, so the document is easier to read
 	if err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
 	}

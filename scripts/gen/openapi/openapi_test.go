@@ -80,7 +80,8 @@ func mustBuild(t *testing.T, source string, operations ...api.Operation) (text s
 	return text, value
 }
 
-// jsonAt returns the JSON at a path of member names, which are separated by spaces.
+// jsonAt returns a part of a value as JSON. path contains the names of the members that lead to it,
+// separated by spaces.
 func jsonAt(t *testing.T, value any, path string) string {
 	t.Helper()
 	for name := range strings.SplitSeq(path, " ") {
@@ -93,8 +94,8 @@ func jsonAt(t *testing.T, value any, path string) string {
 	return string(text)
 }
 
-// Ensure a declaration alone produces a complete operation, with made-up values where the source
-// has no example.
+// Ensure Build needs only the declaration of an operation, and makes up values where the source has
+// no example.
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	text, doc := mustBuild(t, "{"+areas+"}", update, list)
@@ -153,8 +154,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// Ensure examples come from the source, in the order of the fields, and bodies use the record's
-// values for their properties.
+// Ensure the examples of records come from the source, in the order of the fields. The examples of
+// bodies have the same values.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	source := `{` + areas + `,"records":{"thing":{"description":"A thing.","example":{"size":2,"name":"<Chair>","id":"thg_1","parts":[]}},"part":{"description":"A part."}}}`
@@ -175,8 +176,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// Ensure errors in the source are reported, so that a renamed operation or record leaves no unused
-// text.
+// Ensure Build reports errors in the source, such as descriptions that are no longer used because
+// an operation or a record was renamed.
 func TestSourceIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ source, want string }{
@@ -196,7 +197,7 @@ func TestSourceIsChecked(t *testing.T) {
 	}
 }
 
-// Ensure two types with the same name are an error: two records, or a record and a body.
+// Ensure Build reports an error if two records, or a record and a body, have the same name.
 func TestNamesAreUnique(t *testing.T) {
 	t.Parallel()
 	type UpdateThing struct {

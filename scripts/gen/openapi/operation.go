@@ -36,8 +36,8 @@ func (b *builder) operation(op api.Operation) operation {
 	return out
 }
 
-// operationDescription returns the description followed by the scope and the quota, because
-// rendered pages do not show the extensions x-scope and x-quota.
+// operationDescription returns the description of an operation. It includes the scope and the
+// quota, because rendered pages do not show the extensions x-scope and x-quota.
 func operationDescription(op api.Operation) string {
 	text := op.Description
 	if text != "" {
@@ -54,8 +54,8 @@ func operationDescription(op api.Operation) string {
 	return text
 }
 
-// hasNotModified reports whether an operation can respond with 304: it is a read whose record has
-// an entity tag.
+// hasNotModified reports whether an operation can respond with 304. It can if it is a read whose
+// record has an entity tag.
 func hasNotModified(op api.Operation) bool { return op.Method == http.MethodGet && op.HasETag() }
 
 // errorCodesOf returns the error codes that an operation can return, sorted by status and without
@@ -71,7 +71,7 @@ func errorCodesOf(op api.Operation) []fault.Code {
 		}
 	}
 	if op.IdempotencyKey != nil {
-		codes = append(codes, fault.Conflict) // if the stored response to an earlier request cannot be read
+		codes = append(codes, fault.Conflict) // returned if the stored response to an earlier request cannot be read
 	}
 	codes = append(codes, op.Errors...)
 	slices.SortFunc(codes, func(a, b fault.Code) int { return a.Status() - b.Status() })
@@ -91,7 +91,7 @@ func (b *builder) parameters(op api.Operation) []any {
 			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Description(), Schema: withNumberFormats(jsonschema.Parameter(f, b.refer)),
 			Example: b.parameterExample(op, f),
 		}
-		p.Schema.Description = "" // the parameter itself has the description
+		p.Schema.Description = "" // do not repeat the description of the parameter
 		if p.Description == "" && f.In == schema.InPath {
 			p.Description = "the id of the " + splitCamelCase(strings.TrimSuffix(f.Name, "Id"))
 		}
@@ -103,8 +103,7 @@ func (b *builder) parameters(op api.Operation) []any {
 	return append(out, refTo("parameters", versionHeader))
 }
 
-// successResponse returns the response with status 200. The document lists the components in the
-// order in which this method adds them.
+// successResponse returns the response with status 200, and adds the components to which it refers.
 func (b *builder) successResponse(op api.Operation) response {
 	headers := []string{versionHeader, requestIDHeader}
 	headers = append(headers, quotaHeaders...)
@@ -137,7 +136,8 @@ func (b *builder) successResponse(op api.Operation) response {
 	return out
 }
 
-// splitCamelCase turns contentType into content type.
+// splitCamelCase separates the words of a name in camel case with spaces, such as content type for
+// contentType.
 func splitCamelCase(camel string) string {
 	var out strings.Builder
 	for _, c := range camel {
@@ -149,16 +149,16 @@ func splitCamelCase(camel string) string {
 	return out.String()
 }
 
-// commonDescriptions describes properties that mean the same in every record. They have no doc tag,
-// because Go code and tools do not need one.
+// commonDescriptions describes properties that mean the same in every record. These properties have
+// no doc tag, because Go code and tools do not need their descriptions.
 var commonDescriptions = map[string]string{
 	"id": "the record's id", "companyId": "the company's id", "items": "the records of the page, in the order of the list",
 	"createdAt": "when the record was created", "updatedAt": "when a value last changed", "name": "the display name",
 	"title": "the title", "summary": "a short summary",
 }
 
-// withNumberFormats adds formats to numbers, because without them client generators choose types
-// that are too narrow. It also adds commonDescriptions.
+// withNumberFormats adds a format to each number in a schema. Without it, client generators choose
+// types that are too narrow. It also adds commonDescriptions.
 func withNumberFormats(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil

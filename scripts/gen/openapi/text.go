@@ -18,15 +18,15 @@ func documentInfo() info {
 	}
 }
 
-// semanticVersion converts a dated version to a form that is valid as a semantic version and as a
-// Python version, such as 2026.8.11 for 2026-08-11. It is the version of the generated client
-// packages.
+// semanticVersion converts the date of an API version to the version of the generated client
+// packages, such as 2026-08-11 to 2026.8.11. The result is valid as a semantic version and as a
+// Python version.
 func semanticVersion(date string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(date, "-0", "-"), "-", ".")
 }
 
-// documentDescription returns the introduction of the document. Its numbers and lists come from the
-// code that enforces them.
+// documentDescription returns the introduction of the document. The numbers and lists in it come
+// from the code that enforces them.
 func documentDescription() string {
 	var refusals, quotas []string
 	for _, code := range Codes() {
@@ -118,8 +118,8 @@ date is rejected with the list of supported ones. Breaking changes get a new dat
 months after its successor.
 `
 
-// errorTexts maps each error code to its meaning and an example message
-// (scripts/docs/reference/errors.md).
+// errorTexts maps each error code to its meaning and an example message. See
+// scripts/docs/reference/errors.md.
 var errorTexts = map[fault.Code]struct{ meaning, message string }{
 	fault.BadRequest:         {"the request is not valid; the message names the field", "body.title: must not be empty"},
 	fault.Unauthorised:       {"the key is missing, unknown, revoked or expired, or it lacks the scope", "missing, unknown or revoked key; send Authorization: Bearer <secret key>"},

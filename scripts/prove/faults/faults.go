@@ -208,7 +208,7 @@ func (r *report) addFigure(format string, values ...any) {
 	r.figures = append(r.figures, fmt.Sprintf(format, values...))
 }
 
-// require records a violation of the claim unless ok is true.
+// require adds a violation of the claim to the report unless ok is true.
 func (r *report) require(ok bool, format string, values ...any) {
 	if ok {
 		return

@@ -25,7 +25,7 @@ const (
 
 // checkMax is how long the checker may search for an order of the requests to one record. On a busy
 // machine, the outcomes of many requests may be unknown, and the search then takes exponential
-// time. In that case, the check records a new history with half as many requests.
+// time. In that case, checkLinearizability starts again with half as many requests.
 const checkMax = time.Minute
 
 // checkLinearizability checks that the service is linearizable. It uses one review after another.

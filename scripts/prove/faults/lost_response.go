@@ -14,8 +14,8 @@ import (
 
 const (
 	lossClients        = 8   // concurrent clients, each with its own company
-	lossShare          = 0.4 // the share of the table's responses to writes that the check loss-key loses; more than retries can hide
-	lossesMax          = 2   // how many responses to each write the check loss loses, so that the third attempt succeeds
+	lossShare          = 0.4 // how many of the table's responses to writes are lost in the "loss-key" check; more than retries can hide
+	lossesMax          = 2   // how many responses to each write are lost in the "loss" check, so that the third attempt succeeds
 	requestAttemptsMax = 100 // the maximum number of times that a client sends a request
 )
 
@@ -39,8 +39,8 @@ func newLossyClients(ctx context.Context, t *checkRun, lose func(call string, at
 	return c, nil
 }
 
-// forEachRequest calls do with every number from 0 to n-1. It gives the numbers to the clients in
-// turn. The clients run concurrently.
+// forEachRequest calls the function do with every number from 0 to n-1. It gives the numbers to the
+// clients in turn. The clients run concurrently.
 func (c *lossyClients) forEachRequest(n int, do func(client *client, n int) error) error {
 	return parallel.Do(lossClients, lossClients, func(from int) error {
 		for i := from; i < n; i += lossClients {

@@ -40,8 +40,8 @@ func withoutTransactionTokens(next http.RoundTripper) http.RoundTripper {
 
 func isTransaction(call string) bool { return call == "TransactWriteItems" }
 
-// editCalls calls edit with the body of each call for which choose returns true, and sends the
-// result.
+// editCalls passes the body of each call for which choose returns true to the function edit, and
+// then sends the call.
 func editCalls(next http.RoundTripper, choose func(call string) bool, edit func(body map[string]any)) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if !choose(callOf(r)) {

@@ -27,7 +27,7 @@ type loadOptions struct {
 	caseDuration     time.Duration // how long each case lasts
 	patience         time.Duration // how much longer a case may last until the first response, because the machine may be busy
 	slowdownMax      float64       // the maximum median response time of a polite client under load, as a multiple of that without load
-	acceptableMedian time.Duration // a median response time up to this always passes
+	acceptableMedian time.Duration // a median response time that passes even if it is more than slowdownMax allows
 	residentMax      int64         // the maximum resident memory of the server process, in bytes
 }
 
@@ -134,8 +134,8 @@ func (l *loadedServer) check(out response) {
 	}
 }
 
-// runClients calls do repeatedly in n goroutines for p.caseDuration. If no call has reported a
-// response by then, it continues until the first response, for at most p.patience.
+// runClients calls the function do repeatedly in n goroutines for p.caseDuration. If no call has
+// reported a response by then, it continues until the first response, for at most p.patience.
 func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.Context, n int) (responded bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -154,7 +154,7 @@ func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.
 	})
 }
 
-// repeatFor calls do repeatedly in n goroutines, until the time d is over.
+// repeatFor calls the function do repeatedly in n goroutines, until the time d is over.
 func repeatFor(ctx context.Context, n int, d time.Duration, do func(ctx context.Context, n int)) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()

@@ -96,8 +96,8 @@ func (q *quotaRun) client(n int, c testbed.Company) *client {
 	return newClient(q.servers[n%serverProcesses].base, c)
 }
 
-// sendRead reads the company and reports whether the request was admitted. The company does not
-// exist, so the response to an admitted request is a 404.
+// sendRead sends a request for the company and reports whether it was admitted. Only the company's
+// key is stored, so the response to an admitted request is a 404.
 func sendRead(ctx context.Context, c *client) (out response, admitted bool, err error) {
 	out, err = c.call(ctx, http.MethodGet, "", nil)
 	return out, out.status == http.StatusNotFound || out.status == http.StatusOK, err
@@ -151,8 +151,8 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 }
 
 // baselineKeys admits every request with a bare conditional write of the key's item. The write sets
-// the same attributes as a real admission. It has the same conditions, except for those on the
-// bucket, because the engine needs more time for a longer condition.
+// the same attributes as a real admission. An engine needs more time for a longer condition, so the
+// write also has the conditions of a real admission, except for those on the bucket.
 type baselineKeys struct{ table *table.Client }
 
 // Admit implements api.Keys.

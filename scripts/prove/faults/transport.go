@@ -31,7 +31,7 @@ func callOf(r *http.Request) string {
 	return name
 }
 
-// attemptOf returns which of the SDK's attempts at a call a request is, starting at 1.
+// attemptOf returns the number of the SDK's attempt at a call. The first attempt has the number 1.
 func attemptOf(r *http.Request) (n int) {
 	if _, err := fmt.Sscanf(r.Header.Get("Amz-Sdk-Request"), "attempt=%d", &n); err != nil {
 		return 1

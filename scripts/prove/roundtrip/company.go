@@ -99,12 +99,12 @@ func (c *generatedCompany) setValues(kind, field string, values []any) {
 func (c *generatedCompany) addReferences(kind string) {
 	ids := c.ids(kind)
 	switch kind {
-	case "board": // so most items are on the first board
+	case "board": // repeat the first board, so that it has most of the items
 		c.setValues("item", "roadmapId", []any{ids[0], ids[0], ids[0], ids[1], ids[2]})
 	case "site":
-		c.setValues("site-goal", "siteId", ids[1:]) // so the first site has no goals
+		c.setValues("site-goal", "siteId", ids[1:]) // leave out the first site, so that it has no goals
 		c.setValues("audit", "siteId", append(slices.Clone(ids), nil))
-	case "content-plan": // so the first plans have many ideas, and the others have none
+	case "content-plan": // choose few plans, so that they have many ideas and the others have none
 		c.setValues("content-idea", "planId", append(slices.Clone(ids[:min(7, len(ids)-1)]), nil))
 	case "content-idea":
 		c.setValues("post", "ideaId", append(slices.Clone(ids[:c.ideasWithPosts]), nil))

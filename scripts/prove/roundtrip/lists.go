@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/schema/jsonschema"
 )
 
-// expectedList is a list of the API and its expected records.
+// expectedList is a list operation of the API, with the records that it must return.
 type expectedList struct {
 	operation       string
 	path            string // the path of the list after the company's path
@@ -66,7 +66,7 @@ type parentRecords struct {
 // a list that is not in the tables.
 func (c *generatedCompany) lists() (all []expectedList, err error) {
 	parents := map[string]parentRecords{
-		"{boardId}": {"roadmapId", c.ids("board")[:boardsWithItems+1]}, // the last of these boards is one without items
+		"{boardId}": {"roadmapId", c.ids("board")[:boardsWithItems+1]}, // the last of these boards has no items
 		"{siteId}":  {"siteId", c.ids("site")},
 	}
 	ids := map[string][]any{"siteId": c.ids("site"), "planId": c.ids("content-plan"), "ideaId": c.ids("content-idea")[:c.ideasWithPosts+2]}

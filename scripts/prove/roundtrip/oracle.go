@@ -15,7 +15,7 @@ type listLine struct {
 	operation           string
 	path                string // the path of the list after the company's path
 	limit               int
-	filters             []filter // only a filter by an enum has its values here
+	filters             []filter // the values of a filter are set only if it filters by an enum
 	orders              []string
 	hasWindowParameters bool // whether the list has the parameters from, to and order
 }

@@ -4,8 +4,8 @@
 // table of ratios, each with its goal. The benchmark BenchmarkReads of package functions measures
 // the CPU time of reads.
 //
-// Only the mode count can fail, because times depend on the load of the machine. The package works
-// only on Linux, because it reads /proc.
+// Only the "count" mode can fail, because times depend on the load of the machine. The package
+// works only on Linux, because it reads /proc.
 package speed
 
 import (
@@ -31,7 +31,7 @@ type Options struct {
 type bench struct {
 	Options
 	log       io.Writer
-	costTable string // the table that the mode cost prints, as Markdown
+	costTable string // the table that the "cost" mode prints, as Markdown
 }
 
 // target is a row of the table of results: a measured ratio and its maximum.
@@ -65,7 +65,7 @@ func DescribeModes() string {
 	return out.String()
 }
 
-// Run measures and prints the results. allMet is false if count is the only mode and a goal is
+// Run measures and prints the results. allMet is false if "count" is the only mode and a goal is
 // missed.
 func Run(ctx context.Context, o Options, out, log io.Writer) (allMet bool, err error) {
 	chosen, err := o.choose()

@@ -129,7 +129,7 @@ func TestMissingTool(t *testing.T) {
 	}
 }
 
-// Ensure an engineBed can be created, and its key can read the review that the mode start reads.
+// Ensure an engineBed can be created, and its key can read the review that the "start" mode reads.
 func TestEngineBed(t *testing.T) {
 	t.Parallel()
 	b, err := newEngineBed(t.Context(), t.Output())

@@ -39,8 +39,8 @@ func (w Workspace) Start(ctx context.Context, out *bytes.Buffer, args ...string)
 	return cmd, cmd.Start()
 }
 
-// WaitCommand waits for a command that Start has started. It decodes the command's output into
-// into, unless into is nil.
+// WaitCommand waits for a command that Start has started. Unless into is nil, it decodes the
+// command's output into that variable.
 func WaitCommand(cmd *exec.Cmd, out *bytes.Buffer, into any) error {
 	name := "workspace " + strings.Join(cmd.Args[1:], " ")
 	if err := cmd.Wait(); err != nil {
@@ -55,7 +55,7 @@ func WaitCommand(cmd *exec.Cmd, out *bytes.Buffer, into any) error {
 	return nil
 }
 
-// Run runs a command and decodes its output into into, unless into is nil.
+// Run runs a command. Unless into is nil, it decodes the command's output into that variable.
 func (w Workspace) Run(ctx context.Context, into any, args ...string) error {
 	var out bytes.Buffer
 	cmd, err := w.Start(ctx, &out, args...)

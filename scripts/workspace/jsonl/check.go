@@ -3,8 +3,8 @@
 //	{"type": "feedback", "record": {"id": "fbk_1", ...}}
 //
 // An import has two passes. Check reads and checks every line, and copies the records to temporary
-// files. Checked.Write then stores them. So the stored records are exactly those that were checked,
-// even if the input file changes in between.
+// files. CheckedFile.Write then stores them. So the stored records are exactly those that were
+// checked, even if the input file changes in between.
 package jsonl
 
 import (
@@ -102,7 +102,7 @@ func (c *importCheck) readAll(ctx context.Context, in io.Reader) error {
 			return err
 		}
 	}
-	if len(c.badLines) < BadLinesMax { // otherwise Check stopped early, and the rest of the file may contain the names
+	if len(c.badLines) < BadLinesMax { // if Check stopped early, the rest of the file may contain the names
 		for name, lines := range c.badUnlessNamed {
 			if !c.nameDigests[name] {
 				c.badLines = append(c.badLines, lines...)
@@ -145,8 +145,8 @@ func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) er
 	return nil
 }
 
-// checkUnique records the strings of a record that must be unique. It returns a problem if an
-// earlier record in the file has one of them, or "" if there is none.
+// checkUnique remembers the strings of a record that must be unique, such as its slug. It returns a
+// problem if an earlier record in the file has one of them, or "" if there is none.
 func (c *importCheck) checkUnique(number int, t transfer.Type, record any) (problem string) {
 	for _, claimed := range t.UniqueTextsOf(record) {
 		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)

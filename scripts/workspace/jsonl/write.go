@@ -93,9 +93,9 @@ func (c *CheckedFile) writeBatch(ctx context.Context, companyID string, i int, b
 	return c.countWritten(i, b, all, kind.Write(ctx, companyID, b.records))
 }
 
-// countWritten returns how many records of a batch were written, given the result of the write:
-// attempted is the number of records that were not skipped. It returns err, unless err only lists
-// refused records.
+// countWritten returns how many records of a batch were written. attempted is the number of records
+// that were not skipped, and err is the error of the write. If err only lists refused records,
+// countWritten subtracts them and returns no error.
 func (c *CheckedFile) countWritten(i int, b batch, attempted int, err error) (int, error) {
 	var refused transfer.RefusedRecords
 	if errors.As(err, &refused) {
@@ -158,6 +158,6 @@ func writerOf(text string) int {
 		return 0
 	}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(text)) // a hash never fails
+	_, _ = h.Write([]byte(text)) // writing to a hash never fails
 	return int(h.Sum32() % writerCount)
 }

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// Commands returns the commands.
+// Commands returns the commands for operators.
 func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 	o := &operatorCommands{t, table}
 	return []*cobra.Command{

@@ -39,7 +39,7 @@ type server struct {
 	pages sync.WaitGroup // done when the studio has stopped
 }
 
-// Command returns the command.
+// Command returns the command serve.
 func Command(t *terminal.Terminal, table *tableconn.Flags) *cobra.Command {
 	s := &server{Terminal: t, table: table}
 	cmd := &cobra.Command{

@@ -18,7 +18,7 @@ import (
 // Terminal holds the input and output of one run of the program.
 type Terminal struct {
 	In          io.Reader
-	Out         io.Writer // for the result, which is exactly one object with JSON
+	Out         io.Writer // for the result; exactly one object if JSON is set
 	Err         io.Writer // for notes, progress, logs and errors
 	JSON        bool      // the flag --json
 	Interactive bool      // whether In is a terminal, where a user can reply to a question

@@ -56,8 +56,8 @@ type connection struct {
 	credential
 }
 
-// credential finds the service and a key for it. It returns a key that login stored only for the
-// service for which it was stored, never for a different --base-url.
+// credential finds the service and a key for it. A key from login belongs to one service, and
+// credential never returns it for a different --base-url.
 func (u *userCommands) credential(r serviceFlags) (credential, error) {
 	stored, err := readLogin()
 	base := strings.TrimRight(cmp.Or(r.baseURL, os.Getenv(urlVariable), stored.BaseURL, defaultBaseURL), "/")

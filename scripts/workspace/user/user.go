@@ -10,7 +10,7 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// Commands returns the commands.
+// Commands returns the commands for users of the API.
 func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 	u := &userCommands{t, table}
 	return []*cobra.Command{u.apiCommand(), u.studioCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand(), u.checkCommand(), u.clientCommand()}

@@ -37,7 +37,7 @@ const (
 	heavyBytesMin     = 64 << 10  // a larger body or response makes a request heavy
 	totalBodyBytesMax = 32 << 20  // the bodies of all requests together
 	bodyBytesMax      = 10 << 20  // the body of one request, as in API Gateway; the handler refuses a larger one
-	uploadBytesMin    = 256 << 10 // a larger body needs the permission of New's upload
+	uploadBytesMin    = 256 << 10 // a larger body is read only if Server.upload allows it
 
 	totalResponseBytesMax = 32 << 20 // all heavy responses together, because each stays in memory until its client has read it
 

@@ -237,8 +237,8 @@ func testBodies(t *testing.T) {
 	}
 }
 
-// Ensure the server refuses a client that may not upload before the client has sent more than 256
-// KB. It accepts smaller bodies from anyone.
+// Ensure the server refuses a client that may not upload, and does so before the client has sent
+// more than 256 KB. It accepts smaller bodies from anyone.
 func TestUpload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testUpload)

@@ -29,6 +29,11 @@ type boardData struct {
 	NoPreview  *failure
 	PreviewTag string
 	Gone       []string // titles of deleted items that visitors see until the next publish
+	known      []string // the ids of the columns that visitors see
+
+	// A refused renaming: the id of the column and the typed name. The form is then shown again.
+	// An empty name means that there is none.
+	Renaming, NewName string
 
 	MayWrite, MayPublish bool
 	Cursor               string // the cursor of the page of items; empty on the first page
@@ -85,6 +90,7 @@ func (s *Studio) roadmap(v *pageRequest) *view {
 		d.Board = &d.Boards[0]
 	}
 	if d.Board != nil {
+		d.Renaming, d.NewName = q.Get("rename"), q.Get("name")
 		v.readBoard(d, q.Get("cursor"))
 	}
 	return out
@@ -98,7 +104,6 @@ func (v *pageRequest) readBoard(d *boardData, cursor string) {
 	d.Cursor = cursor
 	var next string
 	var cards []card
-	var known []string
 	if d.Live {
 		live := v.listLiveItems(d.Board.ID, itemsShown, cursor)
 		v.wait()
@@ -110,7 +115,7 @@ func (v *pageRequest) readBoard(d *boardData, cursor string) {
 		items := v.listItems(d.Board.ID, itemsShown, cursor)
 		live := v.listLiveItems(d.Board.ID, itemsRead, "")
 		v.wait()
-		known = liveColumns(live)
+		d.known = liveColumns(live)
 		for _, i := range items.Value.Items {
 			cards = append(cards, card{
 				ID: i.ID, Title: i.Title, Summary: i.Summary.Or(""), Column: i.ColumnID.Or(""), Target: i.TargetLabel.Or(""),
@@ -126,8 +131,32 @@ func (v *pageRequest) readBoard(d *boardData, cursor string) {
 	d.mark(cards)
 	d.Columns = roadmap.Columns(cards, func(c card) string { return c.Column })
 	if !d.Live && d.NoItems == nil {
-		d.Columns = allColumns(d.Columns, known)
+		d.Columns = allColumns(d.Columns, d.known)
+		if d.Whole() {
+			d.Columns = withoutRenamed(d.Columns, v.renames.of(d.Board.ID))
+		}
 	}
+}
+
+// WhyEmpty says why a column without items is drawn. It returns "" if the page does not show every
+// item of the board, because the column may then have items on another page.
+func (d *boardData) WhyEmpty(id string) string {
+	switch {
+	case !d.Whole():
+		return ""
+	case slices.Contains(d.known, id):
+		return "No items any more. Visitors see this column until the next publish."
+	}
+	return "A standard column that has no items."
+}
+
+// JoinName returns the heading of the column that the refused renaming of a column would join. It
+// returns "" if the renaming of this column was not refused.
+func (d *boardData) JoinName(id string) string {
+	if d.NewName == "" || d.Renaming != id {
+		return ""
+	}
+	return roadmap.Readable(columnID(d.NewName, columnIDs(d.Columns)))
 }
 
 func (v *pageRequest) listItems(boardID string, limit int, cursor string) *result[client.Page[client.Item]] {

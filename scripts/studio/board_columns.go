@@ -3,10 +3,12 @@ package studio
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"growthworkspace/scripts/studio/roadmap"
 	"growthworkspace/shared/client"
@@ -93,6 +95,52 @@ func columnID(name string, known []string) string {
 	return name
 }
 
+// renames holds the columns that were renamed since the studio started: for each board, the new id
+// by the old one.
+type renames struct {
+	mu      sync.Mutex
+	byBoard map[string]map[string]string
+}
+
+func (r *renames) add(board, from, to string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byBoard == nil {
+		r.byBoard = map[string]map[string]string{}
+	}
+	if r.byBoard[board] == nil {
+		r.byBoard[board] = map[string]string{}
+	}
+	r.byBoard[board][from] = to
+}
+
+// of returns the renamed columns of a board.
+func (r *renames) of(board string) map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.byBoard[board])
+}
+
+// withoutRenamed leaves out the empty columns that were renamed. Drawn beside the column with the
+// new name, an empty column with the old name would look as if the renaming had failed. The column
+// is drawn again if its items return, for example with an undo.
+func withoutRenamed[T any](columns []roadmap.Column[T], renamed map[string]string) (out []roadmap.Column[T]) {
+	used := map[string]bool{}
+	for _, c := range columns {
+		used[c.ID] = len(c.Items) > 0
+	}
+	for _, c := range columns {
+		to, was := renamed[c.ID]
+		for n := 0; was && !used[to] && n < len(renamed); n++ { // the new column may have been renamed, too
+			to, was = renamed[to]
+		}
+		if used[c.ID] || !was || !used[to] {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // allItems reads every item of a board, in the order of the board.
 func (v *pageRequest) allItems(board string) (items []client.Item, failed *failure) {
 	for cursor := ""; ; {
@@ -132,14 +180,22 @@ func (s *Studio) renameColumn(v *pageRequest) *view {
 	case at < 0:
 		return refuse("Not renamed: the column has no items any more.")
 	case joins && form.Get("join") == "":
-		return refuse(fmt.Sprintf("Not renamed: there is a column %s already. To move these items into it, tick “Join”.", roadmap.Readable(to)))
+		back.Set("rename", from)
+		back.Set("name", name)
+		return refuse(fmt.Sprintf("Not renamed: there is a column %s already. Choose another name, or move these items into it.", roadmap.Readable(to)))
 	}
+	all := len(stored[at].Items)
 	a := &bulk{
-		Verb: "Move", Noun: "item", Nouns: "items", Place: "Roadmap", Back: "/roadmap?" + back.Encode(),
+		Verb: "Move", Noun: "item", Nouns: "items", Place: "Roadmap", Back: "/roadmap?" + back.Encode(), Already: "there already",
 		Said: func(changed int) string {
-			return fmt.Sprintf("%s moved from %s to %s. Visitors see it after the next publish.", plural(changed, "item", "items"), roadmap.Readable(from), roadmap.Readable(to))
+			moved := fmt.Sprintf("%s moved from %s to %s.", plural(changed, "item", "items"), roadmap.Readable(from), roadmap.Readable(to))
+			if changed == all && !joins {
+				moved = fmt.Sprintf("%s is renamed to %s; %s moved.", roadmap.Readable(from), roadmap.Readable(to), plural(changed, "item", "items"))
+			}
+			return moved + " Visitors see it after the next publish."
 		},
 	}
+	v.renames.add(board, from, to)
 	for _, item := range stored[at].Items {
 		a.items = append(a.items, &bulkItem{Name: item.Title, Path: "/roadmap/items/" + url.PathEscape(item.ID), run: columnStep(item, to)})
 	}
@@ -156,7 +212,7 @@ func columnStep(item client.Item, to string) step {
 		case now.Failure != nil:
 			return nil, now.Failure
 		case now.Value.ColumnID.Or("") == to:
-			return nil, nil
+			return nil, nothingToDo
 		case now.Value.ColumnID.Or("") != item.ColumnID.Or(""):
 			return nil, &failure{Status: http.StatusPreconditionFailed}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"growthworkspace/scripts/studio/roadmap"
 	"growthworkspace/shared/client"
@@ -57,7 +58,11 @@ func (s *Studio) move(v *pageRequest) *view {
 	if failed != nil {
 		return v.done("/roadmap", back, notice{Bad: true, Text: "Nothing was moved: " + failed.Text()})
 	}
-	moved, found := newPlace(items, liveColumns(live), id, form)
+	columns := allColumns(roadmap.Columns(items, columnOf), liveColumns(live))
+	if len(items) <= itemsShown { // the page showed the whole board
+		columns = withoutRenamed(columns, v.renames.of(board))
+	}
+	moved, found := newPlace(columns, id, form)
 	if !found || version(moved.item.UpdatedAt) != form.Get("seen") {
 		return v.done("/roadmap", back, notice{Bad: true, Text: "Somebody changed the item after you looked, so it was not moved."})
 	}
@@ -68,28 +73,73 @@ func (s *Studio) move(v *pageRequest) *view {
 	if !possible {
 		return v.done("/roadmap", back, notice{Bad: true, Text: fmt.Sprintf("Not moved: there is no number between its new neighbours, and more than %d items would need another one. Move it in smaller steps, or edit the items' order.", writesMax)})
 	}
-	var before []itemBefore
-	for _, w := range writes {
-		stored := startCall(v, "plan:write", "Move", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
-			return v.api.UpdatePlanItem(ctx, w, options...)
-		})
-		v.wait()
-		if stored.Failure != nil {
-			return v.done("/roadmap", back, notice{Bad: true, Text: "Not moved: " + stored.Failure.Text()})
+	record := moved.item.Title
+	before, problem := v.writeMove(items, writes)
+	if problem != "" {
+		if len(before) > 0 {
+			problem += " What was written before is taken back."
+			if back := undoMove(record, before)(v); back.Bad {
+				problem += " " + back.Text
+			}
 		}
-		before = append(before, itemBefore{revertedWrite(items, w), stored.ETag})
+		return v.done("/roadmap", back, notice{Record: record, Bad: true, Text: "Not moved: " + problem})
 	}
 	text := "Moved to " + roadmap.Readable(moved.column) + "."
 	if moved.item.Status.Or("") == client.PlanStatusPublished {
 		text += " Visitors see it after the next publish."
 	}
-	record := moved.item.Title
 	return v.done("/roadmap", back, notice{Record: record, Text: text, Undo: undoMove(record, before)})
+}
+
+// writeMove makes the writes of a move, each on the condition that nobody has changed its item since
+// the items were listed. Lists contain no entity tags, so writeMove first reads every item that it
+// writes. It writes nothing if one of them has changed. It stops at a write that fails, and returns
+// the problem and what it has written.
+func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanItemInput) (before []itemBefore, problem string) {
+	now := make([]*result[client.Item], len(writes))
+	for n, w := range writes {
+		now[n] = v.getItem(w.ItemID)
+	}
+	v.wait()
+	var changed []string
+	for n, w := range writes {
+		if now[n].Failure != nil {
+			return nil, now[n].Failure.Text()
+		}
+		listed := items[slices.IndexFunc(items, func(i client.Item) bool { return i.ID == w.ItemID })]
+		if version(now[n].Value.UpdatedAt) != version(listed.UpdatedAt) {
+			changed = append(changed, listed.Title)
+		}
+	}
+	if len(changed) > 0 {
+		return nil, changedBy(changed)
+	}
+	for n, w := range writes {
+		stored := startCall(v, "plan:write", "Move", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
+			return v.api.UpdatePlanItem(ctx, w, append(options, client.IfMatch(now[n].ETag))...)
+		})
+		v.wait()
+		title := now[n].Value.Title
+		switch {
+		case stored.Failure.Conflict():
+			return before, changedBy([]string{title})
+		case stored.Failure != nil:
+			return before, stored.Failure.Text()
+		}
+		before = append(before, itemBefore{title, revertedWrite(items, w), stored.ETag})
+	}
+	return before, ""
+}
+
+// changedBy names the items that somebody else has changed.
+func changedBy(titles []string) string {
+	return "somebody else has just changed “" + strings.Join(titles, "”, “") + "”."
 }
 
 // itemBefore is what undoing a move needs: the place that an item had before the move, and the
 // item's entity tag after it.
 type itemBefore struct {
+	title string
 	place client.UpdatePlanItemInput
 	tag   string
 }
@@ -116,18 +166,25 @@ func revertedWrite(items []client.Item, w client.UpdatePlanItemInput) client.Upd
 }
 
 // undoMove returns the function that undoes a move. It restores the places of the items, starting
-// with the item that was written last. It stops at an item that somebody has changed since the
-// move.
+// with the item that was written last. It leaves the items that somebody has changed since the move
+// as they are, and the notice names them.
 func undoMove(record string, before []itemBefore) undo {
 	return func(v *pageRequest) notice {
+		var changed []string
 		for _, b := range slices.Backward(before) {
 			stored := startCall(v, "plan:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
 				return v.api.UpdatePlanItem(ctx, b.place, append(options, client.IfMatch(b.tag))...)
 			})
 			v.wait()
-			if stored.Failure != nil {
+			switch {
+			case stored.Failure.Conflict():
+				changed = append(changed, b.title)
+			case stored.Failure != nil:
 				return undoNotice(record, stored.Failure)
 			}
+		}
+		if len(changed) > 0 {
+			return notice{Record: record, Bad: true, Text: "Not undone: " + changedBy(changed)}
 		}
 		return undoNotice(record, nil)
 	}
@@ -149,8 +206,7 @@ type moveTo struct {
 }
 
 // newPlace returns the move that a form requests. found is false if the item does not exist.
-func newPlace(items []client.Item, live []string, id string, form url.Values) (m moveTo, found bool) {
-	columns := allColumns(roadmap.Columns(items, columnOf), live)
+func newPlace(columns []roadmap.Column[client.Item], id string, form url.Values) (m moveTo, found bool) {
 	c, at := -1, -1
 	for n, column := range columns {
 		if i := slices.IndexFunc(column.Items, func(i client.Item) bool { return i.ID == id }); i >= 0 {

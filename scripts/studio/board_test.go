@@ -270,15 +270,30 @@ func TestRoadmapRenameColumn(t *testing.T) {
 	column := func(item int) any {
 		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/items/"+items[item], "").JSON(t)["columnId"]
 	}
-	has(t, "typed id", rename("Now", "now", false), "2 items moved from Now to Now.") // now and Now are different columns; the typed name means the standard one
+	has(t, "typed id", rename("Now", "now", false), "Now is renamed to Now; 2 items moved.") // now and Now are different ids, and the typed name refers to the standard one
 	if column(0) != "now" || column(1) != "now" {
 		t.Errorf("columnIds %v and %v, want now", column(0), column(1))
 	}
-	has(t, "new", rename("now", "Doing it", false), "2 items moved from Now to Doing it. Visitors see it after the next publish.")
+	body := rename("now", "Doing it", false)
+	has(t, "new", body, "Now is renamed to Doing it; 2 items moved. Visitors see it after the next publish.", "A standard column that has no items.")
+	if got := strings.Join(cards(body), " "); got != "Doing it: One Two Next: Later: Three Done:" { // without the empty column Now
+		t.Errorf("cards %q", got)
+	}
+	if got := strings.Join(cards(w.undo(t, body)), " "); got != "Now: One Two Next: Later: Three Done:" {
+		t.Errorf("cards after the undo %q", got)
+	}
+	has(t, "twice", rename("now", "Doing", false), "2 items moved")
+	if got := strings.Join(cards(rename("Doing", "Doing it", false)), " "); got != "Doing it: One Two Next: Later: Three Done:" {
+		t.Errorf("cards %q", got)
+	}
 	if column(0) != "Doing it" {
 		t.Errorf("columnId %v, want Doing it", column(0))
 	}
-	has(t, "existing", rename("Doing it", "LATER", false), "there is a column Later already")
+	body = rename("Doing it", "LATER", false)
+	has(t, "existing", body, "there is a column Later already", `value="LATER"`, "Move the items into Later")
+	if n := strings.Count(body, `class="rename" open`); n != 1 || strings.Count(body, "Move the items into") != 1 {
+		t.Errorf("%d forms are open, want that of the column", n)
+	}
 	if column(0) != "Doing it" {
 		t.Errorf("columnId %v, want Doing it", column(0))
 	}
@@ -305,6 +320,55 @@ func TestRoadmapRenameColumn(t *testing.T) {
 	has(t, "stopped", rename("later", "Someday", false), "2 items moved from Later to Someday.", "1 item was changed by somebody else since the page was loaded")
 	w.service.breakWith(nil)
 	has(t, "the rest", rename("later", "Someday", true), "1 item moved from Later to Someday.", "Undo")
+}
+
+// Ensure each write of a move is conditional. If somebody changes one of the items meanwhile, nothing
+// is moved, and the page names the item. The undo of a move names the items that it left alone.
+func TestRoadmapMoveNeighbour(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, items := w.board(t, [2]string{"a", "A1"}, [2]string{"a", "A2"}, [2]string{"a", "A3"})
+	path := "/roadmap?board=" + id
+	const before = "A: A1 A2 A3 Now: Next: Later: Done:"
+	changes := 0
+	change := func(item int) {
+		changes++
+		w.Clock.Advance(1e9)
+		w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/plan/items/"+items[item], fmt.Sprintf(`{"summary":"Their change %d"}`, changes))
+	}
+	for _, c := range []struct {
+		name, method string
+		at           int // how many requests of the method reach the items before somebody changes one
+		want         string
+	}{
+		{"before the writes", http.MethodGet, 0, "somebody else has just changed “A3”."},
+		{"between the writes", http.MethodPatch, 1, "somebody else has just changed “A3”. What was written before is taken back."},
+	} {
+		form := arrow(t, w.page(t, path), items[0], "down")
+		seen := 0
+		w.service.breakWith(func(r *http.Request) *http.Response {
+			if r.Method == http.MethodPatch && r.Header.Get("If-Match") == "" {
+				t.Error("an item is written without If-Match")
+			}
+			if r.Method != c.method || !strings.Contains(r.URL.Path, "/items/") {
+				return nil
+			}
+			if seen++; seen == c.at+1 {
+				w.service.breakWith(nil)
+				change(2)
+			}
+			return nil
+		})
+		_, body := w.submit(t, "/roadmap/items/"+items[0]+"/move", form)
+		has(t, c.name, body, "A1: Not moved: "+c.want)
+		if got := strings.Join(cards(body), " "); got != before {
+			t.Errorf("%s: cards %q, want %q", c.name, got, before)
+		}
+	}
+	_, body := w.submit(t, "/roadmap/items/"+items[0]+"/move", arrow(t, w.page(t, path), items[0], "down"))
+	has(t, "moved", body, "A1: Moved to A.")
+	change(2)
+	has(t, "undo", w.undo(t, body), "A1: Not undone: somebody else has just changed “A3”.")
 }
 
 // Ensure an item that somebody has changed since the page was rendered is neither moved nor

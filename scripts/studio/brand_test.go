@@ -147,8 +147,7 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 // the key lacks.
 func TestBrandScopes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, auth.CompanyRead, auth.ContextRead)
-	loadDemo(t, w.Service)
+	w := demoWorld(t, auth.CompanyRead, auth.ContextRead)
 	body := w.page(t, "/brand", "calm", "Field tip", "1,000 teams a month sign up", "it lacks context:write")
 	hasNot(t, "reader", body, "New content type", "New goal", `class="button go"`)
 	status, body := newWorld(t, auth.CompanyRead).get(t, "/brand")

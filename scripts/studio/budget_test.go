@@ -33,7 +33,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 var screens = map[string]string{
 	"Overview": "/", "Metrics": "/metrics", "Metrics, split": "/metrics?key=growth.signups&split=country&range=90d&grain=day", "Metrics, 12 months": "/metrics?key=revenue.mrr&range=12m",
 	"Metrics, 40 parts": "/metrics?key=growth.activations&split=city&range=30d",
-	"Reviews":           "/reviews", "Reviews, all": "/reviews?show=all", "Reviews, one": "/reviews?id=fbk_bulk7&source=google_play", "Company": "/company", "Keys": "/keys", "Roadmap": "/roadmap", "Roadmap, live": "/roadmap?view=live",
+	"Reviews":           "/reviews", "Reviews, all": "/reviews?show=all", "Reviews, to approve": "/reviews?show=needs_review", "Reviews, one": "/reviews?id=fbk_bulk7&source=google_play", "Company": "/company", "Keys": "/keys", "Roadmap": "/roadmap", "Roadmap, live": "/roadmap?view=live",
 	"Posts": "/posts", "Posts, full": "/posts?month=2026-09", "Posts, list": "/posts/list", "Ideas": "/ideas", "Post": "/posts/pst_bulk7", "Post, new": "/posts/new?day=2026-09-01",
 	"Sites": "/sites", "Brand": "/brand", "Audit": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48", "Audit, by page": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48?by=page",
 }
@@ -52,7 +52,7 @@ func TestBudget(t *testing.T) {
 		lines[i] = demo.Line{Type: "feedback", Record: demo.Record{
 			"id": fmt.Sprintf("fbk_bulk%d", i), "source": "google_play", "kind": "review", "externalId": fmt.Sprint(i), "rating": 1 + i%5,
 			"title": "Donaudampfschifffahrtsgesellschaft " + fmt.Sprint(i), "body": strings.Repeat("Rindfleischetikettierung ist wichtig. ", 12), "authorName": "Somebody",
-			"priority": i % 9, "postedAt": "2026-07-01T08:00:00Z", "replyStatus": statuses[i%len(statuses)], "replyBody": "Danke!", "flags": []string{"money"},
+			"priority": i % 9, "postedAt": "2026-07-01T08:00:00Z", "replyStatus": statuses[i%len(statuses)], "replyBody": strings.Repeat("Danke für die Rückmeldung! ", 12), "flags": []string{"money"},
 		}}
 	}
 	for city := range 40 {

@@ -9,22 +9,29 @@ import (
 )
 
 // step makes one change of a bulk action, unless somebody has changed the record since the page was
-// loaded. back reverts the change; it is nil if the change cannot be reverted.
+// loaded. back reverts the change; it is nil if the change cannot be reverted. failed is nothingToDo
+// if the record needs no change.
 type step func(v *pageRequest) (back step, failed *failure)
+
+// nothingToDo is the result of a step whose record was already as the step would make it.
+var nothingToDo = &failure{}
 
 // state is the state of a bulkItem.
 type state int
 
 const (
-	waiting  state = iota
-	changed        // by the action
-	conflict       // somebody else has changed the record
+	waiting   state = iota
+	changed         // by the action
+	unchanged       // the record was already so
+	conflict        // somebody else has changed the record
 	failed
+	undone // the change was taken back
 )
 
 // bulkItem is one record of a bulk action.
 type bulkItem struct {
 	Name, Path string
+	Index      int // its place among the records of the action; set by counts
 	State      state
 	Problem    string // why the change failed
 	run, back  step
@@ -35,6 +42,7 @@ type bulkItem struct {
 type bulk struct {
 	ID, Verb, Done string // Verb is a word such as Skip, and Done is then Skipped
 	Noun, Nouns    string
+	Already        string                   // what is said of a record that needed no change, such as "skipped already"
 	Place, Back    string                   // the sidebar entry and the address of the page that started the action
 	Said           func(changed int) string // returns the first sentence of the result; nil: it is Done and the number of changed records
 
@@ -114,7 +122,11 @@ func (v *pageRequest) bulkProgress(a *bulk) *view {
 	case <-v.ctx.Done():
 	}
 	if c := a.counts(); !c.Running && c.Conflicts+c.Failed+c.Waiting == 0 {
-		return v.finish(a.Back, notice{Text: c.Text(), Undo: a.undo()})
+		what := notice{Text: c.Text(), Undo: a.undo("")}
+		if c.Changed > 1 {
+			what.More, what.Link = "/bulk/"+a.ID, "One by one"
+		}
+		return v.finish(a.Back, what)
 	}
 	return v.redirect("/bulk/" + a.ID)
 }
@@ -165,7 +177,7 @@ func (s *Studio) run(a *bulk) {
 func (i *bulkItem) settled(a *bulk) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return i.State == changed || i.State == conflict
+	return i.State != waiting && i.State != failed
 }
 
 func (a *bulk) settle(item *bulkItem, back step, problem *failure) {
@@ -175,6 +187,8 @@ func (a *bulk) settle(item *bulkItem, back step, problem *failure) {
 	switch {
 	case problem == nil:
 		item.State = changed
+	case problem == nothingToDo:
+		item.State = unchanged
 	case problem.Conflict():
 		item.State = conflict
 	default:
@@ -211,41 +225,63 @@ func (f *failure) pause() time.Duration {
 	return 0
 }
 
-// undo returns the function that reverts all changes of the action, or nil if there is nothing to
-// revert. The function itself runs as a bulk action.
-func (a *bulk) undo() undo {
-	reverse := a.reverse()
+// undo returns the function that reverts the changes of the action, or nil if there is nothing to
+// revert. record is the index of the only record to revert; if it is empty, all are reverted. The
+// function runs as a bulk action, too.
+func (a *bulk) undo(record string) undo {
+	reverse := a.reverse(record)
 	if len(reverse.items) == 0 {
 		return nil
 	}
 	return func(v *pageRequest) notice {
 		v.bulks.add(reverse)
 		v.resume(reverse)
-		a.mu.Lock()
-		for _, item := range a.items {
-			item.back = nil
-		}
-		a.mu.Unlock()
 		select {
 		case <-reverse.ended:
 		case <-time.After(bulkPatience):
 		}
 		c := reverse.counts()
-		return notice{Bad: c.Conflicts+c.Failed > 0, Text: c.Text(), More: "/bulk/" + reverse.ID}
+		out := notice{Bad: c.Conflicts+c.Failed > 0, Text: c.Text()}
+		if c.Running || c.Changed < c.All {
+			out.More, out.Link = "/bulk/"+reverse.ID, "Details"
+		}
+		return out
 	}
 }
 
-// reverse returns the bulk action that reverts the changes.
-func (a *bulk) reverse() *bulk {
+// reverse returns the bulk action that reverts the changes, or only that of one record.
+func (a *bulk) reverse(record string) *bulk {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	out := &bulk{Verb: "Undo", Done: "Undone:", Noun: a.Noun, Nouns: a.Nouns, Place: a.Place, Back: a.Back}
-	for _, item := range a.items {
-		if item.back != nil {
-			out.items = append(out.items, &bulkItem{Name: item.Name, Path: item.Path, run: item.back})
+	out := &bulk{Verb: "Undo", Done: "Undone:", Already: "undone already", Noun: a.Noun, Nouns: a.Nouns, Place: a.Place, Back: a.Back}
+	for n, item := range a.items {
+		if item.back != nil && (record == "" || record == fmt.Sprint(n)) {
+			out.items = append(out.items, &bulkItem{Name: item.Name, Path: item.Path, run: a.backOf(item)})
 		}
 	}
 	return out
+}
+
+// backOf returns the step that reverts the change of a record once.
+func (a *bulk) backOf(item *bulkItem) step {
+	return func(v *pageRequest) (step, *failure) {
+		a.mu.Lock()
+		back := item.back
+		a.mu.Unlock()
+		if back == nil {
+			return nil, nothingToDo
+		}
+		_, problem := back(v)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if problem == nil {
+			item.State = undone
+		}
+		if problem == nil || problem.Conflict() {
+			item.back = nil // after any other failure it can be tried again
+		}
+		return nil, problem
+	}
 }
 
 // bulkCounts is the progress of a bulk action.
@@ -254,10 +290,12 @@ type bulkCounts struct {
 
 	Running, Stopping                        bool
 	All, Changed, Conflicts, Failed, Waiting int
+	Unchanged, Undone                        int
 	Tried                                    int
-	Pause                                    int // seconds
-	Undoable                                 bool
+	Pause                                    int        // seconds
+	Undoable                                 int        // the number of changes that can be reverted
 	Problems                                 []bulkItem // the records that the action failed to change
+	Settled                                  []bulkItem // the first records that the action has changed, or that were already so
 	Failure                                  *failure
 }
 
@@ -265,34 +303,66 @@ func (a *bulk) counts() bulkCounts {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c := bulkCounts{bulk: a, Running: a.running, Stopping: a.running && a.stopped, All: len(a.items), Pause: int(a.pause.Seconds() + 0.5)}
-	for _, item := range a.items {
+	for n, item := range a.items {
 		switch item.State {
 		case waiting:
 			c.Waiting++
 		case changed:
 			c.Changed++
+		case unchanged:
+			c.Unchanged++
+		case undone:
+			c.Undone++
 		case conflict:
 			c.Conflicts++
 		case failed:
 			c.Failed++
 		}
-		if item.State == conflict || item.State == failed {
-			c.Problems = append(c.Problems, *item)
+		shown := *item
+		shown.Index = n
+		switch {
+		case item.State == conflict || item.State == failed:
+			c.Problems = append(c.Problems, shown)
+		case item.State != waiting && len(c.Settled) < settledMax:
+			c.Settled = append(c.Settled, shown)
 		}
-		c.Undoable = c.Undoable || item.back != nil
+		if item.back != nil {
+			c.Undoable++
+		}
 	}
 	c.Tried = c.All - c.Waiting
 	return c
 }
 
+// settledMax is the maximum number of changed records that the page of an action lists.
+const settledMax = 200
+
 // Conflict reports whether somebody else has changed the record. The template calls it.
 func (i bulkItem) Conflict() bool { return i.State == conflict }
+
+// Undone reports whether the change was taken back. The template calls it.
+func (i bulkItem) Undone() bool { return i.State == undone }
+
+// Unchanged reports whether the record needed no change. The template calls it.
+func (i bulkItem) Unchanged() bool { return i.State == unchanged }
+
+// Undoable reports whether the change can be taken back. The template calls it.
+func (i bulkItem) Undoable() bool { return i.back != nil }
 
 // Text describes how many records the action has changed so far, and how many it has not.
 func (c bulkCounts) Text() string {
 	text := fmt.Sprintf("%s %s.", c.Done, plural(c.Changed, c.Noun, c.Nouns))
 	if c.Said != nil {
 		text = c.Said(c.Changed)
+	}
+	switch rest := c.Conflicts + c.Failed + c.Waiting + c.Undone; {
+	case c.Unchanged > 0 && c.Changed+rest == 0:
+		return fmt.Sprintf("Nothing was changed: %s %s.", plural(c.Unchanged, c.Noun+" was", c.Nouns+" were"), c.Already)
+	case c.Unchanged > 0:
+		text += fmt.Sprintf(" %s %s.", plural(c.Unchanged, c.Noun+" was", c.Nouns+" were"), c.Already)
+	}
+	if c.Undone > 0 {
+		text += fmt.Sprintf(" %s taken back.", plural(c.Undone, "change was", "changes were"))
 	}
 	if c.Conflicts > 0 {
 		text += fmt.Sprintf(" %s changed by somebody else since the page was loaded, and so not by this.", plural(c.Conflicts, c.Noun+" was", c.Nouns+" were"))
@@ -326,6 +396,11 @@ func (s *Studio) bulkAction(v *pageRequest) *view {
 	if a == nil {
 		return v.notFound(v)
 	}
+	if record := v.r.PostForm.Get("undo"); record != "" {
+		if back := a.undo(record); back != nil {
+			return v.finish("/bulk/"+a.ID, back(v))
+		}
+	}
 	switch v.r.PostForm.Get("action") {
 	case "stop":
 		a.stop()
@@ -333,7 +408,7 @@ func (s *Studio) bulkAction(v *pageRequest) *view {
 		s.resume(a)
 		return v.bulkProgress(a)
 	case "undo":
-		if back := a.undo(); back != nil {
+		if back := a.undo(""); back != nil {
 			return v.finish(a.Back, back(v))
 		}
 	}

@@ -15,9 +15,11 @@ import (
 // field is a property of a record in a form.
 type field struct {
 	Name, Label, Hint string
-	Kind              string   // text, long, url, number, date, time, list (a value on each line), flag (true or false) or choice
-	Choices           []string // the options, if Kind is choice
+	Kind              string            // text, long, url, number, date, time, list (a value on each line), flag (true or false) or choice
+	Choices           []string          // the options, if Kind is choice
+	Labels            map[string]string // how the form shows values of a choice; others are shown by words
 	Required          bool
+	Rare              bool // seldom filled in, so the form shows it in a part that is closed at first
 
 	Stored    string // the record's current value
 	Suggested string // the initial value in the form for a new record
@@ -26,6 +28,7 @@ type field struct {
 	Problem   string // what is wrong with the value
 	Theirs    bool   // somebody else has changed the record's value since the form was rendered
 	Focused   bool   // this is the first field that has a problem
+	ReadOnly  bool   // the key may not change the record
 }
 
 // form is a form that edits a record. After a failed write, its template also shows the typed
@@ -47,7 +50,7 @@ func newForm(what, back, etag string, mayWrite bool, fields ...*field) *form {
 		// Normalise the value in the way that browsers do when they send it back, so that an
 		// unedited field does not look changed.
 		f.Stored = strings.TrimSpace(strings.ReplaceAll(f.Stored, "\r\n", "\n"))
-		f.Text, f.Was = cmp.Or(f.Suggested, f.Stored), f.Stored
+		f.Text, f.Was, f.ReadOnly = cmp.Or(f.Suggested, f.Stored), f.Stored, !mayWrite
 	}
 	return &form{What: what, Back: back, Fields: fields, IdempotencyKey: newIdempotencyKey(), ETag: etag, MayWrite: mayWrite}
 }
@@ -70,13 +73,47 @@ func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 			field.Was = field.Stored
 		}
 	}
-	if refused.Conflict() {
+	if refused.Conflict() && (stored || refused.Status == http.StatusPreconditionFailed) { // else a new record clashes with another one
 		f.Conflict = refused
 		return
 	}
 	f.Problem = f.assign(refused)
 	f.focus()
 }
+
+// Common returns the fields that the form always shows.
+func (f *form) Common() []*field {
+	return slices.DeleteFunc(slices.Clone(f.Fields), func(field *field) bool { return field.Rare })
+}
+
+// Rare returns the fields of the part that is closed at first.
+func (f *form) Rare() []*field {
+	return slices.DeleteFunc(slices.Clone(f.Fields), func(field *field) bool { return !field.Rare })
+}
+
+// RareOpen reports whether the part with the rare fields is open, because one of them was edited or
+// has a problem.
+func (f *form) RareOpen() bool {
+	return slices.ContainsFunc(f.Rare(), func(field *field) bool {
+		return field.Problem != "" || field.Theirs || field.Text != field.Was
+	})
+}
+
+// RareLabels lists the labels of the rare fields.
+func (f *form) RareLabels() string {
+	var labels []string
+	for n, field := range f.Rare() {
+		label := field.Label
+		if n > 0 {
+			label = strings.ToLower(label[:1]) + label[1:]
+		}
+		labels = append(labels, label)
+	}
+	return strings.Join(labels, ", ")
+}
+
+// LabelOf returns how the form shows a value of a choice.
+func (f *field) LabelOf(value string) string { return cmp.Or(f.Labels[value], words(value)) }
 
 // focus marks the first field with a problem.
 func (f *form) focus() {

@@ -2,6 +2,7 @@ package studio
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"growthworkspace/shared/client"
 )
@@ -28,6 +30,9 @@ type pages struct {
 	static              http.Handler
 	style, script, icon string // paths that contain a digest of the file
 }
+
+// parseOnce returns the pages, which the studios of a process share.
+var parseOnce = sync.OnceValues(parse)
 
 func parse() (*pages, error) {
 	p := &pages{byName: map[string]*template.Template{}}
@@ -100,6 +105,7 @@ type frame struct {
 	Form          string
 	Places        []place
 	Notice        *notice
+	Earlier       bool // there are earlier changes that can be undone
 	Calls         []*apiCall
 	Failure       *failure // why the company could not be read
 	Data          any
@@ -146,8 +152,9 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 	}
 	f := frame{
 		Title: shown.title, Place: shown.place, Style: s.pages.style, Script: s.pages.script, Icon: s.pages.icon, Host: s.host, Demo: s.Demo, Form: form,
-		Notice: s.notices.get(r.URL.Query().Get("done")), Calls: v.calls, Data: shown.data,
+		Notice: s.notices.get(cmp.Or(r.URL.Query().Get("done"), r.PostForm.Get("notice"))), Calls: v.calls, Data: shown.data,
 	}
+	f.Earlier = f.Notice != nil && slices.ContainsFunc(s.notices.all(), func(n notice) bool { return n.ID != f.Notice.ID })
 	if k.company != nil {
 		f.Company, f.Failure = k.company.Value.Name.Or(k.company.Value.ID), k.company.Failure
 		if f.Failure == nil {
@@ -194,8 +201,11 @@ type notice struct {
 	Bad    bool
 	Call   *apiCall // the last API call that the form made
 	Undo   undo     // reverts the change; nil if that is impossible
-	More   string   // the page with the details, or empty
-	back   string   // the page that shows the notice
+	More   string   // a page that belongs to the notice; empty: none
+	Link   string   // the text of the link to that page
+	At     time.Time
+	back   string // the page that shows the notice
+	undone bool   // Undo was pressed
 }
 
 // notices keeps the latest notices. The address of a page contains the id of a notice and not its
@@ -221,6 +231,18 @@ func (n *notices) add(what notice) (id string) {
 	return what.ID
 }
 
+// all returns the notices about changes that can be undone or were undone, newest first.
+func (n *notices) all() (out []notice) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id := n.next; id > n.next-noticesMax && id > 0; id-- {
+		if what := n.recent[fmt.Sprint(id)]; what.Undo != nil || what.undone {
+			out = append(out, what)
+		}
+	}
+	return out
+}
+
 func (n *notices) get(id string) *notice {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -238,6 +260,7 @@ func (v *pageRequest) done(path string, query url.Values, what notice) *view {
 	}
 	query = copyOf(query)
 	query.Del("done")
+	what.At = v.Now()
 	if what.back == "" {
 		what.back = path + "?" + query.Encode()
 	}

@@ -129,6 +129,16 @@ func (r row) Start() string {
 	return excerpt(r.Body.Or(""), 90)
 }
 
+// Draft returns the first words of the stored reply, so that people see what they approve. It
+// returns "" if there is none, or if the reply was posted or its review was skipped.
+func (r row) Draft() string {
+	switch r.ReplyStatus.Or("") {
+	case client.FeedbackReplyStatusDraft, client.FeedbackReplyStatusNeedsReview, client.FeedbackReplyStatusApproved, client.FeedbackReplyStatusFailed:
+		return excerpt(r.ReplyBody.Or(""), 140)
+	}
+	return ""
+}
+
 // SeenVersion returns the version of the review, which the form sends if the user ticks the
 // review's box.
 func (r row) SeenVersion() string { return version(r.Feedback.UpdatedAt) }

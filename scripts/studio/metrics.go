@@ -70,6 +70,7 @@ type metricView struct {
 	Whole    *wholeView
 	Parts    *partsView
 	Advice   string // says why nothing is drawn, and what to do; empty if something is drawn
+	Empty    bool   // nothing is stored for the metric, in any range
 	Notice   string // why the metric is not shown as the address requests
 }
 
@@ -116,6 +117,9 @@ func (v *pageRequest) loadMetric() *metricsPage {
 	}
 	if reads.inputs == nil && reads.empty() {
 		reads.inputs = v.readInputs(all[at], q, all)
+		if reads.inputs == nil {
+			reads.newest = v.readNewest(q.key)
+		}
 		v.wait()
 	}
 	page.Metric = all[at].view(q, reads)
@@ -152,6 +156,12 @@ func (m metric) view(q metricQuery, reads pointReads) *metricView {
 		out.Whole = m.whole(q.rng, w, reads)
 		if len(reads.total.Value.Items) == 0 {
 			out.Advice = m.advice(q.grain)
+			if newest, known := reads.newestPoint(); known {
+				out.Advice += newest
+				if out.Empty = newest == ""; out.Empty {
+					out.Advice = "This metric has no values yet."
+				}
+			}
 		}
 	}
 	return out

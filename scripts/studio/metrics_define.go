@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -49,30 +50,42 @@ func (v *pageRequest) definitionScreens() recordScreens[client.Definition] {
 // only when the definition is created. The argument key is the initial value of the key field for a
 // new metric.
 func definitionFields(d client.Definition, key string) []*field {
-	kind := d.Kind.Or(client.MetricsKindMeasured)
+	kind, isNew := d.Kind.Or(client.MetricsKindMeasured), d.ID == ""
 	fields := []*field{
-		{Name: "name", Label: "Name", Kind: "text", Hint: "What people call it, such as Sign-ups.", Stored: d.Name.Or("")},
+		{Name: "name", Label: "Name", Kind: "text", Required: isNew, Hint: "What people call it, such as Sign-ups.", Stored: d.Name.Or("")},
+		{Name: "unit", Label: "Unit", Kind: "choice", Stored: string(d.Unit.Or("")), Hint: "What one value is. Programs push money in cents, a share as 0.5 for 50 %, a duration in milliseconds.",
+			Labels:  map[string]string{string(client.MetricsUnitCount): "a number of things", string(client.MetricsUnitCurrencyMinor): "money", string(client.MetricsUnitRatio): "a share, in percent", string(client.MetricsUnitDurationMs): "a duration"},
+			Choices: []string{string(client.MetricsUnitCount), string(client.MetricsUnitCurrencyMinor), string(client.MetricsUnitRatio), string(client.MetricsUnitDurationMs), string(client.MetricsUnitScore), string(client.MetricsUnitBytes)}},
+		{Name: "aggregation", Label: "Value of a week or a month", Kind: "choice", Stored: string(d.Aggregation.Or("")), Hint: "How it follows from its days: sign-ups have a total; subscribers have the latest number.",
+			Labels:  aggregationWords,
+			Choices: []string{string(client.MetricsAggregationSum), string(client.MetricsAggregationAvg), string(client.MetricsAggregationLast), string(client.MetricsAggregationMin), string(client.MetricsAggregationMax), string(client.MetricsAggregationNone)}},
+		{Name: "polarity", Label: "Which direction is good", Kind: "choice", Stored: string(d.Polarity.Or("")),
+			Choices: []string{string(client.MetricsPolarityUpIsGood), string(client.MetricsPolarityDownIsGood), string(client.MetricsPolarityNeutral)}},
 	}
-	if d.ID == "" {
+	if isNew {
 		fields = append(fields,
-			&field{Name: "key", Label: "Key", Kind: "text", Required: true, Hint: "What programs call it: an area, a dot and a name in small letters, such as growth.signups. It never changes.", Stored: key},
-			&field{Name: "kind", Label: "Values", Kind: "choice", Required: true, Stored: string(kind), Hint: "measured: they are pushed or typed. split: like measured, each with its dimensions. derived: a formula computes them. It never changes.",
+			&field{Name: "key", Label: "Key", Kind: "text", Hint: "What programs call it. It never changes. Left empty, it is made from the name.", Stored: key},
+			&field{Name: "kind", Label: "Values", Kind: "choice", Required: true, Rare: true, Stored: string(kind), Hint: "measured: they are pushed or typed. split: like measured, each with its dimensions. derived: a formula computes them. It never changes.",
 				Choices: []string{string(client.MetricsKindMeasured), string(client.MetricsKindSplit), string(client.MetricsKindDerived)}})
 	}
-	fields = append(fields,
-		&field{Name: "unit", Label: "Unit", Kind: "choice", Stored: string(d.Unit.Or("")), Hint: "currency minor: cents. duration: milliseconds. ratio: 0.5 is 50 %.",
-			Choices: []string{string(client.MetricsUnitCount), string(client.MetricsUnitCurrencyMinor), string(client.MetricsUnitRatio), string(client.MetricsUnitDurationMs), string(client.MetricsUnitScore), string(client.MetricsUnitBytes)}},
-		&field{Name: "aggregation", Label: "How days add up", Kind: "choice", Stored: string(d.Aggregation.Or("")), Hint: "How days become a week or a month. A ratio or a rating must not be summed.",
-			Choices: []string{string(client.MetricsAggregationSum), string(client.MetricsAggregationAvg), string(client.MetricsAggregationLast), string(client.MetricsAggregationMin), string(client.MetricsAggregationMax), string(client.MetricsAggregationNone)}},
-		&field{Name: "polarity", Label: "Which direction is good", Kind: "choice", Stored: string(d.Polarity.Or("")),
-			Choices: []string{string(client.MetricsPolarityUpIsGood), string(client.MetricsPolarityDownIsGood), string(client.MetricsPolarityNeutral)}})
-	if d.ID == "" || kind == client.MetricsKindDerived {
-		fields = append(fields, &field{Name: "formula", Label: "Formula", Kind: "text", Stored: d.Formula.Or(""), Hint: "For derived values: + - * / over keys, such as growth.activations / growth.signups."})
+	if isNew || kind == client.MetricsKindDerived {
+		fields = append(fields, &field{Name: "formula", Label: "Formula", Kind: "text", Rare: isNew, Stored: d.Formula.Or(""), Hint: "For derived values: + - * / over keys, such as growth.activations / growth.signups."})
 	}
 	return append(fields,
-		&field{Name: "dimensions", Label: "Dimensions", Kind: "list", Stored: strings.Join(d.Dimensions.Or(nil), "\n"), Hint: "What the values can be split by, one on each line, such as country."},
-		&field{Name: "description", Label: "Description", Kind: "long", Stored: d.Description.Or(""), Hint: "What it counts."},
-		&field{Name: "source", Label: "Source", Kind: "text", Stored: d.Source.Or(""), Hint: "The system that the values come from."})
+		&field{Name: "dimensions", Label: "Dimensions", Kind: "list", Rare: true, Stored: strings.Join(d.Dimensions.Or(nil), "\n"), Hint: "What the values can be split by, one on each line, such as country."},
+		&field{Name: "description", Label: "Description", Kind: "long", Rare: true, Stored: d.Description.Or(""), Hint: "What it counts."},
+		&field{Name: "source", Label: "Source", Kind: "text", Rare: true, Stored: d.Source.Or(""), Hint: "The system that the values come from."})
+}
+
+// keyOf returns the key for a metric whose form gave only a name, such as custom.leads_won for Leads
+// won. It returns an empty string if the name has no letter or digit that a key may contain. The
+// page's script proposes the same key as the name is typed.
+func keyOf(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	if len(words) == 0 {
+		return ""
+	}
+	return "custom." + strings.Join(words, "_")
 }
 
 // saveDefinition returns the call that creates a definition or, if id is not empty, the call that
@@ -100,7 +113,7 @@ func (v *pageRequest) saveDefinition(c *changes, id string) func(context.Context
 		}
 	}
 	in := client.CreateMetricDefinitionInput{
-		Key: typedField(c.sent, "key"), Name: name, Description: description, Unit: unit, Aggregation: aggregation, Polarity: polarity,
+		Key: cmp.Or(typedField(c.sent, "key"), keyOf(typedField(c.sent, "name"))), Name: name, Description: description, Unit: unit, Aggregation: aggregation, Polarity: polarity,
 		Kind: optional(client.MetricsKind(typedField(c.sent, "kind"))), Formula: expression, Dimensions: dimensions, Source: source,
 	}
 	return func(ctx context.Context, options ...client.CallOption) (client.Definition, error) {

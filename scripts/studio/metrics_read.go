@@ -1,6 +1,9 @@
 package studio
 
 import (
+	"context"
+	"time"
+
 	"growthworkspace/scripts/studio/period"
 	"growthworkspace/shared/client"
 )
@@ -17,6 +20,39 @@ type pointReads struct {
 	full, fullBefore *result[client.Page[client.Point]]
 
 	inputs *inputReads // the calls for the inputs of a derived metric; nil if they are not read
+
+	newest []*result[client.Page[client.Point]] // the newest point of each grain; read only if the range has no points
+}
+
+// readNewest starts the calls for the newest point of each grain.
+func (v *pageRequest) readNewest(key string) (out []*result[client.Page[client.Point]]) {
+	for _, grain := range []period.Grain{period.Day, period.Week, period.Month} {
+		in := client.ListMetricPointsInput{MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), Limit: client.Value(1)}
+		out = append(out, startCall(v, "metrics:read", "The newest point by "+string(grain), func(ctx context.Context, options ...client.CallOption) (client.Page[client.Point], error) {
+			return v.api.ListMetricPoints(ctx, in, options...)
+		}))
+	}
+	return out
+}
+
+// newestPoint names the newest point of the metric in a sentence. It returns an empty string if
+// nothing is stored. known is false if the points were not read.
+func (p pointReads) newestPoint() (text string, known bool) {
+	var newest time.Time
+	for _, r := range p.newest {
+		if r.Failure != nil {
+			return "", false
+		}
+		for _, point := range r.Value.Items {
+			if at := point.TS.Or(time.Time{}); at.After(newest) {
+				newest = at
+			}
+		}
+	}
+	if !newest.IsZero() {
+		text = " The newest value is that of " + newest.UTC().Format("January 2, 2006") + "."
+	}
+	return text, len(p.newest) > 0
 }
 
 // empty reports whether the metric's totals were read and there are none.

@@ -103,7 +103,7 @@ func TestDevelop(t *testing.T) {
 			Value, SoFar, Before float64
 			Change, Good         string
 		}
-		want := comparison{c.value, c.soFar, c.before, "+100 %", c.good}
+		want := comparison{c.value, c.soFar, c.before, "+100\u00a0%", c.good}
 		if diff := cmp.Diff(want, comparison{d.Value.V, d.SoFar.V, d.BeforeValue.V, d.Change, d.Good}); diff != "" {
 			t.Errorf("%s, %s (-want +got):\n%s", c.aggregation, c.polarity, diff)
 		}

@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"growthworkspace/scripts/studio/chart"
 	"growthworkspace/scripts/studio/period"
 	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
@@ -18,20 +20,25 @@ import (
 
 // valuesData is the data for the page on which people correct and add values of a metric.
 type valuesData struct {
-	Metric   metric
-	Grain    period.Grain
-	Day      string // the first day of the bucket
-	Name     string // the bucket's name, such as Mon, Aug 3
-	Rows     []*valueRow
-	More     bool  // there are more series than the page shows
-	Add      *form // nil if the metric is derived, because it then has no values of its own
-	Back     string
-	Query    string   // the query string of Back
-	Failure  *failure // why the metric cannot be read; nil if it can
-	Problem  *failure // why a write failed
-	Typed    string   // the value that was typed for a series that the page does not show, or empty
-	Conflict string   // what somebody else has changed, or empty
-	MayWrite bool
+	Metric metric
+	Grain  period.Grain
+	Day    string // the first day of the bucket
+	Name   string // the bucket's name, such as Mon, Aug 3
+	Rows   []*valueRow
+	More   bool   // there are more series than the page shows
+	Sum    string // how the values of several series make the value of the day; empty: there is only one series
+	Add    *form  // nil if the metric is derived, because it then has no values of its own
+	Adding bool   // the form for a new value is open
+
+	Previous, Next         string // the addresses of the days before and after; empty: the bucket is not a day
+	PreviousName, NextName string
+	Back                   string
+	Query                  string   // the query string of Back
+	Failure                *failure // why the metric cannot be read; nil if it can
+	Problem                *failure // why a write failed
+	Typed                  string   // the value that was typed for a series that the page does not show, or empty
+	Conflict               string   // what somebody else has changed, or empty
+	MayWrite               bool
 }
 
 // valueRow is the stored value of one series in a bucket, with a form to correct it.
@@ -123,6 +130,15 @@ func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, r
 	for _, p := range points[:min(len(points), seriesShown)] {
 		d.Rows = append(d.Rows, newValueRow(m, p))
 	}
+	d.Sum = m.sumText(points, d.More)
+	if b.grain == period.Day {
+		before, after := b.start.AddDate(0, 0, -1), b.start.AddDate(0, 0, 1)
+		d.Previous, d.PreviousName = valuesPath(b.key, before, d.Query), b.grain.Label(before)
+		if !after.After(v.Now().UTC()) {
+			d.Next, d.NextName = valuesPath(b.key, after, d.Query), b.grain.Label(after)
+		}
+	}
+	d.Adding = len(d.Rows) == 0 || refused != nil && sent.Get("series") == ""
 	if m.Kind != client.MetricsKindDerived {
 		d.Add = newForm("the value", d.Back, "", d.MayWrite, addFields(m, b, points)...)
 	}
@@ -131,6 +147,48 @@ func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, r
 		d.restore(sent, refused)
 	}
 	return out
+}
+
+// valuesPath returns the address of the page for the values of a day. back is the query string of
+// the metric's page.
+func valuesPath(key string, day time.Time, back string) string {
+	return "/metrics/values?" + url.Values{"key": {key}, "day": {dayText(day)}, "back": {back}}.Encode()
+}
+
+// sumText says how the values of several series make the value of the day, which other pages show.
+// more is true if there are more series than points.
+func (m metric) sumText(points []client.Point, more bool) string {
+	if len(points) < 2 {
+		return ""
+	}
+	if whole := slices.IndexFunc(points, func(p client.Point) bool { return len(dimsOf(p)) == 0 }); whole >= 0 {
+		return "The value of the day is that of the whole. The parts are stored beside it."
+	}
+	total, unit, ok := m.sum(points)
+	switch {
+	case !ok:
+		return "These are the parts of the day. They have no total."
+	case more:
+		return "These are parts of the day."
+	}
+	return fmt.Sprintf("The value of the day, %s, is the %s of these parts. Correct the part that is wrong.", unit.Text(total), m.How())
+}
+
+// sum returns the value that the service computes for a day from the values of its parts. It returns
+// false if they cannot be combined.
+func (m metric) sum(points []client.Point) (total float64, unit units.Unit, ok bool) {
+	money := moneyOf(points)
+	switch m.Aggregation {
+	case client.MetricsAggregationSum, client.MetricsAggregationMin, client.MetricsAggregationMax:
+	default:
+		return 0, unit, false
+	}
+	values := make([]chart.Value, len(points))
+	for i, p := range points {
+		values[i] = money.value(p)
+	}
+	value := m.combine(values)
+	return value.V, units.Unit{Name: m.UnitName, Currency: money.currency}, value.OK && !money.mixed
 }
 
 // backQuery returns the query string for the link back to the metric's page. text is the query
@@ -186,8 +244,7 @@ func addFields(m metric, b bucket, points []client.Point) []*field {
 		hint = strings.ToUpper(hint[:1]) + hint[1:] + "."
 	}
 	fields := []*field{
-		{Name: "day", Label: "Day", Kind: "date", Required: true, Stored: dayText(b.start), Hint: "In UTC. A week or a month is named by any of its days."},
-		{Name: "grain", Label: "It is the value of", Kind: "choice", Required: true, Stored: string(b.grain), Choices: []string{string(period.Day), string(period.Week), string(period.Month)}},
+		{Name: "day", Label: "Day", Kind: "date", Required: true, Stored: dayText(b.start), Hint: "In UTC."},
 		{Name: "value", Label: "Value", Kind: "number", Required: true, Hint: hint},
 	}
 	if m.UnitName == units.Currency {
@@ -196,7 +253,10 @@ func addFields(m metric, b bucket, points []client.Point) []*field {
 	if len(m.Dimensions) > 0 {
 		fields = append(fields, &field{Name: "dims", Label: "Part", Kind: "list", Hint: "Empty for the whole. Else one dimension on each line: " + m.Dimensions[0] + " = …"})
 	}
-	return append(fields, &field{Name: "source", Label: "Source", Kind: "text", Hint: "Where the value comes from."})
+	return append(fields,
+		&field{Name: "grain", Label: "For a week or a month", Kind: "choice", Required: true, Rare: true, Stored: string(b.grain), Hint: "The value is that of the day, or of the week or month with this day.",
+			Choices: []string{string(period.Day), string(period.Week), string(period.Month)}},
+		&field{Name: "source", Label: "Source", Kind: "text", Rare: true, Hint: "Where the value comes from."})
 }
 
 // restore puts the typed values back into the form after a failed write.
@@ -262,15 +322,48 @@ func (s *Studio) saveMetricValue(v *pageRequest) *view {
 		return refuse(fieldsOfPoint(written.Failure))
 	}
 	unit := units.Unit{Name: m.UnitName, Currency: point.Currency.Or("")}
-	what := notice{Record: m.Name, Text: fmt.Sprintf("%s is %s.", b.grain.Label(b.start), unit.Text(point.Value))}
+	subject := b.grain.Label(b.start)
+	if part := dimsText(point.Dims.Or(nil)); part != "" {
+		subject += ", " + part + ","
+	}
+	what := notice{Record: m.Name, Text: fmt.Sprintf("%s is %s.", subject, unit.Text(point.Value))}
 	switch {
 	case old != nil:
-		what.Text = fmt.Sprintf("%s is %s, and was %s. A later push of this day replaces it.", b.grain.Label(b.start), unit.Text(point.Value), unit.Text(old.Value.Or(0)))
+		what.Text = fmt.Sprintf("%s is %s, and was %s.%s A later push of this day replaces it.", subject, unit.Text(point.Value), unit.Text(old.Value.Or(0)), m.correctedText(reads.points.Value, *old, point))
 		what.Undo = undoPoint(m, b, point, old)
 	case b.grain == period.Day:
 		what.Undo = undoPoint(m, b, point, nil)
 	}
 	return v.finish("/metrics?"+backQuery(sent.Get("back"), b.key).Encode(), what)
+}
+
+// correctedText says what else a correction has changed: the value in the base currency, and the
+// value of the day. It is empty if there is nothing to say.
+func (m metric) correctedText(day client.Page[client.Point], old client.Point, point client.PushMetricPointsPoint) (text string) {
+	base := units.Unit{Name: m.UnitName}
+	if before, had := old.BaseValue.Get(); had {
+		now, has := point.BaseValue.Get()
+		switch {
+		case !has:
+			text = " It has no value in the base currency any more."
+		case now != before:
+			text = fmt.Sprintf(" In the base currency it is %s, and was %s.", base.Text(now), base.Text(before))
+		}
+	}
+	if len(dimsOf(old)) == 0 || day.Next != "" {
+		return text
+	}
+	points := slices.Clone(day.Items)
+	for i := range points {
+		if points[i].SeriesID == old.SeriesID {
+			points[i].Value, points[i].BaseValue = client.Value(point.Value), point.BaseValue
+		}
+	}
+	whole := slices.ContainsFunc(points, func(p client.Point) bool { return len(dimsOf(p)) == 0 })
+	if total, unit, ok := m.sum(points); ok && !whole && len(points) > 1 {
+		text += fmt.Sprintf(" The whole day is %s.", unit.Text(total))
+	}
+	return text
 }
 
 // newPoint returns the point to push. old is the stored point, or nil. newPoint fails if it cannot
@@ -303,13 +396,6 @@ func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.Pu
 			return point, &failure{Status: http.StatusPreconditionFailed}
 		}
 		point = pointAgain(*old)
-		if r.Base != nil {
-			base, ok := r.baseUnit().Parse(sent.Get("baseValue"))
-			if !ok {
-				c.refuse("baseValue", "must be a number such as 12.5")
-			}
-			point.BaseValue = client.Value(base)
-		}
 	case old != nil:
 		return point, &failure{Status: http.StatusConflict, Code: "conflict", Messages: []string{"there is a value for this day already: correct it above"}}
 	}
@@ -318,7 +404,36 @@ func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.Pu
 		c.refuse("value", "must be a number such as 12.5")
 	}
 	point.Value = value
+	if _, has := point.BaseValue.Get(); correcting && has && c.problem == nil {
+		point.BaseValue = correctedBase(c, *old, newValueRow(m, *old), value)
+	}
 	return point, c.problem
+}
+
+// correctedBase returns the value in the base currency of a corrected point. If the form contains
+// the old one, it follows the corrected value at the rate of the old values. It is absent if the
+// field was emptied.
+func correctedBase(c *changes, old client.Point, r *valueRow, value float64) client.Optional[float64] {
+	typed, before := typedField(c.sent, "baseValue"), old.Value.Or(0)
+	switch {
+	case typed == "":
+		return client.Optional[float64]{}
+	case typed != r.Base.Stored:
+		base, ok := r.baseUnit().Parse(typed)
+		if !ok {
+			c.refuse("baseValue", "must be a number such as 12.5")
+		}
+		return client.Value(base)
+	case value == before:
+		return old.BaseValue
+	case before == 0:
+		c.refuse("baseValue", "cannot follow the corrected value, because the old value was 0: type it, or empty the field")
+	}
+	base := old.BaseValue.Or(0) * value / before
+	if r.Unit.Name == units.Currency {
+		base = math.Round(base)
+	}
+	return client.Value(base)
 }
 
 // pointAgain returns the input of a push that restores an old point.

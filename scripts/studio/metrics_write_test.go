@@ -188,7 +188,7 @@ func TestCorrectValue(t *testing.T) {
 		{"metricKey": "a.sales", "ts": "2026-08-03", "value": 500, "currency": "EUR", "dims": {"shop": "south"}}]}`)
 	link := `/metrics/values?key=a.sales&day=2026-08-03&back=`
 	has(t, "table", w.page(t, "/metrics?key=a.sales"), link, "Correct Mon, Aug 3")
-	page := w.page(t, "/metrics/values?key=a.sales&day=2026-08-03&back="+url.QueryEscape("key=a.sales&range=30d"), "shop north", "shop south", "12.34", "in EUR", "from till")
+	page := w.page(t, "/metrics/values?key=a.sales&day=2026-08-03&back="+url.QueryEscape("key=a.sales&range=30d"), "shop north", "shop south", "12.34", "in EUR", "from till", "The value of the day, € 17.34, is the total of these parts.", "← Sun, Aug 2", "Tue, Aug 4 →")
 	_, first, _ := strings.Cut(page, "was.value\" value=\"12.34")
 	series := regexp.MustCompile(`method="post" id="(value-[^"]*)"`).FindAllStringSubmatch(page, -1)
 	if len(series) != 2 || first == "" {
@@ -206,7 +206,7 @@ func TestCorrectValue(t *testing.T) {
 	has(t, "not a number", body, "must be a number", `value="a lot"`)
 	form.Set("value", "12.40")
 	_, body = w.submit(t, "/metrics/values", form)
-	has(t, "correct", body, "Sales: Mon, Aug 3 is € 12.40, and was € 12.34.", "aria-current=\"true\">30 days")
+	has(t, "correct", body, "Sales: Mon, Aug 3, shop north, is € 12.40, and was € 12.34. The whole day is € 17.40.", "aria-current=\"true\">30 days")
 	if diff := differs(map[string]any{"2026-08-03 north": 1240.0, "2026-08-03 south": 500.0}, w.values(t, "a.sales")); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
@@ -225,6 +225,98 @@ func TestCorrectValue(t *testing.T) {
 	}
 }
 
+// Ensure the value in the base currency follows a corrected value at the rate of the stored values.
+// A value that was typed is stored as it is, and an emptied one is removed. The undo must restore
+// both values.
+func TestCorrectBaseValue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	push := func(value, base string) {
+		t.Helper()
+		w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/points", `{"points": [{"metricKey": "a.sales", "ts": "2026-08-03", "value": `+value+`, "currency": "USD", "baseValue": `+base+`}]}`)
+	}
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/definitions", `{"key": "a.sales", "name": "Sales", "unit": "currency_minor", "aggregation": "sum"}`)
+	const path = "/metrics/values?key=a.sales&day=2026-08-03"
+	correct := func(value, base string) (status int, body string) {
+		t.Helper()
+		page := w.page(t, path)
+		series := regexp.MustCompile(`method="post" id="(value-[^"]*)"`).FindStringSubmatch(page)
+		form := fields(t, page, series[1])
+		form.Set("value", value)
+		if base == "as it is" {
+			base = form.Get("was.baseValue")
+		}
+		form.Set("baseValue", base)
+		return w.submit(t, "/metrics/values", form)
+	}
+	stored := func() map[string]any { return w.list(t, "/metrics/points?metricKey=a.sales")[0].(map[string]any) }
+	for _, c := range []struct {
+		value, base string
+		want        any
+		said        string
+	}{
+		{"20.00", "as it is", 1800.0, "In the base currency it is 18.00, and was 9.00."},
+		{"10.00", "as it is", 900.0, ""},
+		{"10.00", "9.5", 950.0, "In the base currency it is 9.50, and was 9.00."},
+		{"33.33", "as it is", 3000.0, ""}, // 2,999.7 cents
+		{"20.00", "", nil, "It has no value in the base currency any more."},
+	} {
+		push("1000", "900")
+		_, body := correct(c.value, c.base)
+		has(t, c.value, body, "Sales: Mon, Aug 3 is", c.said)
+		if diff := differs(map[string]any{"baseValue": c.want}, stored()); diff != "" {
+			t.Errorf("%s, %q (-want +got):\n%s", c.value, c.base, diff)
+		}
+		if c.value != "10.00" || c.base != "as it is" { // else nothing was changed
+			w.undo(t, body)
+			if diff := differs(map[string]any{"value": 1000.0, "baseValue": 900.0}, stored()); diff != "" {
+				t.Errorf("%s, %q after the undo (-want +got):\n%s", c.value, c.base, diff)
+			}
+		}
+	}
+	push("0", "0")
+	status, body := correct("5", "as it is")
+	has(t, "no rate", body, "cannot follow the corrected value", `value="5"`)
+	if status != http.StatusBadRequest {
+		t.Errorf("status %d, want 400", status)
+	}
+}
+
+// Ensure the page of a metric without values says so and leads to the first one. If only the range
+// has no values, the page names the newest one.
+func TestMetricWithoutValues(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/definitions", `{"key": "a.b", "name": "Letters", "aggregation": "last"}`)
+	w.page(t, "/metrics?key=a.b", "This metric has no values yet.", "Add the first value", "/metrics/values?key=a.b&back=key%3da.b")
+	w.page(t, "/metrics", "This metric has no values yet.")
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/points", `{"points": [{"metricKey": "a.b", "ts": "2026-05-03", "value": 4}]}`)
+	hasNot(t, "elsewhere", w.page(t, "/metrics?key=a.b", "no daily points in this range", "The newest value is that of May 3, 2026."), "Add the first value")
+}
+
+// Ensure a metric can be defined by its name alone, from which its key is made.
+func TestKeyOfMetric(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	form := filled(t, w.page(t, "/metrics/definitions/new", "Name required", ">latest</option>", ">total</option>"), "profile")
+	form.Set("name", "Newsletter: 2 lists")
+	form.Set("aggregation", "last")
+	_, body := w.submit(t, "/metrics/definitions", form)
+	has(t, "create", body, "Newsletter: 2 lists: Saved.", "custom.newsletter_2_lists", "latest")
+	form.Set("once", "second")
+	status, body := w.submit(t, "/metrics/definitions", form)
+	has(t, "twice", body, "the metric is already defined")
+	if status != http.StatusConflict || strings.Count(body, `class="field wrong`) != 1 {
+		t.Errorf("status %d, want 409 with a message at the key: %s", status, shown(body))
+	}
+	form.Set("name", "Подписчики")
+	form.Set("once", "third")
+	status, body = w.submit(t, "/metrics/definitions", form)
+	if status != http.StatusBadRequest || strings.Count(body, `class="field wrong`) != 1 {
+		t.Errorf("status %d, want 400 with a message at the key: %s", status, shown(body))
+	}
+}
+
 // Ensure a value is added only once and can be removed with undo. A form that is refused still
 // shows what was typed.
 func TestAddValue(t *testing.T) {
@@ -239,7 +331,7 @@ func TestAddValue(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("status %d, want 200: %s", status, shown(body))
 	}
-	has(t, "add", body, "Rate: Sun, Aug 2 is 12.5 %.")
+	has(t, "add", body, "Rate: Sun, Aug 2, plan team, is 12.5 %.")
 	if diff := differs(map[string]any{"2026-08-02 team": 0.125}, w.values(t, "a.rate")); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
@@ -247,7 +339,7 @@ func TestAddValue(t *testing.T) {
 	if status != http.StatusConflict {
 		t.Errorf("status %d, want 409: there is a value already", status)
 	}
-	has(t, "twice", again, "plan team", "12.5")
+	has(t, "twice", again, "plan team", "12.5", "there is a value for this day already: correct it above")
 	w.undo(t, body)
 	if got := w.values(t, "a.rate"); len(got) != 0 {
 		t.Errorf("values after the undo: %v, want none", got)
@@ -255,7 +347,7 @@ func TestAddValue(t *testing.T) {
 	form.Set("grain", "week")
 	form.Set("value", "50")
 	_, body = w.submit(t, "/metrics/values", form)
-	has(t, "week", body, "Rate: Jul 27 to Aug 2 is 50 %.")
+	has(t, "week", body, "Rate: Jul 27 to Aug 2, plan team, is 50 %.")
 	form.Set("day", "someday")
 	form.Set("grain", "day")
 	form.Set("dims", "plan")

@@ -27,8 +27,7 @@ func headlines(body string) (out []string) {
 // day or by month. The same must hold for the month before.
 func TestOneValuePerPeriod(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	loadDemo(t, w.Service)
+	w := demoWorld(t)
 	compared := 0
 	for _, line := range demo.Lines(apitest.Epoch) {
 		if line.Type != "metric-definition" {
@@ -53,8 +52,7 @@ func TestOneValuePerPeriod(t *testing.T) {
 // a row compares numbers that the row shows, and a day is compared with the same weekday.
 func TestWeeksOfAMonth(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	loadDemo(t, w.Service)
+	w := demoWorld(t)
 	body := w.page(t, "/metrics?key=growth.activations&grain=week", "This month in whole weeks, Jul 27 to Aug 16 so far", "in full days", "in as many days")
 	hasNot(t, "weeks", body, "This month so far")
 	w.page(t, "/metrics?key=growth.activations&grain=month", "This month so far")
@@ -67,8 +65,7 @@ func TestWeeksOfAMonth(t *testing.T) {
 // metrics have no tile.
 func TestTiles(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	loadDemo(t, w.Service)
+	w := demoWorld(t)
 	body := w.page(t, "/")
 	_, tile, _ := strings.Cut(shown(body), "Sign-ups ")
 	if !regexp.MustCompile(`^\d+ .\d[0-9.]* % total; full days: \d+, Aug 1 to 10 against \d+, Jul 4 to 13`).MatchString(tile) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -146,6 +147,15 @@ var replyLimits = map[client.FeedbackSource]int{client.FeedbackSourceGooglePlay:
 // Characters counts the characters of the reply.
 func (d *reviewsData) Characters() int { return utf8.RuneCountInString(d.Text) }
 
+// Heading returns the title of the review, or the words for one without a title.
+func (d *reviewsData) Heading() string {
+	kind := "Review"
+	if d.Review.Rating.IsNull() {
+		kind = "Mention"
+	}
+	return cmp.Or(d.Review.Title.Or(""), kind+" by "+d.Review.AuthorName.Or("somebody"))
+}
+
 // Long reports whether the review is so long that it needs its own scroll area.
 func (d *reviewsData) Long() bool { return len(d.Review.Body.Or("")) > longReview }
 
@@ -169,12 +179,21 @@ func (d *reviewsData) keep(t *unsavedReply, id string) {
 // replyActions are the buttons of a reply's form.
 var replyActions = map[string]struct {
 	said   string
-	status client.FeedbackReplyStatus
+	status client.FeedbackReplyStatus // empty: the status of a review that waits
 }{
-	"save":     {"Saved for review.", client.FeedbackReplyStatusNeedsReview},
+	"save":     {"Saved for review. It waits under To approve.", client.FeedbackReplyStatusNeedsReview},
 	"approve":  {"Approved. Nothing was posted yet: a posting step of yours sends it.", client.FeedbackReplyStatusApproved},
-	"withdraw": {"Back to draft: it will not be sent.", client.FeedbackReplyStatusDraft},
-	"skip":     {"Skipped.", client.FeedbackReplyStatusSkipped},
+	"withdraw": {"Back to draft: it will not be sent. It is under Drafts now.", client.FeedbackReplyStatusDraft},
+	"skip":     {"Skipped. It is under Skipped now.", client.FeedbackReplyStatusSkipped},
+	"unskip":   {"Put back: it is under Waiting again.", ""},
+}
+
+// waitingStatus returns the status of a review that waits for a person, with or without a reply.
+func waitingStatus(reply string) client.FeedbackReplyStatus {
+	if strings.TrimSpace(reply) == "" {
+		return client.FeedbackReplyStatusNone
+	}
+	return client.FeedbackReplyStatusNeedsReview
 }
 
 // reply stores the reply to one review, or the status that the pressed button stands for.
@@ -189,8 +208,8 @@ func (s *Studio) reply(v *pageRequest) *view {
 	if !known {
 		return v.reviewsPage(id, &unsavedReply{text: text, action: name, complaint: "Choose what to do: save, approve, take back or skip."})
 	}
-	in.ReplyStatus = client.Value(action.status)
-	if name != "skip" && in.ReplyBody.IsNull() {
+	in.ReplyStatus = client.Value(cmp.Or(action.status, waitingStatus(text)))
+	if name != "skip" && name != "unskip" && in.ReplyBody.IsNull() {
 		return v.reviewsPage(id, &unsavedReply{text: text, action: name, complaint: "There is no reply yet. Type one, or skip the review."})
 	}
 	stored := v.setReply(in, form.Get("etag"))
@@ -199,8 +218,17 @@ func (s *Studio) reply(v *pageRequest) *view {
 		return v.reviewsPage(id, &unsavedReply{text: text, action: name, problem: stored.Failure})
 	}
 	back := inboxOf(parsed(form.Get("back")))
-	what := notice{Record: reviewName(stored.Value), Text: action.said, Undo: undoReply(stored, form), back: back.Path(id)}
+	what := notice{Record: reviewName(stored.Value), Text: action.said, Undo: undoReply(stored, form), back: back.Path(id), More: storedPath(stored.Value), Link: "Show it"}
 	return v.finish(back.Path(form.Get("next")), what)
+}
+
+// storedPath returns the address of a review in the list that contains it now.
+func storedPath(f client.Feedback) string {
+	show := string(f.ReplyStatus.Or(""))
+	if !slices.ContainsFunc(tabsOf(), func(t tab) bool { return t.ID == show }) {
+		show = "" // the default list contains it
+	}
+	return inboxOf(url.Values{"show": {show}}).Path(f.ID)
 }
 
 // reviewName returns the title of a review or, if it has none, its first words.

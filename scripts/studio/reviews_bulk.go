@@ -1,23 +1,53 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"growthworkspace/shared/client"
 )
 
-// reviewActions are the actions that people can choose for the ticked reviews.
-var reviewActions = map[string]struct {
+// reviewAction is an action that people can choose for the ticked reviews.
+type reviewAction struct {
+	ID, Label  string
 	verb, done string
-	status     client.FeedbackReplyStatus
-}{
-	"skip":    {"Skip", "Skipped", client.FeedbackReplyStatusSkipped},
-	"approve": {"Approve", "Approved", client.FeedbackReplyStatusApproved},
-	"review":  {"Hand over", "Handed over for review:", client.FeedbackReplyStatusNeedsReview},
+	already    string                     // what is said of a review that needs no change
+	status     client.FeedbackReplyStatus // empty: the status of a review that waits
+}
+
+// reviewActions lists the actions. The inbox offers those that its tab allows.
+var reviewActions = []reviewAction{
+	{"skip", "Skip", "Skip", "Skipped", "skipped already", client.FeedbackReplyStatusSkipped},
+	{"unskip", "Put back", "Put back", "Put back under Waiting:", "waiting already", ""},
+	{"withdraw", "Back to draft", "Move to Drafts", "Moved to Drafts:", "a draft already", client.FeedbackReplyStatusDraft},
+	{"approve", "Approve drafts", "Approve", "Approved", "approved already", client.FeedbackReplyStatusApproved},
+	{"review", "Hand over for review", "Hand over", "Handed over for review:", "under To approve already", client.FeedbackReplyStatusNeedsReview},
+}
+
+// tabActions lists the actions for the reviews of a tab, if they are not skip, approve and review.
+var tabActions = map[string][]string{
+	string(client.FeedbackReplyStatusNeedsReview): {"skip", "approve"},
+	string(client.FeedbackReplyStatusApproved):    {"skip", "withdraw"},
+	string(client.FeedbackReplyStatusSkipped):     {"unskip"},
+}
+
+// Actions returns the actions that the list offers for the ticked reviews.
+func (b *inbox) Actions() (out []reviewAction) {
+	offered, special := tabActions[b.Tab.ID]
+	if !special {
+		offered = []string{"skip", "approve", "review"}
+	}
+	for _, action := range reviewActions {
+		if slices.Contains(offered, action.ID) {
+			out = append(out, action)
+		}
+	}
+	return out
 }
 
 // bulkReviews changes the ticked reviews, except those that somebody has changed since the list was
@@ -26,38 +56,42 @@ func (s *Studio) bulkReviews(v *pageRequest) *view {
 	back := inboxOf(parsed(v.r.PostForm.Get("back")))
 	address := "/reviews?" + back.Query.Encode()
 	chosen := v.r.PostForm["review"]
-	action, known := reviewActions[v.r.PostForm.Get("action")]
+	at := slices.IndexFunc(reviewActions, func(a reviewAction) bool { return a.ID == v.r.PostForm.Get("action") })
 	switch {
-	case !known:
+	case at < 0:
 		return v.finish(address, notice{Text: "Choose what to do with the ticked reviews.", Bad: true})
 	case len(chosen) == 0:
 		return v.finish(address, notice{Text: "No review was ticked.", Bad: true})
 	case len(chosen) > bulkMax:
 		return v.finish(address, notice{Text: fmt.Sprintf("At most %d reviews are changed at once; nothing was changed.", bulkMax), Bad: true})
 	}
-	a := &bulk{Verb: action.verb, Done: action.done, Noun: "review", Nouns: "reviews", Place: "Reviews", Back: address}
+	action := reviewActions[at]
+	a := &bulk{Verb: action.verb, Done: action.done, Already: action.already, Noun: "review", Nouns: "reviews", Place: "Reviews", Back: address}
 	for _, text := range chosen { // each text consists of the id, the version that the list shows, and the title
 		id, rest, _ := strings.Cut(text, " ")
 		seen, name, _ := strings.Cut(rest, " ")
-		a.items = append(a.items, &bulkItem{Name: name, Path: "/reviews?" + url.Values{"show": {"all"}, "id": {id}}.Encode(), run: reviewStep(id, seen, action.status)})
+		a.items = append(a.items, &bulkItem{Name: name, Path: "/reviews?" + url.Values{"show": {"all"}, "id": {id}}.Encode(), run: reviewStep(id, seen, action)})
 	}
 	return v.start(a)
 }
 
-// reviewStep returns a step that sets the status of a reply, unless the review has changed. seen is
+// reviewStep returns a step that does an action with a reply, unless the review has changed. seen is
 // the version of the review in the list. The step first reads the review to get its entity tag,
 // because lists contain no entity tags.
-func reviewStep(id, seen string, status client.FeedbackReplyStatus) step {
+func reviewStep(id, seen string, action reviewAction) step {
 	return func(v *pageRequest) (step, *failure) {
 		now := v.getReview(id)
 		v.wait()
-		old := now.Value.ReplyStatus.Or(client.FeedbackReplyStatusNone)
+		old, reply := now.Value.ReplyStatus.Or(client.FeedbackReplyStatusNone), now.Value.ReplyBody.Or("")
+		status := cmp.Or(action.status, waitingStatus(reply))
 		switch {
 		case now.Failure != nil:
 			return nil, now.Failure
 		case version(now.Value.UpdatedAt) != seen:
 			return nil, &failure{Status: http.StatusPreconditionFailed}
-		case status == client.FeedbackReplyStatusApproved && strings.TrimSpace(now.Value.ReplyBody.Or("")) == "":
+		case old == status:
+			return nil, nothingToDo
+		case status == client.FeedbackReplyStatusApproved && strings.TrimSpace(reply) == "":
 			return nil, &failure{Messages: []string{"it has no reply to approve"}}
 		}
 		stored := v.setReply(client.UpdateFeedbackReplyInput{FeedbackID: id, ReplyStatus: client.Value(status)}, now.ETag)

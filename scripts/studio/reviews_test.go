@@ -178,7 +178,7 @@ func TestSkipSeveral(t *testing.T) {
 	}
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/fbk_b/reply", `{"replyBody": "Theirs", "replyStatus": "approved"}`)
 	_, body := w.submit(t, "/reviews/bulk", form)
-	has(t, "skip", body, "Finished", "Skipped 2 reviews.", "1 review was changed by somebody else since the page was loaded", "Title b was changed by somebody else")
+	has(t, "skip", body, "Finished", "Skipped 2 reviews.", "1 review was changed by somebody else since the page was loaded", "Title b · Author b was changed by somebody else")
 	for id, want := range map[string]string{"fbk_a": "skipped", "fbk_b": "approved", "fbk_c": "skipped"} {
 		if got := w.stored(t, id); got["replyStatus"] != want {
 			t.Errorf("%s is %v, want %s", id, got["replyStatus"], want)
@@ -245,6 +245,114 @@ func TestApproveSeveral(t *testing.T) {
 	w.undo(t, body)
 	if got := w.stored(t, "fbk_empty"); got["replyStatus"] != "none" {
 		t.Errorf("the review is %v after the undo, want none", got["replyStatus"])
+	}
+}
+
+// Ensure the change of one of several reviews can be taken back alone, and the undo of all then takes
+// back the others. Reviews that need no change are counted apart.
+func TestUndoOneOfSeveral(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, id := range []string{"a", "b", "c"} {
+		w.review(t, id, demo.Record{"replyBody": "Thanks, " + id, "replyStatus": "needs_review"})
+	}
+	w.page(t, "/reviews", "Reply: Thanks, a") // people see what they approve
+	form := w.tick(t, "/reviews", "review")
+	_, body := w.submit(t, "/reviews/bulk", form)
+	has(t, "hand over", body, "Nothing was changed: 3 reviews were under To approve already.")
+	if undoForm.MatchString(body) {
+		t.Error("nothing can be undone, and Undo is offered")
+	}
+	w.review(t, "d", nil)
+	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "review"))
+	has(t, "hand over one", body, "Handed over for review: 1 review. 3 reviews were under To approve already.", "Undo")
+	_, all := w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?q=Thanks", "approve"))
+	has(t, "approve", all, "Approved 3 reviews.", "One by one")
+	path := regexp.MustCompile(`<a href="(/bulk/\d+)">One by one`).FindStringSubmatch(all)
+	page := w.page(t, path[1], "Undo all 3", "Title b · Author b")
+	at := regexp.MustCompile(`name="undo" value="(\d+)">Undo<span class="unseen"> Title b ·`).FindStringSubmatch(page)
+	if at == nil {
+		t.Fatal("no undo of one: ", shown(page))
+	}
+	_, body = w.submit(t, path[1], url.Values{"form": form["form"], "undo": {at[1]}})
+	has(t, "undo of one", body, "Undone: 1 review.", "Approved 2 reviews. 1 change was taken back.", "Title b · Author b taken back", "Undo all 2")
+	expect := func(want string) {
+		t.Helper()
+		var got []string
+		for _, id := range []string{"a", "b", "c"} {
+			got = append(got, w.stored(t, "fbk_"+id)["replyStatus"].(string))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("statuses %q, want %q", got, want)
+		}
+	}
+	expect("approved needs_review approved")
+	has(t, "undo of all", w.undo(t, all), "Undone: 2 reviews. 1 review was undone already.")
+	expect("needs_review needs_review needs_review")
+}
+
+// Ensure a skipped review can be put back, alone and together with others, and each tab offers only
+// what its reviews allow.
+func TestPutBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.review(t, "plain", demo.Record{"replyStatus": "skipped"})
+	w.review(t, "replied", demo.Record{"replyStatus": "skipped", "replyBody": "Thanks"})
+	actions := func(tab string) string {
+		var out []string
+		for _, m := range regexp.MustCompile(`name="action" value="(\w+)" id="\w+ticked"`).FindAllStringSubmatch(w.page(t, "/reviews?show="+tab), -1) {
+			out = append(out, m[1])
+		}
+		return strings.Join(out, " ")
+	}
+	for _, c := range []struct{ id, text, want string }{{"fbk_plain", "", "none"}, {"fbk_replied", "Thanks", "needs_review"}} {
+		_, body := w.answer(t, c.id, c.text, "unskip", nil)
+		has(t, c.id, body, "Put back: it is under Waiting again.", "Show it")
+		if got := w.stored(t, c.id)["replyStatus"]; got != c.want {
+			t.Errorf("%s is %v, want %s", c.id, got, c.want)
+		}
+	}
+	if got := actions("waiting"); got != "skip approve review" {
+		t.Errorf("actions of Waiting: %q", got)
+	}
+	if got := actions("needs_review"); got != "skip approve" {
+		t.Errorf("actions of To approve: %q", got)
+	}
+	w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "skip"))
+	if got := actions("skipped"); got != "unskip" {
+		t.Errorf("actions of Skipped: %q", got)
+	}
+	_, body := w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=skipped", "unskip"))
+	has(t, "put back", body, "Put back under Waiting: 2 reviews.")
+	w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=needs_review", "approve"))
+	if got := actions("approved"); got != "skip withdraw" {
+		t.Errorf("actions of Approved: %q", got)
+	}
+	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=approved", "withdraw"))
+	has(t, "withdraw", body, "Moved to Drafts: 1 review.")
+	if got := w.stored(t, "fbk_replied")["replyStatus"]; got != "draft" {
+		t.Errorf("the reply is %v, want draft", got)
+	}
+}
+
+// Ensure a refused action keeps the undo of the action before it.
+func TestUndoAfterRefusal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.review(t, "a", demo.Record{"title": "Is it free?"})
+	w.review(t, "b", demo.Record{"title": nil, "rating": nil, "kind": "mention", "authorName": "mira"})
+	_, body := w.answer(t, "fbk_a", "", "skip", nil)
+	has(t, "skip", body, "Is it free? Skipped.", "Mention by mira")
+	form := fields(t, body, "answer")
+	form.Set("action", "approve")
+	status, refused := w.submit(t, "/reviews/fbk_b", form)
+	if status != http.StatusBadRequest {
+		t.Errorf("status %d, want 400", status)
+	}
+	has(t, "refused", refused, "There is no reply yet.", "Is it free? Skipped.")
+	w.undo(t, refused)
+	if got := w.stored(t, "fbk_a")["replyStatus"]; got != "none" {
+		t.Errorf("the review is %v after the undo, want none", got)
 	}
 }
 
@@ -532,9 +640,7 @@ func TestTakeBackApproval(t *testing.T) {
 // reviews. A post that is due but was not sent is marked as overdue.
 func TestAttention(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	loadDemo(t, w.Service)
-	load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_late", "platform": "x", "body": "Late words", "status": "scheduled", "scheduledFor": "2026-08-01T08:00:00Z"}})
+	w := demoWorld(t)
 	body := w.page(t, "/", "Late words overdue")
 	if trouble := strings.Index(body, `aria-labelledby="trouble"`); trouble < 0 || trouble > strings.Index(body, `aria-labelledby="waiting"`) {
 		t.Error("what needs attention stands last")

@@ -84,17 +84,13 @@ func (m metric) How() string {
 	if m.Computed {
 		return "computed"
 	}
-	switch m.Aggregation {
-	case client.MetricsAggregationSum:
-		return "total"
-	case client.MetricsAggregationAvg:
-		return "average"
-	case client.MetricsAggregationMin:
-		return "lowest"
-	case client.MetricsAggregationMax:
-		return "highest"
-	}
-	return "latest"
+	return cmp.Or(aggregationWords[string(m.Aggregation)], "latest")
+}
+
+// aggregationWords are the words for how a period's value follows from its buckets.
+var aggregationWords = map[string]string{
+	string(client.MetricsAggregationSum): "total", string(client.MetricsAggregationAvg): "average", string(client.MetricsAggregationLast): "latest",
+	string(client.MetricsAggregationMin): "lowest", string(client.MetricsAggregationMax): "highest",
 }
 
 // combine computes the value of a period from the values of its buckets, as the service does for

@@ -69,7 +69,7 @@ func TestFindingsOfAnyShape(t *testing.T) {
 	w.page(t, "/audits/"+w.audit(t, site, "2026-07-01", 1, `{"depth":3,"<script>":{"a":[1,true,null]}}`), "depth: 3", "<script>:", "a shape of their own")
 	w.page(t, "/audits/"+w.audit(t, site, "2026-07-02", 1, `[]`), "The audit found no issues.")
 	w.page(t, "/audits/"+w.audit(t, site, "2026-07-03", 1, `null`), "No findings are stored with this audit.")
-	many := make([]string, 5000)
+	many := make([]string, 1500)
 	for i := range many {
 		many[i] = fmt.Sprintf(`{"page":"/%d","severity":"<s>","text":%q}`, i, strings.Repeat("<&\"long", 40)+fmt.Sprint(i))
 	}
@@ -155,8 +155,7 @@ func TestSitesAndGoals(t *testing.T) {
 // the key lacks.
 func TestSitesScopes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, auth.CompanyRead, auth.OptimiseRead)
-	loadDemo(t, w.Service)
+	w := demoWorld(t, auth.CompanyRead, auth.OptimiseRead)
 	body := w.page(t, "/sites", "Trial started", "complete")
 	hasNot(t, "reader", body, "New site", "New goal", "Edit site")
 	none := newWorld(t, auth.CompanyRead)

@@ -56,6 +56,7 @@ type Studio struct {
 	notices notices
 	badge   badge
 	bulks   bulks
+	renames renames
 	name    atomic.Pointer[string] // the company's name when it was last read
 
 	identified chan struct{} // closed when the key's scopes are known or could not be read
@@ -96,7 +97,7 @@ func New(o Options) (*Studio, error) {
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "client: "))
 	}
-	s.pages, err = parse()
+	s.pages, err = parseOnce()
 	return s, err
 }
 
@@ -213,6 +214,7 @@ func (s *Studio) handler(form string) http.Handler {
 	s.brandScreens(page)
 	page("GET /company", s.company)
 	page("POST /company", s.saveCompany)
+	page("GET /changes", s.changes)
 	page("POST /undo/{notice}", s.undo)
 	page("/", s.notFound)
 	mux.Handle("GET /static/", s.pages.static)

@@ -115,10 +115,61 @@ func (l *locked) String() string {
 // scopes or, if none are given, all scopes.
 func newWorld(t *testing.T, scopes ...auth.Scope) *world {
 	t.Helper()
+	s := newService(t)
+	return enter(t, s, s.Key(t, scopes...), nil)
+}
+
+// newService returns a service with a company that has only a profile.
+func newService(t *testing.T) *apitest.Service {
+	t.Helper()
 	s := apitest.New(t, functions.Operations)
 	s.Handler = functions.Handler(s.Serving, slog.New(slog.DiscardHandler))
 	load(t, s, demo.Line{Type: "company", Record: demo.Record{"id": s.CompanyID, "name": "Northwind Notes", "slug": "northwind"}})
-	return enter(t, s, s.Key(t, scopes...), nil)
+	return s
+}
+
+// sharedDemo is the service of demoWorld.
+var sharedDemo struct {
+	once    sync.Once
+	service *apitest.Service
+}
+
+// demoWorld returns a studio for the demo company and a few records more. Loading them takes long,
+// so the tests share this company. A test that writes to it fails.
+func demoWorld(t *testing.T, scopes ...auth.Scope) *world {
+	t.Helper()
+	apitest.Options(t, time.Now, nil) // skips the test if there is no engine
+	sharedDemo.once.Do(func() {
+		s := newService(t)
+		loadDemo(t, s)
+		load(t, s,
+			demo.Line{Type: "post", Record: demo.Record{"id": "pst_late", "platform": "x", "body": "Late words", "status": "scheduled", "scheduledFor": "2026-08-01T08:00:00Z"}},
+			// averages of parts, and money that cannot be combined
+			demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_parts", "key": "a.parts", "name": "Parts", "unit": "ratio", "aggregation": "avg"}},
+			demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.parts", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 0.5, "dims": demo.Record{"page": "home"}}},
+			demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.parts", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 0.1, "dims": demo.Record{"page": "shop"}}},
+			demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_money", "key": "a.money", "name": "Money", "unit": "currency_minor", "aggregation": "sum"}},
+			demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.money", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 1234, "currency": "EUR", "dims": demo.Record{"shop": "a"}}},
+			demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.money", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 1234, "currency": "JPY", "dims": demo.Record{"shop": "b"}}})
+		sharedDemo.service = s
+	})
+	if sharedDemo.service == nil {
+		t.Fatal("the demo company could not be loaded: see the first test that failed")
+	}
+	return enter(t, sharedDemo.service, sharedDemo.service.Key(t, scopes...), func(next http.RoundTripper) http.RoundTripper { return readOnly{t, next} })
+}
+
+// readOnly is a transport that fails the test if it writes.
+type readOnly struct {
+	t    *testing.T
+	next http.RoundTripper
+}
+
+func (r readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method != http.MethodGet && !strings.HasSuffix(request.URL.Path, "/publish/preview") {
+		r.t.Errorf("%s %s: the company is shared, so it must not be changed", request.Method, request.URL)
+	}
+	return r.next.RoundTrip(request)
 }
 
 // enter starts a studio with a key, and opens it in a browser. between may wrap the studio's
@@ -320,26 +371,18 @@ func differs(want, record map[string]any) string {
 }
 
 // everyPage lists an address for each screen.
-var everyPage = []string{"/", "/metrics", "/metrics?key=growth.signups&split=country", "/metrics/definitions/new", "/metrics/values?key=growth.signups&day=2026-08-03", "/reviews", "/reviews?show=all", "/badge", "/bulk/1", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/nowhere"}
+var everyPage = []string{"/", "/metrics", "/metrics?key=growth.signups&split=country", "/metrics/definitions/new", "/metrics/values?key=growth.signups&day=2026-08-03", "/reviews", "/reviews?show=all", "/badge", "/bulk/1", "/changes", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/nowhere"}
 
 // Ensure each screen shows a company's records, and the API requests that the screen has made.
 func TestScreens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	loadDemo(t, w.Service)
+	w := demoWorld(t)
 	curl := []string{`curl -H "Authorization: Bearer $WORKSPACE_KEY"`, "https://api.example/v1/companies/" + w.CompanyID}
 	w.page(t, "/", append(curl, "Northwind Notes", "api.example", "Sign-ups", "Store rating", "Aug 1 to 10 against", "Jul 4 to 13", "goal 1,000", "Waiting for an answer", "Next posts", "published", "broken")...)
 	w.page(t, "/metrics", append(curl, "growth.signups", "This month so far", "Aug 1 to 10", "Jul 4 to 13", "not over", "by country", "Download CSV", "Days are UTC")...)
 	w.page(t, "/metrics?key=growth.signups&split=country&range=30d", "us", "de", "share", "Download CSV")
 	w.page(t, "/metrics?key=growth.signups&grain=month&range=12m", "August 2026", "September 2025")
 	w.page(t, "/metrics?key=growth.activations&grain=week", "in full days", "in as many days", "is that of its full days")
-	load(t, w.Service, // metrics that have no total: an average of several series, and money in several currencies
-		demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_parts", "key": "a.parts", "name": "Parts", "unit": "ratio", "aggregation": "avg"}},
-		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.parts", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 0.5, "dims": demo.Record{"page": "home"}}},
-		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.parts", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 0.1, "dims": demo.Record{"page": "shop"}}},
-		demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_money", "key": "a.money", "name": "Money", "unit": "currency_minor", "aggregation": "sum"}},
-		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.money", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 1234, "currency": "EUR", "dims": demo.Record{"shop": "a"}}},
-		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.money", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 1234, "currency": "JPY", "dims": demo.Record{"shop": "b"}}})
 	w.page(t, "/metrics?key=a.parts", "values by part only", "by page")
 	w.page(t, "/metrics.csv?key=a.parts", "day,value,before,unit", "2026-08-03,,,ratio")
 	w.page(t, "/metrics?key=a.parts&split=page", "home", "50 %", "shop", "10 %")
@@ -389,8 +432,7 @@ func refusal(status int, code, message string) func(*http.Request) *http.Respons
 // Ensure every screen shows why a call failed: status, code, message and request id.
 func TestFailuresAreShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	loadDemo(t, w.Service)
+	w := demoWorld(t)
 	w.service.breakWith(refusal(http.StatusForbidden, "forbidden", "the company is suspended"))
 	for _, path := range []string{"/", "/metrics", "/reviews", "/company"} {
 		_, body := w.get(t, path)
@@ -426,8 +468,7 @@ func (away) RoundTrip(*http.Request) (*http.Response, error) { return nil, fmt.E
 func TestMissingScopes(t *testing.T) {
 	t.Parallel()
 	for _, hides := range []bool{false, true} {
-		w := newWorld(t, auth.FeedbackRead, auth.CompanyRead)
-		loadDemo(t, w.Service)
+		w := demoWorld(t, auth.FeedbackRead, auth.CompanyRead)
 		if hides {
 			w = enter(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { return hiding{next} })
 		}
@@ -458,14 +499,16 @@ func (h hiding) RoundTrip(r *http.Request) (*http.Response, error) {
 // the studio prints.
 func TestNoSecretLeavesTheProcess(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	loadDemo(t, w.Service)
+	full, w := demoWorld(t), newWorld(t) // one to look at, one to write in
 	id := w.review(t, "secret", nil)
-	u, err := url.Parse(w.url)
-	if err != nil {
-		t.Fatal(err)
+	var secrets []string
+	for _, each := range []*world{full, w} {
+		u, err := url.Parse(each.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets = append(secrets, each.key, each.key[len("sk_live_"):], u.Query().Get("token"))
 	}
-	secrets := []string{w.key, w.key[len("sk_live_"):], u.Query().Get("token")}
 	check := func(path string, r *http.Response) string {
 		body := read(t, r)
 		var all strings.Builder
@@ -480,9 +523,9 @@ func TestNoSecretLeavesTheProcess(t *testing.T) {
 		return body
 	}
 	for _, broken := range []func(*http.Request) *http.Response{nil, refusal(403, "forbidden", "no"), refusal(401, "unauthorised", "no")} {
-		w.service.breakWith(broken)
+		full.service.breakWith(broken)
 		for _, path := range everyPage {
-			r, err := w.browser.Get(w.base + path)
+			r, err := full.browser.Get(full.base + path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -502,8 +545,8 @@ func TestNoSecretLeavesTheProcess(t *testing.T) {
 		}
 	}
 	for _, secret := range secrets {
-		if strings.Contains(w.logs.String(), secret) {
-			t.Error("a secret is in the log:", w.logs)
+		if logs := full.logs.String() + w.logs.String(); strings.Contains(logs, secret) {
+			t.Error("a secret is in the log:", logs)
 		}
 	}
 }

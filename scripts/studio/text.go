@@ -14,7 +14,7 @@ import (
 
 // functions are the functions that the templates can call.
 var functions = template.FuncMap{
-	"words": func(v any) string { return words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": stars, "day": day, "moment": moment, "excerpt": excerpt, "bar": chart.Bar, "plural": plural, "readable": roadmap.Readable,
+	"words": func(v any) string { return words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": stars, "day": day, "moment": moment, "excerpt": excerpt, "bar": chart.Bar, "plural": plural, "readable": roadmap.Readable, "heading": heading,
 	"never": func() time.Time { return time.Time{} }, // the zero time, which templates do not show
 }
 
@@ -74,6 +74,15 @@ func excerpt(text string, most int) string {
 		cut = cut[:i]
 	}
 	return cut + "…"
+}
+
+// heading returns the name of a record as it stands before a sentence about the record. It adds a
+// colon, unless the name ends with a punctuation mark.
+func heading(name string) string {
+	if last, _ := utf8.DecodeLastRuneInString(name); strings.ContainsRune("?!.…:;,", last) {
+		return name
+	}
+	return name + ":"
 }
 
 // plural formats a number with its noun, in the singular or the plural.

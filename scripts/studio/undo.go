@@ -19,7 +19,7 @@ func (n *notices) takeUndo(id string) (run undo, back string) {
 	if !known {
 		return nil, "/"
 	}
-	run, what.Undo = what.Undo, nil
+	run, what.Undo, what.undone = what.Undo, nil, true
 	n.recent[id] = what
 	return run, what.back
 }
@@ -27,10 +27,18 @@ func (n *notices) takeUndo(id string) (run undo, back string) {
 // undo reverts the change that a notice describes.
 func (s *Studio) undo(v *pageRequest) *view {
 	run, back := s.notices.takeUndo(v.r.PathValue("notice"))
+	if v.r.PostForm.Get("from") == "changes" {
+		back = "/changes"
+	}
 	if run == nil {
 		return v.finish(back, notice{Bad: true, Text: "This cannot be undone any more: it was undone already, or the studio was started again."})
 	}
 	return v.finish(back, run(v))
+}
+
+// changes lists the latest changes, each with its undo.
+func (s *Studio) changes(*pageRequest) *view {
+	return &view{page: "changes", title: "Your latest changes", data: s.notices.all()}
 }
 
 // undoNotice returns the notice about the result of an undo. failed is nil if the undo succeeded.

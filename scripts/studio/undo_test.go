@@ -3,6 +3,7 @@ package studio_test
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -173,6 +174,36 @@ func TestFocusOnWrongField(t *testing.T) {
 	_, body := w.submit(t, "/company", form)
 	if n := strings.Count(body, " autofocus"); n != 1 || !strings.Contains(body, `<input autofocus id="websiteUrl"`) {
 		t.Errorf("%d fields have the focus, want the website alone", n)
+	}
+}
+
+// Ensure the page of the latest changes undoes any of them, and says which were undone.
+func TestLatestChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.page(t, "/changes", "Nothing was changed here")
+	for _, id := range []string{"a", "b", "c"} {
+		w.review(t, id, nil)
+	}
+	var body string
+	for _, id := range []string{"a", "b", "c"} {
+		_, body = w.answer(t, "fbk_"+id, "", "skip", nil)
+	}
+	has(t, "the last one", body, "Title c: Skipped.", "Earlier changes")
+	page := w.page(t, "/changes", "Title a: Skipped.", "Title b: Skipped.", "Title c: Skipped.", "Aug 11, 09:30 UTC")
+	at := regexp.MustCompile(`<form action="(/undo/\d+)" method="post" id="(undo\d+)">`).FindAllStringSubmatch(page, -1)
+	if len(at) != 3 {
+		t.Fatalf("%d changes can be undone, want 3: %s", len(at), shown(page))
+	}
+	_, body = w.submit(t, at[1][1], fields(t, page, at[1][2])) // the newest one is first
+	has(t, "undo", body, "Title b: Undone.", "Your latest changes")
+	if n := strings.Count(body, `<span class="quiet">undone</span>`); n != 1 {
+		t.Errorf("%d changes are undone, want 1", n)
+	}
+	for id, want := range map[string]string{"fbk_a": "skipped", "fbk_b": "none", "fbk_c": "skipped"} {
+		if got := w.stored(t, id)["replyStatus"]; got != want {
+			t.Errorf("%s is %v, want %s", id, got, want)
+		}
 	}
 }
 

@@ -38,8 +38,10 @@ function goBack() {
   let target = null;
   try { target = at.focus && document.querySelector(at.focus); } catch { /* the page has changed: no such element */ }
   if (target?.disabled) target = target.closest('[data-id]')?.querySelector('a, button:not([disabled])');
+  if (target && !target.checkVisibility()) target = target.closest('details')?.querySelector('summary') ?? null;
   scrollTo(0, target ? scrollY + target.getBoundingClientRect().top - at.top : at.scroll);
   (target ?? notice)?.focus({ preventScroll: true });
+  target?.scrollIntoView({ block: 'nearest' }); // not below the message
 }
 document.addEventListener('submit', event => { if (event.target.method === 'post') remember(event.submitter ?? document.activeElement); });
 document.addEventListener('drop', event => remember(document.querySelector('.dragged') ?? event.target));
@@ -52,6 +54,13 @@ document.addEventListener('submit', event => {
 });
 addEventListener('pageshow', event => { if (event.persisted && document.querySelector('.busy')) location.reload(); });
 
+// A message lies over the page, so that it moves nothing. It can be closed.
+const dismiss = document.getElementById('dismiss');
+if (dismiss) {
+  dismiss.hidden = false;
+  dismiss.addEventListener('click', () => { document.getElementById('notice').remove(); });
+}
+
 // "?" lists the keys, and Ctrl-K finds what this page has loaded, by its title.
 function dialog(id, label) {
   const box = document.createElement('dialog');
@@ -61,7 +70,7 @@ function dialog(id, label) {
   document.body.append(box);
   return box;
 }
-const keyNames = [['j, k', 'next and previous review'], ['e', 'edit the reply'], ['a', 'approve the reply'], ['s', 'skip the review'], ['Esc', 'leave the text'], ['← →', 'along the points of a chart'], ['Ctrl K', 'find a page or a record on this page'], ['?', 'this list']];
+const keyNames = [['j, k', 'next and previous review'], ['e', 'edit the reply'], ['a', 'approve the reply'], ['s', 'skip the review'], ['Ctrl Enter', 'send the form that has the focus'], ['Esc', 'leave the text'], ['← →', 'along the points of a chart'], ['Ctrl K', 'find a page or a record on this page'], ['?', 'this list']];
 function showKeys() {
   const box = document.getElementById('keysdialog') ?? dialog('keysdialog', 'Keys');
   box.replaceChildren();
@@ -118,9 +127,18 @@ if (comfort) comfort.hidden = false;
 document.getElementById('finder')?.addEventListener('click', showFinder);
 document.getElementById('shortcuts')?.addEventListener('click', showKeys);
 
+// sendForm presses the main button of the form of a field: the green one, or the only one.
+function sendForm(field) {
+  const buttons = [...field.form?.querySelectorAll('button:not([type=button]):not(:disabled)') ?? []];
+  const main = buttons.find(button => button.matches('.go')) ?? buttons.find(button => button.value === 'save') ?? (buttons.length === 1 ? buttons[0] : null);
+  if (main && field.form.method === 'post') main.click();
+  return main !== null;
+}
+
 // j, k, s and a, unless somebody types.
 addEventListener('keydown', event => {
   if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') { event.preventDefault(); showFinder(); return; }
+  if ((event.ctrlKey || event.metaKey) && event.key === 'Enter') { if (sendForm(event.target)) event.preventDefault(); return; }
   if (event.key === 'Escape' && document.activeElement === body) { body.blur(); return; }
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input:not([type=checkbox]), textarea, select, dialog')) return;
   if (event.key === '?') { event.preventDefault(); showKeys(); return; }
@@ -167,12 +185,26 @@ function countTicked() {
   all.parentElement.hidden = false;
   all.checked = ticked > 0 && ticked === document.querySelectorAll('.reviews > li:not([hidden]) input').length;
   note.textContent = ticked ? `${ticked} ticked:` : 'Tick reviews, then';
+  for (const button of document.querySelectorAll('.bulk button')) button.disabled = ticked === 0;
 }
 document.addEventListener('change', event => {
   if (event.target.id === 'tickall') for (const box of document.querySelectorAll('.reviews > li:not([hidden]) input')) box.checked = event.target.checked;
   if (event.target.closest('#list')) countTicked();
 });
 countTicked();
+addEventListener('pageshow', countTicked); // after "back", the browser ticks the boxes again
+
+// A metric's key is proposed from its name, until somebody types a key.
+const metricName = document.querySelector('[action="/metrics/definitions"] #name');
+if (metricName) {
+  const key = document.getElementById('key');
+  let proposed = '';
+  metricName.addEventListener('input', () => {
+    if (key.value !== proposed) return;
+    const words = metricName.value.toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
+    key.value = proposed = words.length ? `custom.${words.join('_')}` : '';
+  });
+}
 
 // Phrases of the brand go where the cursor is.
 for (const phrase of document.querySelectorAll('[data-phrase]')) phrase.addEventListener('click', () => {
@@ -263,6 +295,7 @@ const listedMetric = document.querySelector('.list [aria-current]');
 if (listedMetric) {
   const list = listedMetric.closest('.list');
   if (listedMetric.offsetTop + listedMetric.offsetHeight > list.clientHeight) list.scrollTop = listedMetric.offsetTop - list.clientHeight / 2;
+  if (listedMetric.offsetLeft + listedMetric.offsetWidth > list.clientWidth) list.scrollLeft = listedMetric.offsetLeft - (list.clientWidth - listedMetric.offsetWidth) / 2;
 }
 
 // The chosen review is in view.

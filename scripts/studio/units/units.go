@@ -49,9 +49,9 @@ type scale struct {
 	suffix string
 }
 
-var durations = []scale{{0, 1, " ms"}, {1000, 1000, " s"}, {60_000, 60_000, " min"}, {3_600_000, 3_600_000, " h"}, {172_800_000, 86_400_000, " d"}}
+var durations = []scale{{0, 1, "\u00a0ms"}, {1000, 1000, "\u00a0s"}, {60_000, 60_000, "\u00a0min"}, {3_600_000, 3_600_000, "\u00a0h"}, {172_800_000, 86_400_000, "\u00a0d"}}
 
-var sizes = []scale{{0, 1, " B"}, {1e3, 1e3, " kB"}, {1e6, 1e6, " MB"}, {1e9, 1e9, " GB"}, {1e12, 1e12, " TB"}, {1e15, 1e15, " PB"}}
+var sizes = []scale{{0, 1, "\u00a0B"}, {1e3, 1e3, "\u00a0kB"}, {1e6, 1e6, "\u00a0MB"}, {1e9, 1e9, "\u00a0GB"}, {1e12, 1e12, "\u00a0TB"}, {1e15, 1e15, "\u00a0PB"}}
 
 var plain = []scale{{0, 1, ""}, {1e4, 1e3, "k"}, {1e6, 1e6, "M"}, {1e9, 1e9, "B"}, {1e12, 1e12, "T"}}
 
@@ -68,7 +68,8 @@ func fit(all []scale, value float64) scale {
 // Whole reports whether values in this unit must be whole numbers.
 func (u Unit) Whole() bool { return u.Name == Count }
 
-// Text formats a value, such as € 8,240.00, 2.1 % or 2.2 h.
+// Text formats a value, such as € 8,240.00, 2.1 % or 2.2 h. Its spaces do not break, so that a number
+// stays on the line of its unit.
 func (u Unit) Text(v float64) string {
 	switch u.Name {
 	case Currency:
@@ -77,7 +78,7 @@ func (u Unit) Text(v float64) string {
 	case Count:
 		return Number(v, 0, 2)
 	case Ratio:
-		return Number(v*100, 0, 2) + " %"
+		return Number(v*100, 0, 2) + "\u00a0%"
 	case Duration:
 		s := fit(durations, v)
 		return Number(v/s.size, 0, digits(v/s.size)) + s.suffix
@@ -96,9 +97,9 @@ func (u Unit) money(amount string) string {
 	}
 	switch symbol, known := symbols[u.Currency]; {
 	case known:
-		return sign + symbol + " " + amount
+		return sign + symbol + "\u00a0" + amount
 	case u.Currency != "":
-		return sign + u.Currency + " " + amount
+		return sign + u.Currency + "\u00a0" + amount
 	}
 	return sign + amount
 }
@@ -199,10 +200,10 @@ func (u Unit) TypedIn() string {
 // 0 or 1. ok is false if the change is undefined, such as a percentage of zero.
 func (u Unit) Change(now, before float64) (text string, sign int, ok bool) {
 	var v float64
-	suffix := " %"
+	suffix := "\u00a0%"
 	switch {
 	case u.Name == Ratio:
-		v, suffix = (now-before)*100, " points"
+		v, suffix = (now-before)*100, "\u00a0points"
 	case before == 0 && now == 0:
 		return "no change", 0, true
 	case before == 0:

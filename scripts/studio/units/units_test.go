@@ -2,6 +2,7 @@ package units
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -32,14 +33,17 @@ func TestText(t *testing.T) {
 		{Unit{"score", ""}, 4.5, "4.5", "4.5"},
 		{Unit{}, 1234.567, "1,234.57", "1,234.57"},
 	} {
-		if got := c.unit.Text(c.value); got != c.want {
-			t.Errorf("%v %v: %q, want %q", c.unit, c.value, got, c.want)
+		if got := c.unit.Text(c.value); got != unbroken(c.want) {
+			t.Errorf("%v %v: %q, want %q", c.unit, c.value, got, unbroken(c.want))
 		}
-		if got := c.unit.Short(c.value); got != c.short {
-			t.Errorf("%v %v: short %q, want %q", c.unit, c.value, got, c.short)
+		if got := c.unit.Short(c.value); got != unbroken(c.short) {
+			t.Errorf("%v %v: short %q, want %q", c.unit, c.value, got, unbroken(c.short))
 		}
 	}
 }
+
+// unbroken replaces the spaces of a text with spaces at which a line does not break.
+func unbroken(text string) string { return strings.ReplaceAll(text, " ", "\u00a0") }
 
 func TestChange(t *testing.T) {
 	t.Parallel()
@@ -50,14 +54,14 @@ func TestChange(t *testing.T) {
 		sign        int
 		ok          bool
 	}{
-		{Unit{Name: Count}, 412, 349, "+18 %", 1, true},
-		{Unit{Name: Count}, 98, 100, "−2 %", -1, true},
+		{Unit{Name: Count}, 412, 349, "+18\u00a0%", 1, true},
+		{Unit{Name: Count}, 98, 100, "−2\u00a0%", -1, true},
 		{Unit{Name: Count}, 5, 0, "", 0, false},
 		{Unit{Name: Count}, 0, 0, "no change", 0, true},
 		{Unit{Name: Count}, 100_001, 100_000, "no change", 0, true},
-		{Unit{Name: Ratio}, 0.021, 0.018, "+0.3 points", 1, true},
-		{Unit{Name: Ratio}, 0.018, 0, "+1.8 points", 1, true},
-		{Unit{Name: Currency}, -50, -100, "+50 %", 1, true},
+		{Unit{Name: Ratio}, 0.021, 0.018, "+0.3\u00a0points", 1, true},
+		{Unit{Name: Ratio}, 0.018, 0, "+1.8\u00a0points", 1, true},
+		{Unit{Name: Currency}, -50, -100, "+50\u00a0%", 1, true},
 	} {
 		if text, sign, ok := c.unit.Change(c.now, c.before); text != c.want || sign != c.sign || ok != c.ok {
 			t.Errorf("%v from %v to %v: %q %d %v, want %q", c.unit, c.before, c.now, text, sign, ok, c.want)

@@ -167,9 +167,12 @@ func (s *session) list(tool string, a arguments, enough func([]record) bool, fie
 }
 
 // part reads a part of one large record, which a JSON Pointer names. If the tool cannot return
-// parts, it returns the part of whole, the record that the agent has read before.
+// parts, it takes the part from whole: the record, which it reads if the agent has not read it.
 func (s *session) part(tool string, a arguments, whole result, pointer string) any {
 	if !s.offers(tool, "at") {
+		if whole.Content == nil {
+			whole = s.call(tool, a)
+		}
 		value, err := resolve(whole.one(), pointer)
 		if s.err == nil && err != nil {
 			s.err = fmt.Errorf("%s: %w", tool, err)

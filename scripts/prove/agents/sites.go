@@ -112,15 +112,15 @@ func explainFall(back int, grown bool) agent {
 			return nil
 		}
 		was, is := audits[back], audits[0]
-		counts := func(audit record) map[string]float64 {
+		first := s.call("get_optimise_audit", arguments{"auditId": is.text("id")}) // shows what findings look like
+		counts := func(audit record, whole result) map[string]float64 {
 			out := map[string]float64{}
-			a := arguments{"auditId": audit.text("id")}
-			for _, r := range objectsOf(s.part("get_optimise_audit", a, s.call("get_optimise_audit", a), "/findings/rules")) {
+			for _, r := range objectsOf(s.part("get_optimise_audit", arguments{"auditId": audit.text("id")}, whole, "/findings/rules")) {
 				out[r.text("rule")] = r.number("pages")
 			}
 			return out
 		}
-		before, now := counts(was), counts(is)
+		now, before := counts(is, first), counts(was, result{})
 		best, most := "", 0.0
 		for _, rule := range rules {
 			n := now[rule]

@@ -93,6 +93,7 @@ agents against another build, to compare the bytes:
 	}
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the seed of the companies")
 	cmd.Flags().StringVar(&o.Program, "workspace", "", "the workspace `program` of another build, instead of this build")
+	cmd.Flags().BoolVar(&o.Survey, "survey", false, "also call every tool that reads, over the demo company and one with 5,000 records, and print the largest results")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object")
 	return cmd
 }

@@ -31,6 +31,7 @@ type Options struct {
 	Tasks   []string // words that the names of the tasks contain; empty: all tasks
 	Seed    uint64   // the seed of the companies
 	Program string   // the workspace command of another build; empty: this build
+	Survey  bool     // also call every tool that reads, and report the largest results
 	JSON    bool     // print one JSON object instead of a table
 }
 
@@ -46,6 +47,7 @@ type taskResult struct {
 type report struct {
 	Seed    uint64       `json:"seed"`
 	Tasks   []taskResult `json:"tasks"`
+	Surveys []survey     `json:"surveys,omitempty"`
 	Total   Counts       `json:"total"`
 	Seconds float64      `json:"seconds"`
 }
@@ -86,6 +88,11 @@ func run(ctx context.Context, all []task, o Options, out io.Writer) (passed bool
 	for _, t := range r.Tasks {
 		passed = passed && len(t.Problems) == 0
 		r.Total.add(t.Counts)
+	}
+	if o.Survey {
+		if r.Surveys, err = surveyBuild(ctx, b); err != nil {
+			return false, err
+		}
 	}
 	r.Seconds = time.Since(begin).Seconds()
 	if o.JSON {
@@ -146,6 +153,13 @@ func (r report) print(out io.Writer) error {
 	line(fmt.Sprintf("in all, %d tasks with seed %d in %.1f s; sizes in bytes", len(r.Tasks), r.Seed, r.Seconds), wrong, r.Total)
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	for _, v := range r.Surveys {
+		_, err := fmt.Fprintf(out, "%d calls over %s: the largest text has %d bytes (%s), the largest result %d (%s)\n",
+			v.Calls, v.Company, v.LargestText, v.LargestTextTool, v.LargestResult, v.LargestResultTool)
+		if err != nil {
+			return err
+		}
 	}
 	for _, t := range r.Tasks {
 		for _, problem := range t.Problems {

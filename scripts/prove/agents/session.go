@@ -48,8 +48,11 @@ type session struct {
 // toolInfo is what an agent needs to know of a tool.
 type toolInfo struct {
 	InputSchema struct {
-		Properties map[string]struct{ Description string }
-		Required   []string
+		Properties map[string]struct {
+			Description string
+			Maximum     int
+		}
+		Required []string
 	}
 	Annotations struct{ ReadOnlyHint bool }
 }

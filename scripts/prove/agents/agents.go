@@ -37,8 +37,10 @@ type Options struct {
 
 // taskResult is the result of one task.
 type taskResult struct {
-	Task  string `json:"task"`
-	Wrong int    `json:"wrongRuns"` // the rejected ones
+	Task string `json:"task"`
+
+	Wrong   int `json:"wrongRuns"`   // the rejected ones
+	Refused int `json:"refusedRuns"` // those that a tool refused to a key that only drafts
 	Counts
 	Problems []string `json:"problems,omitempty"`
 }
@@ -110,49 +112,87 @@ func openBuild(ctx context.Context, program string) (build, error) {
 	return openOtherBuild(ctx, program)
 }
 
-// runTask runs the agent of a task, and then the wrong runs.
+// runTask runs the agent of a task, and then the wrong runs. Wrong runs have keys with every scope,
+// so that it is the checker that must reject them.
 func runTask(ctx context.Context, b build, t task, seed uint64) (out taskResult, err error) {
 	out.Task = t.name
+	problem := func(format string, values ...any) {
+		out.Problems = append(out.Problems, fmt.Sprintf(format, values...))
+	}
 	a := attempt{t, seed, b}
-	var rejected error
-	out.Counts, rejected, err = a.run(ctx, t.agent, t.drafts)
-	if errors.Is(err, errAcceptsNothing) {
-		out.Problems = append(out.Problems, err.Error())
+	right, err := a.run(ctx, t.agent, t.scopes)
+	out.Counts = right.Counts
+	switch {
+	case errors.Is(err, errAcceptsNothing):
+		problem("%v", err)
 		return out, nil
-	}
-	if err != nil {
+	case err != nil:
 		return out, err
-	}
-	if rejected != nil {
-		out.Problems = append(out.Problems, "the checker rejects the agent: "+rejected.Error())
+	case right.refused != nil:
+		problem("a tool refuses the agent: %v", right.refused)
+	case right.rejected != nil:
+		problem("the checker rejects the agent: %v", right.rejected)
 	}
 	for _, wrong := range t.wrong {
-		switch _, rejected, err := a.run(ctx, wrong.agent, false); {
+		got, err := a.run(ctx, wrong.agent, nil)
+		switch {
 		case err != nil:
 			return out, fmt.Errorf("the agent that %s: %w", wrong.mistake, err)
-		case rejected == nil:
-			out.Problems = append(out.Problems, "the checker accepts an agent that "+wrong.mistake)
+		case got.refused != nil:
+			problem("a tool refuses the agent that %s, so the checker has not seen it: %v", wrong.mistake, got.refused)
+		case got.rejected == nil:
+			problem("the checker accepts the agent that %s", wrong.mistake)
 		default:
 			out.Wrong++
 		}
+		if !wrong.decides || !right.draftsOnly {
+			continue
+		}
+		if got, err = a.run(ctx, wrong.agent, t.scopes); err != nil {
+			return out, fmt.Errorf("the agent that %s, with a key that drafts: %w", wrong.mistake, err)
+		}
+		if got.refused == nil {
+			problem("no tool refuses the agent that %s with a key that drafts", wrong.mistake)
+			continue
+		}
+		out.Refused++
 	}
 	return out, nil
 }
 
 func (r report) print(out io.Writer) error {
+	before, err := r.before()
+	if err != nil {
+		return err
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "calls\ttext\tstructured\ttools/list\tlargest text\tlargest result\twrong runs\t")
-	line := func(name string, wrong int, c Counts) {
-		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t  %s\n", c.Calls, c.TextBytes, c.StructuredBytes, c.ListBytes, c.LargestText, c.LargestResult, wrong, name)
+	fmt.Fprintln(w, "calls\ttext\tstructured\ttools/list\tlargest text\tlargest result\twrong\trefused\ttext before\t")
+	line := func(name string, t taskResult, before string) {
+		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t  %s\n",
+			t.Calls, t.TextBytes, t.StructuredBytes, t.ListBytes, t.LargestText, t.LargestResult, t.Wrong, t.Refused, before, name)
 	}
-	wrong := 0
-	for _, t := range r.Tasks {
-		line(t.Task, t.Wrong, t.Counts)
-		wrong += t.Wrong
+	total := taskResult{Counts: r.Total}
+	for i, t := range r.Tasks {
+		earlier := ""
+		if before != nil {
+			earlier = fmt.Sprint(before.Tasks[i].TextBytes)
+		}
+		line(t.Task, t, earlier)
+		total.Wrong, total.Refused = total.Wrong+t.Wrong, total.Refused+t.Refused
 	}
-	line(fmt.Sprintf("in all, %d tasks with seed %d in %.1f s; sizes in bytes", len(r.Tasks), r.Seed, r.Seconds), wrong, r.Total)
+	earlier := ""
+	if before != nil {
+		earlier = fmt.Sprint(before.Total.TextBytes)
+	}
+	line(fmt.Sprintf("in all, %d tasks with seed %d in %.1f s; sizes in bytes", len(r.Tasks), r.Seed, r.Seconds), total, earlier)
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	if before != nil {
+		_, err := fmt.Fprintf(out, "the text is %.0f %% of that of 2e5960f, the structured content %.0f %%\n", 100*share(r.Total.TextBytes, before.Total.TextBytes), 100*share(r.Total.StructuredBytes, before.Total.StructuredBytes))
+		if err != nil {
+			return err
+		}
 	}
 	for _, v := range r.Surveys {
 		_, err := fmt.Fprintf(out, "%d calls over %s: the largest text has %d bytes (%s), the largest result %d (%s)\n",

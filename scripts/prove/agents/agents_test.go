@@ -41,9 +41,9 @@ func TestBadTasks(t *testing.T) {
 		task task
 		want string
 	}{
-		{task{name: "good", seed: name("Mossgrove"), agent: readName, wrong: []wrongRun{{"lies", lie}}}, ""},
+		{task{name: "good", seed: name("Mossgrove"), agent: readName, wrong: []wrongRun{{mistake: "lies", agent: lie}}}, ""},
 		{task{name: "wrong agent", seed: name("Mossgrove"), agent: lie}, "rejects the agent"},
-		{task{name: "blind to a mistake", seed: name("Mossgrove"), agent: readName, wrong: []wrongRun{{"lies", readName}}}, "accepts an agent that lies"},
+		{task{name: "blind to a mistake", seed: name("Mossgrove"), agent: readName, wrong: []wrongRun{{mistake: "lies", agent: readName}}}, "accepts the agent that lies"},
 		{task{name: "accepts all", seed: func(*generator) scenario { return scenario{check: func(outcome) error { return nil }} }, agent: readName}, "does nothing"},
 		{task{name: "knows too much", seed: name("Mossgrove"), agent: func(s *session, _ map[string]string) answer {
 			s.call("get_feedback", arguments{"feedbackId": "fbk_01k46m3m18e19mtw5ktnxtqwz7"})

@@ -4,15 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"growthworkspace/functions"
 	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/client"
 )
 
 // company is a company on a server, and a key for it.
@@ -122,4 +126,41 @@ func setCompanyID(lines []demo.Line, id string) {
 			line.Record["id"] = id
 		}
 	}
+}
+
+// withScopes returns the company with a key that has only some scopes. A build without the scopes
+// for drafting gives the key those for writing, and draftsOnly is false.
+func withScopes(ctx context.Context, c company, scopes []string) (limited company, draftsOnly bool, err error) {
+	api, err := client.New(c.base, c.key, client.WithAttempts(1), client.WithVersion(""))
+	if err != nil {
+		return c, false, err
+	}
+	issue := func(scopes []string) error {
+		body, err := json.Marshal(record{"name": "agent", "scopes": scopes})
+		if err != nil {
+			return err
+		}
+		response, err := api.Do(ctx, client.Request{Method: http.MethodPost, Path: "/v1/companies/" + c.id + "/keys", Body: body})
+		if err != nil {
+			return fmt.Errorf("issue a key: %w", err)
+		}
+		var issued struct{ Secret string }
+		err = json.Unmarshal(response.Body, &issued)
+		c.key = issued.Secret
+		return err
+	}
+	err = issue(scopes)
+	var refused *client.Error
+	if !errors.As(err, &refused) {
+		return c, true, err
+	}
+	var wider []string
+	for _, scope := range scopes {
+		if area, isDraft := strings.CutSuffix(scope, ":draft"); isDraft {
+			wider = append(wider, area+":read", area+":write")
+		} else {
+			wider = append(wider, scope)
+		}
+	}
+	return c, false, issue(wider)
 }

@@ -39,7 +39,7 @@ func changesTask() task {
 			return scenario{check: onlyAnswer(want)}
 		},
 		agent: listChanges("updatedAt", nil),
-		wrong: []wrongRun{{"lists what is new", listChanges("createdAt", nil)}, {"reads first pages", listChanges("updatedAt", func([]record) bool { return true })}},
+		wrong: []wrongRun{{mistake: "lists what is new", agent: listChanges("createdAt", nil)}, {mistake: "reads first pages", agent: listChanges("updatedAt", func([]record) bool { return true })}},
 	}
 }
 

@@ -25,7 +25,7 @@ func signupsTask() task {
 			return scenario{check: onlyAnswer(sumMonths(points, g.today, g.today.Day()-1))}
 		},
 		agent: compareMonths(true, false),
-		wrong: []wrongRun{{"takes the whole last month", compareMonths(true, true)}, {"counts one country", compareMonths(false, false)}},
+		wrong: []wrongRun{{mistake: "takes the whole last month", agent: compareMonths(true, true)}, {mistake: "counts one country", agent: compareMonths(false, false)}},
 	}
 }
 
@@ -103,8 +103,8 @@ func countryTask() task {
 		},
 		agent: findGrowth(2*trendDays, nil),
 		wrong: []wrongRun{
-			{"reads only the first page", findGrowth(2*trendDays, func([]record) bool { return true })},
-			{"compares shorter periods", findGrowth(trendDays, nil)},
+			{mistake: "reads only the first page", agent: findGrowth(2*trendDays, func([]record) bool { return true })},
+			{mistake: "compares shorter periods", agent: findGrowth(trendDays, nil)},
 		},
 	}
 }
@@ -208,9 +208,9 @@ func wrongNameTask() task {
 		},
 		agent: repairName(repair{push: true, dims: true, remove: true}),
 		wrong: []wrongRun{
-			{"deletes without pushing again", repairName(repair{remove: true})},
-			{"pushes without the dimensions", repairName(repair{push: true, remove: true})},
-			{"leaves the wrong name", repairName(repair{push: true, dims: true})},
+			{mistake: "deletes without pushing again", agent: repairName(repair{remove: true})},
+			{mistake: "pushes without the dimensions", agent: repairName(repair{push: true, remove: true})},
+			{mistake: "leaves the wrong name", agent: repairName(repair{push: true, dims: true})},
 		},
 	}
 }
@@ -315,8 +315,8 @@ func goalsTask() task {
 		},
 		agent: findLateGoals(lateRule),
 		wrong: []wrongRun{
-			{"calls every goal below its target late", findLateGoals(func(value, _, target, up, _ float64) bool { return up*(value-target) < 0 })},
-			{"takes more for better", findLateGoals(func(value, baseline, target, _, share float64) bool { return value < baseline+(target-baseline)*share })},
+			{mistake: "calls every goal below its target late", agent: findLateGoals(func(value, _, target, up, _ float64) bool { return up*(value-target) < 0 })},
+			{mistake: "takes more for better", agent: findLateGoals(func(value, baseline, target, _, share float64) bool { return value < baseline+(target-baseline)*share })},
 		},
 	}
 }

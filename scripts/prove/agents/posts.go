@@ -13,7 +13,7 @@ const ideaCount = 3
 
 func ideasTask() task {
 	return task{
-		name: "draft posts from the next three accepted ideas that have none",
+		name: "draft posts from the next three accepted ideas that have none", scopes: []string{"broadcast:draft", "context:read"},
 		seed: func(g *generator) scenario {
 			g.addBrand()
 			ideas, posts := g.addIdeas(45, 70)
@@ -55,9 +55,9 @@ func ideasTask() task {
 		},
 		agent: postIdeas("accepted", true, "draft"),
 		wrong: []wrongRun{
-			{"takes ideas that nobody accepted", postIdeas("suggested", true, "draft")},
-			{"takes ideas that have posts", postIdeas("accepted", false, "draft")},
-			{"schedules the posts", postIdeas("accepted", true, "scheduled")},
+			{mistake: "takes ideas that nobody accepted", agent: postIdeas("suggested", true, "draft")},
+			{mistake: "takes ideas that have posts", agent: postIdeas("accepted", false, "draft")},
+			{mistake: "schedules the posts", agent: postIdeas("accepted", true, "scheduled"), decides: true},
 		},
 	}
 }
@@ -124,7 +124,7 @@ func calendarTask() task {
 			return scenario{check: onlyAnswer(answer{"free": free})}
 		},
 		agent: freeDays(0, false),
-		wrong: []wrongRun{{"counts drafts", freeDays(0, true)}, {"looks at this week", freeDays(7, false)}},
+		wrong: []wrongRun{{mistake: "counts drafts", agent: freeDays(0, true)}, {mistake: "looks at this week", agent: freeDays(7, false)}},
 	}
 }
 

@@ -15,12 +15,12 @@ const urgentCount = 3
 func urgentReviewsTask() task {
 	unanswered := arguments{"replyStatus": "none", "limit": 20}
 	return task{
-		name: "draft replies to the three most urgent unanswered reviews",
+		name: "draft replies to the three most urgent unanswered reviews", scopes: []string{"feedback:draft", "context:read"},
 		seed: func(g *generator) scenario {
 			g.addBrand()
 			reviews := g.addReviews(160)
 			for i, r := range reviews[:6] { // what the wrong runs take, too
-				r["priority"], r["replyStatus"] = 0, []string{"none", "posted"}[i%2]
+				r["priority"], r["replyStatus"] = 0, []string{"none", "skipped"}[i%2]
 				if i == 2 {
 					r["kind"], r["source"] = "mention", "reddit"
 					delete(r, "rating")
@@ -51,9 +51,9 @@ func urgentReviewsTask() task {
 		},
 		agent: draftReplies(unanswered, isReview, "draft"),
 		wrong: []wrongRun{
-			{"approves its own texts", draftReplies(unanswered, isReview, "approved")},
-			{"takes answered reviews, too", draftReplies(arguments{"limit": 20}, isReview, "draft")},
-			{"takes mentions, too", draftReplies(unanswered, func(record) bool { return true }, "draft")},
+			{mistake: "approves its own texts", agent: draftReplies(unanswered, isReview, "approved"), decides: true},
+			{mistake: "takes answered reviews, too", agent: draftReplies(arguments{"limit": 20}, isReview, "draft")},
+			{mistake: "takes mentions, too", agent: draftReplies(unanswered, func(record) bool { return true }, "draft")},
 		},
 	}
 }
@@ -91,7 +91,7 @@ func draftReplies(filter arguments, suits func(record) bool, status string) agen
 
 func handOverTask() task {
 	return task{
-		name: "hand over the drafted replies to the worst reviews", drafts: true,
+		name: "hand over the drafted replies to the worst reviews", scopes: []string{"feedback:draft"},
 		seed: func(g *generator) scenario {
 			var want []string
 			for i, r := range g.addReviews(160) {
@@ -113,7 +113,10 @@ func handOverTask() task {
 			}}
 		},
 		agent: handOver("needs_review", 2),
-		wrong: []wrongRun{{"approves", handOver("approved", 2)}, {"hands over every draft", handOver("needs_review", 5)}},
+		wrong: []wrongRun{
+			{mistake: "approves", agent: handOver("approved", 2), decides: true},
+			{mistake: "hands over every draft", agent: handOver("needs_review", 5)},
+		},
 	}
 }
 
@@ -153,7 +156,7 @@ func complaintsTask() task {
 			return scenario{check: onlyAnswer(mostFrequent(counts))}
 		},
 		agent: countFlags(complaintDays, "negative"),
-		wrong: []wrongRun{{"counts all reviews", countFlags(0, "negative")}, {"counts only a page", countFlagsOfOnePage}},
+		wrong: []wrongRun{{mistake: "counts all reviews", agent: countFlags(0, "negative")}, {mistake: "counts only a page", agent: countFlagsOfOnePage}},
 	}
 }
 

@@ -45,9 +45,9 @@ func publishOneTask() task {
 		},
 		agent: publishOne(publishing{holdBack: true, putBack: true, publish: true}),
 		wrong: []wrongRun{
-			{"publishes the edits of others, too", publishOne(publishing{publish: true})},
-			{"loses the edits of others", publishOne(publishing{holdBack: true, publish: true})},
-			{"does not publish", publishOne(publishing{})},
+			{mistake: "publishes the edits of others, too", agent: publishOne(publishing{publish: true})},
+			{mistake: "loses the edits of others", agent: publishOne(publishing{holdBack: true, publish: true})},
+			{mistake: "does not publish", agent: publishOne(publishing{})},
 		},
 	}
 }
@@ -130,7 +130,7 @@ func holdBack(s *session, boardID, except string, preview record) (later []argum
 
 func launchPostTask() task {
 	return task{
-		name: "draft a launch post for the roadmap item that was done last",
+		name: "draft a launch post for the roadmap item that was done last", scopes: []string{"broadcast:draft", "plan:read", "context:read"},
 		seed: func(g *generator) scenario {
 			g.addBrand()
 			g.addBoard(teamBoard, 15)
@@ -162,9 +162,9 @@ func launchPostTask() task {
 		},
 		agent: launchPost(true, true, "draft"),
 		wrong: []wrongRun{
-			{"announces what nobody can see yet", launchPost(false, true, "draft")},
-			{"uses a channel that does not work", launchPost(true, false, "draft")},
-			{"schedules the post", launchPost(true, true, "scheduled")},
+			{mistake: "announces what nobody can see yet", agent: launchPost(false, true, "draft")},
+			{mistake: "uses a channel that does not work", agent: launchPost(true, false, "draft")},
+			{mistake: "schedules the post", agent: launchPost(true, true, "scheduled"), decides: true},
 		},
 	}
 }

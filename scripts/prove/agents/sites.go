@@ -92,7 +92,7 @@ func scoreTask() task {
 			return scenario{check: onlyAnswer(answer{"from": 91.0, "to": 78.0, "rule": cause, "pages": of(after) - of(before)})}
 		},
 		agent: explainFall(1, true),
-		wrong: []wrongRun{{"compares with an older audit", explainFall(2, true)}, {"names the commonest issue", explainFall(1, false)}},
+		wrong: []wrongRun{{mistake: "compares with an older audit", agent: explainFall(2, true)}, {mistake: "names the commonest issue", agent: explainFall(1, false)}},
 	}
 }
 
@@ -179,8 +179,8 @@ func worstPageTask() task {
 			return slices.IndexFunc(scores, func(row any) bool { return scoreOf(row) == scoreOf(slices.MinFunc(scores, lowerScore)) })
 		}),
 		wrong: []wrongRun{
-			{"names the first page", auditNewSite(true, func([]any) int { return 0 })},
-			{"leaves the audit without its site", auditNewSite(false, func(scores []any) int {
+			{mistake: "names the first page", agent: auditNewSite(true, func([]any) int { return 0 })},
+			{mistake: "leaves the audit without its site", agent: auditNewSite(false, func(scores []any) int {
 				return slices.IndexFunc(scores, func(row any) bool { return scoreOf(row) == scoreOf(slices.MinFunc(scores, lowerScore)) })
 			})},
 		},

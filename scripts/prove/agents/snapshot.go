@@ -170,26 +170,3 @@ func onlyChanges(changes []change, want ...string) error {
 	}
 	return nil
 }
-
-// draftingKey returns the company with a key that may draft replies and no more. A build without
-// such a scope gives a key that may write feedback.
-func draftingKey(ctx context.Context, c company) (company, error) {
-	api, err := client.New(c.base, c.key, client.WithAttempts(1), client.WithVersion(""))
-	if err != nil {
-		return c, err
-	}
-	for _, scopes := range []string{`["feedback:draft"]`, `["feedback:read","feedback:write"]`} {
-		var response client.Response
-		response, err = api.Do(ctx, client.Request{
-			Method: http.MethodPost, Path: "/v1/companies/" + c.id + "/keys", Body: []byte(`{"name":"drafts replies","scopes":` + scopes + `}`),
-		})
-		if err != nil {
-			continue
-		}
-		var issued struct{ Secret string }
-		err = json.Unmarshal(response.Body, &issued)
-		c.key = issued.Secret
-		return c, err
-	}
-	return c, fmt.Errorf("issue a key: %w", err)
-}

@@ -14,7 +14,7 @@ type task struct {
 	agent agent
 	wrong []wrongRun
 
-	drafts bool // the agent's key can only draft replies, if the build has such keys
+	scopes []string // of the agent's key; nil: all
 }
 
 // agent does a task with the tools. words is what the person said. The result is what the agent
@@ -28,6 +28,8 @@ type answer map[string]any
 type wrongRun struct {
 	mistake string
 	agent   agent
+
+	decides bool // it decides what only a person may: a tool must refuse it to a key that only drafts
 }
 
 // scenario is what seeding a company leaves behind. No agent sees it.
@@ -77,47 +79,58 @@ type attempt struct {
 	build build
 }
 
-// run seeds a company and lets the agent do the task. rejected is the checker's error or, if a tool
-// refused a call of the agent, that error. err means that the run was not possible.
-func (a attempt) run(ctx context.Context, agent agent, drafts bool) (count Counts, rejected, err error) {
+// verdict is what came of an attempt.
+type verdict struct {
+	Counts
+	rejected   error // why the checker rejects what the agent did
+	refused    error // the error of a tool that ended the attempt
+	draftsOnly bool  // the agent's key could only draft
+}
+
+// run seeds a company and lets an agent do the task, with a key that has these scopes. An error means
+// that the attempt was not possible.
+func (a attempt) run(ctx context.Context, agent agent, scopes []string) (v verdict, err error) {
 	g := newGenerator(a.seed, a.task.name)
 	scene := a.task.seed(g)
 	c, err := a.build.newCompany(ctx, g.lines)
 	if err != nil {
-		return count, nil, fmt.Errorf("seed the company: %w", err)
+		return v, fmt.Errorf("seed the company: %w", err)
 	}
 	before, err := takeSnapshot(ctx, c)
 	if err != nil {
-		return count, nil, err
+		return v, err
 	}
 	if scene.check(outcome{nil, nil, before}) == nil {
-		return count, nil, errAcceptsNothing
+		return v, errAcceptsNothing
 	}
 	caller := c
-	if drafts {
-		if caller, err = draftingKey(ctx, c); err != nil {
-			return count, nil, err
+	if scopes != nil {
+		if caller, v.draftsOnly, err = withScopes(ctx, c, scopes); err != nil {
+			return v, err
 		}
 	}
 	s, err := connect(ctx, caller, g.words)
 	if err != nil {
-		return count, nil, err
+		return v, err
 	}
 	s.delegates = map[string]func(...string) error{}
 	for name, do := range scene.delegates {
 		s.delegates[name] = func(ids ...string) error { return do(ctx, c, ids...) }
 	}
 	told := agent(s, g.words)
+	v.Counts = s.Counts
 	var refused *toolError
 	if errors.As(s.err, &refused) {
-		return s.Counts, refused, nil
+		v.refused = refused
+		return v, nil
 	}
 	if s.err != nil {
-		return s.Counts, nil, s.err
+		return v, s.err
 	}
 	after, err := takeSnapshot(ctx, c)
 	if err != nil {
-		return s.Counts, nil, err
+		return v, err
 	}
-	return s.Counts, scene.check(outcome{before.changesTo(after), told, after}), nil
+	v.rejected = scene.check(outcome{before.changesTo(after), told, after})
+	return v, nil
 }

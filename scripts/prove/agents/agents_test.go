@@ -26,8 +26,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// Ensure the trial fails when a checker accepts a mistake or rejects the agent, and reports an error
-// when an agent knows an id that nothing told it.
+// Ensure the trial fails when a checker accepts a mistake or rejects the agent, and returns an error
+// when an agent uses an id that it was never shown.
 func TestBadTasks(t *testing.T) {
 	t.Parallel()
 	name := func(want string) func(*generator) scenario {
@@ -48,7 +48,7 @@ func TestBadTasks(t *testing.T) {
 		{task{name: "knows too much", seed: name("Mossgrove"), agent: func(s *session, _ map[string]string) answer {
 			s.call("get_feedback", arguments{"feedbackId": "fbk_01k46m3m18e19mtw5ktnxtqwz7"})
 			return nil
-		}}, "nothing told the agent feedbackId fbk_01"},
+		}}, "never shown feedbackId fbk_01"},
 	} {
 		var out strings.Builder
 		passed, err := run(t.Context(), []task{c.task}, Options{}, &out)

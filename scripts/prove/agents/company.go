@@ -16,6 +16,8 @@ import (
 // included.
 type generator struct {
 	*rand.Rand
+	source *rand.ChaCha8 // the bytes of ids and publishable keys
+
 	today time.Time // the start of the day on which the task is set
 	lines []demo.Line
 	words map[string]string // what the person who sets the task says
@@ -32,7 +34,7 @@ func newGenerator(seed uint64, name string) *generator {
 	var key [32]byte
 	copy(key[:], fmt.Sprintf("%d %s", seed, name))
 	source := rand.NewChaCha8(key)
-	g := &generator{Rand: rand.New(source), prefixes: map[string]string{}}
+	g := &generator{Rand: rand.New(source), source: source, prefixes: map[string]string{}}
 	g.today = time.Date(2026, time.Month(2+g.IntN(5)), 7+g.IntN(19), 0, 0, 0, 0, time.UTC)
 	g.words = map[string]string{"today": day(g.today)}
 	g.newID = id.NewGenerator(func() time.Time { return g.createdAt }, source)
@@ -153,7 +155,7 @@ func (g *generator) addBrand() {
 // others are drafts.
 func (g *generator) addBoard(name string, n int) (board record, live, others []record) {
 	board = g.add("board", record{
-		"name": name, "publicKey": id.PublicKey(g.keys()), "allowedOrigins": []string{"https://mossgrove.example"}, "active": true,
+		"name": name, "publicKey": id.PublicKey(g.source), "allowedOrigins": []string{"https://mossgrove.example"}, "active": true,
 		"publishedVersion": g.between(3, 40), "publishedAt": timestamp.Format(g.daysAgo(12)),
 	}, 320, 12)
 	for i := range n {
@@ -188,19 +190,6 @@ func (g *generator) publish(board record, items []record) {
 		snapshot = append(snapshot, shown)
 	}
 	board["snapshot"] = snapshot
-}
-
-// keys is the randomness of publishable keys.
-func (g *generator) keys() *randomBytes { return &randomBytes{g} }
-
-type randomBytes struct{ g *generator }
-
-// Read implements io.Reader.
-func (r *randomBytes) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = byte(r.g.IntN(256))
-	}
-	return len(p), nil
 }
 
 // addMetric adds the definition of a metric. more overwrites its properties.
@@ -303,7 +292,7 @@ func (g *generator) addChannels(broken ...string) {
 func (g *generator) addSites() (out []record) {
 	for _, name := range []string{"Website", "Help pages", "Shop"} {
 		host := strings.ReplaceAll(strings.ToLower(name), " ", "-") + ".mossgrove.example"
-		out = append(out, g.add("site", record{"name": name, "siteKey": id.PublicKey(g.keys()), "domains": []string{host}, "timezone": "UTC", "active": true}, 310, 60))
+		out = append(out, g.add("site", record{"name": name, "siteKey": id.PublicKey(g.source), "domains": []string{host}, "timezone": "UTC", "active": true}, 310, 60))
 	}
 	return out
 }

@@ -31,7 +31,7 @@ func (c *Counts) add(o Counts) {
 
 // session is an agent's connection to the tools of one company. It keeps everything that the agent
 // was shown. A call with an id, a cursor, an ETag or a metric's key that the agent was never shown
-// fails, so an agent cannot know more than the tools and the person told it.
+// fails, so an agent cannot use what only the seeding knows.
 //
 // The first error ends a session: later calls return an empty result, and the runner reports err.
 type session struct {
@@ -39,7 +39,7 @@ type session struct {
 	company   company
 	tools     map[string]toolInfo
 	shown     strings.Builder
-	delegates map[string]func(ids ...string) error // what other programs do when the agent asks for it
+	delegates map[string]func(ids ...string) error // other programs that the agent can start, by name
 	err       error
 
 	Counts
@@ -108,7 +108,7 @@ func (s *session) call(tool string, a arguments) (r result) {
 		return r
 	}
 	if unknown := s.unknown(a); len(unknown) > 0 {
-		s.err = fmt.Errorf("%s: nothing told the agent %s", tool, strings.Join(unknown, ", "))
+		s.err = fmt.Errorf("%s: the agent was never shown %s", tool, strings.Join(unknown, ", "))
 		return r
 	}
 	if a == nil {
@@ -191,14 +191,14 @@ func (s *session) part(tool string, a arguments, whole result, pointer string) a
 	return value
 }
 
-// delegate asks another program to do something that no tool does.
+// delegate starts another program, for something that no tool does, and waits until it is done.
 func (s *session) delegate(program string, ids ...string) {
 	if s.err != nil {
 		return
 	}
 	for _, id := range ids {
 		if !strings.Contains(s.shown.String(), id) {
-			s.err = fmt.Errorf("%s: nothing told the agent %s", program, id)
+			s.err = fmt.Errorf("%s: the agent was never shown %s", program, id)
 			return
 		}
 	}
@@ -252,10 +252,12 @@ func unknownIDs(value any, name string) (out []string) {
 		for _, one := range v {
 			out = append(out, unknownIDs(one, name)...)
 		}
-	case record:
+	case map[string]any:
 		for inner, one := range v {
 			out = append(out, unknownIDs(one, inner)...)
 		}
+	case record:
+		return unknownIDs(map[string]any(v), name)
 	}
 	return out
 }
@@ -287,12 +289,9 @@ func (s *session) send(method string, params, into any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var answer struct {
-		Result json.RawMessage
-		Error  json.RawMessage
-	}
-	if err := json.Unmarshal(body, &answer); err != nil || answer.Result == nil {
+	var message struct{ Result json.RawMessage }
+	if err := json.Unmarshal(body, &message); err != nil || message.Result == nil {
 		return nil, fmt.Errorf("%s: status %d: %.500s", method, response.StatusCode, body)
 	}
-	return answer.Result, json.Unmarshal(answer.Result, into)
+	return message.Result, json.Unmarshal(message.Result, into)
 }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -53,10 +54,7 @@ func scoreTask() task {
 			}
 			usual["author"] = 60 // most pages, before and after
 			cause := pick(g, "canonical", "answer-first", "structured-data")
-			worse := map[string]int{}
-			for rule, n := range usual {
-				worse[rule] = n
-			}
+			worse := maps.Clone(usual)
 			worse[cause] = 55
 			audit := func(of record, age int, status string, seo int, share map[string]int) record {
 				root := "https://" + of["domains"].([]string)[0]
@@ -175,14 +173,10 @@ func worstPageTask() task {
 				}},
 			}
 		},
-		agent: auditNewSite(true, func(scores []any) int {
-			return slices.IndexFunc(scores, func(row any) bool { return scoreOf(row) == scoreOf(slices.MinFunc(scores, lowerScore)) })
-		}),
+		agent: auditNewSite(true, lowestScore),
 		wrong: []wrongRun{
 			{mistake: "names the first page", agent: auditNewSite(true, func([]any) int { return 0 })},
-			{mistake: "leaves the audit without its site", agent: auditNewSite(false, func(scores []any) int {
-				return slices.IndexFunc(scores, func(row any) bool { return scoreOf(row) == scoreOf(slices.MinFunc(scores, lowerScore)) })
-			})},
+			{mistake: "leaves the audit without its site", agent: auditNewSite(false, lowestScore)},
 		},
 	}
 }
@@ -201,22 +195,17 @@ func storeFindings(ctx context.Context, c company, auditID string, found record)
 	return err
 }
 
-func scoreOf(row any) float64 {
-	if values, ok := row.([]any); ok && len(values) == 2 {
-		score, _ := values[1].(float64)
-		return score
+// lowestScore returns the index of the page with the lowest score, in a table of pages and scores.
+func lowestScore(scores []any) int {
+	best, lowest := 0, math.Inf(1)
+	for i, row := range scores {
+		if values, ok := row.([]any); ok && len(values) == 2 {
+			if score, ok := values[1].(float64); ok && score < lowest {
+				best, lowest = i, score
+			}
+		}
 	}
-	return 0
-}
-
-func lowerScore(a, b any) int {
-	switch x, y := scoreOf(a), scoreOf(b); {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
+	return best
 }
 
 // auditNewSite creates a site and its audit, waits for the crawler, and reads the page that choose

@@ -87,8 +87,8 @@ type verdict struct {
 	draftsOnly bool  // the agent's key could only draft
 }
 
-// run seeds a company and lets an agent do the task, with a key that has these scopes. An error means
-// that the attempt was not possible.
+// run seeds a company and lets an agent do the task, with a key that has these scopes. An error
+// means that the attempt was not possible.
 func (a attempt) run(ctx context.Context, agent agent, scopes []string) (v verdict, err error) {
 	g := newGenerator(a.seed, a.task.name)
 	scene := a.task.seed(g)

@@ -116,8 +116,9 @@ func (c change) String() string {
 	return text
 }
 
-// unchecked are the properties that a change may set without being asked.
-var unchecked = []string{"updatedAt", "publishedVersion", "publishedAt", "ingestedAt"}
+// unchecked are the properties that differ between companies with the same records, or that a
+// change may set by itself.
+var unchecked = []string{"companyId", "updatedAt", "publishedVersion", "publishedAt", "ingestedAt"}
 
 // changesTo returns what differs in a later snapshot, ordered by list and id.
 func (s snapshot) changesTo(after snapshot) (out []change) {

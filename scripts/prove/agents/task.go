@@ -72,11 +72,13 @@ func sameAnswer(got, want answer) error {
 // errAcceptsNothing says that a checker rejects nothing.
 var errAcceptsNothing = errors.New("the checker accepts an agent that does nothing")
 
-// attempt is a run of an agent on a company of its own.
-type attempt struct {
-	task  task
-	seed  uint64
-	build build
+// attempts are runs of agents on the company of a task. Each has a company of its own, with the same
+// records.
+type attempts struct {
+	task   task
+	seed   uint64
+	build  build
+	before snapshot // of the first company, before its agent ran
 }
 
 // verdict is what came of an attempt.
@@ -89,19 +91,20 @@ type verdict struct {
 
 // run seeds a company and lets an agent do the task, with a key that has these scopes. An error
 // means that the attempt was not possible.
-func (a attempt) run(ctx context.Context, agent agent, scopes []string) (v verdict, err error) {
+func (a *attempts) run(ctx context.Context, agent agent, scopes []string) (v verdict, err error) {
 	g := newGenerator(a.seed, a.task.name)
 	scene := a.task.seed(g)
 	c, err := a.build.newCompany(ctx, g.lines)
 	if err != nil {
 		return v, fmt.Errorf("seed the company: %w", err)
 	}
-	before, err := takeSnapshot(ctx, c)
-	if err != nil {
-		return v, err
-	}
-	if scene.check(outcome{nil, nil, before}) == nil {
-		return v, errAcceptsNothing
+	if a.before == nil {
+		if a.before, err = takeSnapshot(ctx, c); err != nil {
+			return v, err
+		}
+		if scene.check(outcome{nil, nil, a.before}) == nil {
+			return v, errAcceptsNothing
+		}
 	}
 	caller := c
 	if scopes != nil {
@@ -131,6 +134,6 @@ func (a attempt) run(ctx context.Context, agent agent, scopes []string) (v verdi
 	if err != nil {
 		return v, err
 	}
-	v.rejected = scene.check(outcome{before.changesTo(after), told, after})
+	v.rejected = scene.check(outcome{a.before.changesTo(after), told, after})
 	return v, nil
 }

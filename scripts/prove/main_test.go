@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 func TestWrongCalls(t *testing.T) {
 	t.Setenv(keyVariable, "")
 	for args, want := range map[string]string{
+		"agents nothing-like-it":        "no task contains",
 		"contract":                      "accepts 1 arg",
 		"contract http://127.0.0.1:1":   keyVariable,
 		"faults nope":                   "the checks are kill-engine",
@@ -62,7 +63,7 @@ func TestFailedCheck(t *testing.T) {
 // Ensure the help lists every mode of `prove speed` and every check of `prove faults`.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	for name, parts := range map[string][]string{"faults": faults.CheckNames(), "speed": {"count", "start"}, "": {"contract", "faults", "roundtrip", "speed"}} {
+	for name, parts := range map[string][]string{"faults": faults.CheckNames(), "speed": {"count", "start"}, "": {"agents", "contract", "faults", "roundtrip", "speed"}} {
 		var out strings.Builder
 		cmd := rootCommand()
 		cmd.SetArgs(append(strings.Fields(name), "--help"))

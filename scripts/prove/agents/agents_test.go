@@ -1,0 +1,96 @@
+package agents
+
+import (
+	"io"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/testkit/engine"
+)
+
+func TestMain(m *testing.M) {
+	engine.Main()
+	os.Exit(m.Run())
+}
+
+// Ensure agents do their tasks and every wrong run is rejected, with companies of another seed than
+// CI's. CI runs all tasks.
+func TestTasks(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	passed, err := Run(t.Context(), Options{Seed: 2, Tasks: []string{"urgent", "wrong name", "publish only", "worst page"}}, &out)
+	if err != nil || !passed || strings.Count(out.String(), "\n") != 6 {
+		t.Errorf("passed is %t, the error is %v; want four tasks that pass:\n%s", passed, err, out.String())
+	}
+}
+
+// Ensure the trial fails when a checker accepts a mistake or rejects the agent, and returns an error
+// when an agent uses an id that it was never shown.
+func TestBadTasks(t *testing.T) {
+	t.Parallel()
+	name := func(want string) func(*generator) scenario {
+		return func(*generator) scenario { return scenario{check: onlyAnswer(answer{"name": want})} }
+	}
+	readName := func(s *session, _ map[string]string) answer {
+		return answer{"name": s.read("get_company", nil, "name").one()["name"]}
+	}
+	lie := func(*session, map[string]string) answer { return answer{"name": "Another"} }
+	for _, c := range []struct {
+		task task
+		want string
+	}{
+		{task{name: "good", seed: name("Mossgrove"), agent: readName, wrong: []wrongRun{{mistake: "lies", agent: lie}}}, ""},
+		{task{name: "wrong agent", seed: name("Mossgrove"), agent: lie}, "rejects the agent"},
+		{task{name: "blind to a mistake", seed: name("Mossgrove"), agent: readName, wrong: []wrongRun{{mistake: "lies", agent: readName}}}, "accepts the agent that lies"},
+		{task{name: "accepts all", seed: func(*generator) scenario { return scenario{check: func(outcome) error { return nil }} }, agent: readName}, "does nothing"},
+		{task{name: "knows too much", seed: name("Mossgrove"), agent: func(s *session, _ map[string]string) answer {
+			s.call("get_feedback", arguments{"feedbackId": "fbk_01k46m3m18e19mtw5ktnxtqwz7"})
+			return nil
+		}}, "never shown feedbackId fbk_01"},
+	} {
+		var out strings.Builder
+		passed, err := run(t.Context(), []task{c.task}, Options{}, &out)
+		text := out.String()
+		if err != nil {
+			text += err.Error()
+		}
+		if passed != (c.want == "") || !strings.Contains(text, c.want) {
+			t.Errorf("%s: passed is %t, want %t and %q:\n%s", c.task.name, passed, c.want == "", c.want, text)
+		}
+	}
+	if _, err := Run(t.Context(), Options{Tasks: []string{"nothing like it"}}, io.Discard); err == nil {
+		t.Error("a word that no task contains is accepted")
+	}
+}
+
+// Ensure an agent reads lists of records, and points that are returned as columns.
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]record{
+		`{"items":[{"id":"a"},{"id":"b"}]}`: {{"id": "a"}, {"id": "b"}},
+		`{"columns":["day","value"],"series":[{"seriesId":"s","dims":{"country":"de"},"rows":[["2026-03-01",4]]}]}`: {
+			{"seriesId": "s", "dims": map[string]any{"country": "de"}, "ts": "2026-03-01", "value": 4.0},
+		},
+	} {
+		var r result
+		r.Content = append(r.Content, struct{ Text string }{text})
+		if got, err := r.records(); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: the records are %v, error %v; want %v", text, got, err, want)
+		}
+	}
+}
+
+// Ensure the same seed gives the same companies.
+func TestSeed(t *testing.T) {
+	t.Parallel()
+	lines := func(seed uint64) any {
+		g := newGenerator(seed, "a task")
+		g.addReviews(3)
+		return g.lines
+	}
+	if !reflect.DeepEqual(lines(1), lines(1)) || reflect.DeepEqual(lines(1), lines(2)) {
+		t.Error("the same seed gives different companies, or another one the same")
+	}
+}

@@ -1,0 +1,297 @@
+package agents
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Counts are the calls of a run and the bytes that their results put into a model's context.
+type Counts struct {
+	Calls           int `json:"calls"`           // of tools
+	TextBytes       int `json:"textBytes"`       // of the text of the results
+	StructuredBytes int `json:"structuredBytes"` // of their structured content
+	ListBytes       int `json:"listBytes"`       // of tools/list and the server's instructions
+	LargestText     int `json:"largestText"`     // of one result
+	LargestResult   int `json:"largestResult"`   // text and structured content of one result
+}
+
+// add adds the counts of another run.
+func (c *Counts) add(o Counts) {
+	c.Calls, c.TextBytes, c.StructuredBytes, c.ListBytes = c.Calls+o.Calls, c.TextBytes+o.TextBytes, c.StructuredBytes+o.StructuredBytes, c.ListBytes+o.ListBytes
+	c.LargestText, c.LargestResult = max(c.LargestText, o.LargestText), max(c.LargestResult, o.LargestResult)
+}
+
+// session is an agent's connection to the tools of one company. It keeps everything that the agent
+// was shown. A call with an id, a cursor, an ETag or a metric's key that the agent was never shown
+// fails, so an agent cannot use what only the seeding knows.
+//
+// The first error ends a session: later calls return an empty result, and the runner reports err.
+type session struct {
+	ctx       context.Context
+	company   company
+	tools     map[string]toolInfo
+	shown     strings.Builder
+	delegates map[string]func(ids ...string) error // other programs that the agent can start, by name
+	err       error
+
+	Counts
+}
+
+// toolInfo is what an agent needs to know of a tool.
+type toolInfo struct {
+	InputSchema struct {
+		Properties map[string]struct {
+			Description string
+			Maximum     int
+		}
+		Required []string
+	}
+	Annotations struct{ ReadOnlyHint bool }
+}
+
+// toolPrefix begins the name of every tool.
+const toolPrefix = "service_"
+
+// connect connects to a company's tools as a client does, and lists them. words is what the person
+// who sets the task says.
+func connect(ctx context.Context, c company, words map[string]string) (*session, error) {
+	s := &session{ctx: ctx, company: c, tools: map[string]toolInfo{}}
+	for word := range maps.Values(words) {
+		if unknownIDs(word, "") != nil {
+			return nil, fmt.Errorf("the request contains the id %s, which only a tool may tell", word)
+		}
+		s.shown.WriteString(word + "\n")
+	}
+	var hello struct{ Instructions string }
+	if _, err := s.send("initialize", map[string]any{
+		"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "prove", "version": "1"},
+	}, &hello); err != nil {
+		return nil, err
+	}
+	var list struct {
+		Tools []struct {
+			Name string
+			toolInfo
+		}
+	}
+	listed, err := s.send("tools/list", nil, &list)
+	if err != nil {
+		return nil, err
+	}
+	for _, tool := range list.Tools {
+		s.tools[tool.Name] = tool.toolInfo
+	}
+	s.ListBytes = len(listed) + len(hello.Instructions)
+	return s, nil
+}
+
+// offers reports whether a tool takes an argument, according to tools/list.
+func (s *session) offers(tool, argument string) bool {
+	_, ok := s.tools[toolPrefix+tool].InputSchema.Properties[argument]
+	return ok
+}
+
+// arguments are the arguments of a tool.
+type arguments map[string]any
+
+// call calls a tool.
+func (s *session) call(tool string, a arguments) (r result) {
+	if s.err != nil {
+		return r
+	}
+	if unknown := s.unknown(a); len(unknown) > 0 {
+		s.err = fmt.Errorf("%s: the agent was never shown %s", tool, strings.Join(unknown, ", "))
+		return r
+	}
+	if a == nil {
+		a = arguments{}
+	}
+	if _, err := s.send("tools/call", map[string]any{"name": toolPrefix + tool, "arguments": a}, &r); err != nil {
+		s.err = fmt.Errorf("%s: %w", tool, err)
+		return r
+	}
+	text := 0
+	for _, c := range r.Content {
+		text += len(c.Text)
+		s.shown.WriteString(c.Text + "\n")
+	}
+	s.shown.Write(r.StructuredContent)
+	s.add(Counts{Calls: 1, TextBytes: text, StructuredBytes: len(r.StructuredContent), LargestText: text, LargestResult: text + len(r.StructuredContent)})
+	if r.IsError {
+		s.err = &toolError{tool, r.text()}
+		return result{}
+	}
+	return r
+}
+
+// toolError is an error that a tool returned.
+type toolError struct{ tool, text string }
+
+func (e *toolError) Error() string { return e.tool + ": " + e.text }
+
+// read calls a tool that reads. If the tool offers fields, it asks for these fields only.
+func (s *session) read(tool string, a arguments, fields ...string) result {
+	if len(fields) > 0 && s.offers(tool, "fields") {
+		a = maps.Clone(a)
+		if a == nil {
+			a = arguments{}
+		}
+		a["fields"] = fields
+	}
+	return s.call(tool, a)
+}
+
+// list reads all pages of a list, and stops early if enough returns true.
+func (s *session) list(tool string, a arguments, enough func([]record) bool, fields ...string) (out []record) {
+	a = maps.Clone(a)
+	if a == nil {
+		a = arguments{}
+	}
+	for {
+		page := s.read(tool, a, fields...)
+		records, err := page.records()
+		if s.err == nil && err != nil {
+			s.err = fmt.Errorf("%s: %w", tool, err)
+		}
+		out = append(out, records...)
+		a["cursor"] = page.cursor()
+		if s.err != nil || a["cursor"] == "" || enough != nil && enough(out) {
+			return out
+		}
+	}
+}
+
+// part reads a part of one large record, which a JSON Pointer names. If the tool cannot return
+// parts, it takes the part from whole: the record, which it reads if the agent has not read it.
+func (s *session) part(tool string, a arguments, whole result, pointer string) any {
+	if !s.offers(tool, "at") {
+		if whole.Content == nil {
+			whole = s.call(tool, a)
+		}
+		value, err := resolve(whole.one(), pointer)
+		if s.err == nil && err != nil {
+			s.err = fmt.Errorf("%s: %w", tool, err)
+		}
+		return value
+	}
+	a = maps.Clone(a)
+	a["at"] = pointer
+	value, err := s.call(tool, a).value()
+	if s.err == nil && err != nil {
+		s.err = fmt.Errorf("%s at %s: %w", tool, pointer, err)
+	}
+	return value
+}
+
+// delegate starts another program, for something that no tool does, and waits until it is done.
+func (s *session) delegate(program string, ids ...string) {
+	if s.err != nil {
+		return
+	}
+	for _, id := range ids {
+		if !strings.Contains(s.shown.String(), id) {
+			s.err = fmt.Errorf("%s: the agent was never shown %s", program, id)
+			return
+		}
+	}
+	s.err = s.delegates[program](ids...)
+}
+
+// idShape matches ids.
+var idShape = regexp.MustCompile(`^[a-z]{2,4}_[0-9a-z]{20,}$`)
+
+// onlyShown matches the names of arguments whose values an agent cannot make up.
+var onlyShown = regexp.MustCompile(`(Id|Ids|Key)$|^(cursor|ifMatch)$`)
+
+// unknown returns the values of arguments that the agent was never shown.
+func (s *session) unknown(a arguments) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		for _, value := range unknownIDs(a[name], name) {
+			if !strings.Contains(s.shown.String(), value) && !strings.Contains(s.shown.String(), quoted(value)) {
+				out = append(out, name+" "+value)
+			}
+		}
+	}
+	return out
+}
+
+// quoted returns a text as it appears inside a JSON string.
+func quoted(text string) string {
+	encoded, err := json.Marshal(text)
+	if err != nil {
+		return text
+	}
+	return strings.Trim(string(encoded), `"`)
+}
+
+// unknownIDs returns the strings in a value that an agent can only know from a result: those of
+// some arguments, and those that have the form of an id.
+func unknownIDs(value any, name string) (out []string) {
+	switch v := value.(type) {
+	case string:
+		if v != "" && (onlyShown.MatchString(name) && name != "idempotencyKey" || idShape.MatchString(v)) {
+			return []string{v}
+		}
+	case []string:
+		for _, one := range v {
+			out = append(out, unknownIDs(one, name)...)
+		}
+	case []any:
+		for _, one := range v {
+			out = append(out, unknownIDs(one, name)...)
+		}
+	case []record:
+		for _, one := range v {
+			out = append(out, unknownIDs(one, name)...)
+		}
+	case map[string]any:
+		for inner, one := range v {
+			out = append(out, unknownIDs(one, inner)...)
+		}
+	case record:
+		return unknownIDs(map[string]any(v), name)
+	}
+	return out
+}
+
+// send sends a JSON-RPC request, decodes its result, and returns the bytes of the result.
+func (s *session) send(method string, params, into any) ([]byte, error) {
+	frame := map[string]any{"jsonrpc": "2.0", "id": 1, "method": method}
+	if params != nil {
+		frame["params"] = params
+	}
+	text, err := json.Marshal(frame)
+	if err != nil {
+		return nil, fmt.Errorf("encode a message: %w", err)
+	}
+	request, err := http.NewRequestWithContext(s.ctx, http.MethodPost, s.company.base+"/mcp", bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	request.Header.Set("MCP-Protocol-Version", "2025-11-25")
+	request.Header.Set("Authorization", "Bearer "+s.company.key)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	var message struct{ Result json.RawMessage }
+	if err := json.Unmarshal(body, &message); err != nil || message.Result == nil {
+		return nil, fmt.Errorf("%s: status %d: %.500s", method, response.StatusCode, body)
+	}
+	return message.Result, json.Unmarshal(message.Result, into)
+}

@@ -1,0 +1,173 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"growthworkspace/shared/client"
+)
+
+// snapshot is everything that a company has: its records by list and id.
+type snapshot map[string]map[string]record
+
+// Lists of a snapshot that belong to one board or metric.
+func liveItems(boardID string) string    { return "live items of " + boardID }
+func pointsOfMetric(key string) string   { return "points of " + key }
+func goalsOfSite(siteID string) string   { return "goals of " + siteID }
+func itemsOfBoard(boardID string) string { return "items of " + boardID }
+
+// lists are the lists of a snapshot that belong to the company, by the path that returns them.
+var lists = map[string]string{
+	"boards": "plan/boards", "feedback": "feedback", "definitions": "metrics/definitions", "sites": "optimise/sites", "audits": "optimise/audits",
+	"plans": "broadcast/plans", "ideas": "broadcast/ideas", "posts": "broadcast/posts", "channels": "broadcast/channels",
+	"goals": "context/goals", "content types": "context/content-types",
+}
+
+// takeSnapshot reads a company over HTTP, not by tools, so that a mistake of the tools cannot hide.
+func takeSnapshot(ctx context.Context, c company) (snapshot, error) {
+	api, err := client.New(c.base, c.key, client.WithAttempts(1), client.WithVersion(""))
+	if err != nil {
+		return nil, err
+	}
+	out := snapshot{}
+	read := func(name, path string, query url.Values) error {
+		out[name] = map[string]record{}
+		for {
+			response, err := api.Do(ctx, client.Request{Method: http.MethodGet, Path: "/v1/companies/" + c.id + "/" + path, Query: query})
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			var page struct{ Items []record }
+			if err := json.Unmarshal(response.Body, &page); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			for _, r := range page.Items {
+				id := r.text("id")
+				if id == "" {
+					id = r.text("seriesId") + " " + r.text("pointKey")
+				}
+				out[name][id] = r
+			}
+			cursor, err := response.Next()
+			if err != nil || cursor == "" {
+				return err
+			}
+			query = maps.Clone(query)
+			if query == nil {
+				query = url.Values{}
+			}
+			query.Set("cursor", cursor)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		if err := read(name, lists[name], nil); err != nil {
+			return nil, err
+		}
+	}
+	for id := range out["boards"] {
+		if err := read(itemsOfBoard(id), "plan/boards/"+id+"/items", nil); err != nil {
+			return nil, err
+		}
+		if err := read(liveItems(id), "plan/boards/"+id+"/live", nil); err != nil {
+			return nil, err
+		}
+	}
+	for id := range out["sites"] {
+		if err := read(goalsOfSite(id), "optimise/sites/"+id+"/goals", nil); err != nil {
+			return nil, err
+		}
+	}
+	for _, definition := range out["definitions"] {
+		key := definition.text("key")
+		if err := read(pointsOfMetric(key), "metrics/points", url.Values{"metricKey": {key}, "limit": {"1000"}}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Kinds of a change.
+const (
+	created = "created"
+	changed = "changed"
+	deleted = "deleted"
+)
+
+// change is a difference between two snapshots.
+type change struct {
+	kind       string
+	list, id   string
+	properties []string // that differ, if the record was changed
+	record     record   // as it was if the record was deleted, else as it is
+}
+
+func (c change) String() string {
+	text := c.kind + " " + c.id + " of " + c.list
+	if len(c.properties) > 0 {
+		text += ": " + strings.Join(c.properties, ", ")
+	}
+	return text
+}
+
+// unchecked are the properties that differ between companies with the same records, or that a
+// change may set by itself.
+var unchecked = []string{"companyId", "updatedAt", "publishedVersion", "publishedAt", "ingestedAt"}
+
+// changesTo returns what differs in a later snapshot, ordered by list and id.
+func (s snapshot) changesTo(after snapshot) (out []change) {
+	names := slices.Sorted(maps.Keys(s))
+	for name := range after {
+		if s[name] == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		before, now := s[name], after[name]
+		for _, id := range slices.Sorted(maps.Keys(before)) {
+			if now[id] == nil {
+				out = append(out, change{deleted, name, id, nil, before[id]})
+			} else if properties := differing(before[id], now[id]); len(properties) > 0 {
+				out = append(out, change{changed, name, id, properties, now[id]})
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(now)) {
+			if before[id] == nil {
+				out = append(out, change{created, name, id, nil, now[id]})
+			}
+		}
+	}
+	return out
+}
+
+func differing(a, b record) (names []string) {
+	for name := range b {
+		if !slices.Contains(unchecked, name) && !reflect.DeepEqual(a[name], b[name]) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// onlyChanges returns an error unless the changes are exactly the wanted ones, in any order. A
+// wanted change is written as change.String writes it.
+func onlyChanges(changes []change, want ...string) error {
+	got := make([]string, len(changes))
+	for i, c := range changes {
+		got[i] = c.String()
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("the changes are\n  %s\ninstead of\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+	return nil
+}

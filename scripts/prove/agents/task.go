@@ -1,0 +1,139 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// task is something that a person asks an agent to do.
+type task struct {
+	name  string
+	seed  func(g *generator) scenario
+	agent agent
+	wrong []wrongRun
+
+	scopes []string // of the agent's key; nil: all
+}
+
+// agent does a task with the tools. words is what the person said. The result is what the agent
+// tells the person.
+type agent func(s *session, words map[string]string) answer
+
+// answer is what an agent tells the person who set the task.
+type answer map[string]any
+
+// wrongRun is an agent that makes a mistake, which the checker must reject.
+type wrongRun struct {
+	mistake string
+	agent   agent
+
+	decides bool // it decides what only a person may: a tool must refuse it to a key that only drafts
+}
+
+// scenario is what seeding a company leaves behind. No agent sees it.
+type scenario struct {
+	check     func(o outcome) error // returns what the agent did wrong
+	delegates map[string]func(ctx context.Context, c company, ids ...string) error
+}
+
+// outcome is what is left when an agent has finished.
+type outcome struct {
+	changes []change
+	answer  answer
+	after   snapshot
+}
+
+// tasks are the tasks of the trial.
+func tasks() []task {
+	return []task{
+		urgentReviewsTask(), handOverTask(), complaintsTask(),
+		signupsTask(), countryTask(), wrongNameTask(), goalsTask(),
+		publishOneTask(), launchPostTask(), ideasTask(), calendarTask(),
+		scoreTask(), worstPageTask(), changesTask(),
+	}
+}
+
+// onlyAnswer returns a checker for a task that changes nothing.
+func onlyAnswer(want answer) func(outcome) error {
+	return func(o outcome) error { return errors.Join(onlyChanges(o.changes), sameAnswer(o.answer, want)) }
+}
+
+func sameAnswer(got, want answer) error {
+	a, errA := json.Marshal(got)
+	b, errB := json.Marshal(want)
+	if errA != nil || errB != nil || string(a) != string(b) {
+		return fmt.Errorf("the answer is %s instead of %s", a, b)
+	}
+	return nil
+}
+
+// errAcceptsNothing says that a checker rejects nothing.
+var errAcceptsNothing = errors.New("the checker accepts an agent that does nothing")
+
+// attempts are runs of agents on the company of a task. Each has a company of its own, with the same
+// records.
+type attempts struct {
+	task   task
+	seed   uint64
+	build  build
+	before snapshot // of the first company, before its agent ran
+}
+
+// verdict is what came of an attempt.
+type verdict struct {
+	Counts
+	rejected   error // why the checker rejects what the agent did
+	refused    error // the error of a tool that ended the attempt
+	draftsOnly bool  // the agent's key could only draft
+}
+
+// run seeds a company and lets an agent do the task, with a key that has these scopes. An error
+// means that the attempt was not possible.
+func (a *attempts) run(ctx context.Context, agent agent, scopes []string) (v verdict, err error) {
+	g := newGenerator(a.seed, a.task.name)
+	scene := a.task.seed(g)
+	c, err := a.build.newCompany(ctx, g.lines)
+	if err != nil {
+		return v, fmt.Errorf("seed the company: %w", err)
+	}
+	if a.before == nil {
+		if a.before, err = takeSnapshot(ctx, c); err != nil {
+			return v, err
+		}
+		if scene.check(outcome{nil, nil, a.before}) == nil {
+			return v, errAcceptsNothing
+		}
+	}
+	caller := c
+	if scopes != nil {
+		if caller, v.draftsOnly, err = withScopes(ctx, c, scopes); err != nil {
+			return v, err
+		}
+	}
+	s, err := connect(ctx, caller, g.words)
+	if err != nil {
+		return v, err
+	}
+	s.delegates = map[string]func(...string) error{}
+	for name, do := range scene.delegates {
+		s.delegates[name] = func(ids ...string) error { return do(ctx, c, ids...) }
+	}
+	told := agent(s, g.words)
+	v.Counts = s.Counts
+	var refused *toolError
+	if errors.As(s.err, &refused) {
+		v.refused = refused
+		return v, nil
+	}
+	if s.err != nil {
+		return v, s.err
+	}
+	after, err := takeSnapshot(ctx, c)
+	if err != nil {
+		return v, err
+	}
+	v.rejected = scene.check(outcome{a.before.changesTo(after), told, after})
+	return v, nil
+}

@@ -15,6 +15,7 @@ import (
 	"growthworkspace/functions/openapi"
 	"growthworkspace/functions/optimise"
 	"growthworkspace/functions/plan"
+	"growthworkspace/functions/prompts"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/mcpserver"
@@ -85,7 +86,7 @@ func Handler(t *table.Client, log *slog.Logger) http.Handler {
 		byName[a.Name] = gateway.Local(api.Handler(t, a.Operations(t), log), t.NewID)
 	}
 	description := gateway.Local(openapi.Handler(t.NewID), t.NewID)
-	tools := gateway.Local(mcpserver.New(Operations(t), api.NewConfig(t, log)), t.NewID)
+	tools := gateway.Local(mcpserver.New(Operations(t), api.NewConfig(t, log), prompts.All()...), t.NewID)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.EscapedPath(); {
 		case slices.Contains(openapi.Paths(), path):

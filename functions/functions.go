@@ -5,7 +5,6 @@ package functions
 import (
 	"log/slog"
 	"net/http"
-	"slices"
 
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/functions/company"
@@ -89,7 +88,7 @@ func Handler(t *table.Client, log *slog.Logger) http.Handler {
 	tools := gateway.Local(mcpserver.New(Operations(t), api.NewConfig(t, log), prompts.All()...), t.NewID)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.EscapedPath(); {
-		case slices.Contains(openapi.Paths(), path):
+		case openapi.Serves(path):
 			description.ServeHTTP(w, r)
 			return
 		case path == mcpserver.Path:

@@ -13,6 +13,10 @@ func All() []mcpserver.Prompt {
 	return []mcpserver.Prompt{draftLaunchPost, prepareNextWeeksPosts, reviewAudit, triageReviews, weeklyGrowthReport}
 }
 
+// SkillName returns the name of the agent skill for a prompt. People keep skills of many kinds in one
+// folder, so the name says what the skill is for.
+func SkillName(p mcpserver.Prompt) string { return "workspace-" + p.Name }
+
 var draftLaunchPost = mcpserver.Prompt{
 	Name:        "draft-launch-post",
 	Title:       "Draft a launch post",

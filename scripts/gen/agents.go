@@ -21,10 +21,6 @@ const (
 	guideFile    = "functions/openapi/llms.txt"
 )
 
-// skillName returns the name of the skill for a prompt. People have skills of many kinds in one
-// folder, so it says what the skill is for.
-func skillName(p mcpserver.Prompt) string { return "workspace-" + p.Name }
-
 // skillFiles returns an agent skill (https://agentskills.io) for every prompt.
 func skillFiles() (out []generatedFile, err error) {
 	tools := map[string]bool{}
@@ -37,14 +33,14 @@ func skillFiles() (out []generatedFile, err error) {
 			return nil, err
 		}
 		var text strings.Builder
-		fmt.Fprintf(&text, "---\nname: %s\ndescription: %s\n---\n\n# %s\n\n", skillName(p), description, p.Title)
+		fmt.Fprintf(&text, "---\nname: %s\ndescription: %s\n---\n\n# %s\n\n", prompts.SkillName(p), description, p.Title)
 		text.WriteString("Use the tools of the Company Growth Workspace, whose names begin with `service_`. Leave out a\n" +
 			"step if one of its tools is missing. If a person named one of these, use it instead of what the\nsteps say:\n\n")
 		for _, a := range p.Arguments {
 			fmt.Fprintf(&text, "- %s: %s\n", a.Name, a.Description)
 		}
 		fmt.Fprintf(&text, "\n## Steps\n\n%s", p.Text(nil, tools))
-		out = append(out, generatedFile{skillsFolder + skillName(p) + "/SKILL.md", []byte(text.String())})
+		out = append(out, generatedFile{skillsFolder + prompts.SkillName(p) + "/SKILL.md", []byte(text.String())})
 	}
 	return out, nil
 }
@@ -58,7 +54,7 @@ func guide() ([]byte, error) {
 	areas := mcpserver.Areas(functions.Operations(nil))
 	var skills strings.Builder
 	for _, p := range prompts.All() {
-		fmt.Fprintf(&skills, "- [%s]({base}%sskills/%s/SKILL.md): %s\n", p.Title, openapi.PagesPath, skillName(p), p.Description)
+		fmt.Fprintf(&skills, "- [%s]({base}%sskills/%s/SKILL.md): %s\n", p.Title, openapi.PagesPath, prompts.SkillName(p), p.Description)
 	}
 	pages, err := pageList(string(readme))
 	if err != nil {

@@ -5,7 +5,6 @@ package functions
 import (
 	"log/slog"
 	"net/http"
-	"slices"
 
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/functions/company"
@@ -15,6 +14,7 @@ import (
 	"growthworkspace/functions/openapi"
 	"growthworkspace/functions/optimise"
 	"growthworkspace/functions/plan"
+	"growthworkspace/functions/prompts"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/mcpserver"
@@ -85,10 +85,10 @@ func Handler(t *table.Client, log *slog.Logger) http.Handler {
 		byName[a.Name] = gateway.Local(api.Handler(t, a.Operations(t), log), t.NewID)
 	}
 	description := gateway.Local(openapi.Handler(t.NewID), t.NewID)
-	tools := gateway.Local(mcpserver.New(Operations(t), api.NewConfig(t, log)), t.NewID)
+	tools := gateway.Local(mcpserver.New(Operations(t), api.NewConfig(t, log), prompts.All()...), t.NewID)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.EscapedPath(); {
-		case slices.Contains(openapi.Paths(), path):
+		case openapi.Serves(path):
 			description.ServeHTTP(w, r)
 			return
 		case path == mcpserver.Path:

@@ -32,7 +32,10 @@ func areaRoutes(area string) []Route {
 }
 
 func openapiRoutes() (out []Route) {
-	names := map[string]string{openapi.DocumentPath: "Document", openapi.ReferencePath: "Root", openapi.ScriptPath: "Script"}
+	names := map[string]string{
+		openapi.DocumentPath: "Document", openapi.ReferencePath: "Root", openapi.ScriptPath: "Script", openapi.GuidePath: "Guide",
+		openapi.PagesPath + "{proxy+}": "Pages",
+	}
 	for _, path := range openapi.Paths() {
 		out = append(out, Route{names[path], path})
 	}

@@ -46,7 +46,8 @@ func TestRoutes(t *testing.T) {
 	for path, want := range map[string]string{
 		"/v1/companies": "company", home: "company", home + "/keys": "company", home + "/keys/current": "company",
 		home + "/nothing": "company", home + "/plans": "company", "/v1": "company", "/v2/companies": "company", "/favicon.ico": "company",
-		"/mcp": "mcp", "/mcp/x": "company", "/openapi.json": "openapi", "/": "openapi",
+		"/mcp": "mcp", "/mcp/x": "company", "/openapi.json": "openapi", "/": "openapi", "/llms.txt": "openapi",
+		"/docs/README.md": "openapi", "/docs/reference/tools.md": "openapi", "/docs/none": "openapi", "/docs": "company",
 	} {
 		checkRoute(t, path, want)
 	}

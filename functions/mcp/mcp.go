@@ -7,12 +7,13 @@ import (
 	"net/http"
 
 	"growthworkspace/functions"
+	"growthworkspace/functions/prompts"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/table"
 )
 
-// Handler serves all operations as MCP tools at mcpserver.Path.
+// Handler serves all operations as MCP tools, and the prompts, at mcpserver.Path.
 func Handler(t *table.Client, log *slog.Logger) http.Handler {
-	return mcpserver.New(functions.Operations(t), api.NewConfig(t, log))
+	return mcpserver.New(functions.Operations(t), api.NewConfig(t, log), prompts.All()...)
 }

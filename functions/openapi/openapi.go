@@ -1,11 +1,13 @@
-// Package openapi serves the OpenAPI document, which scripts/gen generates from the declared
-// operations, and a reference page that the browser renders from it. Neither needs a key or the
-// table, so this function does not link the AWS SDK.
+// Package openapi serves what describes the service: the OpenAPI document, which scripts/gen
+// generates from the declared operations, a reference page that the browser renders from it, a
+// guide for agents, and the pages of the documentation. None needs a key or the table, so this
+// function does not link the AWS SDK.
 package openapi
 
 import (
 	_ "embed"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,11 +21,19 @@ const DocumentPath = "/openapi.json"
 //go:embed openapi.json
 var documentJSON []byte
 
-// Paths returns all paths that the function serves: the document, the reference and its script.
-func Paths() []string { return []string{DocumentPath, ReferencePath, ScriptPath} }
+// Paths returns all paths that the function serves, as API Gateway writes them: {proxy+} stands for
+// the rest of a path.
+func Paths() []string {
+	return []string{DocumentPath, ReferencePath, ScriptPath, GuidePath, PagesPath + "{proxy+}"}
+}
 
-// Handler serves the document at DocumentPath, the reference at ReferencePath and its script, each
-// with an ETag.
+// Serves reports whether the function serves a path, or would if the page existed.
+func Serves(path string) bool {
+	return slices.Contains(Paths(), path) || strings.HasPrefix(path, PagesPath)
+}
+
+// Handler serves the document at DocumentPath, the reference at ReferencePath and its script, the
+// guide at GuidePath, and the pages below PagesPath, each with an ETag.
 //
 // It responds with 404 not_found for any other path, 405 method_not_allowed for methods other than
 // GET and HEAD, and 400 bad_request for a Service-Version that is not served.

@@ -111,11 +111,14 @@ func filesByPath() map[string]func(*http.Request) staticFile {
 	same := func(f staticFile) func(*http.Request) staticFile { return func(*http.Request) staticFile { return f } }
 	api := newStaticFile(func() []byte { return documentJSON }, "application/json", cacheHour)
 	delete(api.header, "Cross-Origin-Resource-Policy") // pages of other origins may load the document
-	return map[string]func(*http.Request) staticFile{
+	files := map[string]func(*http.Request) staticFile{
 		DocumentPath:  same(api),
 		ScriptPath:    same(newStaticFile(scalarScript, "text/javascript; charset=utf-8", cacheYear)),
 		ReferencePath: newReferencePage,
+		GuidePath:     newGuide,
 	}
+	addPages(files)
+	return files
 }
 
 // stagePath returns the stage path that API Gateway puts before our paths, such as /prod/, or "" if

@@ -48,7 +48,16 @@ func generatedFiles() ([]generatedFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return addRemovals(append(out, client...), "events/*.json", toolsFolder+"*.json", clientFolder+"records_*.go", clientFolder+"operations_*.go")
+	skills, err := skillFiles()
+	if err != nil {
+		return nil, err
+	}
+	llms, err := guide()
+	if err != nil {
+		return nil, err
+	}
+	out = append(append(out, generatedFile{guideFile, llms}), skills...)
+	return addRemovals(append(out, client...), skillsFolder+"*/SKILL.md", "events/*.json", toolsFolder+"*.json", clientFolder+"records_*.go", clientFolder+"operations_*.go")
 }
 
 // toolsFolder contains a snapshot of each MCP tool, so that a code review shows what agents see.

@@ -2,8 +2,9 @@
 // keys and records: `go run ./scripts/workspace --help`.
 //
 // Packages user, operator and serve implement the commands. They use tableconn, which opens the
-// table; jsonl, which imports and exports records; secretfile, which stores keys; and terminal,
-// which prints output. Package demo creates the company that `serve` starts with.
+// table; jsonl, which imports and exports records; bridge and mcpclient, which connect agents;
+// secretfile, which stores keys; and terminal, which prints output. Package demo creates the company
+// that `serve` starts with.
 package main
 
 import (
@@ -70,9 +71,9 @@ Then a company of your own:
   4. workspace key issue --company co_... --scopes all
   5. WORKSPACE_KEY=... workspace api create_plan_board --name Roadmap
 
-To use the API, on this machine or elsewhere: api calls its operations, doctor checks
-that it can be called from here, and check tests whether an implementation follows the
-contract.
+To use the API, on this machine or elsewhere: api calls its operations, mcp connects an
+agent, doctor checks that it can be called from here, and check tests whether an
+implementation follows the contract.
 
 The data is in your user's data folder, or in the folder of --data. A running serve
 and the other commands share it. --table NAME uses a table in DynamoDB instead, with

@@ -117,3 +117,66 @@ func enginePID(t *testing.T, data string) int {
 	}
 	return state.PID
 }
+
+// Ensure a bridge process ends with exit code 0 when the client closes its standard input, and when
+// it is told to stop, and writes nothing but messages to standard output.
+func TestBridgeProcess(t *testing.T) {
+	data := dataFolder(t)
+	_, a := startServe(t, data)
+	start := func() (*exec.Cmd, io.WriteCloser, *bufio.Reader) {
+		cmd := exec.Command(os.Args[0], "mcp", "--areas", "feedback")
+		cmd.Env = append(os.Environ(), asCommand+"=1", keyVariable+"="+a.Key, urlVariable+"="+a.BaseURL)
+		cmd.Stderr = t.Output()
+		in, err1 := cmd.StdinPipe()
+		out, err2 := cmd.StdoutPipe()
+		if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() }) // no effect on a process that has ended
+		return cmd, in, bufio.NewReader(out)
+	}
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"
+	for name, end := range map[string]func(cmd *exec.Cmd, in io.Closer) error{
+		"closed":  func(_ *exec.Cmd, in io.Closer) error { return in.Close() },
+		"SIGTERM": func(cmd *exec.Cmd, _ io.Closer) error { return cmd.Process.Signal(syscall.SIGTERM) },
+	} {
+		cmd, in, out := start()
+		if _, err := io.WriteString(in, ping); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := out.ReadString('\n'); err != nil || line != `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n" {
+			t.Errorf("%s: %q, %v", name, line, err)
+		}
+		if err := end(cmd, in); err != nil {
+			t.Fatal(err)
+		}
+		rest, err := io.ReadAll(out)
+		if err != nil || len(rest) > 0 {
+			t.Errorf("%s: the rest of standard output is %q, %v", name, rest, err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: the bridge ended with %v", name, err)
+		}
+	}
+}
+
+// Ensure install refuses a program that go run built, which will be gone when a client starts it,
+// says what to do, and changes nothing.
+func TestInstallOfTemporaryProgram(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	program := filepath.Join(t.TempDir(), "go-build1", "b001", "exe", "workspace")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(program), 0o700), os.Link(os.Args[0], program)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "mcp", "install", "cursor", "--yes")
+	cmd.Env = append(os.Environ(), asCommand+"=1", "HOME="+home, "XDG_CONFIG_HOME="+home)
+	out, err := cmd.CombinedOutput()
+	want := "built by go run, in a temporary folder that Go removes, so Cursor could not start it later: run `go install ./scripts/workspace`, and then `workspace mcp install cursor`"
+	if err == nil || !strings.Contains(string(out), want) {
+		t.Errorf("%v, %s, want %s", err, out, want)
+	}
+	if entries, err := os.ReadDir(home); err != nil || len(entries) > 0 {
+		t.Errorf("it wrote %v, %v", entries, err)
+	}
+}

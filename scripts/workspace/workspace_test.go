@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -34,6 +35,13 @@ const (
 
 func TestMain(m *testing.M) {
 	engine.Main()
+	if program := os.Getenv(fakeClient); program != "" {
+		if err := runFakeClient(program, os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv(asCommand) == "1" {
 		main()
 	}

@@ -15,8 +15,8 @@ import (
 // needs one area does not have to read the tools of the other areas.
 const areasParameter = "areas"
 
-// areasOf returns the areas of the operations, without duplicates, in order of first appearance.
-func areasOf(operations []api.Operation) (out []string) {
+// Areas returns the areas of the operations, without duplicates, in order of first appearance.
+func Areas(operations []api.Operation) (out []string) {
 	for _, op := range operations {
 		if !slices.Contains(out, op.Area) {
 			out = append(out, op.Area)
@@ -39,7 +39,7 @@ func (s *Server) areas(r *http.Request) ([]string, error) {
 	case len(values) > 1:
 		return nil, fault.Invalid("query."+areasParameter, "is repeated; separate areas by commas")
 	}
-	known, areas := areasOf(s.operations), strings.Split(values[0], ",")
+	known, areas := Areas(s.operations), strings.Split(values[0], ",")
 	for i, area := range areas {
 		switch {
 		case !slices.Contains(known, area):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -118,14 +119,19 @@ func (s *Server) admitMessage(ctx context.Context, call api.Call, method string,
 // tools. The SDK would parse each tool's schema twice, which would be most of the server's start-up
 // time, and it does not support scopes.
 func (s *Server) newSDKHandler() http.Handler {
+	capabilities := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
+	if len(s.prompts) > 0 {
+		capabilities.Prompts = &mcp.PromptCapabilities{} // the SDK would announce notifications about changes
+	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: fault.Version}, &mcp.ServerOptions{
-		Instructions: instructions,
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		Instructions: instructions(s.operations),
+		Capabilities: capabilities,
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 			c.CacheScope = "private" // the list of tools depends on the key
 			c.TTLMs = listTTL
 		},
 	})
+	s.addPrompts(server)
 	server.AddReceivingMiddleware(s.sdkMiddleware)
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true,
@@ -148,11 +154,20 @@ func (s *Server) sdkMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 		if x.response.Err != nil {
 			return nil, nil // serveMessage returns the error
 		}
-		result, err = next(ctx, method, request)
-		if list, ok := result.(*mcp.ListToolsResult); ok && err == nil {
-			result = toolList{list, x.tools.forScopes(x.response.Scopes)}
+		if get, ok := request.(*mcp.GetPromptRequest); ok && !x.seesPrompt(get.Params.Name) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", get.Params.Name)}
 		}
-		return result, err
+		result, err = next(ctx, method, request)
+		if err != nil {
+			return result, err
+		}
+		switch list := result.(type) {
+		case *mcp.ListToolsResult:
+			return toolList{list, x.tools.forScopes(x.response.Scopes)}, nil
+		case *mcp.ListPromptsResult:
+			list.Prompts = slices.DeleteFunc(list.Prompts, func(p *mcp.Prompt) bool { return !x.seesPrompt(p.Name) })
+		}
+		return result, nil
 	}
 }
 

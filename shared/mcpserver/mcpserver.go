@@ -6,6 +6,7 @@
 //   - exchange.go: how the SDK and the pipeline of package api handle one message.
 //   - areas.go: which tools a request can see and call.
 //   - tool.go: the tool for an operation, and the result of a call.
+//   - prompt.go: the prompts, which say how to do a task with the tools.
 //
 // The official SDK implements the protocol: revisions, initialization, headers, results. Its
 // middleware (Server.sdkMiddleware) calls the pipeline. There are three kinds of errors:
@@ -56,16 +57,18 @@ const logOperation = "mcp"
 type Server struct {
 	api        *api.API
 	operations []api.Operation
+	prompts    []Prompt
 	tools      func() []*Tool // returns the tools of operations, in the same order; built at the first tools/list
 	sdk        http.Handler
 	newID      id.Generator
 	timeout    time.Duration
 }
 
-// New returns a server that offers the operations as tools. It panics if api.New does.
-func New(operations []api.Operation, c api.Config) *Server {
+// New returns a server that offers the operations as tools, and the prompts. It panics if api.New
+// does.
+func New(operations []api.Operation, c api.Config, prompts ...Prompt) *Server {
 	operations = toolOperations(operations)
-	s := &Server{api: api.New(operations, c), operations: operations, newID: c.NewID, timeout: requestTimeout}
+	s := &Server{api: api.New(operations, c), operations: operations, prompts: prompts, newID: c.NewID, timeout: requestTimeout}
 	if c.Timeout > 0 {
 		s.timeout = c.Timeout + timeoutMargin
 	}

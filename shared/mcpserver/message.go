@@ -48,6 +48,10 @@ func newParams(method string) any {
 		return new(mcp.ListToolsParams)
 	case methodCallTool:
 		return new(mcp.CallToolParamsRaw)
+	case "prompts/list":
+		return new(mcp.ListPromptsParams)
+	case "prompts/get":
+		return new(mcp.GetPromptParams)
 	}
 	return nil
 }

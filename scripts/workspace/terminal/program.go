@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -39,6 +40,32 @@ func programOf(executable, installed, started string) string {
 		return programName
 	}
 	return QuoteArgument(started)
+}
+
+// ErrTemporaryProgram means that go run built this program, in a folder that Go removes.
+var ErrTemporaryProgram = errors.New("this program was built by go run, in a temporary folder")
+
+// ProgramPath returns the absolute path of this program, for other programs that start it later. It
+// returns ErrTemporaryProgram if there will be no program at that path.
+func ProgramPath() (string, error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	installed, _ := exec.LookPath(programName) // "" when it is not on PATH
+	return programPathOf(executable, installed)
+}
+
+// programPathOf returns the path of the installed program if it is this executable, because that
+// path may be a link that stays when the program is updated, and otherwise the executable's.
+func programPathOf(executable, installed string) (string, error) {
+	switch {
+	case builtByGoRun(executable):
+		return "", ErrTemporaryProgram
+	case sameFile(executable, installed):
+		return filepath.Abs(installed)
+	}
+	return filepath.Abs(executable)
 }
 
 // QuoteArgument returns a word for a command line, in quotes if a shell would otherwise change it.

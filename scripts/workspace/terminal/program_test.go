@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,6 +38,32 @@ func TestProgram(t *testing.T) {
 	} {
 		if got := programOf(c.executable, c.installed, c.started); got != c.want {
 			t.Errorf("%+v: program %s", c, got)
+		}
+	}
+}
+
+// Ensure the path of the program for other programs is absolute, stays valid when the program is
+// updated, and is refused if go run built the program.
+func TestProgramPath(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	installed, link := filepath.Join(dir, "workspace-1"), filepath.Join(dir, "workspace")
+	if err := errors.Join(os.WriteFile(installed, nil, 0o700), os.Symlink(installed, link)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		executable, installed, want string
+		temporary                   bool
+	}{
+		{"/tmp/go-build2984618686/b001/exe/workspace", link, "", true},
+		{"/home/a/.cache/go-build/9b/9bbc43baafbd5e9632115263d0a052312f9f27a2d7a60b4d3cade6ce891f11fc-d/workspace", "", "", true},
+		{installed, link, link, false},
+		{installed, "", installed, false},
+		{"/opt/workspace", link, "/opt/workspace", false},
+	} {
+		got, err := programPathOf(c.executable, c.installed)
+		if got != c.want || errors.Is(err, ErrTemporaryProgram) != c.temporary {
+			t.Errorf("%+v: path %q, %v", c, got, err)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -41,15 +40,37 @@ func (t *Terminal) Confirm(format string, args ...any) error {
 	if !t.Interactive {
 		return nil
 	}
+	yes, err := t.Ask(format, args...)
+	if err == nil && !yes {
+		err = errors.New("nothing was done")
+	}
+	return err
+}
+
+// Ask asks a person at a terminal, and reports whether the reply is y or yes.
+func (t *Terminal) Ask(format string, args ...any) (yes bool, err error) {
 	fmt.Fprintf(t.Err, format+" [y/N] ", args...)
-	reply, err := bufio.NewReader(t.In).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the reply: %w", err)
+	reply, err := t.readLine()
+	if err != nil {
+		return false, fmt.Errorf("read the reply: %w", err)
 	}
-	if reply = strings.ToLower(strings.TrimSpace(reply)); reply != "y" && reply != "yes" {
-		return errors.New("nothing was done")
+	reply = strings.ToLower(strings.TrimSpace(reply))
+	return reply == "y" || reply == "yes", nil
+}
+
+// readLine reads a line, and nothing after it, which may be the reply to the next question.
+func (t *Terminal) readLine() (string, error) {
+	var line []byte
+	for one := make([]byte, 1); ; {
+		n, err := t.In.Read(one)
+		if n > 0 && one[0] == '\n' || errors.Is(err, io.EOF) {
+			return string(line), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		line = append(line, one[:n]...)
 	}
-	return nil
 }
 
 // secretBytesMax is the maximum number of bytes that ReadSecret reads. No key is this long.

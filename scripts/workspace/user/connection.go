@@ -38,8 +38,13 @@ const defaultBaseURL = "http://127.0.0.1:8080"
 type serviceFlags struct{ baseURL, company string }
 
 func (r *serviceFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&r.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
+	r.registerBaseURL(flags)
 	flags.StringVar(&r.company, "company", "", "the `id` of the key's company (default: derived from the key, or requested from the service)")
+}
+
+// registerBaseURL registers --base-url alone, for commands that need no company.
+func (r *serviceFlags) registerBaseURL(flags *pflag.FlagSet) {
+	flags.StringVar(&r.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
 }
 
 // credential is a key and its service.
@@ -63,7 +68,7 @@ func (u *userCommands) credential(r serviceFlags) (credential, error) {
 	base := strings.TrimRight(cmp.Or(r.baseURL, os.Getenv(urlVariable), stored.BaseURL, defaultBaseURL), "/")
 	c := credential{BaseURL: base}
 	if key := os.Getenv(keyVariable); key != "" {
-		c.Key, c.source = strings.TrimSpace(key), "the key of "+keyVariable
+		c.Key, c.source = strings.TrimSpace(key), keyVariableSource
 		return c, nil // ignore the error, because the login is not used
 	}
 	if err != nil {
@@ -81,6 +86,9 @@ func (u *userCommands) credential(r serviceFlags) (credential, error) {
 	}
 	return c, nil
 }
+
+// keyVariableSource is the credential.source of a key in the environment.
+const keyVariableSource = "the key of " + keyVariable
 
 // demoKeySource is the credential.source of the demo company's key.
 const demoKeySource = "the demo company's key of `workspace serve`"

@@ -1,6 +1,6 @@
 // Package user implements the commands for users of the API: calling its operations, storing a key,
-// diagnosing problems, and checking an implementation against the contract. They use the service
-// over HTTP and open no table.
+// connecting agents, diagnosing problems, and checking an implementation against the contract. They
+// use the service over HTTP and open no table.
 package user
 
 import (
@@ -13,5 +13,5 @@ import (
 // Commands returns the commands for users of the API.
 func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 	u := &userCommands{t, table}
-	return []*cobra.Command{u.apiCommand(), u.studioCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand(), u.checkCommand(), u.clientCommand()}
+	return []*cobra.Command{u.apiCommand(), u.studioCommand(), u.mcpCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand(), u.checkCommand(), u.clientCommand()}
 }

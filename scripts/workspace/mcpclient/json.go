@@ -1,0 +1,263 @@
+package mcpclient
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// jsonFormat is a file with a JSON object. Its member object has a member for each server.
+type jsonFormat struct {
+	object   string
+	typed    bool // an entry says that its type is stdio
+	comments bool // the file may have comments and trailing commas
+}
+
+// value returns an entry as JSON, indented.
+func (f jsonFormat) value(e Entry, prefix, indent string) []byte {
+	entry := struct {
+		Type string `json:"type,omitempty"`
+		Entry
+	}{Entry: e}
+	if f.typed {
+		entry.Type = "stdio"
+	}
+	var out bytes.Buffer
+	w := json.NewEncoder(&out)
+	w.SetEscapeHTML(false)
+	w.SetIndent(prefix, indent)
+	if err := w.Encode(entry); err != nil {
+		panic(err) // cannot fail: it has only strings
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+func (f jsonFormat) render(e Entry) string {
+	return fmt.Sprintf("%q: %s", EntryName, f.value(e, "", "  "))
+}
+
+// hasJSONComments reports whether a text has comments or trailing commas.
+func hasJSONComments(text []byte) bool {
+	root, err := parseRelaxed(text)
+	return err == nil && !root.IsStandard()
+}
+
+// parseRelaxed parses JSON with comments and trailing commas. A comment may end with the text, where
+// hujson wants a newline, which is the last byte of the returned value then.
+func parseRelaxed(text []byte) (hujson.Value, error) {
+	return hujson.Parse(append(bytes.Clone(text), '\n'))
+}
+
+func (f jsonFormat) merge(text []byte, e Entry) (merged []byte, replaced string, err error) {
+	whole := text
+	if len(bytes.TrimSpace(text)) == 0 {
+		whole = []byte("{}\n")
+	}
+	root, err := f.parse(whole)
+	if err != nil {
+		return nil, "", err
+	}
+	top, err := objectOf(&root, "the file")
+	if err != nil {
+		return nil, "", err
+	}
+	layout := layoutOf(whole, top)
+	servers, err := memberOf(top, f.object)
+	if err != nil {
+		return nil, "", err
+	}
+	if servers == nil {
+		servers = layout.append(top, f.object, &hujson.Object{}, layout.unit, "")
+	}
+	list, err := objectOf(servers, f.object)
+	if err != nil {
+		return nil, "", err
+	}
+	existing, err := memberOf(list, EntryName)
+	if err != nil {
+		return nil, "", err
+	}
+	inner := indentOf(list, layout.unit+layout.unit)
+	value := hujson.Value{Value: mustParse(layout.lines(f.value(e, inner, layout.unit)))}
+	switch {
+	case existing == nil:
+		layout.append(list, EntryName, value.Value, inner, layout.unit)
+	case f.is(*existing, e):
+		return text, "", nil
+	case !(hujson.Value{Value: existing.Value}).IsStandard():
+		return nil, "", fmt.Errorf("the entry %q has comments, which would be lost: change it by hand to\n%s", EntryName, f.render(e))
+	default:
+		replaced = fmt.Sprintf("%q: %s", EntryName, hujson.Value{Value: existing.Value}.Pack())
+		existing.Value = value.Value
+	}
+	merged = bytes.TrimSuffix(root.Pack(), []byte("\n")) // of parseRelaxed
+	return merged, replaced, f.check(whole, merged, e)
+}
+
+// parse parses a file. It returns a *syntaxError if the client could not read it.
+func (f jsonFormat) parse(text []byte) (hujson.Value, error) {
+	root, err := parseRelaxed(text)
+	if err == nil && (f.comments || root.IsStandard()) {
+		return root, nil
+	}
+	var wrong *json.SyntaxError
+	if strict := json.Unmarshal(text, new(any)); !f.comments && errors.As(strict, &wrong) {
+		line, column := position(text, int(wrong.Offset)-1)
+		return root, &syntaxError{line, column, wrong.Error()}
+	}
+	if err == nil {
+		err = errors.New("comments and trailing commas are not allowed")
+	}
+	if found := hujsonError.FindStringSubmatch(err.Error()); found != nil {
+		line, _ := strconv.Atoi(found[1]) // digits
+		column, _ := strconv.Atoi(found[2])
+		return root, &syntaxError{line, column, found[3]}
+	}
+	return root, &syntaxError{1, 1, err.Error()}
+}
+
+// hujsonError matches the error of hujson.Parse, which has no fields.
+var hujsonError = regexp.MustCompile(`(?s)^hujson: line (\d+), column (\d+): (.*)$`)
+
+// position returns the line and the column of an offset, both from 1.
+func position(text []byte, offset int) (line, column int) {
+	before := text[:min(max(offset, 0), len(text))]
+	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+func objectOf(v *hujson.Value, what string) (*hujson.Object, error) {
+	out, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s must be an object", what)
+	}
+	return out, nil
+}
+
+// memberOf returns the value of a member, or nil. It returns an error if there are two.
+func memberOf(o *hujson.Object, name string) (out *hujson.Value, err error) {
+	for i := range o.Members {
+		if literal, ok := o.Members[i].Name.Value.(hujson.Literal); ok && literal.String() == name {
+			if out != nil {
+				return nil, fmt.Errorf("it has two members %q: remove one", name)
+			}
+			out = &o.Members[i].Value
+		}
+	}
+	return out, nil
+}
+
+// is reports whether a value is the entry.
+func (f jsonFormat) is(v hujson.Value, e Entry) bool {
+	var have struct {
+		Type string
+		URL  string
+		Entry
+	}
+	v = v.Clone()
+	v.Standardize()
+	return json.Unmarshal(v.Pack(), &have) == nil && have.URL == "" && (have.Type == "" || have.Type == "stdio") && have.Entry.equal(e)
+}
+
+// layout is how a file is laid out, so that what is added looks the same.
+type layout struct{ unit, newline string }
+
+func layoutOf(text []byte, top *hujson.Object) layout {
+	out := layout{unit: indentOf(top, "  "), newline: "\n"}
+	if bytes.Contains(text, []byte("\r\n")) {
+		out.newline = "\r\n"
+	}
+	return out
+}
+
+// indentOf returns the indentation of an object's members, or otherwise if it has none on a line of
+// its own.
+func indentOf(o *hujson.Object, otherwise string) string {
+	if len(o.Members) == 0 {
+		return otherwise
+	}
+	before := string(o.Members[0].Name.BeforeExtra)
+	if i := strings.LastIndexByte(before, '\n'); i >= 0 && strings.Trim(before[i+1:], " \t") == "" && before[i+1:] != "" {
+		return before[i+1:]
+	}
+	return otherwise
+}
+
+func (l layout) lines(text []byte) []byte {
+	return bytes.ReplaceAll(text, []byte("\n"), []byte(l.newline))
+}
+
+// append adds a member at the end of an object and returns its value. Comments after the last
+// member stay there.
+func (l layout) append(o *hujson.Object, name string, value hujson.ValueTrimmed, indent, closing string) *hujson.Value {
+	before := bytes.TrimRight(o.AfterExtra, " \t\r\n")
+	m := hujson.ObjectMember{
+		Name:  hujson.Value{BeforeExtra: append(bytes.Clone(before), l.newline+indent...), Value: hujson.String(name)},
+		Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: value},
+	}
+	o.Members = append(o.Members, m)
+	o.AfterExtra = hujson.Extra(l.newline + closing)
+	return &o.Members[len(o.Members)-1].Value
+}
+
+func mustParse(text []byte) hujson.ValueTrimmed {
+	v, err := hujson.Parse(text)
+	if err != nil {
+		panic(err) // cannot fail: value has encoded it
+	}
+	return v.Value
+}
+
+// check returns an error unless merged has the entry, and everything else that text has.
+func (f jsonFormat) check(text, merged []byte, e Entry) error {
+	before, err := f.decode(text)
+	if err != nil {
+		return err
+	}
+	after, err := f.decode(merged)
+	if err != nil {
+		return err
+	}
+	return checkRest(before, after, f.object, func(entry any) bool {
+		encoded, err := json.Marshal(entry)
+		return err == nil && f.is(hujson.Value{Value: mustParse(encoded)}, e)
+	})
+}
+
+func (f jsonFormat) decode(text []byte) (out map[string]any, err error) {
+	root, err := parseRelaxed(text)
+	if err == nil {
+		root.Standardize()
+		d := json.NewDecoder(bytes.NewReader(root.Pack()))
+		d.UseNumber()
+		err = d.Decode(&out)
+	}
+	return out, err
+}
+
+// checkRest returns an error unless after has an entry that isEntry accepts, and is otherwise equal
+// to before. The entries are in the member object.
+func checkRest(before, after map[string]any, object string, isEntry func(any) bool) error {
+	list, _ := after[object].(map[string]any)
+	if !isEntry(list[EntryName]) {
+		return errors.New("the entry cannot be added: add it by hand")
+	}
+	for _, m := range []map[string]any{before, after} {
+		if list, ok := m[object].(map[string]any); ok {
+			delete(list, EntryName)
+			if len(list) == 0 {
+				delete(m, object)
+			}
+		}
+	}
+	if !reflect.DeepEqual(before, after) {
+		return errors.New("the entry cannot be added without a change of the rest: add it by hand")
+	}
+	return nil
+}

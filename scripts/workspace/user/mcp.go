@@ -1,0 +1,174 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/bridge"
+	"growthworkspace/scripts/workspace/secretfile"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/client"
+	"growthworkspace/shared/mcpserver"
+)
+
+// bridgeFlags holds the values of the flags of `workspace mcp`.
+type bridgeFlags struct {
+	serviceFlags
+
+	areas string // separated by commas; empty for all
+	agent string // the name of an agent with a key of its own; empty for the user's key
+}
+
+// areasFlag describes the flag --areas.
+const areasFlag = "offer only the tools of these `areas`, separated by commas (default: all that the key can use)"
+
+func (u *userCommands) mcpCommand() *cobra.Command {
+	var f bridgeFlags
+	cmd := &cobra.Command{
+		Use: "mcp [--areas a,b]", Short: "Connect an agent: a bridge from standard input and output to the service's tools",
+		Long: `Run a server of the Model Context Protocol (MCP) on standard input and output, for clients
+that start programs. It forwards every message to <base URL>/mcp with the stored key, so
+that the client's settings need no key. An agent sees the tools, prompts and errors of the
+service.
+
+"workspace mcp install" enters this command into a client's settings. The key is that of
+--agent, or else the one that "workspace api" would use. It is read for every message, so a
+new login works at once. Problems are on standard error and in the responses. It ends when
+the client closes standard input.`,
+		Example: `  workspace mcp install claude-code --areas feedback,context
+  workspace mcp --areas feedback,context
+  workspace mcp --agent claude-code`,
+	}
+	u.table.RegisterDemo(cmd.Flags())
+	f.registerBaseURL(cmd.Flags())
+	cmd.Flags().StringVar(&f.areas, "areas", "", areasFlag)
+	cmd.Flags().StringVar(&f.agent, "agent", "", "use the key that \"workspace mcp install\" created under this `name`")
+	cmd.AddCommand(u.mcpInstallCommand())
+	cmd.Args = terminal.RequireCommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checkAreas(cmd, f.areas); err != nil {
+			return err
+		}
+		if f.agent != "" && !agentNamePattern.MatchString(f.agent) {
+			return terminal.NewCommandUsageError(cmd, "--agent: must be a name such as claude-code")
+		}
+		return u.bridge(cmd.Context(), f)
+	}
+	return cmd
+}
+
+// checkAreas returns a usage error unless areas is empty or names areas, separated by commas.
+func checkAreas(cmd *cobra.Command, areas string) error {
+	if areas == "" {
+		return nil
+	}
+	known := mcpserver.Areas(functions.Operations(nil))
+	for _, area := range strings.Split(areas, ",") {
+		if !slices.Contains(known, area) {
+			return terminal.NewCommandUsageError(cmd, "--areas: must be one or more of %s, separated by commas", strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+func (u *userCommands) bridge(ctx context.Context, f bridgeFlags) error {
+	log := func(format string, args ...any) { fmt.Fprintf(u.Err, "workspace mcp: "+format+"\n", args...) }
+	query := ""
+	if f.areas != "" {
+		query = "?areas=" + url.QueryEscape(f.areas)
+	}
+	if c, err := u.bridgeCredential(f); err != nil {
+		log("%s", err) // and the response to each message says so
+	} else if isUnencrypted(c.BaseURL) {
+		log("%s is not encrypted: anyone on the network can read the key", c.BaseURL)
+	}
+	b := &bridge.Bridge{
+		In: u.In, Out: u.Out, Log: log,
+		Target: func() (string, string, error) {
+			c, err := u.bridgeCredential(f)
+			return c.BaseURL + mcpserver.Path + query, c.Key, err
+		},
+		Explain: func(err error) error { return u.explainBridgeError(err, f) },
+		HTTP:    &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+	return b.Run(ctx)
+}
+
+// bridgeCredential returns the key of the agent, or else that of the user. It returns an error if
+// there is none.
+func (u *userCommands) bridgeCredential(f bridgeFlags) (credential, error) {
+	if f.agent != "" {
+		return u.agentCredential(f.agent)
+	}
+	c, err := u.credential(f.serviceFlags)
+	if err == nil && c.Key == "" {
+		err = u.noKeyError(c.BaseURL)
+	}
+	return c, err
+}
+
+// explainBridgeError says what to do about a request that failed.
+func (u *userCommands) explainBridgeError(err error, f bridgeFlags) error {
+	c, missing := u.bridgeCredential(f)
+	if missing != nil {
+		return missing
+	}
+	var refused *client.Error
+	if errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
+		remedy := u.Command("login --base-url %s", terminal.QuoteArgument(c.BaseURL))
+		if f.agent != "" {
+			remedy = u.Command("mcp install %s", f.agent)
+		}
+		return fmt.Errorf("%s refuses %s: it is unknown, revoked or expired. Ask a person to run `%s` (request %s)", c.BaseURL, c.source, remedy, refused.RequestID)
+	}
+	return u.explainCallError(err, connection{credential: c})
+}
+
+// agentNamePattern matches the name of an agent with a key of its own.
+var agentNamePattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// agentKey is a key that `workspace mcp install` created for one agent, as it is stored.
+type agentKey struct {
+	credential
+
+	KeyID  string   `json:"keyId"`
+	Scopes []string `json:"scopes"`
+}
+
+// agentKeyFile returns the path of the file with the key of an agent.
+func agentKeyFile(name string) (string, error) {
+	login, err := loginFile()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(filepath.Dir(login), "agents", name+".json"), nil
+}
+
+// readAgentKey returns the stored key of an agent. Its Key is empty if there is none.
+func readAgentKey(name string) (k agentKey, err error) {
+	file, err := agentKeyFile(name)
+	if err == nil {
+		_, err = secretfile.Read(file, &k)
+	}
+	return k, err
+}
+
+// agentCredential returns the key of an agent. It returns an error if there is none.
+func (u *userCommands) agentCredential(name string) (credential, error) {
+	k, err := readAgentKey(name)
+	if err == nil && k.Key == "" {
+		err = fmt.Errorf("no key is stored for the agent %s: run `%s`", name, u.Command("mcp install %s", name))
+	}
+	k.source = "the key of the agent " + name
+	return k.credential, err
+}

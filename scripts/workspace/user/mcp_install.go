@@ -1,0 +1,388 @@
+package user
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/functions"
+	"growthworkspace/functions/prompts"
+	"growthworkspace/scripts/docs"
+	"growthworkspace/scripts/workspace/mcpclient"
+	"growthworkspace/scripts/workspace/secretfile"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/client"
+	"growthworkspace/shared/mcpserver"
+)
+
+func (u *userCommands) mcpInstallCommand() *cobra.Command {
+	i := &installation{userCommands: u}
+	cmd := &cobra.Command{
+		Use: "install CLIENT [--areas a,b]", Short: "Enter the bridge into a client's settings: " + strings.Join(mcpclient.Names(), ", "),
+		Long: `Enter "workspace mcp" as a server into the settings of a client: ` + strings.Join(mcpclient.Names(), ",\n") + `. It uses the client's own command where there is one, and otherwise
+changes the client's file for your user, and keeps a copy of it. It shows the change and
+asks first. Other servers, and comments, stay as they are.
+
+It offers two more things. A key of its own for this agent, which only reads the areas and
+drafts replies, posts and ideas there: people approve, schedule and publish with another
+key. It is stored in your settings folder, never in those of the client. And the agent
+skills for these areas, as files where the client looks for them.
+
+A second run changes nothing.`,
+		Example: `  workspace mcp install claude-code --areas feedback,context
+  workspace mcp install vscode --own-key=false
+  workspace mcp install codex --scopes metrics:read --areas metrics --yes`,
+		ValidArgs: mcpclient.Names(),
+	}
+	u.table.RegisterDemo(cmd.Flags())
+	i.where.registerBaseURL(cmd.Flags())
+	cmd.Flags().StringVar(&i.areas, "areas", "", areasFlag)
+	cmd.Flags().StringVar(&i.scopes, "scopes", "", "create the agent's key with these `scopes` (default: read the areas, and draft)")
+	cmd.Flags().BoolVar(&i.ownKey, "own-key", true, "create a key for this agent alone; without it the agent uses your key")
+	cmd.Flags().BoolVar(&i.skills, "skills", true, "write the agent skills")
+	cmd.Flags().BoolVar(&i.yes, "yes", false, "do not ask")
+	cmd.Args = terminal.RequireArgs("CLIENT")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !slices.Contains(mcpclient.Names(), args[0]) {
+			return terminal.NewCommandUsageError(cmd, "no client %q; name one of %s", args[0], strings.Join(mcpclient.Names(), ", "))
+		}
+		if err := checkAreas(cmd, i.areas); err != nil {
+			return err
+		}
+		if err := i.setScopes(cmd); err != nil {
+			return err
+		}
+		var err error
+		if i.client, err = mcpclient.Lookup(args[0]); err != nil {
+			return err
+		}
+		return i.run(cmd.Context())
+	}
+	return cmd
+}
+
+// installation is one run of `workspace mcp install`.
+type installation struct {
+	*userCommands
+
+	where               serviceFlags
+	areas, scopes       string
+	ownKey, skills, yes bool
+
+	client mcpclient.Client
+	wanted []string   // the scopes of the agent's key
+	using  credential // the user's key
+	stored agentKey   // the agent's key if it can be used again
+}
+
+// installResult is the result of an installation.
+type installResult struct {
+	Client   string     `json:"client"`
+	Changed  bool       `json:"changed"`
+	File     string     `json:"file"`     // the client's settings
+	Backup   string     `json:"backup"`   // a copy of the file as it was before, or empty
+	Commands [][]string `json:"commands"` // of the client's program, instead of a change of the file
+	KeyID    string     `json:"keyId"`    // of the agent's own key, or empty
+	Skills   []string   `json:"skills"`   // the files that were written
+}
+
+// setScopes sets the scopes of the agent's key.
+func (i *installation) setScopes(cmd *cobra.Command) error {
+	defer func() { slices.Sort(i.wanted) }() // to compare them with those of a stored key
+	if i.scopes == "" {
+		i.wanted = draftingScopes(i.areas)
+		return nil
+	}
+	if !i.ownKey {
+		return terminal.NewCommandUsageError(cmd, "--scopes: is for a key of the agent's own, without --own-key=false")
+	}
+	for scope := range strings.SplitSeq(i.scopes, ",") {
+		if !auth.Scope(scope).IsKnown() {
+			return terminal.NewCommandUsageError(cmd, "--scopes: there is no scope %q", scope)
+		}
+		i.wanted = append(i.wanted, scope)
+	}
+	return nil
+}
+
+// draftingScopes returns the scopes of a key that reads these areas, or all but the keys, and
+// drafts where drafts are possible.
+func draftingScopes(areas string) (out []string) {
+	names := strings.Split(areas, ",")
+	if areas == "" {
+		names = slices.DeleteFunc(mcpserver.Areas(functions.Operations(nil)), func(area string) bool { return area == "keys" })
+	}
+	for _, area := range names {
+		scope := auth.Scope(area + ":draft")
+		if !scope.IsKnown() {
+			scope = auth.Scope(area + ":read")
+		}
+		out = append(out, string(scope))
+	}
+	return out
+}
+
+func (i *installation) run(ctx context.Context) error {
+	program, err := terminal.ProgramPath()
+	if errors.Is(err, terminal.ErrTemporaryProgram) {
+		return fmt.Errorf("%w that Go removes, so %s could not start it later: run `go install ./scripts/workspace`, and then `workspace mcp install %s`",
+			err, i.client.Title, i.client.Name)
+	}
+	if err != nil {
+		return err
+	}
+	if i.using, err = i.credential(i.where); err != nil {
+		return err
+	}
+	if err := i.checkAgentKey(ctx); err != nil {
+		return err
+	}
+	if err := i.chooseKey(ctx); err != nil {
+		return err
+	}
+	plan, err := i.client.NewPlan(mcpclient.Entry{Command: program, Args: i.arguments()})
+	if err != nil {
+		return err
+	}
+	skills, err := i.chooseSkills()
+	if err != nil {
+		return err
+	}
+	return i.apply(ctx, plan, skills)
+}
+
+// checkAgentKey sets stored if the agent has a key that works and has the wanted scopes.
+func (i *installation) checkAgentKey(ctx context.Context) error {
+	k, err := readAgentKey(i.client.Name)
+	if err != nil || k.Key == "" || !i.ownKey {
+		return err
+	}
+	if !slices.Equal(k.Scopes, i.wanted) || k.BaseURL != i.using.BaseURL {
+		i.Note("The agent's key %s has other scopes or is for another service. It keeps working until `%s`.", k.KeyID, i.Command("api revoke_key %s", k.KeyID))
+		return nil
+	}
+	remote, err := i.connectWith(k.credential, "")
+	if err != nil {
+		return err
+	}
+	_, err = remote.keyRecord(ctx)
+	var refused *client.Error
+	if errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
+		i.Note("The agent's key %s no longer works.", k.KeyID)
+		return nil
+	}
+	if err != nil {
+		return i.explainCallError(err, remote)
+	}
+	i.stored = k
+	return nil
+}
+
+// chooseKey asks whether to create a key for the agent, and sets ownKey. It returns an error if the
+// chosen key is missing.
+func (i *installation) chooseKey(ctx context.Context) error {
+	if i.stored.Key != "" {
+		return nil
+	}
+	if i.using.Key == "" {
+		return i.noKeyError(i.using.BaseURL)
+	}
+	if i.ownKey {
+		if err := i.checkCanIssue(ctx); err != nil {
+			return err
+		}
+		i.Note("A key for this agent alone has the scopes %s.", strings.Join(i.wanted, ", "))
+		yes, err := i.ask("Create it? Otherwise the agent uses your key")
+		if err != nil {
+			return err
+		}
+		i.ownKey = yes
+	}
+	if !i.ownKey && i.using.source == keyVariableSource {
+		return fmt.Errorf("%s would not have %s: store your key with `%s`, or let this command create one for the agent",
+			i.client.Title, keyVariable, i.Command("login --base-url %s", terminal.QuoteArgument(i.using.BaseURL)))
+	}
+	return nil
+}
+
+// checkCanIssue returns an error unless the user's key can create keys.
+func (i *installation) checkCanIssue(ctx context.Context) error {
+	remote, err := i.connectWith(i.using, "")
+	if err != nil {
+		return err
+	}
+	key, err := remote.keyRecord(ctx)
+	if err != nil {
+		return i.explainCallError(err, remote)
+	}
+	if key == nil || !slices.Contains(key.Scopes.Or(nil), string(auth.KeysWrite)) {
+		return fmt.Errorf("%s cannot create a key for the agent, because it lacks the scope %s: log in with one that has it, "+
+			"or let the agent use your key, with all that it can do, by --own-key=false", i.using.source, auth.KeysWrite)
+	}
+	return nil
+}
+
+// arguments returns the arguments of the bridge in the client's settings. They contain no key.
+func (i *installation) arguments() []string {
+	out := []string{"mcp"}
+	if i.ownKey {
+		out = append(out, "--agent", i.client.Name)
+	} else {
+		out = append(out, "--base-url", i.using.BaseURL)
+		if i.using.source == demoKeySource && i.table.Data != "" {
+			out = append(out, "--data", i.table.Data)
+		}
+	}
+	if i.areas != "" {
+		out = append(out, "--areas", i.areas)
+	}
+	return out
+}
+
+// skillFile is a file of an agent skill that the client does not have yet.
+type skillFile struct {
+	path      string
+	old, text []byte // old is nil if there is no file
+}
+
+// chooseSkills returns the skills to write: those of the areas that are missing or different, if a
+// person wants them.
+func (i *installation) chooseSkills() (out []skillFile, err error) {
+	if !i.skills || i.client.SkillsFolder == "" {
+		return nil, nil
+	}
+	tools := map[string]bool{}
+	for _, op := range functions.Operations(nil) {
+		tools[mcpserver.ToolName(op)] = i.areas == "" || slices.Contains(strings.Split(i.areas, ","), op.Area)
+	}
+	for _, p := range prompts.All() {
+		if !p.IsFor(tools) {
+			continue
+		}
+		f := skillFile{path: filepath.Join(i.client.SkillsFolder, prompts.SkillName(p), "SKILL.md")}
+		if f.text, err = docs.Pages.ReadFile(path.Join(docs.SkillsFolder, prompts.SkillName(p), "SKILL.md")); err != nil {
+			return nil, err
+		}
+		if f.old, err = os.ReadFile(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if !bytes.Equal(f.old, f.text) {
+			out = append(out, f)
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	i.Note("Skills for %s, which say how to do common tasks with the tools:", i.client.Title)
+	for _, f := range out {
+		i.Note("  %s", f.path)
+	}
+	if yes, err := i.ask("Write them?"); err != nil || !yes {
+		return nil, err
+	}
+	return out, nil
+}
+
+// ask asks a person, unless --yes is set. Without a terminal the answer is yes, because apply
+// refuses then.
+func (i *installation) ask(question string) (bool, error) {
+	if i.yes || !i.Interactive {
+		return true, nil
+	}
+	return i.Ask("%s", question)
+}
+
+// apply shows the change of the settings, asks, and makes it, with the key and the skills.
+func (i *installation) apply(ctx context.Context, plan mcpclient.Plan, skills []skillFile) error {
+	out := installResult{Client: i.client.Name, File: plan.File, Commands: [][]string{}, Skills: []string{}, KeyID: i.stored.KeyID}
+	newKey := i.ownKey && i.stored.Key == ""
+	if plan.Exists && !newKey && len(skills) == 0 {
+		return i.Print(out, "%s has this entry already: nothing to change", i.client.Title)
+	}
+	i.show(plan)
+	switch yes, err := i.ask("Make this change?"); {
+	case err != nil:
+		return err
+	case !yes:
+		return errors.New("nothing was done")
+	case !i.yes && !i.Interactive:
+		return errors.New("nothing was done, because there is no terminal to ask on: --yes makes the change")
+	}
+	if newKey {
+		var err error
+		if out.KeyID, err = i.createKey(ctx); err != nil {
+			return err
+		}
+	}
+	var err error
+	if out.Backup, err = plan.Apply(ctx, i.Now()); err != nil {
+		return err
+	}
+	if !plan.Exists && plan.Commands != nil {
+		out.Commands = plan.Commands
+	}
+	for _, f := range skills {
+		if _, err := mcpclient.ReplaceFile(f.path, f.old, f.text, i.Now()); err != nil {
+			return fmt.Errorf("write the skill %s: %w", f.path, err)
+		}
+		out.Skills = append(out.Skills, f.path)
+	}
+	out.Changed = true
+	text := fmt.Sprintf("%s starts the server %q with its next session", i.client.Title, mcpclient.EntryName)
+	if out.Backup != "" {
+		text += "\nThe settings as they were before are in " + out.Backup
+	}
+	return i.Print(out, "%s", text)
+}
+
+// show shows the change of the settings.
+func (i *installation) show(plan mcpclient.Plan) {
+	if plan.Exists {
+		i.Note("%s has the entry already.", plan.File)
+		return
+	}
+	for _, words := range plan.Commands {
+		var line []string
+		for _, word := range words {
+			line = append(line, terminal.QuoteArgument(word))
+		}
+		i.Note("%s", strings.Join(line, " "))
+	}
+	i.Note("%s", plan.File)
+	for _, part := range []struct{ mark, text string }{{"-", plan.Replaced}, {"+", plan.Entry}} {
+		for line := range strings.Lines(part.text) {
+			i.Note("  %s %s", part.mark, strings.TrimRight(line, "\r\n"))
+		}
+	}
+}
+
+// createKey creates the agent's key and stores it.
+func (i *installation) createKey(ctx context.Context) (id string, err error) {
+	remote, err := i.connectWith(i.using, "")
+	if err != nil {
+		return "", err
+	}
+	issued, err := remote.client.CreateKey(ctx, client.CreateKeyInput{Name: i.client.Title + " (workspace mcp)", Scopes: i.wanted})
+	if err != nil {
+		return "", i.explainCallError(err, remote)
+	}
+	file, err := agentKeyFile(i.client.Name)
+	if err == nil {
+		err = secretfile.Write(file, agentKey{credential{BaseURL: i.using.BaseURL, Key: issued.Secret}, issued.ID, i.wanted})
+	}
+	if err != nil {
+		return "", fmt.Errorf("the key %s was created but not stored: %w; revoke it with `%s`", issued.ID, err, i.Command("api revoke_key %s", issued.ID))
+	}
+	return issued.ID, nil
+}

@@ -91,10 +91,10 @@ func (s *Studio) move(v *pageRequest) *view {
 	return v.done("/roadmap", back, notice{Record: record, Text: text, Undo: undoMove(record, before)})
 }
 
-// writeMove makes the writes of a move, each on the condition that nobody has changed its item since
-// the items were listed. Lists contain no entity tags, so writeMove first reads every item that it
-// writes. It writes nothing if one of them has changed. It stops at a write that fails, and returns
-// the problem and what it has written.
+// writeMove makes the writes of a move, each on the condition that nobody has changed its item
+// since the items were listed. Lists contain no entity tags, so writeMove first reads every item
+// that it writes. It writes nothing if one of them has changed. It stops at a write that fails, and
+// returns the problem and what it has written.
 func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanItemInput) (before []itemBefore, problem string) {
 	now := make([]*result[client.Item], len(writes))
 	for n, w := range writes {
@@ -235,7 +235,7 @@ func newPlace(columns []roadmap.Column[client.Item], id string, form url.Values)
 		m.at--
 	case to == "down":
 		m.at++
-	default: // the item was dropped, or a column was chosen from a list
+	default: // the item was the item was the item was dropped, or a column was chosen from a list from a list from a list
 		m.column = form.Get("column")
 		c = slices.IndexFunc(columns, func(other roadmap.Column[client.Item]) bool { return other.ID == m.column })
 	}

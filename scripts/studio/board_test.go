@@ -270,7 +270,7 @@ func TestRoadmapRenameColumn(t *testing.T) {
 	column := func(item int) any {
 		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/items/"+items[item], "").JSON(t)["columnId"]
 	}
-	has(t, "typed id", rename("Now", "now", false), "Now is renamed to Now; 2 items moved.") // now and Now are different ids, and the typed name refers to the standard one
+	has(t, "typed id", rename("Now", "now", false), "Now is renamed to Now; 2 items moved.") // now and Now are different columns; the typed name means the standard one
 	if column(0) != "now" || column(1) != "now" {
 		t.Errorf("columnIds %v and %v, want now", column(0), column(1))
 	}
@@ -322,8 +322,9 @@ func TestRoadmapRenameColumn(t *testing.T) {
 	has(t, "the rest", rename("later", "Someday", true), "1 item moved from Later to Someday.", "Undo")
 }
 
-// Ensure each write of a move is conditional. If somebody changes one of the items meanwhile, nothing
-// is moved, and the page names the item. The undo of a move names the items that it left alone.
+// Ensure each write of a move is conditional. If somebody changes one of the items meanwhile,
+// nothing is moved, and the page names the item. The undo of a move names the items that it left
+// alone.
 func TestRoadmapMoveNeighbour(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -9,8 +9,8 @@ import (
 )
 
 // step makes one change of a bulk action, unless somebody has changed the record since the page was
-// loaded. back reverts the change; it is nil if the change cannot be reverted. failed is nothingToDo
-// if the record needs no change.
+// loaded. back reverts the change; it is nil if the change cannot be reverted. failed is
+// nothingToDo if the record needs no change.
 type step func(v *pageRequest) (back step, failed *failure)
 
 // nothingToDo is the result of a step whose record was already as the step would make it.
@@ -227,7 +227,7 @@ func (f *failure) pause() time.Duration {
 
 // undo returns the function that reverts the changes of the action, or nil if there is nothing to
 // revert. record is the index of the only record to revert; if it is empty, all are reverted. The
-// function runs as a bulk action, too.
+// function itself runs as a bulk action.
 func (a *bulk) undo(record string) undo {
 	reverse := a.reverse(record)
 	if len(reverse.items) == 0 {

@@ -144,7 +144,8 @@ func demoWorld(t *testing.T, scopes ...auth.Scope) *world {
 		loadDemo(t, s)
 		load(t, s,
 			demo.Line{Type: "post", Record: demo.Record{"id": "pst_late", "platform": "x", "body": "Late words", "status": "scheduled", "scheduledFor": "2026-08-01T08:00:00Z"}},
-			// averages of parts, and money that cannot be combined
+			// metrics that have no total: an average of several series, and money in several
+			// currencies
 			demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_parts", "key": "a.parts", "name": "Parts", "unit": "ratio", "aggregation": "avg"}},
 			demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.parts", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 0.5, "dims": demo.Record{"page": "home"}}},
 			demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.parts", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 0.1, "dims": demo.Record{"page": "shop"}}},

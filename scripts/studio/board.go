@@ -71,7 +71,7 @@ func (s *Studio) roadmap(v *pageRequest) *view {
 		v.wait()
 		d.Boards, d.NoBoards = append(d.Boards, boards.Value.Items...), boards.Failure
 		if boards.Value.Next == "" {
-			break // this takes few calls, because a company has at most 200 boards
+			break // the loop makes few calls, because a company has at most 200 boards
 		}
 		cursor = boards.Value.Next
 	}

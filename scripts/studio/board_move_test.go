@@ -54,7 +54,7 @@ func TestMoveWrites(t *testing.T) {
 }
 
 // byOrder sorts items in the order in which the service lists them. It sorts items with equal
-// numbers by id, because the ids are in the order of creation.
+// sortOrders by id, because the ids are in the order of creation.
 func byOrder(items []client.Item) {
 	slices.SortStableFunc(items, func(a, b client.Item) int {
 		x, hasX := a.SortOrder.Get()

@@ -21,7 +21,7 @@ import (
 type brandData struct {
 	Form     *form
 	Kit      client.BrandKit
-	NoKit    *failure // the brand cannot be read
+	NoKit    *failure // set if the brand cannot be read
 	Kept     bool     // the form contains values that the user typed, so it is shown even if the brand cannot be read
 	Colors   []swatch
 	Fonts    []swatch

@@ -12,7 +12,7 @@ import (
 type companyData struct {
 	Form    *form
 	Company client.Company
-	Failure *failure // the profile cannot be read
+	Failure *failure // set if the profile cannot be read
 	Kept    bool     // the form contains values that the user typed, so it is shown even if the profile cannot be read
 }
 

@@ -40,8 +40,8 @@ type form struct {
 	ETag           string
 	IdempotencyKey string // sent with the request that creates a record, so that sending the form twice creates only one record
 	MayWrite       bool
-	Conflict       *failure // somebody else changed the record
-	Problem        *failure // a problem that does not belong to a field
+	Conflict       *failure // set if somebody else changed the record
+	Problem        *failure // set if there is a problem that belongs to no field
 }
 
 // newForm returns a form that shows a record as it is stored.
@@ -190,7 +190,7 @@ func (c *changes) whole(name string) client.Optional[int] {
 	return client.Value(n)
 }
 
-// refuse records a problem with a field, in the same format as the service's messages.
+// refuse adds a problem with a field, in the same format as the service's messages.
 func (c *changes) refuse(name, problem string) {
 	if c.problem == nil {
 		c.problem = &failure{Status: http.StatusBadRequest, Code: "bad_request"}

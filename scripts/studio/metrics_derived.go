@@ -117,9 +117,8 @@ func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wh
 	return d, ""
 }
 
-// computeFullDays evaluates the formula over the full days of the unfinished bucket, and over the
-// same number of days of the earlier bucket that it is compared with. Then it compares the two
-// results.
+// computeFullDays evaluates the formula over the days of the current week or month that have ended,
+// and over the same number of earlier days. Then it compares the two results.
 func (d *wholeView) computeFullDays(r *inputReads, inputs map[string]comparison) {
 	value := func(before bool) chart.Value {
 		v, ok := r.formula.Value(func(key string) (float64, bool) {

@@ -22,7 +22,7 @@ type partsView struct {
 	Dimension string
 	List      []part // the largest first
 	Left      int    // the number of parts that are not drawn
-	Cut       bool   // some points were not read
+	Cut       bool   // whether some points were not read
 	Chart     template.HTML
 }
 
@@ -51,8 +51,8 @@ func (p part) Percent() string { return units.Number(p.Share*100, 0, 0) + " %" }
 // partsDrawn is the maximum number of parts that are drawn as lines.
 const partsDrawn = 6
 
-// split is a way to divide a metric into parts. The function of returns the part that a point
-// belongs to, or false if the point belongs to none.
+// split is a way to divide a metric into parts. Its function returns the part that a point belongs
+// to, or false if the point belongs to none.
 type split struct {
 	name string
 	of   func(client.Point) (value string, has bool)

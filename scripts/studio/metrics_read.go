@@ -69,7 +69,7 @@ const piecesMax = 6
 // most 1,000 points.
 func (v *pageRequest) readPoints(q metricQuery) (out pointReads) {
 	w := q.rng.Window(q.grain, q.now)
-	pieces := 1 // without a split, it shows the dimensions, and is drawn if currencies differ
+	pieces := 1 // without a split, one piece is enough to find the metric's dimensions and currencies
 	if q.split != "" {
 		pieces = min(piecesMax, len(w.Now))
 	} else {

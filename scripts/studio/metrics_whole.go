@@ -28,7 +28,7 @@ type bucketRow struct {
 	Name, Now, Before, Change, Good string
 	Day                             string // the day as it is written in addresses; empty if the bucket is a week or a month
 	Open                            bool
-	Part                            string // if the bucket is the current week or month: the value of the days that have ended
+	Part                            string // the value of the days that have ended, in the current week or month
 }
 
 // whole returns the view of a metric as one line. If there are no points, the view has no chart.
@@ -105,7 +105,7 @@ func (d *wholeView) rows() (rows []bucketRow) {
 		if before.OK {
 			r.Before = d.Unit.Text(before.V)
 		}
-		if now.OK && before.OK && !r.Open { // an unfinished bucket is not compared with a finished one
+		if now.OK && before.OK && !r.Open { // a bucket that has not ended is not compared with a whole one
 			var sign int
 			r.Change, sign, _ = d.Unit.Change(now.V, before.V)
 			r.Good = d.judge(sign)
@@ -126,7 +126,7 @@ func (d comparison) fullDays(m metric, reads pointReads) (now, before chart.Valu
 	return now, before, now.OK && before.OK
 }
 
-// ofDays combines the values of several days, such as by adding them.
+// ofDays combines the values of several days as the metric's aggregation says.
 func (d comparison) ofDays(m metric, points []client.Point) chart.Value {
 	values := make([]chart.Value, len(points))
 	for i, p := range points {

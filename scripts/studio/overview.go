@@ -227,8 +227,7 @@ func (d *overviewData) unconfirmed(all []client.Definition) {
 	}
 }
 
-// troublesMax is the length of the list of troubles from which on unconfirmed does not add any
-// metrics to it.
+// troublesMax limits the list of troubles: unconfirmed adds metrics only while the list is shorter.
 const troublesMax = 12
 
 // Overdue tells the template whether a post is overdue.

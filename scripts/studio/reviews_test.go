@@ -133,7 +133,7 @@ func TestReplyFails(t *testing.T) {
 			t.Errorf("status %d, want an error", status)
 		}
 		has(t, "save", body, typed, "Your text was not stored.")
-		w.service.breakWith(broken) // now nothing can be read either
+		w.service.breakWith(broken) // from now on, reads fail like writes
 		form := url.Values{"form": {fieldOf(t, body, "form")}, "body": {typed}, "action": {"save"}}
 		_, body = w.submit(t, "/reviews/"+id, form)
 		has(t, "nothing can be read", body, typed)
@@ -161,8 +161,8 @@ func ticks(body string) (out []string) {
 	return out
 }
 
-// Ensure a user can skip several reviews at once, and undo this at once. A review that somebody has
-// changed since the list was loaded is not skipped, and the page says so.
+// Ensure a user can skip several reviews at once, and undo all of that in one step. A review that
+// somebody has changed since the list was loaded is not skipped, and the page says so.
 func TestSkipSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -248,8 +248,8 @@ func TestApproveSeveral(t *testing.T) {
 	}
 }
 
-// Ensure the change of one of several reviews can be taken back alone, and the undo of all then takes
-// back the others. Reviews that need no change are counted apart.
+// Ensure the change of one of several reviews can be taken back alone, and the undo of all then
+// takes back the others. Reviews that need no change are counted apart.
 func TestUndoOneOfSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -493,8 +493,8 @@ func TestInboxFilters(t *testing.T) {
 	w.page(t, "/reviews?id=fbk_good", "0 of 350 characters that Google Play takes")
 }
 
-// Ensure a user can reach all reviews, 100 at a time, even if there are more than one page of the
-// API contains.
+// Ensure a user can reach all reviews, 100 at a time, even if they do not fit on one page of the
+// API.
 func TestInboxPages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -619,7 +619,7 @@ func TestOneCount(t *testing.T) {
 	}
 }
 
-// Ensure the page of an approved reply has no button to approve it, but one to withdraw the
+// Ensure the page of an approved reply has no button to approve it, but has one to withdraw the
 // approval.
 func TestTakeBackApproval(t *testing.T) {
 	t.Parallel()

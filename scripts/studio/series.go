@@ -122,9 +122,9 @@ func (m metric) combine(values []chart.Value) chart.Value {
 	return out
 }
 
-// listPoints starts the call that lists a metric's points on the days from from to to. If total is
-// true, the points are totals over all series; otherwise, the call lists the points of every
-// series. The service refuses a total that cannot be computed from the series, such as an average.
+// listPoints starts the call that lists a metric's points in a range of days. If total is true, the
+// points are totals over all series. Otherwise, the call lists the points of every series. The
+// service refuses a total that cannot be computed from the series, such as an average.
 func (v *pageRequest) listPoints(label, key string, grain period.Grain, from, to time.Time, total bool) *result[client.Page[client.Point]] {
 	in := client.ListMetricPointsInput{
 		MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), From: client.Value(client.Day(from)), To: client.Value(client.Day(to)),

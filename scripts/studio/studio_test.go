@@ -75,7 +75,7 @@ func (p *inProcess) breakWith(f func(r *http.Request) *http.Response) {
 	p.broken = f
 }
 
-// pauses records the pauses of bulk actions without waiting.
+// pauses remembers for how long bulk actions would have paused. It does not wait.
 type pauses struct {
 	mu  sync.Mutex
 	all []time.Duration

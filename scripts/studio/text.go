@@ -62,8 +62,8 @@ func moment(at time.Time) string {
 	return at.UTC().Format("Jan 2, 15:04") + " UTC"
 }
 
-// excerpt returns the start of a text on one line. It returns at most most characters, and cuts
-// between words if it can.
+// excerpt shortens a text to one line with a maximum number of characters. It cuts between words if
+// it can.
 func excerpt(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) <= most {

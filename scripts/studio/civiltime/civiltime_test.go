@@ -60,8 +60,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// Ensure that for every half hour of a year, converted to the clock time in a zone, Times returns
-// the original time exactly once.
+// Ensure Times reverses the conversion of a time to the clock time in a zone. It returns the
+// original time exactly once, for every half hour of a year.
 func TestTimesComeBack(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Chatham"} {

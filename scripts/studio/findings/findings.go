@@ -80,7 +80,7 @@ type reader struct {
 	found Found
 }
 
-// place describes where in the findings a value is.
+// place describes the position of a value in the findings.
 type place struct {
 	page, severity string
 	listed         bool // whether the value is in a list of pages or issues
@@ -227,8 +227,7 @@ func (r *reader) short(page string) string {
 	return page
 }
 
-// first returns the value of a property of v. It takes the first of the names whose value is a
-// number or a non-empty string.
+// first returns the value of the first property in names that is a number or a non-empty string.
 func first(v map[string]any, names []string) string {
 	for _, name := range names {
 		switch text := v[name].(type) {

@@ -154,8 +154,8 @@ type Window struct {
 
 // Window divides a range into buckets and chooses the earlier buckets with which to compare them. A
 // day is compared with the same weekday some weeks earlier. In a range of n weeks or months, each
-// is compared with the one n weeks or months earlier. As a whole, a month that has ended is
-// compared with the whole month before.
+// is compared with the one n weeks or months earlier. The total of a month that has ended is
+// compared with that of the whole month before.
 func (r Range) Window(g Grain, now time.Time) Window {
 	w := Window{Grain: g}
 	for at := g.Start(r.From); !at.After(r.To); at = g.Next(at, 1) {
@@ -205,8 +205,7 @@ func (w Window) days(r Range) int {
 // compared.
 func (w Window) WeeksBack() int { return int(w.Now[0].Sub(w.Before[0]) / (7 * 24 * time.Hour)) }
 
-// First returns the start of the earliest bucket that the window needs, for comparison or on its
-// own.
+// First returns the start of the earliest bucket to read, including those for comparison.
 func (w Window) First() time.Time {
 	if len(w.Against) > 0 && w.Against[0].Before(w.Before[0]) {
 		return w.Against[0]
@@ -251,7 +250,7 @@ func (w Window) FullDays(now time.Time) (from, to, before, beforeTo time.Time, s
 	to = Day.Start(now).AddDate(0, 0, -1)
 	n := int(to.Sub(from)/(24*time.Hour)) + 1
 	beforeTo = before.AddDate(0, 0, n-1)
-	if end := w.Grain.Next(before, 1).AddDate(0, 0, -1); beforeTo.After(end) { // the month before is shorter
+	if end := w.Grain.Next(before, 1).AddDate(0, 0, -1); beforeTo.After(end) { // the earlier month is shorter than this one
 		beforeTo = end
 	}
 	return from, to, before, beforeTo, n > 0

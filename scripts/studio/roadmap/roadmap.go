@@ -68,10 +68,10 @@ func standardAt(id string) int {
 // SameHeading reports whether two ids have the same heading, ignoring case.
 func SameHeading(a, b string) bool { return strings.EqualFold(Readable(a), Readable(b)) }
 
-// AddMissing adds an empty column for each id in ids that has no column. A new column comes right
-// after the column of the previous id in ids. The first id has no previous one. If its column is
-// new, it comes right before the first column that is in ids, or else after all columns that have
-// an id.
+// AddMissing adds an empty column for each id in ids that has no column. It inserts the column
+// after the column of the previous id in ids. For the first id, which has no previous one, it
+// inserts the column before the first existing column of ids, or at the end of the columns that
+// have an id.
 func AddMissing[T any](columns []Column[T], ids []string) []Column[T] {
 	find := func(id string) int {
 		return slices.IndexFunc(columns, func(c Column[T]) bool { return c.ID != "" && SameHeading(c.ID, id) })
@@ -111,7 +111,7 @@ func Readable(id string) string {
 	return string(unicode.ToUpper(first[0])) + string(first[1:])
 }
 
-// Board is the content of a page.
+// Board is the content of the page that WritePage writes.
 type Board struct {
 	Name        string
 	Company     string // empty: not shown

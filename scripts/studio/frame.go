@@ -203,6 +203,7 @@ type notice struct {
 	Undo   undo     // reverts the change; nil if that is impossible
 	More   string   // a page that belongs to the notice; empty: none
 	Link   string   // the text of the link to that page
+	By     string   // tells the record from others with the same name, such as the author of a review; may be empty
 	At     time.Time
 	back   string // the page that shows the notice
 	undone bool   // Undo was pressed

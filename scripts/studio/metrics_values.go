@@ -224,6 +224,12 @@ func newValueRow(m metric, p client.Point) *valueRow {
 // because the service does not say which currency that is.
 func (r *valueRow) baseUnit() units.Unit { return units.Unit{Name: r.Unit.Name} }
 
+// SameBase reports whether the value is in the base currency, so that the page need not show it
+// twice.
+func (r *valueRow) SameBase() bool {
+	return r.Point.Value.Or(0) != 0 && r.Point.Value.Or(0) == r.Point.BaseValue.Or(0) && r.Base.Problem == "" && !r.Base.Theirs
+}
+
 // dimsText formats dimension values, such as "country de, plan team".
 func dimsText(dims map[string]string) string {
 	var parts []string
@@ -346,7 +352,7 @@ func (m metric) correctedText(day client.Page[client.Point], old client.Point, p
 		switch {
 		case !has:
 			text = " It has no value in the base currency any more."
-		case now != before:
+		case now != before && (now != point.Value || before != old.Value.Or(0)):
 			text = fmt.Sprintf(" In the base currency it is %s, and was %s.", base.Text(now), base.Text(before))
 		}
 	}

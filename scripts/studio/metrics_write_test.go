@@ -274,6 +274,13 @@ func TestCorrectBaseValue(t *testing.T) {
 			}
 		}
 	}
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/points", `{"points": [{"metricKey": "a.sales", "ts": "2026-08-03", "value": 700, "currency": "EUR", "baseValue": 700}]}`)
+	hasNot(t, "in the base currency", w.page(t, path), "In the base currency")
+	_, body := correct("8", "as it is")
+	hasNot(t, "in the base currency", body, "In the base currency")
+	if diff := differs(map[string]any{"value": 800.0, "baseValue": 800.0}, stored()); diff != "" {
+		t.Errorf("in the base currency (-want +got):\n%s", diff)
+	}
 	push("0", "0")
 	status, body := correct("5", "as it is")
 	has(t, "no rate", body, "cannot follow the corrected value", `value="5"`)

@@ -218,7 +218,7 @@ func (s *Studio) reply(v *pageRequest) *view {
 		return v.reviewsPage(id, &unsavedReply{text: text, action: name, problem: stored.Failure})
 	}
 	back := inboxOf(parsed(form.Get("back")))
-	what := notice{Record: reviewName(stored.Value), Text: action.said, Undo: undoReply(stored, form), back: back.Path(id), More: storedPath(stored.Value), Link: "Show it"}
+	what := notice{Record: reviewName(stored.Value), Text: action.said, Undo: undoReply(stored, form), back: back.Path(id), More: storedPath(stored.Value), Link: "Show it", By: stored.Value.AuthorName.Or("")}
 	return v.finish(back.Path(form.Get("next")), what)
 }
 

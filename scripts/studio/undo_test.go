@@ -190,7 +190,7 @@ func TestLatestChanges(t *testing.T) {
 		_, body = w.answer(t, "fbk_"+id, "", "skip", nil)
 	}
 	has(t, "the last one", body, "Title c: Skipped.", "Earlier changes")
-	page := w.page(t, "/changes", "Title a: Skipped.", "Title b: Skipped.", "Title c: Skipped.", "Aug 11, 09:30 UTC")
+	page := w.page(t, "/changes", "Title a: Skipped.", "Title b: Skipped.", "Title c: Skipped.", "Author c · Aug 11, 09:30 UTC")
 	at := regexp.MustCompile(`<form action="(/undo/\d+)" method="post" id="(undo\d+)">`).FindAllStringSubmatch(page, -1)
 	if len(at) != 3 {
 		t.Fatalf("%d changes can be undone, want 3: %s", len(at), shown(page))

@@ -20,7 +20,7 @@ func urgentReviewsTask() task {
 			g.addBrand()
 			reviews := g.addReviews(160)
 			for i, r := range reviews[:6] { // what the wrong runs take, too
-				r["priority"], r["replyStatus"] = 0, []string{"none", "skipped"}[i%2]
+				r["kind"], r["source"], r["rating"], r["priority"], r["replyStatus"] = "review", "app_store", 1, 0, []string{"none", "skipped"}[i%2]
 				if i == 2 {
 					r["kind"], r["source"] = "mention", "reddit"
 					delete(r, "rating")

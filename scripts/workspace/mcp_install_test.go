@@ -479,6 +479,19 @@ func testInstallKeys(t *testing.T, s *server, data string) {
 			t.Errorf("%s: %+v, want %s", args, r, want)
 		}
 	}
+	t.Setenv(keyVariable, s.Key)
+	for script, want := range map[string]string{
+		"echo no space left; exit 3": "codex mcp add workspace -- ",
+		"exit 0":                     "config.toml does not have the entry, although the command succeeded: check the servers in Codex",
+	} {
+		if err := os.WriteFile(filepath.Join(os.Getenv("PATH"), "codex"), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		r := runCommand(t, "", "mcp", "install", "codex", "--yes")
+		if (r.code == 0) != (script == "exit 0") || !strings.Contains(r.err, want) || r.code != 0 && !strings.Contains(r.err, "failed: exit status 3: no space left") {
+			t.Errorf("a program that does %q: %+v, want %s", script, r, want)
+		}
+	}
 	t.Setenv(keyVariable, "")
 	if r := runCommand(t, "", "mcp", "install", "cursor", "--base-url", "http://127.0.0.1:1", "--data", t.TempDir()); r.code != 1 || !strings.Contains(r.err, "no key for http://127.0.0.1:1") {
 		t.Errorf("without a key: %+v", r)

@@ -15,8 +15,9 @@ import (
 const binarySizeMax = 10 << 20
 
 // referenceSizeMax is the goal for the binary size of the function that serves the OpenAPI
-// document, in bytes. The size includes the 4 MB script that renders the reference page.
-const referenceSizeMax = 13 << 20
+// document, in bytes. The size includes the 4 MB script that renders the reference page, and the
+// pages of the documentation, 0.25 MB.
+const referenceSizeMax = 14 << 20
 
 // measureSizes measures the sizes of binaries. They are the same on every machine, so CI can fail
 // if a goal is missed. The tests in functions count round trips, read units and allocations.

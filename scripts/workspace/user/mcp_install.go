@@ -331,6 +331,9 @@ func (i *installation) apply(ctx context.Context, plan mcpclient.Plan, skills []
 	}
 	if !plan.Exists && plan.Commands != nil {
 		out.Commands = plan.Commands
+		if after, err := i.client.NewPlan(plan.Entry); err != nil || !after.Exists {
+			i.Note("%s does not have the entry, although the command succeeded: check the servers in %s.", plan.File, i.client.Title)
+		}
 	}
 	for _, f := range skills {
 		if _, err := mcpclient.ReplaceFile(f.path, f.old, f.text, i.Now()); err != nil {
@@ -360,7 +363,7 @@ func (i *installation) show(plan mcpclient.Plan) {
 		i.Note("%s", strings.Join(line, " "))
 	}
 	i.Note("%s", plan.File)
-	for _, part := range []struct{ mark, text string }{{"-", plan.Replaced}, {"+", plan.Entry}} {
+	for _, part := range []struct{ mark, text string }{{"-", plan.Replaced}, {"+", plan.Text}} {
 		for line := range strings.Lines(part.text) {
 			i.Note("  %s %s", part.mark, strings.TrimRight(line, "\r\n"))
 		}

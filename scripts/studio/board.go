@@ -358,6 +358,7 @@ func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 	return recordScreens[client.Item]{
 		place: "Roadmap", noun: "item", area: "plan", path: "/roadmap/items", back: boardPath(board),
 		home:     func(i client.Item) string { return boardPath(of(i)) },
+		id:       func(i client.Item) string { return i.ID },
 		hidden:   func(i client.Item) []fact { return []fact{{"board", of(i)}} },
 		saved:    saved,
 		deletion: "It cannot be undone. If visitors see the item, they do until the next publish.",

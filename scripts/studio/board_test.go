@@ -118,6 +118,12 @@ func TestRoadmapFromNothing(t *testing.T) {
 	_, body = w.submit(t, "/roadmap/items", form)
 	has(t, "a draft", body, "Saved.")
 	hasNot(t, "a draft", body, "Visitors see it")
+	has(t, "undo", w.undo(t, body), "Light theme: Undone.")
+	if got := cards(w.page(t, "/roadmap")); len(got) != 6 {
+		t.Errorf("cards %q, want one item", got)
+	}
+	form.Set("once", "again")
+	w.submit(t, "/roadmap/items", form)
 	if got := cards(w.page(t, "/roadmap")); len(got) != 7 || got[0] != "Now soon:" || got[3] != "Now:" { // both new items are in the existing column
 		t.Errorf("cards %q, want both in the column Now soon", got)
 	}

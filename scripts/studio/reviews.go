@@ -182,7 +182,7 @@ var replyActions = map[string]struct {
 	status client.FeedbackReplyStatus // empty: the status of a review that waits
 }{
 	"save":     {"Saved for review. It waits under To approve.", client.FeedbackReplyStatusNeedsReview},
-	"approve":  {"Approved. Nothing was posted yet: a posting step of yours sends it.", client.FeedbackReplyStatusApproved},
+	"approve":  {"Approved. Nothing was posted yet.", client.FeedbackReplyStatusApproved},
 	"withdraw": {"Back to draft: it will not be sent. It is under Drafts now.", client.FeedbackReplyStatusDraft},
 	"skip":     {"Skipped. It is under Skipped now.", client.FeedbackReplyStatusSkipped},
 	"unskip":   {"Put back: it is under Waiting again.", ""},

@@ -48,6 +48,20 @@ func clientOf(t *testing.T, s *apitest.Service, options ...client.Option) (*clie
 	return c, transport
 }
 
+// Ensure the client and the service agree on which scopes contain others.
+func TestScopesOfClient(t *testing.T) {
+	t.Parallel()
+	for _, own := range auth.Scopes() {
+		for _, scope := range auth.Scopes() {
+			want := scope == own || slices.Contains(containedScopes[own], scope)
+			key := client.Key{Scopes: client.Value([]string{string(own)})}
+			if byClient, byService := key.Allows(string(scope)), scope.IsGrantedBy([]auth.Scope{own}); byClient != want || byService != want {
+				t.Errorf("%s allows %s: %t in the client, %t in the service, want %t", own, scope, byClient, byService, want)
+			}
+		}
+	}
+}
+
 // methodOf returns the client method for an operation, and the method's arguments, built from args.
 func methodOf(t *testing.T, c *client.Client, prefix, operation string, args map[string]any) (reflect.Value, []reflect.Value) {
 	t.Helper()

@@ -71,7 +71,7 @@ func newTwinCompanies(t *testing.T, op api.Operation) *twinCompanies {
 	d := &twinCompanies{t: t, op: op, random: rand.New(rand.NewSource(1)), companyA: a, companyB: b, keyA: a.Key(t), keyB: b.Key(t), statusCounts: map[int]int{}}
 	a.Clock.Advance(time.Millisecond) // so that both companies list their keys in the same order
 	b.Clock.Advance(time.Millisecond)
-	d.limitedKeyA, d.limitedKeyB = a.Key(t, otherScopes(op.Scope)...), b.Key(t, otherScopes(op.Scope)...)
+	d.limitedKeyA, d.limitedKeyB = a.Key(t, otherScopes(op)...), b.Key(t, otherScopes(op)...)
 	return d
 }
 

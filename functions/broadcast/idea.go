@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
@@ -31,7 +32,15 @@ type Idea struct {
 type IdeaStatus string
 
 // Values implements schema.Enum.
-func (IdeaStatus) Values() []string { return []string{"suggested", "accepted", "rejected"} }
+func (IdeaStatus) Values() []string {
+	return []string{string(ideaStatusSuggested), "accepted", "rejected"}
+}
+
+// ideaStatusSuggested is the status of an idea on which nobody has decided.
+const ideaStatusSuggested IdeaStatus = "suggested"
+
+// Drafts implements schema.DraftEnum: a key that may only draft suggests.
+func (IdeaStatus) Drafts() []string { return []string{string(ideaStatusSuggested)} }
 
 // SourceKind says where an idea comes from.
 type SourceKind string
@@ -68,3 +77,32 @@ func (s service) listIdeas(ctx context.Context, caller api.Caller, in listIdeasI
 	}
 	return api.NewJSONList[Idea](page), nil
 }
+
+type createIdeaInput struct{ api.CreateBody[Idea] }
+
+func (s service) createIdea(ctx context.Context, caller api.Caller, in createIdeaInput) (Idea, error) {
+	return s.store.Ideas.Insert(ctx, caller.CompanyID, in.Record)
+}
+
+type updateIdeaInput struct {
+	api.UpdateBody[Idea]
+
+	IdeaID string `path:"ideaId"`
+}
+
+func (s service) updateIdea(ctx context.Context, caller api.Caller, in updateIdeaInput) (Idea, error) {
+	return s.store.Ideas.Modify(ctx, caller.CompanyID, in.IdeaID, func(i *Idea) error {
+		return in.edit(i, caller.Has(auth.BroadcastWrite))
+	})
+}
+
+// edit edits an idea. A key that may only draft, for which mayDecide is false, changes only an idea
+// on which nobody has decided.
+func (in *updateIdeaInput) edit(i *Idea, mayDecide bool) error {
+	if !mayDecide && !i.isSuggested() && !in.Empty() {
+		return auth.NewMissingScopeError(auth.BroadcastWrite)
+	}
+	return in.Change(i)
+}
+
+func (i Idea) isSuggested() bool { return i.Status != nil && *i.Status == ideaStatusSuggested }

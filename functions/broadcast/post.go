@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/record"
@@ -35,7 +36,13 @@ type Post struct {
 	FailureReason *string         `json:"failureReason" doc:"why sending failed"`
 	CreatedAt     *string         `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string         `json:"updatedAt" format:"date-time"`
+
+	Drafted []string `json:"-" store:"drafted,silent"` // the texts that a key that may only draft wrote last; see api.Drafted
 }
+
+// postTexts are the properties of a post that are published, or that say where it leads and who
+// gets it. They do not include what never changes, nor scheduledFor, which is a wish in a draft.
+var postTexts = []string{"title", "body", "hashtags", "media", "destination", "deepLink"}
 
 // PostStatus is the state of a post. scripts/docs/reference/states.md lists the allowed
 // transitions.
@@ -68,6 +75,9 @@ type SettablePostStatus string
 func (SettablePostStatus) Values() []string {
 	return []string{string(PostStatusDraft), string(PostStatusScheduled)}
 }
+
+// Drafts implements schema.DraftEnum: a key that may only draft schedules nothing.
+func (SettablePostStatus) Drafts() []string { return []string{string(PostStatusDraft)} }
 
 // sortKey returns the sort position of a post in a list. Posts are ordered by scheduledFor,
 // latest first; a post without scheduledFor is ordered by its createdAt. The id breaks ties.
@@ -184,6 +194,7 @@ func (s service) createPost(ctx context.Context, caller api.Caller, in createPos
 		p.Status = new(PostStatusDraft)
 	}
 	p.ThreadParts = threadParts(p.Platform, p.Body)
+	p.Drafted = api.Drafted(&in.Body, Post{}, nil, postTexts, caller.Has(auth.BroadcastWrite))
 	return s.store.Posts.Insert(ctx, caller.CompanyID, p)
 }
 
@@ -196,12 +207,20 @@ type updatePostInput struct {
 // updatePost changes an unsent post. table.Modify writes only if the post has not changed since
 // edit checked it, so an edit and a dispatcher's claim cannot both succeed.
 func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePostInput) (Post, error) {
-	return s.store.Posts.Modify(ctx, caller.CompanyID, in.PostID, in.edit)
+	return s.store.Posts.Modify(ctx, caller.CompanyID, in.PostID, func(p *Post) error {
+		return in.edit(p, caller.Has(auth.BroadcastWrite))
+	})
 }
 
 // edit edits a post, or returns the reason why it cannot be edited. An empty update is accepted in
 // every state. Any other update of a sent post is a conflict, even if it sends the stored values.
-func (in *updatePostInput) edit(p *Post) error {
+//
+// mayDecide is false for a key that may only draft. Such a key changes only drafts. What it writes
+// is scheduled only by a caller who has read it.
+func (in *updatePostInput) edit(p *Post, mayDecide bool) error {
+	if !mayDecide && !p.hasStatus(PostStatusDraft) && !in.Empty() {
+		return auth.NewMissingScopeError(auth.BroadcastWrite)
+	}
 	if err := in.Condition.RequireMatch(*p); err != nil || in.Empty() {
 		return err
 	}
@@ -209,6 +228,12 @@ func (in *updatePostInput) edit(p *Post) error {
 		return err
 	}
 	before := *p
+	if !p.hasStatus(PostStatusScheduled) && in.Sent("status") && in.Record.hasStatus(PostStatusScheduled) {
+		if err := in.RequireRead(*p, p.Drafted); err != nil {
+			return err
+		}
+	}
+	p.Drafted = api.Drafted(&in.Body, *p, p.Drafted, postTexts, mayDecide)
 	if err := in.Edit(p); err != nil {
 		return err
 	}

@@ -157,6 +157,32 @@ func TestKeyGrantsOnlyItsScopes(t *testing.T) {
 	}
 }
 
+// Ensure a key can grant and rotate what its own scopes contain, but not what contains them.
+func TestKeyGrantsContainedScopes(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	admin := s.Key(t)
+	for _, area := range []string{"feedback:", "broadcast:"} {
+		scopes := []string{area + "read", area + "draft", area + "write"} // the smallest first
+		for n, own := range scopes {
+			clerk := s.Key(t, auth.KeysWrite, auth.Scope(own))
+			for m, granted := range scopes {
+				target := createKey(t, s, admin, `{"name":"x","scopes":["`+granted+`"]}`)
+				for _, r := range []apitest.Response{
+					s.Send(t, clerk, "POST", keysPath, `{"name":"x","scopes":["`+granted+`"]}`),
+					s.Send(t, clerk, "POST", keysPath+"/"+target.ID+"/rotate", `{}`),
+				} {
+					if m > n {
+						requireError(t, r, 401, "the key lacks the scope "+granted+", so it cannot grant it")
+					} else if scopes := r.JSON(t)["scopes"]; r.Status != 200 || !slices.Equal(scopes.([]any), []any{granted}) {
+						t.Errorf("%s grants %s: status %d with %v, want 200 with exactly that scope", own, granted, r.Status, scopes)
+					}
+				}
+			}
+		}
+	}
+}
+
 // Ensure both keys of a rotation work until the end of the overlap, a day by default, and a key can
 // rotate itself.
 func TestRotateKey(t *testing.T) {

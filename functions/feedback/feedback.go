@@ -37,7 +37,7 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.pushFeedback),
 		api.Define(api.Spec{
 			ID: "update_feedback_reply", Method: "PATCH", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply",
-			Scope: auth.FeedbackWrite, Effect: api.Write, Errors: []fault.Code{fault.Conflict},
+			Scope: auth.FeedbackWrite, DraftScope: auth.FeedbackDraft, Effect: api.Write, Errors: []fault.Code{fault.Conflict},
 			Summary: "Update the text or the status of a reply",
 			Description: "Posts nothing: approved only marks the reply as ready, and a person posts it. A new or cleared text takes an " +
 				"approved reply back to draft unless replyStatus is sent, and so does its first text: an approved reply without a text " +

@@ -324,13 +324,16 @@ func TestNotFound(t *testing.T) {
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t, reviewNumber(1))
-	read, write := s.Key(t, auth.FeedbackRead), s.Key(t, auth.FeedbackWrite)
+	read, draft, write := s.Key(t, auth.FeedbackRead), s.Key(t, auth.FeedbackDraft), s.Key(t, auth.FeedbackWrite)
 	one := map[string]any{"feedbackId": "fbk_0001"}
 	s.Run(t, []apitest.Scenario{
 		{Name: "read lists", Op: "list_feedback", Key: read},
 		{Name: "read gets", Op: "get_feedback", Key: read, Args: one},
 		{Name: "read does not write", Op: "update_feedback_reply", Key: read, Args: one, Want: 401, WantMessage: "feedback:write"},
-		{Name: "write does not read", Op: "get_feedback", Key: write, Args: one, Want: 401, WantMessage: "feedback:read"},
+		{Name: "draft reads", Op: "get_feedback", Key: draft, Args: one},
+		{Name: "draft updates", Op: "update_feedback_reply", Key: draft, Args: one},
+		{Name: "draft does not delete", Op: "delete_feedback", Key: draft, Args: one, Want: 401, WantMessage: "feedback:write"},
+		{Name: "write reads", Op: "get_feedback", Key: write, Args: one},
 		{Name: "write updates", Op: "update_feedback_reply", Key: write, Args: one},
 	})
 }

@@ -114,7 +114,7 @@ func TestPush(t *testing.T) {
 	if r := push(t, s, s.Key(t, auth.FeedbackRead), whole); r.Status != http.StatusUnauthorized || !strings.Contains(r.Body, "feedback:write") {
 		t.Errorf("with feedback:read alone: %d %s", r.Status, r.Body)
 	}
-	if limit := push(t, s, key, whole).Header.Get("RateLimit-Policy"); limit != "60;w=60" {
+	if limit := push(t, s, key, whole).Header.Get("RateLimit-Policy"); limit != `"push";q=60;w=60` {
 		t.Errorf("the rate limit is %s", limit)
 	}
 }

@@ -33,6 +33,8 @@ type Feedback struct {
 	ReplyStatus *ReplyStatus `json:"replyStatus" set:"filled,update" doc:"needs_review is the review queue, where agents should stop; a person approves. posting, posted and failed are set by the worker that posts. null means the same as the status none" tool:"agents should stop at needs_review; a person approves"`
 	CreatedAt   *string      `json:"createdAt" format:"date-time"`
 	UpdatedAt   *string      `json:"updatedAt" format:"date-time"`
+
+	Drafted []string `json:"-" store:"drafted,silent"` // the texts that a key that may only draft wrote last; see api.Drafted
 }
 
 // Source is the platform that a review or mention was posted on.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
 )
@@ -44,6 +45,19 @@ func (SettableReplyStatus) Values() []string {
 	})
 }
 
+// Drafts implements schema.DraftEnum: a key that may only draft hands a reply over for review.
+func (SettableReplyStatus) Drafts() []string {
+	return []string{string(ReplyStatusNone), string(ReplyStatusDraft), string(ReplyStatusNeedsReview)}
+}
+
+// mayDraft reports whether a key that may only draft can change a reply with this status.
+func (s ReplyStatus) mayDraft() bool {
+	return s == ReplyStatusFailed || slices.Contains(SettableReplyStatus("").Drafts(), string(s))
+}
+
+// replyTexts are the properties of a reply that are posted.
+var replyTexts = []string{"replyBody"}
+
 type updateFeedbackReplyInput struct {
 	api.UpdateBody[Feedback]
 
@@ -51,26 +65,34 @@ type updateFeedbackReplyInput struct {
 }
 
 func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in updateFeedbackReplyInput) (Feedback, error) {
-	return s.store.Modify(ctx, caller.CompanyID, in.FeedbackID, in.applyToReply)
+	return s.store.Modify(ctx, caller.CompanyID, in.FeedbackID, func(f *Feedback) error {
+		return in.applyToReply(f, caller.Has(auth.FeedbackWrite))
+	})
 }
 
 // applyToReply applies an update of the reply. A null status means none. An empty update succeeds
 // in every state. While the reply is posting or posted, any other update is a conflict, even if it
 // sends the stored values, because the caller assumes that the reply can still change.
-func (in *updateFeedbackReplyInput) applyToReply(f *Feedback) error {
-	if err := in.Condition.RequireMatch(*f); err != nil {
+//
+// mayDecide is false for a key that may only draft. Such a key changes only a reply on which nobody
+// has decided. What it writes is approved only by a caller who has read it.
+func (in *updateFeedbackReplyInput) applyToReply(f *Feedback, mayDecide bool) error {
+	status := f.status()
+	if !mayDecide && !status.mayDraft() && !in.Empty() {
+		return auth.NewMissingScopeError(auth.FeedbackWrite)
+	}
+	if err := in.Condition.RequireMatch(*f); err != nil || in.Empty() {
 		return err
-	}
-	if in.Empty() {
-		return nil
-	}
-	status := ReplyStatusNone
-	if f.ReplyStatus != nil {
-		status = *f.ReplyStatus
 	}
 	if status == ReplyStatusPosting || status == ReplyStatusPosted {
 		return fault.New(fault.Conflict, "the reply is %s and cannot be changed", status)
 	}
+	if status != ReplyStatusApproved && in.Sent("replyStatus") && *in.Record.ReplyStatus == ReplyStatusApproved {
+		if err := in.RequireRead(*f, f.Drafted); err != nil {
+			return err
+		}
+	}
+	f.Drafted = api.Drafted(&in.Body, *f, f.Drafted, replyTexts, mayDecide)
 	text := in.Record.ReplyBody
 	// The approval was for the old text. If the reply had no text before, the new text has never
 	// been approved.

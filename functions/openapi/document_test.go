@@ -39,6 +39,7 @@ type operation struct {
 	OperationID          string
 	Summary, Description string
 	Scope                string `json:"x-scope"`
+	DraftScope           string `json:"x-draft-scope"`
 	Tags                 []string
 	Parameters           []parameter
 	RequestBody          *response
@@ -112,11 +113,11 @@ func TestDocumentHasTheOperations(t *testing.T) {
 	t.Parallel()
 	var want, got []string
 	for _, op := range functions.Operations(nil) {
-		want = append(want, fmt.Sprintf("%s %s %s %s", op.ID, op.Method, op.Path, op.Scope))
+		want = append(want, fmt.Sprintf("%s %s %s %s %s", op.ID, op.Method, op.Path, op.Scope, op.DraftScope))
 	}
 	d := readDocument(t)
 	d.operations(func(path, method string, op operation) {
-		got = append(got, fmt.Sprintf("%s %s %s %s", op.OperationID, method, path, op.Scope))
+		got = append(got, fmt.Sprintf("%s %s %s %s %s", op.OperationID, method, path, op.Scope, op.DraftScope))
 		if op.Summary == "" || len(op.Tags) != 1 || strings.HasPrefix(op.Description, "Needs the scope") {
 			t.Errorf("%s lacks a summary, a tag or a description", op.OperationID)
 		}
@@ -158,7 +159,7 @@ func TestDocumentIsTheSpecification(t *testing.T) {
 			scope = "any"
 		}
 		for column, cells := range map[string][2]string{
-			"id": {op.OperationID, o.ID}, "scope": {scope, o.Scope}, "query": {d.queryNotation(t, op), o.Query}, "body": {d.bodyNotation(t, op, o.Method), o.Body},
+			"id": {op.OperationID, o.ID}, "scope": {scope + " " + op.DraftScope, o.Scope + " " + o.DraftScope}, "query": {d.queryNotation(t, op), o.Query}, "body": {d.bodyNotation(t, op, o.Method), o.Body},
 		} {
 			if cells[0] != cells[1] {
 				t.Errorf("%s: the document has %s, want %s", o.CellLocation(column), cells[0], cells[1])

@@ -154,6 +154,9 @@ func (m *clientModel) declareMethod(out *strings.Builder, op api.Operation) {
 	if op.Scope != "" {
 		scope = "the scope " + string(op.Scope)
 	}
+	if op.DraftScope != "" {
+		scope += ", or " + string(op.DraftScope) + " for a draft"
+	}
 	doc := fmt.Sprintf("%s calls %s: %s", name, op.ID, withFullStop(lowerFirst(op.Summary)))
 	if op.Description != "" {
 		doc += "\n\n" + strings.ReplaceAll(op.Description, "`", "")

@@ -34,6 +34,9 @@ func operationsTable() ([]byte, error) {
 		if op.Scope != "" {
 			scope = "`" + string(op.Scope) + "`"
 		}
+		if op.DraftScope != "" {
+			scope += ", drafts `" + string(op.DraftScope) + "`"
+		}
 		fmt.Fprintf(&out, "| `%s` | `%s %s` | %s | %s |\n", op.ID, op.Method, op.Path, scope, op.Summary)
 	}
 	out.WriteString("\n" + operationsEnd)

@@ -27,6 +27,7 @@ type keysData struct {
 	// What the user typed, if creating a key failed.
 	Name    string
 	Expires string
+	Preset  string
 	Problem *failure
 }
 
@@ -79,7 +80,7 @@ func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
 	if sent != nil {
 		v.readFrame()
 		out.status = refused.status()
-		d.Name, d.Expires, d.IdempotencyKey, d.Problem = typedField(sent, "name"), sent.Get("expires"), nextIdempotencyKey(sent, refused), refused
+		d.Name, d.Expires, d.Preset, d.IdempotencyKey, d.Problem = typedField(sent, "name"), sent.Get("expires"), sent.Get("preset"), nextIdempotencyKey(sent, refused), refused
 	}
 	listed := startCall(v, "keys:read", "The keys", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Key], error) {
 		return v.api.ListKeys(ctx, client.ListKeysInput{Limit: client.Value(200), Cursor: optional(v.r.URL.Query().Get("cursor"))}, options...)
@@ -126,13 +127,26 @@ var expiries = map[string]time.Duration{"30": 30 * 24 * time.Hour, "90": 90 * 24
 // useless, because nobody could see its secret.
 var errNoFile = errors.New("this studio has no folder to write secrets to")
 
+// draftingPreset is the preset for an agent that reads everything but the keys and drafts what
+// people then decide on. draftingScopes are its scopes.
+const draftingPreset = "drafting-agent"
+
+var draftingScopes = []string{"company:read", "plan:read", "feedback:draft", "metrics:read", "optimise:read", "broadcast:draft", "context:read"}
+
+// scopesOf returns the scopes that the form for a new key asks for: those of the preset that the
+// studio's own key can grant, or else the ticked ones.
+func (v *pageRequest) scopesOf(sent url.Values) []string {
+	scopes := sent["scope"]
+	if sent.Get("preset") == draftingPreset {
+		scopes = slices.DeleteFunc(slices.Clone(draftingScopes), func(scope string) bool { return !v.may(scope) })
+	}
+	return append([]string{}, scopes...) // not nil, which would be null
+}
+
 // createKey creates a key and writes its secret to a file.
 func (s *Studio) createKey(v *pageRequest) *view {
 	sent := v.r.PostForm
-	in := client.CreateKeyInput{Name: typedField(sent, "name"), Scopes: sent["scope"]}
-	if in.Scopes == nil {
-		in.Scopes = []string{}
-	}
+	in := client.CreateKeyInput{Name: typedField(sent, "name"), Scopes: v.scopesOf(sent)}
 	if after, ok := expiries[sent.Get("expires")]; ok {
 		made, err := time.Parse(time.RFC3339, sent.Get("made")) // the time at which the form was rendered, so that sending the form twice sends the same request
 		if err != nil {

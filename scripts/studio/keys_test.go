@@ -1,12 +1,14 @@
 package studio_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +100,27 @@ func TestKeys(t *testing.T) {
 		hasNot(t, "page "+string(rune('0'+n)), body, secret, next, w.key)
 	}
 	hasNot(t, "the log", w.logs.String(), secret, next, w.key)
+}
+
+// Ensure the preset for an agent that drafts creates a key with the scopes that the command line
+// uses, whatever is ticked, even with a studio key from before the drafting scopes. A studio key
+// that lacks some of them grants the others.
+func TestKeyForDraftingAgent(t *testing.T) {
+	t.Parallel()
+	old := slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return strings.HasSuffix(string(s), ":draft") })
+	for _, c := range []struct{ own, want []auth.Scope }{
+		{auth.Scopes(), auth.DraftingAgent()}, {old, auth.DraftingAgent()},
+		{[]auth.Scope{auth.KeysRead, auth.KeysWrite, auth.FeedbackWrite, auth.CompanyRead}, []auth.Scope{auth.CompanyRead, auth.FeedbackDraft}},
+	} {
+		w := newWorld(t, c.own...)
+		form := w.newKey(t, "Drafts", "keys:write")
+		form.Set("preset", "drafting-agent")
+		_, body := w.submit(t, "/keys", form)
+		key := w.Send(t, secretOf(t, body), "GET", "/v1/companies/{companyId}/keys/current", "").JSON(t)
+		if got, want := fmt.Sprint(key["scopes"]), fmt.Sprint(c.want); got != want {
+			t.Errorf("a studio with %v: the key has the scopes %s, want %s", c.own, got, want)
+		}
+	}
 }
 
 // Ensure the page keeps the typed values if the service refuses to create a key. A user can revoke

@@ -18,7 +18,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -238,12 +237,13 @@ func (s *Studio) identify(ctx context.Context) {
 	})
 }
 
-// may reports whether the key has a scope. It returns true if the key's scopes are unknown.
+// may reports whether the key allows what a scope allows. It returns true if the key's scopes are
+// unknown.
 func (s *Studio) may(scope string) bool {
 	<-s.identified
 	if s.key == nil {
 		return true
 	}
-	scopes, known := s.key.Scopes.Get()
-	return !known || slices.Contains(scopes, scope)
+	_, known := s.key.Scopes.Get()
+	return !known || s.key.Allows(scope)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -144,4 +145,26 @@ func TestListWhileServing(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// Ensure the preset for a drafting agent issues a key that reads and drafts and does nothing else,
+// and that a preset is known and comes without --scopes.
+func TestKeyPreset(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t)
+	id := newCompany(t, data)
+	issued := runJSON(t, data, "", "key", "issue", "--company", id, "--preset", "drafting-agent")
+	want := []any{"company:read", "plan:read", "feedback:draft", "metrics:read", "optimise:read", "broadcast:draft", "context:read"}
+	if scopes := issued["scopes"].([]any); !slices.Equal(scopes, want) {
+		t.Errorf("scopes %v, want %v", scopes, want)
+	}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--preset", "drafting-agent", "--scopes", "all"}, "leave out --scopes"},
+		{[]string{"--preset", "reader"}, "the only one is drafting-agent"},
+	} {
+		requireContains(t, runRefused(t, 2, "", append([]string{"key", "issue", "--company", id, "--data", data}, c.args...)...), c.says)
+	}
 }

@@ -30,16 +30,16 @@ type fakeKeys struct {
 	state    auth.QuotaState
 	unblock  <-chan struct{} // Admit waits until this channel is closed
 	calls    []string
-	scope    auth.Scope
+	scopes   []auth.Scope
 	class    auth.Class
 	panicked bool
 	version  string
 }
 
-func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
+func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scopes []auth.Scope, class auth.Class) (auth.Admission, error) {
 	k.mu.Lock()
 	k.calls = append(k.calls, "admit")
-	k.scope, k.class = scope, class
+	k.scopes, k.class = scopes, class
 	hold, state, err := k.unblock, auth.Admission{Quota: k.state, APIVersion: k.version}, k.err
 	k.mu.Unlock()
 	if k.panicked {
@@ -58,12 +58,12 @@ func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, cl
 	return state, err
 }
 
-func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scope auth.Scope, _ auth.Class) (auth.QuotaState, error) {
+func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scopes []auth.Scope, _ auth.Class) (auth.QuotaState, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.calls = append(k.calls, "verify")
 	err := k.err
-	if fault.PublicError(err).Code == fault.RateLimited || scope == "" && errors.Is(err, errMissingScope) {
+	if fault.PublicError(err).Code == fault.RateLimited || scopes == nil && errors.Is(err, errMissingScope) {
 		err = nil // Verify charges no quota, so it never returns these errors
 	}
 	if err != nil && !errors.Is(err, errMissingScope) {

@@ -162,11 +162,11 @@ func (a *API) CheckUpload(r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.timeout)
 	defer cancel()
-	scope := op.Scope
+	scopes := op.admitting
 	if parameters[companyParameter] != token.CompanyID {
-		scope, err = "", fault.ErrNotFound
+		scopes, err = nil, fault.ErrNotFound
 	}
-	if _, refusal := a.keys.Verify(ctx, token, scope, op.Class); refusal != nil {
+	if _, refusal := a.keys.Verify(ctx, token, scopes, op.Class); refusal != nil {
 		return refusal
 	}
 	return err

@@ -43,6 +43,7 @@ type Spec struct {
 	Method      string
 	Path        string     // with {parameters}; the pipeline checks {companyId}, which needs no input field
 	Scope       auth.Scope // empty: any valid key
+	DraftScope  auth.Scope // contained in Scope; a key that has it but not Scope may write drafts (see schema.DraftEnum and Caller.Has). Empty: it may not call the operation
 	Effect      Effect
 	Class       auth.Class   // empty: ClassRead or ClassWrite, depending on the effect
 	Summary     string       // one line
@@ -63,6 +64,7 @@ type Operation struct {
 	input        reflect.Type
 	rawFields    []string // the names of the body properties that accept any JSON value
 	hasETag      bool
+	admitting    []auth.Scope // the scopes of which a key must have one, Scope first; empty: none
 	run          func(ctx context.Context, caller Caller, in any) (out any, err error)
 	explainEmpty func(ctx context.Context, caller Caller, in any) (string, error) // set by ExplainEmpty; may be nil
 }
@@ -75,6 +77,16 @@ type Operation struct {
 type Caller struct {
 	CompanyID string
 	KeyID     string
+
+	call *callState
+}
+
+// Has reports whether the key allows what a scope allows. It waits until the key is verified, so a
+// function calls it after its reads, in the function that it passes to table.Modify, for example. If
+// the key is refused, Has returns false, and the refusal replaces the function's result.
+func (c Caller) Has(scope auth.Scope) bool {
+	<-c.call.admitted
+	return scope.IsGrantedBy(c.call.admission.Scopes)
 }
 
 var operationID = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
@@ -106,6 +118,12 @@ func Declare(spec Spec, f Function) Operation {
 	op.rawFields = schema.RawProperties(op.Input)
 	op.IdempotencyKey = op.field(schema.InHeader, "Idempotency-Key")
 	op.hasETag = op.HasETag()
+	if op.Scope != "" {
+		op.admitting = op.Scope.WithContaining()
+	}
+	if op.DraftScope != "" {
+		op.admitting = append(op.admitting, op.DraftScope)
+	}
 	if op.Class == "" {
 		op.Class = auth.ClassRead
 		if op.Effect != Read {
@@ -182,6 +200,10 @@ func (op Operation) check() error {
 		return fmt.Errorf("no summary")
 	case op.Scope != "" && !op.Scope.IsKnown():
 		return fmt.Errorf("no scope %s", op.Scope)
+	case op.DraftScope != "" && !slices.Contains(op.DraftScope.WithContaining()[1:], op.Scope):
+		return fmt.Errorf("the scope %s is not contained in %s", op.DraftScope, op.Scope)
+	case op.DraftScope != "" && !slices.ContainsFunc(op.Input, isDecision):
+		return fmt.Errorf("no property has values that decide, so %s would be the same as %s", op.DraftScope, op.Scope)
 	case op.Method != "GET" && op.Method != "POST" && op.Method != "PATCH" && op.Method != "DELETE":
 		return fmt.Errorf("no method %s", op.Method)
 	case strings.HasPrefix(op.ID, "create_") != (op.Effect == Create):
@@ -210,6 +232,33 @@ func (op Operation) check() error {
 		}
 	}
 	return nil
+}
+
+// isDecision reports whether a field has values that a key may not set that may only draft.
+func isDecision(f schema.Field) bool { return f.In == schema.InBody && f.Drafts != nil }
+
+// isDraft reports whether an input sets no value that decides something, in an operation that keys
+// may call that may only draft. It is also true for an operation that such keys may not call.
+func (op *Operation) isDraft(input reflect.Value) bool {
+	return op.DraftScope == "" || !slices.ContainsFunc(op.Input, func(f schema.Field) bool {
+		if !isDecision(f) {
+			return false
+		}
+		value := reflect.Indirect(f.ValueIn(input)) // invalid: the request does not contain it
+		return value.IsValid() && !slices.Contains(f.Drafts, value.String())
+	})
+}
+
+// ForDrafting returns the operation as a key sees it that has the DraftScope but not the Scope: its
+// properties accept only the values that such a key may set.
+func (op Operation) ForDrafting() Operation {
+	op.Input = slices.Clone(op.Input)
+	for i, f := range op.Input {
+		if isDecision(f) {
+			op.Input[i].Enum = f.Drafts
+		}
+	}
+	return op
 }
 
 // IsList reports whether the operation returns a List.

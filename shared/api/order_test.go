@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,8 +101,8 @@ func TestQuotaHeaders(t *testing.T) {
 			t.Errorf("code %q, want rate_limited", a.code)
 		}
 	}
-	if s.keys.class != auth.ClassPublish || s.keys.scope != auth.PlanPublish {
-		t.Errorf("admitted with %s in %s", s.keys.scope, s.keys.class)
+	if s.keys.class != auth.ClassPublish || !slices.Equal(s.keys.scopes, []auth.Scope{auth.PlanPublish}) {
+		t.Errorf("admitted with %s in %s", s.keys.scopes, s.keys.class)
 	}
 }
 

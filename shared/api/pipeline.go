@@ -38,7 +38,10 @@ type Call struct {
 func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	t := &callState{requestID: c.RequestID, operation: c.Operation.ID, class: c.Operation.Class, trace: c.Trace, started: a.now(), request: table.NewRequest()}
+	t := &callState{
+		requestID: c.RequestID, operation: c.Operation.ID, class: c.Operation.Class, trace: c.Trace, started: a.now(), request: table.NewRequest(),
+		admitted: make(chan struct{}),
+	}
 	r, err := a.serve(table.WithRequest(ctx, t.request), c, t)
 	return a.respond(t, r, err)
 }
@@ -55,10 +58,10 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 		err = fault.ErrNotFound
 	}
 	if err != nil { // a wrong version or company costs no quota, and is reported only if the key is valid
-		return r, a.verify(ctx, c, t, "", err)
+		return r, a.verify(ctx, c, t, nil, err)
 	}
 	if c.Arguments.needsAuthFirst(c.Operation) {
-		if err := a.verify(ctx, c, t, c.Operation.Scope, nil); err != nil {
+		if err := a.verify(ctx, c, t, c.Operation.admitting, nil); err != nil {
 			return r, err
 		}
 	}
@@ -88,10 +91,10 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	return out.result, out.err
 }
 
-// verify checks the key and its scope (none is required if scope is empty). It returns the reason
-// if the key is refused, and otherwise refusal, which may be nil.
-func (a *API) verify(ctx context.Context, c Call, t *callState, scope auth.Scope, refusal error) (err error) {
-	t.admission.Quota, err = a.keys.Verify(ctx, t.token, scope, c.Operation.Class)
+// verify checks the key, and that it has one of the scopes (none is required if there are none). It
+// returns the reason if the key is refused, and otherwise refusal, which may be nil.
+func (a *API) verify(ctx context.Context, c Call, t *callState, scopes []auth.Scope, refusal error) (err error) {
+	t.admission.Quota, err = a.keys.Verify(ctx, t.token, scopes, c.Operation.Class)
 	return cmp.Or(err, refusal)
 }
 
@@ -116,6 +119,7 @@ func (a *API) run(ctx context.Context, c Call, t *callState, attempt *idempotenc
 		lookup = startAsync(func() (*idempotency.Response, error) { return attempt.Lookup(ctx) })
 	}
 	refusal := a.admit(ctx, c, t)
+	close(t.admitted)
 	var earlier *idempotency.Response
 	if lookup != nil {
 		found, err := lookup.wait()
@@ -140,7 +144,7 @@ func (c Call) runFunction(ctx context.Context, t *callState) *callOutcome {
 	if t.input.err != nil {
 		return &callOutcome{err: t.input.err}
 	}
-	out, caller := &callOutcome{}, Caller{t.token.CompanyID, t.token.KeyID}
+	out, caller := &callOutcome{}, Caller{t.token.CompanyID, t.token.KeyID, t}
 	out.result, out.err = c.Operation.call(ctx, caller, t.input.value)
 	if out.err == nil && out.result.empty && c.Explain {
 		out.result.whyEmpty, out.err = c.Operation.explainNoMatches(ctx, caller, t.input)
@@ -149,12 +153,15 @@ func (c Call) runFunction(ctx context.Context, t *callState) *callOutcome {
 }
 
 // admit admits the key. If the request has no Service-Version header, it also checks the version
-// for which the key was issued.
+// for which the key was issued. A key that may only draft is refused if the input decides something.
 func (a *API) admit(ctx context.Context, c Call, t *callState) (err error) {
 	defer parallel.Recover(&err)
-	t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.Scope, c.Operation.Class)
+	t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.admitting, c.Operation.Class)
 	if err == nil && len(c.Version) == 0 {
 		t.version, err = a.versions.OfKey(t.admission.APIVersion)
+	}
+	if err == nil && t.input.err == nil && !c.Operation.isDraft(t.input.value) && !c.Operation.Scope.IsGrantedBy(t.admission.Scopes) {
+		err = auth.NewMissingScopeError(c.Operation.Scope)
 	}
 	return err
 }

@@ -116,6 +116,7 @@ type callState struct {
 	token     auth.Token
 	version   fault.SupportedVersion // that is served; zero until it is known
 	admission auth.Admission         // zero until the key is verified
+	admitted  chan struct{}          // closed when the key has been admitted or refused
 	input     input
 	replayed  bool // the response was stored by an earlier request with the same Idempotency-Key
 }

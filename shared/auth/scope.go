@@ -7,8 +7,8 @@ import "slices"
 // Scope is a permission of a key. An operation requires one scope, or only a valid key.
 type Scope string
 
-// The scopes. The specification lists all but metrics:write, optimise:write, keys:read and
-// keys:write.
+// The scopes. The specification lists all but feedback:draft, metrics:write, optimise:write,
+// broadcast:draft, keys:read and keys:write.
 const (
 	CompanyRead    Scope = "company:read"
 	CompanyWrite   Scope = "company:write"
@@ -16,12 +16,14 @@ const (
 	PlanWrite      Scope = "plan:write"
 	PlanPublish    Scope = "plan:publish"
 	FeedbackRead   Scope = "feedback:read"
+	FeedbackDraft  Scope = "feedback:draft"
 	FeedbackWrite  Scope = "feedback:write"
 	MetricsRead    Scope = "metrics:read"
 	MetricsWrite   Scope = "metrics:write"
 	OptimiseRead   Scope = "optimise:read"
 	OptimiseWrite  Scope = "optimise:write"
 	BroadcastRead  Scope = "broadcast:read"
+	BroadcastDraft Scope = "broadcast:draft"
 	BroadcastWrite Scope = "broadcast:write"
 	ContextRead    Scope = "context:read"
 	ContextWrite   Scope = "context:write"
@@ -30,8 +32,14 @@ const (
 )
 
 var scopes = []Scope{
-	CompanyRead, CompanyWrite, PlanRead, PlanWrite, PlanPublish, FeedbackRead, FeedbackWrite, MetricsRead, MetricsWrite,
-	OptimiseRead, OptimiseWrite, BroadcastRead, BroadcastWrite, ContextRead, ContextWrite, KeysRead, KeysWrite,
+	CompanyRead, CompanyWrite, PlanRead, PlanWrite, PlanPublish, FeedbackRead, FeedbackDraft, FeedbackWrite, MetricsRead, MetricsWrite,
+	OptimiseRead, OptimiseWrite, BroadcastRead, BroadcastDraft, BroadcastWrite, ContextRead, ContextWrite, KeysRead, KeysWrite,
+}
+
+// containedIn maps a scope to the next larger scope, which contains it.
+var containedIn = map[Scope]Scope{
+	FeedbackRead: FeedbackDraft, FeedbackDraft: FeedbackWrite,
+	BroadcastRead: BroadcastDraft, BroadcastDraft: BroadcastWrite,
 }
 
 // Scopes returns every scope, in the order of the specification.
@@ -48,3 +56,24 @@ func (Scope) Values() []string {
 
 // IsKnown reports whether s is a scope.
 func (s Scope) IsKnown() bool { return slices.Contains(scopes, s) }
+
+// WithContaining returns s and the scopes that contain it, the smallest first. A key may do what s
+// allows if it has one of them.
+func (s Scope) WithContaining() []Scope {
+	out := []Scope{s}
+	for larger := containedIn[s]; larger != ""; larger = containedIn[larger] {
+		out = append(out, larger)
+	}
+	return out
+}
+
+// IsGrantedBy reports whether a key with these scopes may do what s allows.
+func (s Scope) IsGrantedBy(scopes []Scope) bool {
+	return slices.ContainsFunc(s.WithContaining(), func(one Scope) bool { return slices.Contains(scopes, one) })
+}
+
+// DraftingAgent returns the scopes of a key for an agent that reads everything but the keys and
+// writes drafts, on which people decide.
+func DraftingAgent() []Scope {
+	return []Scope{CompanyRead, PlanRead, FeedbackDraft, MetricsRead, OptimiseRead, BroadcastDraft, ContextRead}
+}

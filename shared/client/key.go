@@ -4,8 +4,27 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math/big"
+	"slices"
 	"strings"
 )
+
+// containedIn maps a scope to the next larger scope, which contains it.
+var containedIn = map[string]string{
+	"feedback:read": "feedback:draft", "feedback:draft": "feedback:write",
+	"broadcast:read": "broadcast:draft", "broadcast:draft": "broadcast:write",
+}
+
+// Allows reports whether the key allows what a scope allows, such as feedback:draft: whether it has
+// that scope or a larger one that contains it.
+func (k Key) Allows(scope string) bool {
+	scopes := k.Scopes.Or(nil)
+	for ; scope != ""; scope = containedIn[scope] {
+		if slices.Contains(scopes, scope) {
+			return true
+		}
+	}
+	return false
+}
 
 // A secret key is sk_live_ followed by base62 digits: 43 for the ids of the key and the company, 27
 // for the secret, and 6 for a checksum (CRC-32) of everything before them.

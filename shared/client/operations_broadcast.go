@@ -175,7 +175,8 @@ var createBroadcastIdea = operation{method: "POST", path: "/v1/companies/{compan
 //
 // People or agents accept or reject it later. Creates no post.
 //
-// It sends POST /v1/companies/{companyId}/broadcast/ideas and needs the scope broadcast:write.
+// It sends POST /v1/companies/{companyId}/broadcast/ideas and needs the scope broadcast:write, or broadcast:draft for
+// a draft.
 func (c *Client) CreateBroadcastIdea(ctx context.Context, in CreateBroadcastIdeaInput, options ...CallOption) (Idea, error) {
 	return call[Idea](ctx, c, createBroadcastIdea, in, options)
 }
@@ -201,7 +202,8 @@ var updateBroadcastIdea = operation{method: "PATCH", path: "/v1/companies/{compa
 //
 // Changes only what is sent. Accepting it creates no post: call service_create_broadcast_post with its id.
 //
-// It sends PATCH /v1/companies/{companyId}/broadcast/ideas/{ideaId} and needs the scope broadcast:write.
+// It sends PATCH /v1/companies/{companyId}/broadcast/ideas/{ideaId} and needs the scope broadcast:write, or
+// broadcast:draft for a draft.
 func (c *Client) UpdateBroadcastIdea(ctx context.Context, in UpdateBroadcastIdeaInput, options ...CallOption) (Idea, error) {
 	return call[Idea](ctx, c, updateBroadcastIdea, in, options)
 }
@@ -270,7 +272,8 @@ var createBroadcastPost = operation{method: "POST", path: "/v1/companies/{compan
 // A draft unless status is scheduled, which needs scheduledFor. Sends nothing: a dispatcher sends scheduled posts
 // when they are due.
 //
-// It sends POST /v1/companies/{companyId}/broadcast/posts and needs the scope broadcast:write.
+// It sends POST /v1/companies/{companyId}/broadcast/posts and needs the scope broadcast:write, or broadcast:draft for
+// a draft.
 func (c *Client) CreateBroadcastPost(ctx context.Context, in CreateBroadcastPostInput, options ...CallOption) (Post, error) {
 	return call[Post](ctx, c, createBroadcastPost, in, options)
 }
@@ -310,7 +313,8 @@ var updateBroadcastPost = operation{method: "PATCH", path: "/v1/companies/{compa
 // Changes only what is sent. Sends nothing. status scheduled queues it, or a failed one again, and needs a
 // scheduledFor; draft takes it out. conflict while publishing and once published.
 //
-// It sends PATCH /v1/companies/{companyId}/broadcast/posts/{postId} and needs the scope broadcast:write.
+// It sends PATCH /v1/companies/{companyId}/broadcast/posts/{postId} and needs the scope broadcast:write, or
+// broadcast:draft for a draft.
 func (c *Client) UpdateBroadcastPost(ctx context.Context, in UpdateBroadcastPostInput, options ...CallOption) (Post, error) {
 	return call[Post](ctx, c, updateBroadcastPost, in, options)
 }

@@ -25,11 +25,11 @@ import (
 // allowAllKeys accepts every key.
 type allowAllKeys struct{}
 
-func (allowAllKeys) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Admission, error) {
+func (allowAllKeys) Admit(context.Context, auth.Token, []auth.Scope, auth.Class) (auth.Admission, error) {
 	return auth.Admission{Quota: auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}}, nil
 }
 
-func (allowAllKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
+func (allowAllKeys) Verify(context.Context, auth.Token, []auth.Scope, auth.Class) (auth.QuotaState, error) {
 	return auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}, nil
 }
 

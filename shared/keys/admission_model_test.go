@@ -144,7 +144,7 @@ func (m *modelTable) quotaExcess(quota auth.Quota) int64 {
 type admitFunc func(s *Store, token auth.Token) error
 
 func admitRead(s *Store, token auth.Token) error {
-	_, err := s.Admit(context.Background(), token, "", auth.ClassRead)
+	_, err := s.Admit(context.Background(), token, nil, auth.ClassRead)
 	return err
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -48,19 +50,19 @@ const attemptsMax = 12
 // admissionTokenPrefix is the prefix of the write tokens of admissions.
 const admissionTokenPrefix = "a"
 
-// Admit verifies a key, requires a scope (none if empty) and takes one request from the bucket of
-// the class. It is exact for any number of concurrent callers, because the arithmetic is part of
-// the write and its condition.
+// Admit verifies a key, requires one of the scopes (none if there are none) and takes one request
+// from the bucket of the class. It is exact for any number of concurrent callers, because the
+// arithmetic is part of the write and its condition.
 //
 // If the bucket was empty when it was last seen, Admit first reads the key, which may have been
 // revoked or given a different quota since.
 //
-// Admit returns auth.ErrUnauthorised, auth.ErrSuspended, auth.NewMissingScopeError,
-// auth.NewFrozenError or auth.NewQuotaExceededError, or the error of a failed call to the table.
-// With the errors for a missing scope, a frozen class and an exceeded quota, the admission contains
-// the state of the bucket. Admit returns fault.ErrUnavailable if other callers changed the bucket
-// during every attempt.
-func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
+// Admit returns auth.ErrUnauthorised, auth.ErrSuspended, auth.NewMissingScopeError for the first of
+// the scopes, auth.NewFrozenError or auth.NewQuotaExceededError, or the error of a failed call to
+// the table. With the errors for a missing scope, a frozen class and an exceeded quota, the
+// admission contains the state of the bucket. Admit returns fault.ErrUnavailable if other callers
+// changed the bucket during every attempt.
+func (s *Store) Admit(ctx context.Context, token auth.Token, scopes []auth.Scope, class auth.Class) (auth.Admission, error) {
 	at := bucketKey{token.Hash, class}
 	known := s.cache.get(at)
 	for range attemptsMax {
@@ -73,7 +75,7 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 			}
 			now = s.now()
 			known = s.cache.store(at, key)
-			if err := key.checkAdmission(scope, class, now); err != nil {
+			if err := key.checkAdmission(scopes, class, now); err != nil {
 				return auth.Admission{Quota: known.quota.At(known.tat, now)}, err
 			}
 			charge, _ = known.quota.Charge(known.tat, now)
@@ -84,7 +86,7 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 			s.cache.setIfNewer(at, cachedBucket{known.quota, charge.Start, known.info})
 		}
 		writeToken := s.records.NewID(admissionTokenPrefix)
-		out, err := s.records.UpdateKey(ctx, chargeUpdate(token, scope, class, known, charge, now, writeToken))
+		out, err := s.records.UpdateKey(ctx, chargeUpdate(token, scopes, class, known, charge, now, writeToken))
 		var failed *types.ConditionalCheckFailedException
 		switch {
 		case err == nil:
@@ -100,7 +102,7 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 		if key.Admission == writeToken { // this write succeeded, but its response was lost and the SDK retried it
 			return known.admission(now), nil
 		}
-		if err := key.checkAdmission(scope, class, now); err != nil {
+		if err := key.checkAdmission(scopes, class, now); err != nil {
 			return auth.Admission{Quota: known.quota.At(known.tat, now)}, err
 		}
 	}
@@ -124,12 +126,12 @@ func (s *Store) admissionAfter(at bucketKey, known cachedBucket, attributes tabl
 
 // checkAdmission returns why a valid key does not admit a request now: auth.NewMissingScopeError,
 // auth.NewFrozenError or auth.NewQuotaExceededError. It returns nil if the key admits the request.
-func (k storedKey) checkAdmission(scope auth.Scope, class auth.Class, now time.Time) error {
+func (k storedKey) checkAdmission(scopes []auth.Scope, class auth.Class, now time.Time) error {
 	quota, tat := k.bucket(class)
 	_, room := quota.Charge(tat, now)
 	switch {
-	case !k.hasScope(scope):
-		return auth.NewMissingScopeError(scope)
+	case !k.hasOneOf(scopes):
+		return auth.NewMissingScopeError(scopes[0])
 	case quota <= 0:
 		return auth.NewFrozenError(class)
 	case !room:
@@ -138,9 +140,9 @@ func (k storedKey) checkAdmission(scope auth.Scope, class auth.Class, now time.T
 	return nil
 }
 
-// hasScope reports whether the key has the scope. Every key has the empty scope.
-func (k storedKey) hasScope(scope auth.Scope) bool {
-	return scope == "" || slices.Contains(k.Scopes, string(scope))
+// hasOneOf reports whether the key has one of the scopes. If there are none, every key does.
+func (k storedKey) hasOneOf(scopes []auth.Scope) bool {
+	return len(scopes) == 0 || slices.ContainsFunc(scopes, func(s auth.Scope) bool { return slices.Contains(k.Scopes, string(s)) })
 }
 
 func (k storedKey) scopeList() []auth.Scope {
@@ -158,7 +160,7 @@ func (k storedKey) scopeList() []auth.Scope {
 //
 // The write runs for every request, so it uses placeholders only for reserved words and values, and
 // returns the whole record only to a process that has not seen it.
-func chargeUpdate(token auth.Token, scope auth.Scope, class auth.Class, known cachedBucket, charge auth.Charge, now time.Time, writeToken string) *dynamodb.UpdateItemInput {
+func chargeUpdate(token auth.Token, scopes []auth.Scope, class auth.Class, known cachedBucket, charge auth.Charge, now time.Time, writeToken string) *dynamodb.UpdateItemInput {
 	tat, quota := bucketAttributes[class].tat, bucketAttributes[class].quota
 	values := table.Item{
 		":hash": table.String(hex.EncodeToString(token.Hash[:])), ":at": table.String(timestamp.Format(now)), ":mark": table.String(writeToken),
@@ -166,9 +168,8 @@ func chargeUpdate(token auth.Token, scope auth.Scope, class auth.Class, known ca
 	}
 	condition := "#hash = :hash AND attribute_not_exists(revokedAt) AND attribute_not_exists(suspendedAt)" +
 		" AND (attribute_not_exists(expiresAt) OR expiresAt > :at) AND (attribute_not_exists(admission) OR admission <> :mark)"
-	if scope != "" {
-		values[":scope"] = table.String(string(scope))
-		condition += " AND contains(scopes, :scope)"
+	if len(scopes) > 0 {
+		condition += " AND (" + scopeCondition(scopes, values) + ")"
 	}
 	if known.quota == auth.DefaultQuota(class) {
 		condition += " AND (attribute_not_exists(" + quota + ") OR " + quota + " = :quota)"
@@ -204,12 +205,24 @@ func chargeUpdate(token auth.Token, scope auth.Scope, class auth.Class, known ca
 	}
 }
 
+// scopeCondition returns the condition that a key has one of the scopes, and adds the values of its
+// placeholders.
+func scopeCondition(scopes []auth.Scope, values table.Item) string {
+	alternatives := make([]string, len(scopes))
+	for i, scope := range scopes {
+		placeholder := ":scope" + strconv.Itoa(i)
+		values[placeholder] = table.String(string(scope))
+		alternatives[i] = "contains(scopes, " + placeholder + ")"
+	}
+	return strings.Join(alternatives, " OR ")
+}
+
 // hashPlaceholder maps the placeholder of the only attribute whose name is a reserved word.
 var hashPlaceholder = map[string]string{"#hash": "hash"}
 
 // Verify is like Admit, but takes no request from the bucket and ignores how many requests are
 // left.
-func (s *Store) Verify(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.QuotaState, error) {
+func (s *Store) Verify(ctx context.Context, token auth.Token, scopes []auth.Scope, class auth.Class) (auth.QuotaState, error) {
 	now := s.now()
 	out, err := s.records.GetItem(ctx, &dynamodb.GetItemInput{Key: keyItemOf(token.CompanyID, token.KeyID)})
 	if err != nil {
@@ -220,8 +233,8 @@ func (s *Store) Verify(ctx context.Context, token auth.Token, scope auth.Scope, 
 		return auth.QuotaState{}, err
 	}
 	quota, tat := key.bucket(class)
-	if !key.hasScope(scope) {
-		err = auth.NewMissingScopeError(scope)
+	if !key.hasOneOf(scopes) {
+		err = auth.NewMissingScopeError(scopes[0])
 	}
 	return quota.At(tat, now), err
 }

@@ -52,7 +52,7 @@ func TestAdmitRefuses(t *testing.T) {
 		if err == nil || fault.PublicError(err).Code != fault.Unauthorised || err.Error() != test.reason {
 			t.Errorf("%s: error %v, want %s", name, err, test.reason)
 		}
-		if _, err := f.Keys.Verify(t.Context(), parse(t, test.secret), test.scope, auth.ClassRead); err == nil || err.Error() != test.reason {
+		if _, err := f.Keys.Verify(t.Context(), parse(t, test.secret), []auth.Scope{test.scope}, auth.ClassRead); err == nil || err.Error() != test.reason {
 			t.Errorf("%s: Verify: %v", name, err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestAdmitRefuses(t *testing.T) {
 
 func (f *fixture) admitAs(t *testing.T, secret string, scope auth.Scope) (auth.QuotaState, error) {
 	t.Helper()
-	admission, err := f.Keys.Admit(t.Context(), parse(t, secret), scope, auth.ClassRead)
+	admission, err := f.Keys.Admit(t.Context(), parse(t, secret), []auth.Scope{scope}, auth.ClassRead)
 	return admission.Quota, err
 }
 
@@ -101,7 +101,7 @@ func TestRefusedKeySpendsNothing(t *testing.T) {
 			t.Fatal("admitted without its scope")
 		}
 	}
-	state, err := f.Keys.Verify(t.Context(), f.token, "", auth.ClassRead)
+	state, err := f.Keys.Verify(t.Context(), f.token, nil, auth.ClassRead)
 	if err != nil || state.Remaining != 600 || state.Reset != 0 {
 		t.Errorf("state %+v, want 600 remaining and no reset: %v", state, err)
 	}
@@ -127,7 +127,7 @@ func TestExpiryIsExact(t *testing.T) {
 	if _, err := f.admitAs(t, secret, auth.PlanRead); !errors.Is(err, auth.ErrUnauthorised) {
 		t.Errorf("at the moment: %v", err)
 	}
-	if _, err := f.Keys.Verify(t.Context(), parse(t, secret), "", auth.ClassRead); !errors.Is(err, auth.ErrUnauthorised) {
+	if _, err := f.Keys.Verify(t.Context(), parse(t, secret), nil, auth.ClassRead); !errors.Is(err, auth.ErrUnauthorised) {
 		t.Errorf("Verify at the moment: %v", err)
 	}
 	if used := valueOrEmpty(f.list(t)[key.ID].LastUsedAt); used != formatTime(f.Clock.Now().Add(-time.Millisecond)) {
@@ -153,7 +153,7 @@ func TestRevokedAtOnceEverywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	all(auth.ErrSuspended)
-	if _, err := f.Keys.Verify(t.Context(), f.token, "", auth.ClassRead); !errors.Is(err, auth.ErrSuspended) {
+	if _, err := f.Keys.Verify(t.Context(), f.token, nil, auth.ClassRead); !errors.Is(err, auth.ErrSuspended) {
 		t.Errorf("Verify: %v", err)
 	}
 	if _, err := f.Keys.Resume(t.Context(), f.CompanyID); err != nil {
@@ -222,7 +222,7 @@ func TestLastUsedAt(t *testing.T) {
 	}
 	used := f.Clock.Now()
 	f.Clock.Advance(time.Minute)
-	if _, err := f.Keys.Verify(t.Context(), f.token, "", auth.ClassRead); err != nil {
+	if _, err := f.Keys.Verify(t.Context(), f.token, nil, auth.ClassRead); err != nil {
 		t.Fatal(err)
 	}
 	if got := valueOrEmpty(f.list(t)[f.key.ID].LastUsedAt); got != formatTime(used) {

@@ -98,7 +98,7 @@ func parse(t *testing.T, secret string) auth.Token {
 func (f *fixture) otherProcess() *keys.Store { return keys.NewStore(f.Table, f.Clock.Now) }
 
 func (f *fixture) admit(s *keys.Store, class auth.Class) (auth.QuotaState, error) {
-	admission, err := s.Admit(context.Background(), f.token, auth.PlanRead, class)
+	admission, err := s.Admit(context.Background(), f.token, []auth.Scope{auth.PlanRead}, class)
 	if isQuotaExceeded(err) {
 		err = quotaExceeded{err, admission.Quota}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
@@ -36,14 +35,16 @@ func (s *Store) readGranter(ctx context.Context, companyID, keyID string) (grant
 	return granter{&key}, nil
 }
 
-// checkScopes returns an error that names every scope the granting key lacks.
+// checkScopes returns an error that names every scope the granting key lacks. A key also has the
+// scopes that its own scopes contain.
 func (g granter) checkScopes(scopes []auth.Scope) error {
 	if g.key == nil {
 		return nil
 	}
 	lacking := &fault.Error{Code: fault.Unauthorised}
+	own := g.key.scopeList()
 	for _, scope := range scopes {
-		if !slices.Contains(g.key.Scopes, string(scope)) {
+		if !scope.IsGrantedBy(own) {
 			lacking.Messages = append(lacking.Messages, fmt.Sprintf("the key lacks the scope %s, so it cannot grant it", scope))
 		}
 	}

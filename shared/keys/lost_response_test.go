@@ -36,7 +36,7 @@ func TestLostResponsesCostNothing(t *testing.T) {
 		l := &responseLosingTransport{}
 		f := newFixtureOver(t, l)
 		f.setQuota(t, auth.ClassWrite, quota)
-		before, err := f.Keys.Verify(t.Context(), f.token, "", auth.ClassWrite)
+		before, err := f.Keys.Verify(t.Context(), f.token, nil, auth.ClassWrite)
 		if err != nil {
 			t.Fatal(err)
 		}

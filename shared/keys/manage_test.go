@@ -169,7 +169,7 @@ func TestBrokenTable(t *testing.T) {
 	broken := table.New(table.Options{Name: "none", Endpoint: "http://127.0.0.1:1", Region: "eu-central-1", Credentials: nil, Now: f.Clock.Now, NewID: f.Table.NewID})
 	s := keys.NewStore(broken, f.Clock.Now)
 	_, err1 := f.admit(s, auth.ClassRead)
-	_, err2 := s.Verify(t.Context(), f.token, "", auth.ClassRead)
+	_, err2 := s.Verify(t.Context(), f.token, nil, auth.ClassRead)
 	for _, err := range []error{err1, err2} {
 		if err == nil || errors.Is(err, auth.ErrUnauthorised) || strings.Contains(err.Error(), f.secret[60:]) {
 			t.Errorf("got %v", err)

@@ -189,11 +189,11 @@ func TestQuotaAgainstModel(t *testing.T) {
 		for range rapid.IntRange(1, 15).Draw(r, "steps") {
 			f.Clock.Advance(rapid.OneOf(rapid.Just(time.Duration(0)), rapid.Map(rapid.Int64Range(0, 20e9), func(n int64) time.Duration { return time.Duration(n) })).Draw(r, "pause"))
 			s := rapid.SampledFrom(processes).Draw(r, "process")
-			before, err := s.Verify(t.Context(), token, "", auth.ClassRead)
+			before, err := s.Verify(t.Context(), token, nil, auth.ClassRead)
 			if err != nil {
 				r.Fatal(err)
 			}
-			_, err = s.Admit(t.Context(), token, auth.PlanRead, auth.ClassRead)
+			_, err = s.Admit(t.Context(), token, []auth.Scope{auth.PlanRead}, auth.ClassRead)
 			if want := model.admit(f.Clock.Now()); (err == nil) != want || (before.Remaining > 0) != want || (before.RetryAfter == 0) != want {
 				r.Fatalf("%v, want %v; Verify before: %+v", err, want, before)
 			}

@@ -46,7 +46,7 @@ func admitAtRefillRate(t *testing.T, client *table.Client) {
 			wait.Go(func() {
 				for range 60 {
 					time.Sleep(time.Duration(random.Int64N(2 * callers * int64(quota.Interval()))))
-					_, err := s.Admit(t.Context(), token, auth.PlanRead, auth.ClassRead)
+					_, err := s.Admit(t.Context(), token, []auth.Scope{auth.PlanRead}, auth.ClassRead)
 					if err != nil && !isQuotaExceeded(err) {
 						t.Errorf("quota %d: %v", quota, err)
 					}

@@ -57,10 +57,10 @@ func (f *fixture) exhaustQuota(t *testing.T, s *keys.Store, keyID string, token 
 	if _, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, class, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Admit(t.Context(), token, "", class); err != nil {
+	if _, err := s.Admit(t.Context(), token, nil, class); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Admit(t.Context(), token, "", class); err == nil || fault.PublicError(err).Code != fault.RateLimited {
+	if _, err := s.Admit(t.Context(), token, nil, class); err == nil || fault.PublicError(err).Code != fault.RateLimited {
 		t.Fatalf("got %v, want a used-up quota", err)
 	}
 }
@@ -84,10 +84,10 @@ func TestRefusalsSpendNothing(t *testing.T) {
 		}
 	}
 	type refusal struct {
-		spoil func(t *testing.T, keyID string)
-		token func(t *testing.T, keyID string) auth.Token // nil: the key's own token
-		scope auth.Scope
-		want  error
+		spoil  func(t *testing.T, keyID string)
+		token  func(t *testing.T, keyID string) auth.Token // nil: the key's own token
+		scopes []auth.Scope
+		want   error
 	}
 	refusals := map[string]refusal{
 		"wrong secret": {token: forged, want: auth.ErrUnauthorised},
@@ -106,11 +106,11 @@ func TestRefusalsSpendNothing(t *testing.T) {
 			_, err := f.Keys.Revoke(t.Context(), f.CompanyID, keyID)
 			must(t, err)
 		}, want: auth.ErrUnauthorised},
-		"no scope": {scope: auth.KeysWrite, want: auth.NewMissingScopeError(auth.KeysWrite)},
+		"no scope": {scopes: []auth.Scope{auth.KeysWrite}, want: auth.NewMissingScopeError(auth.KeysWrite)},
 		"frozen, no scope": {spoil: func(t *testing.T, keyID string) {
 			_, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, auth.ClassRead, 0)
 			must(t, err)
-		}, scope: auth.KeysWrite, want: auth.NewMissingScopeError(auth.KeysWrite)},
+		}, scopes: []auth.Scope{auth.KeysWrite}, want: auth.NewMissingScopeError(auth.KeysWrite)},
 		"frozen": {spoil: func(t *testing.T, keyID string) {
 			_, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, auth.ClassRead, 0)
 			must(t, err)
@@ -126,7 +126,7 @@ func TestRefusalsSpendNothing(t *testing.T) {
 				warm, cold := f.otherProcess(), f.otherProcess()
 				key, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead, auth.PlanWrite}})
 				token := parse(t, secret)
-				if _, err := warm.Admit(t.Context(), token, "", auth.ClassRead); err != nil {
+				if _, err := warm.Admit(t.Context(), token, nil, auth.ClassRead); err != nil {
 					t.Fatal(err)
 				}
 				if usedUp {
@@ -141,7 +141,7 @@ func TestRefusalsSpendNothing(t *testing.T) {
 				}
 				before := f.record(t, key.ID)
 				for n, s := range []*keys.Store{warm, cold, warm} {
-					_, err := s.Admit(t.Context(), token, r.scope, auth.ClassRead)
+					_, err := s.Admit(t.Context(), token, r.scopes, auth.ClassRead)
 					if err == nil || fault.PublicError(err).Error() != fault.PublicError(r.want).Error() {
 						t.Errorf("call %d: %v, want %v", n, err, r.want)
 					}
@@ -164,7 +164,7 @@ func TestUndecodableKey(t *testing.T) {
 		if _, err := f.admit(f.otherProcess(), auth.ClassRead); err == nil || fault.PublicError(err) != fault.ErrInternal {
 			t.Errorf("Admit: %v", err)
 		}
-		if _, err := f.Keys.Verify(t.Context(), f.token, "", auth.ClassRead); err == nil || fault.PublicError(err) != fault.ErrInternal {
+		if _, err := f.Keys.Verify(t.Context(), f.token, nil, auth.ClassRead); err == nil || fault.PublicError(err) != fault.ErrInternal {
 			t.Errorf("Verify: %v", err)
 		}
 	}
@@ -285,7 +285,7 @@ func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTr
 	gone, leave := context.WithCancel(t.Context())
 	first := make(chan error, 1)
 	go func() {
-		_, err := s.Admit(gone, f.token, auth.PlanRead, auth.ClassRead)
+		_, err := s.Admit(gone, f.token, []auth.Scope{auth.PlanRead}, auth.ClassRead)
 		first <- err
 	}()
 	<-g.heldCalls
@@ -300,7 +300,7 @@ func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTr
 	var wait sync.WaitGroup
 	for range 50 {
 		wait.Go(func() {
-			if _, err := s.Admit(t.Context(), f.token, auth.PlanRead, auth.ClassRead); !errors.Is(err, auth.ErrUnauthorised) {
+			if _, err := s.Admit(t.Context(), f.token, []auth.Scope{auth.PlanRead}, auth.ClassRead); !errors.Is(err, auth.ErrUnauthorised) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -339,11 +339,11 @@ func TestFailuresAreReported(t *testing.T) {
 	grant := keys.Grant{Scopes: []auth.Scope{auth.PlanRead}}
 	for name, call := range map[string]func(keyID string, token auth.Token) error{
 		"Admit": func(_ string, token auth.Token) error {
-			_, err := f.otherProcess().Admit(ctx, token, "", auth.ClassRead)
+			_, err := f.otherProcess().Admit(ctx, token, nil, auth.ClassRead)
 			return err
 		},
 		"Verify": func(_ string, token auth.Token) error {
-			_, err := f.Keys.Verify(ctx, token, "", auth.ClassRead)
+			_, err := f.Keys.Verify(ctx, token, nil, auth.ClassRead)
 			return err
 		},
 		"Issue": func(string, auth.Token) error {

@@ -21,7 +21,7 @@ func checkAdmitted(ctx context.Context, t *testing.T, s *apitest.Service, secret
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Keys.Admit(ctx, token, auth.CompanyRead, auth.ClassRead)
+	_, err = s.Keys.Admit(ctx, token, []auth.Scope{auth.CompanyRead}, auth.ClassRead)
 	return err
 }
 

@@ -71,13 +71,18 @@ func (o toolSet) byName(name string) *api.Operation {
 	return &o.server.operations[i]
 }
 
-// forScopes returns the tools that a key with these scopes may call.
+// forScopes returns the tools that a key with these scopes may call. The tools of a key that may
+// only draft accept only the values that it may set.
 func (o toolSet) forScopes(scopes []auth.Scope) []*Tool {
 	out := []*Tool{} // not nil, so that an empty list is [] in JSON
-	for i, t := range o.server.tools() {
+	for i := range o.server.operations {
 		op := &o.server.operations[i]
-		if o.has(op) && (op.Scope == "" || slices.Contains(scopes, op.Scope)) {
-			out = append(out, t)
+		switch {
+		case !o.has(op):
+		case op.Scope == "" || op.Scope.IsGrantedBy(scopes):
+			out = append(out, o.server.tools()[i])
+		case op.DraftScope != "" && op.DraftScope.IsGrantedBy(scopes):
+			out = append(out, o.server.draftTools()[i])
 		}
 	}
 	return out

@@ -15,11 +15,11 @@ import (
 // allowAllKeys accepts every key, at no cost.
 type allowAllKeys struct{}
 
-func (allowAllKeys) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Admission, error) {
+func (allowAllKeys) Admit(context.Context, auth.Token, []auth.Scope, auth.Class) (auth.Admission, error) {
 	return auth.Admission{Quota: fullQuota, Scopes: auth.Scopes()}, nil
 }
 
-func (allowAllKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
+func (allowAllKeys) Verify(context.Context, auth.Token, []auth.Scope, auth.Class) (auth.QuotaState, error) {
 	return fullQuota, nil
 }
 

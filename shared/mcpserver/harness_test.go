@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,25 +37,24 @@ type fakeKeys struct {
 
 var fullQuota = auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}
 
-func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
+func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scopes []auth.Scope, class auth.Class) (auth.Admission, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.calls = append(k.calls, "admit "+string(class)+" "+string(scope))
+	call := "admit " + string(class) + " "
+	if len(scopes) > 0 {
+		call += string(scopes[0])
+	}
+	k.calls = append(k.calls, call)
 	if k.limitedAfter--; k.err != nil && k.limitedAfter < 0 {
 		return auth.Admission{Quota: k.quota}, k.err
 	}
-	for _, s := range k.scopes {
-		if s == scope {
-			scope = ""
-		}
-	}
-	if scope != "" {
-		return auth.Admission{Quota: fullQuota}, auth.NewMissingScopeError(scope)
+	if len(scopes) > 0 && !slices.ContainsFunc(scopes, func(s auth.Scope) bool { return slices.Contains(k.scopes, s) }) {
+		return auth.Admission{Quota: fullQuota}, auth.NewMissingScopeError(scopes[0])
 	}
 	return auth.Admission{Quota: fullQuota, Scopes: k.scopes}, nil
 }
 
-func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
+func (k *fakeKeys) Verify(context.Context, auth.Token, []auth.Scope, auth.Class) (auth.QuotaState, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.calls = append(k.calls, "verify")

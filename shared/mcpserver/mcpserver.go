@@ -59,6 +59,7 @@ type Server struct {
 	operations []api.Operation
 	prompts    []Prompt
 	tools      func() []*Tool // returns the tools of operations, in the same order; built at the first tools/list
+	draftTools func() []*Tool // the same tools as a key sees them that may only draft
 	sdk        http.Handler
 	newID      id.Generator
 	timeout    time.Duration
@@ -73,6 +74,7 @@ func New(operations []api.Operation, c api.Config, prompts ...Prompt) *Server {
 		s.timeout = c.Timeout + timeoutMargin
 	}
 	s.tools = sync.OnceValue(func() []*Tool { return Tools(operations) })
+	s.draftTools = sync.OnceValue(func() []*Tool { return Tools(forDrafting(operations)) })
 	s.sdk = s.newSDKHandler()
 	return s
 }

@@ -24,6 +24,15 @@ func toolOperations(operations []api.Operation) []api.Operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op api.Operation) bool { return op.NotTool })
 }
 
+// forDrafting returns the operations as a key sees them that may only draft.
+func forDrafting(operations []api.Operation) []api.Operation {
+	out := make([]api.Operation, len(operations))
+	for i, op := range operations {
+		out[i] = op.ForDrafting()
+	}
+	return out
+}
+
 // instructions returns the text about the server as a whole that a client may pass to its model.
 func instructions(operations []api.Operation) string {
 	return "The workspace of one company, in the areas " + strings.Join(Areas(operations), ", ") + ". " +

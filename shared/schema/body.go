@@ -53,6 +53,20 @@ func (p *Properties) Sent(property string) bool {
 // Empty reports whether the request contains no property of the record.
 func (p *Properties) Empty() bool { return len(p.sent) == 0 }
 
+// Changes returns the names of the properties that the request contains and whose values differ
+// from those of a record.
+func (b *Body[T]) Changes(record T) []string { return b.changes(&b.Record, &record) }
+
+func (p *Properties) changes(sent, record any) (names []string) {
+	from, to := reflect.ValueOf(sent).Elem(), reflect.ValueOf(record).Elem()
+	for _, f := range p.sent {
+		if !reflect.DeepEqual(from.FieldByIndex(f.record).Interface(), to.FieldByIndex(f.record).Interface()) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
 // Apply copies the request's fields to a record.
 func (b *Body[T]) Apply(to *T) { b.applyTo(&b.Record, to) }
 
@@ -214,8 +228,8 @@ func settingOf(record reflect.Type, s reflect.StructField) (out fieldSetting) {
 // may send.
 func (f *Field) restrictToRequestValues(s reflect.StructField) {
 	if n, ok := reflect.Zero(f.Type).Interface().(RequestEnum); ok {
-		list := n.Accepts()
-		f.Type, f.Enum = reflect.TypeOf(list), list.Values()
+		f.Type = reflect.TypeOf(n.Accepts())
+		f.setEnum()
 	}
 	f.check(s)
 }

@@ -63,6 +63,7 @@ type Field struct {
 	Required     bool
 	Default      string
 	Enum         []string     // closed list of values, also for each string of an array
+	Drafts       []string     // the values of Enum that keep a record a draft; see DraftEnum
 	Type         reflect.Type // the type of the value or, for an array, of its elements; closed lists and objects are named after it
 	Min, Max     *float64     // bounds of the value, or of the length of a string
 	ItemsMax     int          // maximum number of elements; 0: not an array
@@ -82,6 +83,24 @@ type Field struct {
 
 // Enum is a string type with a closed list of values. Values works on the zero value.
 type Enum interface{ Values() []string }
+
+// DraftEnum is an Enum of which some values are decisions, such as an approval. Drafts returns the
+// others, which a key may set that may only draft (api.Spec.DraftScope). It works on the zero value.
+type DraftEnum interface {
+	Enum
+	Drafts() []string
+}
+
+// setEnum sets the closed list of values of the field's type, if it is one.
+func (f *Field) setEnum() {
+	zero := reflect.Zero(f.Type).Interface()
+	if e, ok := zero.(Enum); ok {
+		f.Enum = e.Values()
+	}
+	if e, ok := zero.(DraftEnum); ok {
+		f.Drafts = e.Drafts()
+	}
+}
 
 // Cursor is the position at which a list continues. Package api replaces the opaque text that a
 // caller sends with the position that the list returned.
@@ -177,9 +196,7 @@ func (f *Field) describe(s reflect.StructField) {
 		t = t.Elem()
 	}
 	f.Type = t
-	if e, ok := reflect.Zero(t).Interface().(Enum); ok {
-		f.Enum = e.Values()
-	}
+	f.setEnum()
 	f.Pattern, f.Format = s.Tag.Get("pattern"), s.Tag.Get("format")
 	f.Min, f.Max = boundTag(s, "min"), boundTag(s, "max")
 	f.ItemsMax, f.ItemCharsMax = parseCount(s, "items"), parseCount(s, "each")
@@ -279,9 +296,7 @@ func (f *Field) setElement(t reflect.Type, name string) {
 	f.Type = t
 	switch t.Kind() {
 	case reflect.String:
-		if e, ok := reflect.Zero(t).Interface().(Enum); ok {
-			f.Enum = e.Values()
-		}
+		f.setEnum()
 	case reflect.Struct:
 		f.Fields = Fields(t)
 		if slices.ContainsFunc(f.Fields, func(inner Field) bool { return inner.In != InBody }) {

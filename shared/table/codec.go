@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,7 +23,8 @@ type Item = map[string]types.AttributeValue
 // as one string, because DynamoDB rejects numbers of more than 38 digits and deep nesting.
 //
 // nil means null and is stored as an absent attribute. An empty list is stored. The json tag names
-// the attribute; if clients never see the field, the store tag does. Embedded structs are
+// the attribute; if clients never see the field, the store tag does. The option silent in the store
+// tag means that a change of this attribute alone leaves updatedAt as it is. Embedded structs are
 // flattened. The SDK's codec is not used, because it stores nulls and does not support raw JSON.
 
 var (
@@ -43,6 +45,7 @@ type field struct {
 	name   string // of its attribute
 	index  []int
 	inJSON bool // clients see it
+	silent bool // a change of it alone leaves updatedAt as it is
 }
 
 var recordTypes sync.Map // reflect.Type → *recordType
@@ -79,7 +82,8 @@ func (p *recordType) add(t reflect.Type, at []int) {
 		index := append(append([]int(nil), at...), i)
 		shown, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		name := shown
-		if stored := f.Tag.Get("store"); stored != "" {
+		stored, option, _ := strings.Cut(f.Tag.Get("store"), ",")
+		if stored != "" {
 			name = stored
 		}
 		switch {
@@ -89,8 +93,10 @@ func (p *recordType) add(t reflect.Type, at []int) {
 			continue
 		case !isStorable(f.Type):
 			panic(fmt.Sprintf("table: %s.%s: a record cannot hold a %s", t, f.Name, f.Type))
+		case option != "" && option != "silent":
+			panic(fmt.Sprintf("table: %s.%s: no option %s", t, f.Name, option))
 		default:
-			p.fields = append(p.fields, field{name, index, shown != "" && shown != "-"})
+			p.fields = append(p.fields, field{name, index, shown != "" && shown != "-", option != ""})
 		}
 	}
 }
@@ -118,6 +124,11 @@ func (p *recordType) projectQuery(in *dynamodb.QueryInput, sortKey string) {
 		in.ExpressionAttributeNames["#sk"] = sortKey
 	}
 	in.ProjectionExpression = &expression
+}
+
+// changesVisibly reports whether two items of a record differ in a field that is not silent.
+func (p *recordType) changesVisibly(from, to Item) bool {
+	return slices.ContainsFunc(p.fields, func(f field) bool { return !f.silent && !equalAttribute(from[f.name], to[f.name]) })
 }
 
 // jsonSizes returns the minimum size of each item's JSON in bytes: the total length of the strings

@@ -93,8 +93,8 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 // that no other write intervened. If one did, Modify starts again with the new record. So anything
 // that the change function checks still holds when the record is written.
 //
-// updatedAt changes only when a value changes, and never decreases (NowAfter). If no value changes,
-// nothing is written. The changed record has exactly the index keys that keysOf returns. If change
+// updatedAt changes only when a value changes that is not silent, and never decreases (NowAfter). If
+// no value changes, nothing is written. The changed record has exactly the index keys that keysOf returns. If change
 // returns an error, Modify returns it unwrapped and writes nothing. Modify returns
 // fault.ErrNotFound if the record does not exist, and ErrTooMuchContention after losing very many
 // races.
@@ -191,8 +191,9 @@ func (c *Client) itemsToCompare(stored Item, before, after any, keys Keys) (curr
 	}
 	copyIndexKeysTo(current, stored)
 	keys.addIndexKeysTo(wanted)
-	_, isField := recordTypeOf(reflect.TypeOf(after).Elem()).byName[updatedAtAttr]
-	if last := stored[updatedAtAttr]; isField || last != nil {
+	p := recordTypeOf(reflect.TypeOf(after).Elem())
+	_, isField := p.byName[updatedAtAttr]
+	if last := stored[updatedAtAttr]; (isField || last != nil) && p.changesVisibly(current, wanted) {
 		var text *string
 		if last, ok := last.(*types.AttributeValueMemberS); ok {
 			text = &last.Value

@@ -17,7 +17,7 @@ import (
 func (b *builder) operation(op api.Operation) operation {
 	out := operation{
 		ID: op.ID, Tags: []string{op.Area}, Summary: op.Summary, Description: operationDescription(op),
-		Scope: string(op.Scope), Quota: string(op.Class), Parameters: b.parameters(op),
+		Scope: string(op.Scope), DraftScope: string(op.DraftScope), Quota: string(op.Class), Parameters: b.parameters(op),
 	}
 	success := b.successResponse(op)
 	if body := b.body(op); body != nil {
@@ -36,8 +36,8 @@ func (b *builder) operation(op api.Operation) operation {
 	return out
 }
 
-// operationDescription returns the description of an operation. It includes the scope and the
-// quota, because rendered pages do not show the extensions x-scope and x-quota.
+// operationDescription returns the description of an operation. It includes the scopes and the
+// quota, because rendered pages do not show the extensions x-scope, x-draft-scope and x-quota.
 func operationDescription(op api.Operation) string {
 	text := op.Description
 	if text != "" {
@@ -46,6 +46,9 @@ func operationDescription(op api.Operation) string {
 	scope := "Accepts any valid key"
 	if op.Scope != "" {
 		scope = fmt.Sprintf("Needs the scope `%s`", op.Scope)
+	}
+	if op.DraftScope != "" {
+		scope += fmt.Sprintf("; for a draft, the scope `%s`", op.DraftScope)
 	}
 	text += fmt.Sprintf("%s. Uses the quota `%s`.", scope, op.Class)
 	if op.BodyBytes > 0 {

@@ -50,6 +50,8 @@ tool's name is ` + "`service_`" + ` and the operationId.
 
 Send a secret key with every request: ` + "`Authorization: Bearer {prefix}…`" + `. Keep keys on servers, never in a browser or a
 repository. Publishable keys (` + "`pk_live_…`" + `) are refused. A key has scopes; each operation needs at most one, here as ` + "`x-scope`" + `.
+With the smaller ` + "`x-draft-scope`" + `, a key can write drafts, on which a key with ` + "`x-scope`" + ` decides: ` + "`feedback:write`" + ` contains
+` + "`feedback:draft`" + `, which contains ` + "`feedback:read`" + `; the scopes of ` + "`broadcast`" + ` likewise.
 To rotate a key, issue a new one, move the integration, then revoke the old one. Both work in the meantime.
 
 ## One key, one company

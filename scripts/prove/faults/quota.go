@@ -156,7 +156,7 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 type baselineKeys struct{ table *table.Client }
 
 // Admit implements api.Keys.
-func (b baselineKeys) Admit(ctx context.Context, token auth.Token, _ auth.Scope, class auth.Class) (auth.Admission, error) {
+func (b baselineKeys) Admit(ctx context.Context, token auth.Token, _ []auth.Scope, class auth.Class) (auth.Admission, error) {
 	_, err := b.table.UpdateKey(ctx, &dynamodb.UpdateItemInput{
 		Key: keyItem(token.CompanyID, token.KeyID), UpdateExpression: aws.String("SET lastUsedAt = :at, admission = :mark, tatRead = :tat"),
 		ConditionExpression: aws.String("#hash = :hash AND attribute_not_exists(revokedAt) AND attribute_not_exists(suspendedAt)" +
@@ -172,7 +172,7 @@ func (b baselineKeys) Admit(ctx context.Context, token auth.Token, _ auth.Scope,
 }
 
 // Verify implements api.Keys. The requests of this check do not need it.
-func (baselineKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
+func (baselineKeys) Verify(context.Context, auth.Token, []auth.Scope, auth.Class) (auth.QuotaState, error) {
 	return auth.QuotaState{}, auth.ErrUnauthorised
 }
 

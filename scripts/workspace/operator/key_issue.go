@@ -23,24 +23,44 @@ type issuedKey struct {
 	Secret string `json:"key"`
 }
 
+// draftingPreset is the preset whose scopes are auth.DraftingAgent.
+const draftingPreset = "drafting-agent"
+
 const shownOnceText = "The key is shown only once: the table stores only its hash."
 
 func (o *operatorCommands) keyIssueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "issue --company ID --scopes all|a,b", Short: "Issue a key", Args: terminal.RequireArgs(),
-		Long: "Issue a secret key and print it, once.\n\nThe scopes are " + scopeNames() + ".",
+		Long: "Issue a secret key and print it, once.\n\nThe scopes are " + scopeNames(auth.Scopes()) + `.
+feedback:write contains feedback:draft, which contains feedback:read; the scopes of
+broadcast likewise.
+
+With --preset drafting-agent instead of --scopes, the key is for an agent that reads
+everything but the keys and drafts replies, posts and ideas. People approve, schedule and
+accept them with another key. Its scopes are ` + scopeNames(auth.DraftingAgent()) + ".",
 		Example: `  workspace key issue --company co_... --scopes all
   workspace key issue --company co_... --scopes feedback:read,feedback:write --name "reply bot" --expires 90d
+  workspace key issue --company co_... --preset drafting-agent --name "drafts" --expires 90d
   KEY=$(workspace key issue --company co_... --scopes all --json | jq -r .key)`,
 	}
 	scopes := cmd.Flags().String("scopes", "", "all, or `scopes` separated by commas")
+	preset := cmd.Flags().String("preset", "", draftingPreset+", instead of --scopes: a `key` for an agent that drafts")
 	name := cmd.Flags().String("name", "", "what the key is for")
 	expires := cmd.Flags().String("expires", "", "expire after this `duration` (90d, 12h) or on a date (2027-01-31); default: never")
 	var grant keys.Grant
 	check := func(cmd *cobra.Command) (err error) {
 		grant = keys.Grant{Name: *name, APIVersion: fault.Version}
-		if grant.Scopes, err = parseScopes(*scopes); err != nil {
-			return terminal.NewCommandUsageError(cmd, "--scopes: %s", err)
+		switch {
+		case *preset != "" && *scopes != "":
+			return terminal.NewCommandUsageError(cmd, "--preset: leave out --scopes, because the preset names them")
+		case *preset == draftingPreset:
+			grant.Scopes = auth.DraftingAgent()
+		case *preset != "":
+			return terminal.NewCommandUsageError(cmd, "--preset: no preset %q; the only one is %s", *preset, draftingPreset)
+		default:
+			if grant.Scopes, err = parseScopes(*scopes); err != nil {
+				return terminal.NewCommandUsageError(cmd, "--scopes: %s", err)
+			}
 		}
 		if grant.ExpiresAt, err = parseExpiry(*expires, o.Now()); err != nil {
 			return terminal.NewCommandUsageError(cmd, "--expires: %s", err)
@@ -109,16 +129,16 @@ func expiryText(k keys.Key) string {
 	return *k.ExpiresAt
 }
 
-func scopeNames() string {
+func scopeNames(scopes []auth.Scope) string {
 	var names []string
-	for _, s := range auth.Scopes() {
+	for _, s := range scopes {
 		names = append(names, string(s))
 	}
 	return strings.Join(names, ", ")
 }
 
 func parseScopes(text string) (scopes []auth.Scope, err error) {
-	known := "all, or some of " + scopeNames()
+	known := "all, or some of " + scopeNames(auth.Scopes())
 	switch strings.TrimSpace(text) {
 	case "":
 		return nil, fmt.Errorf("name %s", known)

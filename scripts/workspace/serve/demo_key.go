@@ -83,7 +83,7 @@ func (d *demoKey) read(ctx context.Context, open *tableconn.Session) (works bool
 	if err != nil || token.CompanyID != demo.CompanyID {
 		return false, nil
 	}
-	_, err = open.Keys().Verify(ctx, token, "", auth.ClassRead)
+	_, err = open.Keys().Verify(ctx, token, nil, auth.ClassRead)
 	switch {
 	case err == nil, errors.Is(err, auth.ErrSuspended):
 		return true, nil

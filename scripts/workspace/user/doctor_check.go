@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -246,9 +245,13 @@ func (d *doctor) checkKeyExpiry(key client.Key) {
 
 func (d *doctor) checkScopes(key client.Key) {
 	scopes := key.Scopes.Or(nil)
+	var own []auth.Scope
+	for _, s := range scopes {
+		own = append(own, auth.Scope(s))
+	}
 	var lacking []string
 	for _, s := range auth.Scopes() {
-		if !slices.Contains(scopes, string(s)) {
+		if !s.IsGrantedBy(own) {
 			lacking = append(lacking, string(s))
 		}
 	}

@@ -24,7 +24,7 @@ var columns = []column{
 	textColumn("id", func(o *Operation) *string { return &o.ID }, `[a-z]+(_[a-z]+)+`),
 	textColumn("method", func(o *Operation) *string { return &o.Method }, `GET|POST|PATCH|DELETE`),
 	textColumn("path", func(o *Operation) *string { return &o.Path }, `/companies(/[a-z-]+|/\{[A-Za-z]+\})*`),
-	textColumn("scope", func(o *Operation) *string { return &o.Scope }, `any|[a-z]+:[a-z]+`),
+	{"scope", (*Operation).parseScope},
 	textColumn("query", func(o *Operation) *string { return &o.Query }, emptyCell+`|`+requestFieldsPattern),
 	wordsColumn("order", func(o *Operation) *[]string { return &o.SortOrder }, `-?[A-Za-z]+(\|[A-Za-z]+)?`),
 	{"fixture", (*Operation).parseFixture},
@@ -76,6 +76,13 @@ func matchCell(form *regexp.Regexp, cell string) error {
 		return fmt.Errorf("%q does not match %s", cell, strings.Trim(form.String(), "^$"))
 	}
 	return nil
+}
+
+var scopePattern = cellPattern(`any|[a-z]+:[a-z]+(\|[a-z]+:draft)?`)
+
+func (o *Operation) parseScope(cell string) error {
+	o.Scope, o.DraftScope, _ = strings.Cut(cell, "|")
+	return matchCell(scopePattern, cell)
 }
 
 var parameterPattern = regexp.MustCompile(`\{([A-Za-z]+)\}`)

@@ -28,6 +28,7 @@ type Operation struct {
 
 	ID, Method, Path, Scope string
 
+	DraftScope             string            // empty: a key that may only draft cannot call the operation
 	SortOrder              []string          // empty: not a list, or its records cannot be imported
 	Fixture                map[string]string // values by argument name
 	RoundTrips             int               // 0 means the default, which is 1 for a read and 2 for a write

@@ -11,7 +11,7 @@ import (
 // updateCells returns the cells of a valid line for an update.
 func updateCells() map[string]string {
 	return map[string]string{
-		"id": "update_shop_till", "method": "PATCH", "path": "/companies/{companyId}/shops/{shopId}/tills/{tillId}", "scope": "shop:write",
+		"id": "update_shop_till", "method": "PATCH", "path": "/companies/{companyId}/shops/{shopId}/tills/{tillId}", "scope": "shop:write|shop:draft",
 		"query": "force:boolean! limit:integer=50(1..200)", "fixture": "shp_1 tll_1 true", "trips": "3+2", "consistent": "Query:till BatchGetItem",
 		"reader": "get_shop", "conflict": "409", "sample": `{"name":"A"}`, "other": `name=["B"]`, "body": "name:string! floor:a|b? rank:integer",
 		"response": "id:string name:string?",
@@ -45,7 +45,7 @@ func TestLoad(t *testing.T) {
 	}
 	got, _ := table.Lookup("update_shop_till")
 	want := Operation{
-		File: SpecificationFile, Line: 3, ID: "update_shop_till", Method: "PATCH", Path: "/companies/{companyId}/shops/{shopId}/tills/{tillId}", Scope: "shop:write",
+		File: SpecificationFile, Line: 3, ID: "update_shop_till", Method: "PATCH", Path: "/companies/{companyId}/shops/{shopId}/tills/{tillId}", Scope: "shop:write", DraftScope: "shop:draft",
 		Query: "force:boolean! limit:integer=50(1..200)", Fixture: map[string]string{"shopId": "shp_1", "tillId": "tll_1", "force": "true"}, RoundTrips: 3, ExtraRoundTripsWithKey: 2,
 		ConsistentReads: []string{"BatchGetItem", "Query till"}, Reader: "get_shop", CanConflict: true, Sample: map[string]any{"name": "A"},
 		OtherArguments: map[string]any{"name": []any{"B"}}, ClearedByNull: []string{"floor"}, Body: "name:string! floor:a|b? rank:integer", Response: "id:string name:string?",
@@ -70,7 +70,7 @@ func TestLoad(t *testing.T) {
 func TestMalformedCells(t *testing.T) {
 	t.Parallel()
 	for column, bad := range map[string][]string{
-		"id": {"-", "Update"}, "method": {"PUT", "-"}, "path": {"/v1/companies", "-", "/companies/{}"}, "scope": {"-", "shop"},
+		"id": {"-", "Update"}, "method": {"PUT", "-"}, "path": {"/v1/companies", "-", "/companies/{}"}, "scope": {"-", "shop", "shop:write|shop:read", "any|shop:draft"},
 		"query": {"force", "force:boolean!  limit:integer", ""}, "order": {"a,b", "a  b"},
 		"fixture": {"-", "shp_1 tll_1", "shp_1 tll_1 true 4", "shp_1  true"}, "trips": {"two", "0", "-1", "+", "3+0", "3+2+1"},
 		"consistent": {"Scan", "GetItem", "Query item", "Query:Item"}, "reader": {"get_till"}, "conflict": {"yes", "412"},

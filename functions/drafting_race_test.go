@@ -1,0 +1,171 @@
+package functions_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// racer is one of two requests whose calls to a record a test puts into an order. It waits for its
+// turn before each call.
+type racer struct {
+	name     string
+	turns    chan struct{} // closed: it need not wait any more
+	called   chan struct{} // receives after each call that had a turn
+	finished chan struct{} // closed when the request has its response
+	loses    bool          // the response to its first write is lost
+	response apitest.Response
+}
+
+type racerKey struct{}
+
+// turnTransport is a transport that holds each call of a racer to the record until the racer's turn.
+type turnTransport struct{ record string }
+
+func (w turnTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	one, _ := r.Context().Value(racerKey{}).(*racer)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if one == nil || !bytes.Contains(body, []byte(w.record)) {
+		return apitest.Transport.RoundTrip(r)
+	}
+	_, hadTurn := <-one.turns
+	out, err := apitest.Transport.RoundTrip(r)
+	if one.loses && err == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
+		one.loses = false
+		_, err = io.Copy(io.Discard, out.Body)
+		out, err = nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
+	}
+	if hadTurn {
+		one.called <- struct{}{}
+	}
+	return out, err
+}
+
+// race sends two requests and lets them call the table in an order, such as "aabb": a letter is the
+// next call of the racer of that name, if it has not finished. What is left of the requests then runs
+// freely.
+func race(t *testing.T, s *apitest.Service, order string, requests map[string]func(*http.Request), loses string) map[string]apitest.Response {
+	t.Helper()
+	racers, out := map[string]*racer{}, map[string]apitest.Response{}
+	for name, prepare := range requests {
+		one := &racer{name: name, turns: make(chan struct{}), called: make(chan struct{}), finished: make(chan struct{}), loses: name == loses}
+		racers[name] = one
+		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), racerKey{}, one), http.MethodPatch, "/", nil)
+		r.Header.Set("Content-Type", "application/json")
+		prepare(r)
+		go func() {
+			defer close(one.finished)
+			one.response = s.Do(r)
+		}()
+	}
+	for _, name := range strings.Split(order, "") {
+		select {
+		case racers[name].turns <- struct{}{}:
+			<-racers[name].called
+		case <-racers[name].finished:
+		}
+	}
+	for _, one := range racers {
+		close(one.turns)
+	}
+	for name, one := range racers {
+		<-one.finished
+		out[name] = one.response
+	}
+	return out
+}
+
+// Ensure that of a draft and an approval that arrive together, at every interleaving of their calls,
+// and with a lost response, exactly the one that is stored first succeeds. A draft that is stored
+// after the approval would replace an approved text. An approval that is stored after the draft
+// would approve a text that nobody has read.
+func TestDraftRacesApproval(t *testing.T) {
+	t.Parallel()
+	const draft, approval = "d", "a"
+	for operation, rule := range draftRules {
+		if rule.record != "feedback" && rule.record != "post" {
+			continue
+		}
+		text, approved, other := "replyBody", "approved", "needs_review"
+		if rule.record == "post" {
+			text, approved, other = "body", "scheduled", "draft"
+		}
+		id := map[string]string{"feedback": "fbk_d", "post": "pst_d"}[rule.record]
+		s := apitest.NewOver(t, functions.Operations, turnTransport{rule.record + "#" + id})
+		world := draftingWorld{s, functions.Transfers(s.Table)}
+		drafter, person := s.Key(t, auth.DraftingAgent()...), s.Key(t)
+		path := map[string]string{"feedback": "/v1/companies/{companyId}/feedback/fbk_d/reply", "post": "/v1/companies/{companyId}/broadcast/posts/pst_d"}[rule.record]
+		for _, order := range []string{"aadd", "adad", "adda", "daad", "dada", "ddaa"} {
+			for _, shown := range []string{"nothing", "If-Match", "text"} { // how the approval shows that its caller has read the text
+				for _, writer := range []string{"person", "agent"} { // who wrote the text that was read
+					for _, loses := range []string{"", draft, approval} {
+						if loses != "" && shown != "If-Match" && testing.Short() {
+							continue // each lost response takes the SDK's pause before its retry
+						}
+						what := fmt.Sprintf("%s, order %s, the approval shows %s of a text by the %s, lost response of %q", operation, order, shown, writer, loses)
+						rule.storeInState(t, world, "draft")
+						if writer == "agent" {
+							if r := s.Call(t, drafter, operation, map[string]any{rule.argument: id, text: "Read"}); r.Status != 200 {
+								t.Fatalf("%s: %d %s", what, r.Status, r.Body)
+							}
+						} else if r := s.Call(t, person, operation, map[string]any{rule.argument: id, text: "Read"}); r.Status != 200 {
+							t.Fatalf("%s: %d %s", what, r.Status, r.Body)
+						}
+						read := s.Call(t, person, rule.reader, map[string]any{rule.argument: id})
+						s.Clock.Advance(1e10) // 10 s, to stay below the quota
+						send := func(key, body string) func(*http.Request) {
+							return func(r *http.Request) {
+								r.URL.Path = strings.ReplaceAll(path, "{companyId}", s.CompanyID)
+								r.Header.Set("Authorization", "Bearer "+key)
+								r.Body = io.NopCloser(strings.NewReader(body))
+								r.ContentLength = int64(len(body))
+							}
+						}
+						body := `{"` + rule.status + `":"` + approved + `"}`
+						if shown == "text" {
+							body = `{"` + text + `":"Read","` + rule.status + `":"` + approved + `"}`
+						}
+						got := race(t, s, order, map[string]func(*http.Request){
+							draft: send(drafter, `{"`+text+`":"Replaced","`+rule.status+`":"`+other+`"}`),
+							approval: func(r *http.Request) {
+								send(person, body)(r)
+								if shown == "If-Match" {
+									r.Header.Set("If-Match", read.Header.Get("ETag"))
+								}
+							},
+						}, loses)
+
+						approvalFirst := strings.LastIndex(order, approval) < strings.LastIndex(order, draft)
+						wantDraft, wantApproval, wantText, wantStatus := 200, 409, "Replaced", other
+						switch {
+						case writer == "agent" && shown == "nothing": // refused in any order
+						case approvalFirst:
+							wantDraft, wantApproval, wantText, wantStatus = 401, 200, "Read", approved
+						case shown == "If-Match":
+							wantApproval = 412
+						}
+						after := s.Call(t, person, rule.reader, map[string]any{rule.argument: id}).JSON(t)
+						if got[draft].Status != wantDraft || got[approval].Status != wantApproval || after[text] != wantText || after[rule.status] != wantStatus {
+							t.Errorf("%s: the draft is %d, the approval %d, stored %v %v; want %d, %d, %s %s: %s %s", what, got[draft].Status, got[approval].Status,
+								after[text], after[rule.status], wantDraft, wantApproval, wantText, wantStatus, got[draft].Body, got[approval].Body)
+						}
+					}
+				}
+			}
+		}
+	}
+}

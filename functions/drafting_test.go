@@ -1,0 +1,615 @@
+package functions_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/functions/feedback"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/testkit/apitest"
+	"growthworkspace/shared/transfer"
+)
+
+// draftRule says, by hand, what a key that may only draft can do with an operation.
+type draftRule struct {
+	write    string   // the scope that decides
+	status   string   // the property with the words
+	words    []string // the words that such a key may set
+	text     map[string]any
+	from     []string // the states in which it may change a record; nil: the operation creates one
+	others   []string // the other states
+	locked   []string // the states in which nobody may; they are among others
+	record   string   // the type of the record in an import
+	argument string   // the name of the id's argument
+	reader   string   // the operation that reads the record
+}
+
+// draftRules lists the operations that a key may call that may only draft. The state "" is null.
+var draftRules = map[string]draftRule{
+	"update_feedback_reply": {
+		write: "feedback:write", status: "replyStatus", words: []string{"none", "draft", "needs_review"}, text: map[string]any{"replyBody": "New"},
+		from: []string{"", "none", "draft", "needs_review", "failed"}, others: []string{"approved", "skipped", "posting", "posted"}, locked: []string{"posting", "posted"},
+		record: "feedback", argument: "feedbackId", reader: "get_feedback",
+	},
+	"create_broadcast_post": {
+		write: "broadcast:write", status: "status", words: []string{"draft"},
+		text: map[string]any{"platform": "x", "body": "New", "scheduledFor": "2026-09-01T09:00:00.000Z"},
+	},
+	"update_broadcast_post": {
+		write: "broadcast:write", status: "status", words: []string{"draft"}, text: map[string]any{"body": "New"},
+		from: []string{"draft"}, others: []string{"", "scheduled", "failed", "publishing", "published"}, locked: []string{"publishing", "published"},
+		record: "post", argument: "postId", reader: "get_broadcast_post",
+	},
+	"create_broadcast_idea": {write: "broadcast:write", status: "status", words: []string{"suggested"}, text: map[string]any{"title": "New"}},
+	"update_broadcast_idea": {
+		write: "broadcast:write", status: "status", words: []string{"suggested"}, text: map[string]any{"title": "New"},
+		from: []string{"suggested"}, others: []string{"", "accepted", "rejected"}, record: "content-idea", argument: "ideaId", reader: "get_broadcast_idea",
+	},
+}
+
+// draftingWorld is a service with the types of its imports, which take long to derive.
+type draftingWorld struct {
+	*apitest.Service
+
+	kinds []transfer.Type
+}
+
+func startDrafting(t *testing.T, transport http.RoundTripper) draftingWorld {
+	t.Helper()
+	s := start(t, transport)
+	return draftingWorld{s, functions.Transfers(s.Table)}
+}
+
+// storeInState stores a record in a state, and returns its id.
+func (d draftRule) storeInState(t *testing.T, s draftingWorld, state string) (id string) {
+	t.Helper()
+	id = map[string]string{"feedback": "fbk_d", "post": "pst_d", "content-idea": "ida_d"}[d.record]
+	d.store(t, s, map[string]string{id: state})
+	return id
+}
+
+// store stores records with the text Old. states maps the id of each to its state.
+func (d draftRule) store(t *testing.T, s draftingWorld, states map[string]string) {
+	t.Helper()
+	var lines []json.RawMessage
+	for id, state := range states {
+		record := map[string]any{"id": id, "createdAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z"}
+		if state != "" {
+			record[d.status] = state
+		}
+		switch d.record {
+		case "feedback":
+			maps.Copy(record, map[string]any{"source": "reddit", "externalId": id, "replyBody": "Old"})
+		case "post":
+			maps.Copy(record, map[string]any{"platform": "x", "body": "Old", "scheduledFor": "2026-09-01T09:00:00Z"})
+		case "content-idea":
+			record["title"] = "Old"
+		}
+		lines = append(lines, marshal(t, record))
+	}
+	importLinesOf(t, s.Service, s.kinds, d.record, lines...)
+	for id, state := range states {
+		if state != "" {
+			continue
+		}
+		var err error // an import sets a state
+		switch d.record {
+		case "feedback":
+			_, err = feedback.NewStore(s.Table).Modify(t.Context(), s.CompanyID, id, func(f *feedback.Feedback) error { f.ReplyStatus = nil; return nil })
+		case "post":
+			_, err = broadcast.NewStore(s.Table).Posts.Modify(t.Context(), s.CompanyID, id, func(p *broadcast.Post) error { p.Status = nil; return nil })
+		case "content-idea":
+			_, err = broadcast.NewStore(s.Table).Ideas.Modify(t.Context(), s.CompanyID, id, func(i *broadcast.Idea) error { i.Status = nil; return nil })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func marshal(t *testing.T, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// allWords returns the values of an operation's property in the tables.
+func allWords(t *testing.T, operation, property string) []string {
+	t.Helper()
+	o, _ := operationTable.Lookup(operation)
+	for field := range strings.FieldsSeq(o.Body) {
+		if name, kind, _ := strings.Cut(field, ":"); name == property {
+			values, _, _ := strings.Cut(kind, "=")
+			return strings.Split(values, "|")
+		}
+	}
+	t.Fatalf("the line of %s has no %s", operation, property)
+	return nil
+}
+
+// Ensure exactly the operations in draftRules accept keys that may only draft, as the tables say.
+func TestDraftingOperations(t *testing.T) {
+	var declared []string
+	for _, op := range functions.Operations(nil) {
+		if op.DraftScope != "" {
+			declared = append(declared, op.ID)
+		}
+	}
+	slices.Sort(declared)
+	if want := slices.Sorted(maps.Keys(draftRules)); !slices.Equal(declared, want) {
+		t.Errorf("operations with a DraftScope: %v, want %v", declared, want)
+	}
+}
+
+// Ensure keys with the scope read, draft, write or all of them can do with a record in each state
+// what the rules say: set each word, change the text, or send an empty update. A key that may only
+// draft gets 401 for everything else, with the name of the missing scope. That request counts
+// towards the quota and changes nothing.
+func TestDraftsInEveryState(t *testing.T) {
+	t.Parallel()
+	s := startDrafting(t, nil)
+	for _, operation := range slices.Sorted(maps.Keys(draftRules)) {
+		rule := draftRules[operation]
+		area, _, _ := strings.Cut(rule.write, ":")
+		keys := map[string]string{"all": s.Key(t)}
+		for _, scope := range []string{"read", "draft", "write"} {
+			keys[scope] = s.Key(t, auth.Scope(area+":"+scope))
+		}
+		bodies := []map[string]any{rule.text}
+		for _, word := range allWords(t, operation, rule.status) {
+			with := maps.Clone(rule.text)
+			with[rule.status] = word
+			bodies = append(bodies, with)
+			if rule.from != nil {
+				bodies = append(bodies, map[string]any{rule.status: word})
+			}
+		}
+		states := append(slices.Clone(rule.from), rule.others...)
+		if rule.from == nil {
+			states = []string{"(create)"}
+		} else {
+			bodies = append(bodies, map[string]any{})
+		}
+		var cases []draftCase
+		stored := map[string]string{}
+		for _, state := range states {
+			for _, body := range bodies {
+				for kind, key := range keys {
+					id := fmt.Sprintf("%s_d%d", map[string]string{"feedback": "fbk", "post": "pst", "content-idea": "ida"}[rule.record], len(cases))
+					stored[id] = state
+					cases = append(cases, draftCase{id, state, body, kind, key})
+				}
+			}
+		}
+		if rule.from != nil {
+			rule.store(t, s, stored)
+		}
+		for _, c := range cases {
+			rule.checkOne(t, s, operation, c, keys["all"])
+		}
+	}
+}
+
+// draftCase is a request about a record in a state.
+type draftCase struct {
+	id, state string
+	body      map[string]any
+	kind, key string // read, draft, write or all; and such a key
+}
+
+// checkOne sends a request and compares the response, the quota and the stored record with the rule.
+// It reads the record with the key full.
+func (d draftRule) checkOne(t *testing.T, s draftingWorld, operation string, c draftCase, full string) {
+	t.Helper()
+	what := fmt.Sprintf("%s of a record in state %q with %v by a key with %s", operation, c.state, c.body, c.kind)
+	args := maps.Clone(c.body)
+	if d.from != nil {
+		args[d.argument] = c.id
+	}
+	s.Clock.Advance(time.Minute) // fills the buckets
+	r := s.Call(t, c.key, operation, args)
+
+	word, _ := c.body[d.status].(string)
+	want, remaining := 200, "119"
+	switch {
+	case c.kind == "read":
+		want, remaining = 401, "120"
+	case len(c.body) == 0:
+	case c.kind == "draft" && (word != "" && !slices.Contains(d.words, word) || slices.Contains(d.others, c.state)):
+		want = 401
+	case slices.Contains(d.locked, c.state):
+		want = 409
+	}
+	if got := r.Header.Get("RateLimit-Remaining"); r.Status != want || got != remaining {
+		t.Errorf("%s: status %d with %s requests left, want %d with %s: %s", what, r.Status, got, want, remaining, r.Body)
+		return
+	}
+	if want == 401 {
+		code, messages := r.Messages(t)
+		if code != "unauthorised" || !slices.Equal(messages, []string{"the key lacks the scope " + d.write}) || r.Header.Get("WWW-Authenticate") != "Bearer" {
+			t.Errorf("%s: %s, want unauthorised, that the key lacks %s, and a challenge", what, r.Body, d.write)
+		}
+	}
+	if d.from == nil {
+		return
+	}
+	after := s.Call(t, full, d.reader, map[string]any{d.argument: c.id}).JSON(t)
+	expected := map[string]any{"updatedAt": "2026-01-01T00:00:00.000Z"}
+	for name := range d.text {
+		expected[name] = "Old"
+	}
+	if expected[d.status] = c.state; c.state == "" {
+		expected[d.status], expected["updatedAt"] = nil, after["updatedAt"] // the test has removed the state
+	}
+	if want == 200 && len(c.body) > 0 {
+		expected["updatedAt"] = after["updatedAt"]
+		if c.state == "approved" && c.body[d.status] == nil {
+			expected[d.status] = "draft" // an approval is of a text
+		}
+		maps.Copy(expected, c.body)
+	}
+	for name, value := range expected {
+		if after[name] != value {
+			t.Errorf("%s: %s is %v, want %v", what, name, after[name], value)
+		}
+	}
+}
+
+// Ensure a key that may only draft gets 400 for an invalid body that also decides, 401 for a
+// decision about a record that does not exist, and 404 for a draft of such a record. A state that
+// refuses the draft is reported before an If-Match that does not match.
+func TestOrderOfDraftChecks(t *testing.T) {
+	t.Parallel()
+	s := startDrafting(t, nil)
+	key := s.Key(t, auth.DraftingAgent()...)
+	posted := draftRules["update_feedback_reply"].storeInState(t, s, "posted")
+	for _, c := range []struct {
+		operation string
+		args      map[string]any
+		status    int
+	}{
+		{"update_feedback_reply", map[string]any{"feedbackId": "fbk_none", "replyStatus": "approved", "nope": 1}, 400},
+		{"update_feedback_reply", map[string]any{"feedbackId": "fbk_none", "replyStatus": "approved", "replyBody": 1}, 400},
+		{"update_feedback_reply", map[string]any{"feedbackId": "fbk_none", "replyStatus": "approved"}, 401},
+		{"update_feedback_reply", map[string]any{"feedbackId": "fbk_none", "replyStatus": "draft"}, 404},
+		{"update_feedback_reply", map[string]any{"feedbackId": posted, "replyStatus": "draft", "If-Match": `"x"`}, 401},
+		{"update_feedback_reply", map[string]any{"feedbackId": "fbk_1", "replyStatus": "draft", "If-Match": `"x"`}, 412},
+		{"create_broadcast_post", map[string]any{"platform": "x", "body": "B", "status": "scheduled"}, 400}, // no scheduledFor
+		{"create_broadcast_post", map[string]any{"platform": "x", "body": "B", "status": "scheduled", "scheduledFor": "2026-09-01T09:00:00Z", "Idempotency-Key": "a"}, 401},
+		{"create_broadcast_post", map[string]any{"platform": "x", "body": "B", "scheduledFor": "2026-09-01T09:00:00Z", "Idempotency-Key": "a"}, 200}, // a refusal is not remembered
+		{"update_broadcast_post", map[string]any{"postId": "pst_none", "status": "scheduled"}, 401},
+		{"update_broadcast_post", map[string]any{"postId": "pst_none", "body": "B"}, 404},
+		{"update_broadcast_idea", map[string]any{"ideaId": "ida_none", "status": "accepted"}, 401},
+		{"update_broadcast_idea", map[string]any{"ideaId": "ida_none", "title": "T"}, 404},
+	} {
+		if r := s.Call(t, key, c.operation, c.args); r.Status != c.status {
+			t.Errorf("%s %v: status %d, want %d: %s", c.operation, c.args, r.Status, c.status, r.Body)
+		}
+	}
+}
+
+// Ensure a key for a drafting agent can do nothing but read and draft, over HTTP and as a tool: every
+// other operation, and every word that decides, is 401 with the name of the missing scope, and writes
+// nothing.
+func TestDraftingKeyDecidesNothing(t *testing.T) {
+	t.Parallel()
+	calls := &callRecorder{}
+	s := start(t, calls)
+	key, refused := s.Key(t, auth.DraftingAgent()...), 0
+	for _, op := range functions.Operations(nil) {
+		var bodies []map[string]any
+		rule, drafts := draftRules[op.ID]
+		switch {
+		case op.Effect == api.Read:
+			continue
+		case !drafts:
+			bodies = append(bodies, fixtureArguments[op.ID])
+		default:
+			for _, word := range allWords(t, op.ID, rule.status) {
+				if args := maps.Clone(fixtureArguments[op.ID]); !slices.Contains(rule.words, word) {
+					args[rule.status], args["scheduledFor"] = word, "2026-09-01T09:00:00Z"
+					if rule.record != "post" && op.ID != "create_broadcast_post" {
+						delete(args, "scheduledFor")
+					}
+					bodies = append(bodies, args)
+				}
+			}
+		}
+		for _, args := range bodies {
+			s.Clock.Advance(10 * time.Second) // to stay below the quota
+			calls.reset()
+			responses := []apitest.Response{s.Call(t, key, op.ID, args)}
+			if !op.NotTool {
+				responses = append(responses, callTool(t, s, key, op.ID, args).response(t))
+			}
+			for n, r := range responses {
+				if code, messages := r.Messages(t); r.Status != 401 || code != "unauthorised" || !slices.Equal(messages, []string{"the key lacks the scope " + string(op.Scope)}) {
+					t.Errorf("%s %v, as a tool %t: status %d, want 401 that names %s: %s", op.ID, args, n == 1, r.Status, op.Scope, r.Body)
+				}
+				refused++
+			}
+			if writes, _ := calls.writes(); len(writes) > 0 {
+				t.Errorf("%s %v: writes %v", op.ID, args, writes)
+			}
+		}
+	}
+	if refused < 80 {
+		t.Errorf("only %d requests are refused", refused)
+	}
+}
+
+// Ensure tools/list shows a key that may only draft the words that it may set, and no others. All
+// else about these tools, and every other tool, is what other keys see.
+func TestWordsOfDraftingTools(t *testing.T) {
+	t.Parallel()
+	s := startDrafting(t, nil)
+	list := func(key string) map[string]string {
+		var frame struct {
+			Result struct{ Tools []json.RawMessage }
+		}
+		sendMessage(t, s.Service, key, "tools/list", nil).Decode(t, &frame)
+		out := map[string]string{}
+		for _, text := range frame.Result.Tools {
+			var tool struct{ Name string }
+			if err := json.Unmarshal(text, &tool); err != nil {
+				t.Fatal(err)
+			}
+			out[strings.TrimPrefix(tool.Name, "service_")] = string(text)
+		}
+		return out
+	}
+	full, drafting := list(s.Key(t)), list(s.Key(t, auth.DraftingAgent()...))
+	for name, text := range drafting {
+		want := full[name]
+		if rule, is := draftRules[name]; is {
+			words := func(values []string) string { return `"enum":` + string(marshal(t, values)) }
+			if want = strings.Replace(want, words(allWords(t, name, rule.status)), words(rule.words), 1); want == full[name] {
+				t.Errorf("%s: a full key does not see all words: %s", name, want)
+			}
+		}
+		if text != want {
+			t.Errorf("%s: a drafting key sees\n%s, want\n%s", name, text, want)
+		}
+	}
+	for operation := range draftRules {
+		if drafting[operation] == "" {
+			t.Errorf("%s is not listed", operation)
+		}
+	}
+}
+
+// readStep is a request in a sequence, and the status that it must have.
+type readStep struct {
+	key     string // draft or write
+	args    map[string]any
+	ifMatch string // current: the ETag of the record as it is stored; else as it is sent; empty: none
+	status  int
+}
+
+// Ensure a text that a key that may only draft wrote last is approved or scheduled only by a request
+// that shows that the caller has read it: with an If-Match that names the revision, or with each of
+// the drafted texts as it is stored. Any write of a text by another key makes the text its own.
+func TestNothingIsApprovedUnread(t *testing.T) {
+	t.Parallel()
+	type args = map[string]any
+	approve, schedule := args{"replyStatus": "approved"}, args{"status": "scheduled"}
+	with := func(more args, base args) args {
+		out := maps.Clone(base)
+		maps.Copy(out, more)
+		return out
+	}
+	sequences := map[string]map[string][]readStep{
+		"update_feedback_reply": {
+			"unread": {{"draft", args{"replyBody": "A"}, "", 200}, {"write", approve, "", 409}, {"write", approve, "*", 409}, {"write", approve, `"x", *`, 409}, {"write", approve, `"x"`, 412}},
+			"read":   {{"draft", args{"replyBody": "A"}, "", 200}, {"write", approve, "current", 200}},
+			"read again after it went back to draft": {
+				{"draft", args{"replyBody": "A"}, "", 200}, {"write", approve, "current", 200}, {"write", args{"replyStatus": "draft"}, "", 200}, {"write", approve, "", 409},
+			},
+			"the same text":              {{"draft", args{"replyBody": "A"}, "", 200}, {"write", with(args{"replyBody": "A"}, approve), "", 200}},
+			"another text":               {{"draft", args{"replyBody": "A"}, "", 200}, {"write", with(args{"replyBody": "B"}, approve), "", 409}, {"write", with(args{"replyBody": nil}, approve), "", 409}},
+			"another text, having read":  {{"draft", args{"replyBody": "A"}, "", 200}, {"write", with(args{"replyBody": "B"}, approve), "current", 200}},
+			"its own text":               {{"draft", args{"replyBody": "A"}, "", 200}, {"write", args{"replyBody": "B"}, "", 200}, {"write", approve, "", 200}},
+			"its own, in the same words": {{"draft", args{"replyBody": "A"}, "", 200}, {"write", args{"replyBody": "A"}, "", 200}, {"write", approve, "", 200}},
+			"handed over":                {{"draft", args{"replyBody": "A", "replyStatus": "needs_review"}, "", 200}, {"write", args{"replyStatus": "none"}, "", 200}, {"write", approve, "", 409}},
+			"no text of the draft":       {{"write", args{"replyBody": "A"}, "", 200}, {"draft", args{"replyStatus": "needs_review"}, "", 200}, {"draft", args{"replyBody": "A"}, "", 200}, {"write", approve, "", 200}},
+			"a text taken away":          {{"write", args{"replyBody": "A"}, "", 200}, {"draft", args{"replyBody": nil}, "", 200}, {"write", approve, "", 409}, {"write", with(args{"replyBody": nil}, approve), "", 200}},
+			"skipped is no approval":     {{"draft", args{"replyBody": "A"}, "", 200}, {"write", args{"replyStatus": "skipped"}, "", 200}, {"write", approve, "", 409}},
+			"approved stays approved":    {{"draft", args{"replyBody": "A"}, "", 200}, {"write", approve, "current", 200}, {"write", approve, "", 200}, {"draft", args{"replyBody": "B"}, "", 401}},
+		},
+		"update_broadcast_post": {
+			"unread":        {{"draft", args{"body": "A"}, "", 200}, {"write", schedule, "", 409}, {"write", schedule, "*", 409}, {"write", schedule, `"x"`, 412}},
+			"read":          {{"draft", args{"body": "A"}, "", 200}, {"write", schedule, "current", 200}, {"write", args{"scheduledFor": "2026-09-02T09:00:00Z"}, "", 200}},
+			"the same text": {{"draft", args{"body": "A"}, "", 200}, {"write", with(args{"body": "A"}, schedule), "", 200}},
+			"another text":  {{"draft", args{"body": "A"}, "", 200}, {"write", with(args{"body": "B"}, schedule), "", 409}},
+			"its own text":  {{"draft", args{"body": "A"}, "", 200}, {"write", args{"body": "B"}, "", 200}, {"write", schedule, "", 200}},
+			"part of it": {
+				{"draft", args{"body": "A", "title": "T", "deepLink": "https://example.com"}, "", 200}, {"write", args{"body": "B"}, "", 200}, {"write", with(args{"title": "T"}, schedule), "", 409},
+				{"write", with(args{"title": "T", "deepLink": "https://example.com"}, schedule), "", 200},
+			},
+			"unscheduled": {{"draft", args{"body": "A"}, "", 200}, {"write", schedule, "current", 200}, {"write", args{"status": "draft"}, "", 200}, {"write", schedule, "", 409}},
+			"only a wish": {{"draft", args{"scheduledFor": "2026-09-03T09:00:00Z"}, "", 200}, {"write", schedule, "", 200}},
+			"title":       {{"draft", args{"title": "T"}, "", 200}, {"write", schedule, "", 409}}, "hashtags": {{"draft", args{"hashtags": []string{"a"}}, "", 200}, {"write", schedule, "", 409}},
+			"deepLink": {{"draft", args{"deepLink": "https://example.com"}, "", 200}, {"write", schedule, "", 409}}, "destination": {{"draft", args{"destination": "everyone"}, "", 200}, {"write", schedule, "", 409}},
+		},
+	}
+	s := startDrafting(t, nil)
+	keys := map[string]string{"draft": s.Key(t, auth.DraftingAgent()...), "write": s.Key(t)}
+	for operation, named := range sequences {
+		rule := draftRules[operation]
+		for name, steps := range named {
+			id := rule.storeInState(t, s, "draft")
+			if name == "destination" {
+				importLinesOf(t, s.Service, s.kinds, "post", marshal(t, args{"id": id, "platform": "push", "body": "Old", "status": "draft", "scheduledFor": "2026-09-01T09:00:00Z"}))
+			}
+			for n, step := range steps {
+				s.Clock.Advance(10 * time.Second) // to stay below the quota
+				sent := with(args{rule.argument: id}, step.args)
+				before := s.Call(t, keys["write"], rule.reader, args{rule.argument: id})
+				switch step.ifMatch {
+				case "":
+				case "current":
+					sent["If-Match"] = before.Header.Get("ETag")
+				default:
+					sent["If-Match"] = step.ifMatch
+				}
+				r := s.Call(t, keys[step.key], operation, sent)
+				if r.Status != step.status || r.Status == 409 && !strings.Contains(r.Body, "read the record again") {
+					t.Errorf("%s, %s, step %d: %v by %s: status %d, want %d: %s", operation, name, n+1, sent, step.key, r.Status, step.status, r.Body)
+				}
+				if after := s.Call(t, keys["write"], rule.reader, args{rule.argument: id}); r.Status != 200 && after.Body != before.Body {
+					t.Errorf("%s, %s, step %d: refused, and left %s, want %s", operation, name, n+1, after.Body, before.Body)
+				}
+			}
+		}
+	}
+}
+
+// Ensure every property of a post that is published counts as a text: all that an update may send but
+// the status and the time.
+func TestTextsOfPosts(t *testing.T) {
+	t.Parallel()
+	s := startDrafting(t, nil)
+	draft, person := s.Key(t, auth.BroadcastDraft), s.Key(t)
+	o, _ := operationTable.Lookup("update_broadcast_post")
+	for field := range strings.FieldsSeq(o.Body) {
+		name, kind, _ := strings.Cut(field, ":")
+		if name == "status" || name == "scheduledFor" {
+			continue
+		}
+		id := draftRules["update_broadcast_post"].storeInState(t, s, "draft")
+		importLinesOf(t, s.Service, s.kinds, "post", marshal(t, map[string]any{"id": id, "platform": "push", "body": "Old", "status": "draft", "scheduledFor": "2026-09-01T09:00:00Z"}))
+		value := any("https://example.com/new")
+		if strings.HasPrefix(kind, "array") {
+			value = []any{"new"}
+		}
+		s.Clock.Advance(time.Minute)
+		if r := s.Call(t, draft, "update_broadcast_post", map[string]any{"postId": id, name: value}); r.Status != 200 {
+			t.Errorf("%s: the draft is %d: %s", name, r.Status, r.Body)
+		}
+		if r := s.Call(t, person, "update_broadcast_post", map[string]any{"postId": id, "status": "scheduled"}); r.Status != 409 || !strings.Contains(r.Body, name) {
+			t.Errorf("%s: scheduled unread: status %d, want 409 that names it: %s", name, r.Status, r.Body)
+		}
+	}
+}
+
+// Ensure clients cannot see which texts a key that may only draft wrote: no response and no export
+// contains it, and a key that makes the same text its own changes neither updatedAt nor the ETag. An
+// import replaces the record, so the text is the importer's.
+func TestDraftedIsHidden(t *testing.T) {
+	t.Parallel()
+	s := startDrafting(t, nil)
+	draft, person := s.Key(t, auth.DraftingAgent()...), s.Key(t)
+	for operation, text := range map[string]map[string]any{"update_feedback_reply": {"replyBody": "A"}, "update_broadcast_post": {"body": "A"}} {
+		rule := draftRules[operation]
+		approval := map[string]any{rule.status: map[string]string{"replyStatus": "approved", "status": "scheduled"}[rule.status]}
+		id := rule.storeInState(t, s, "draft")
+		at := map[string]any{rule.argument: id}
+		maps.Copy(text, at)
+		maps.Copy(approval, at)
+		responses := []apitest.Response{s.Call(t, draft, operation, text)}
+		before := s.Call(t, person, rule.reader, at)
+		s.Clock.Advance(time.Hour)
+		responses = append(responses, before, s.Call(t, person, map[string]string{"feedback": "list_feedback", "post": "list_broadcast_posts"}[rule.record], nil))
+		responses = append(responses, s.Call(t, person, operation, text)) // makes the text its own
+		if after := s.Call(t, person, rule.reader, at); after.Body != before.Body || after.Header.Get("ETag") != before.Header.Get("ETag") {
+			t.Errorf("%s: the same text left %s, want %s", operation, after.Body, before.Body)
+		}
+		if r := s.Call(t, person, operation, approval); r.Status != 200 {
+			t.Errorf("%s: a text of the same key: %d %s", operation, r.Status, r.Body)
+		}
+
+		rule.storeInState(t, s, "draft")
+		s.Call(t, draft, operation, text)
+		for _, kind := range s.kinds {
+			if kind.Name != rule.record {
+				continue
+			}
+			err := kind.Export(t.Context(), s.CompanyID, func(record any) error {
+				line := marshal(t, record)
+				responses = append(responses, apitest.Response{Body: string(line)})
+				if bytes.Contains(line, []byte(`"id":"`+id+`"`)) {
+					importLinesOf(t, s.Service, s.kinds, rule.record, line)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r := s.Call(t, person, operation, approval); r.Status != 200 {
+			t.Errorf("%s: an imported text: %d %s", operation, r.Status, r.Body)
+		}
+		for _, r := range responses {
+			if strings.Contains(strings.ToLower(r.Body), "drafted") {
+				t.Errorf("%s: a client sees %s", operation, r.Body)
+			}
+		}
+	}
+}
+
+// Ensure a draft costs what the same request by a key that decides costs, and so does an approval
+// that is refused because nobody has read the text: the same round trips, calls and units.
+func TestDraftsCostNothing(t *testing.T) {
+	t.Parallel()
+	counter := &apitest.RoundTripCounter{}
+	s := startDrafting(t, counter)
+	var log bytes.Buffer
+	s.Handler = functions.Handler(s.Serving, slog.New(slog.NewJSONHandler(&log, nil)))
+	type cost struct {
+		Trips                             int
+		TableCalls, ReadUnits, WriteUnits float64
+	}
+	measure := func(key, operation string, args map[string]any, status int) (out cost) {
+		s.Clock.Advance(time.Minute)
+		log.Reset()
+		out.Trips, _ = counter.Count(t, func(t *testing.T) {
+			if r := s.Call(t, key, operation, args); r.Status != status {
+				t.Errorf("%s: status %d, want %d: %s", operation, r.Status, status, r.Body)
+			}
+		})
+		if err := json.Unmarshal(log.Bytes(), &out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	draft, person := s.Key(t, auth.DraftingAgent()...), s.Key(t)
+	for operation, rule := range draftRules {
+		args := maps.Clone(rule.text)
+		if rule.from != nil {
+			args[rule.argument] = rule.storeInState(t, s, rule.from[len(rule.from)-1])
+		}
+		decided := measure(person, operation, args, 200)
+		if rule.from != nil {
+			rule.storeInState(t, s, rule.from[len(rule.from)-1])
+		}
+		drafted := measure(draft, operation, args, 200)
+		if drafted != decided || drafted.Trips != 2 {
+			t.Errorf("%s: a draft costs %+v, without a drafting key %+v", operation, drafted, decided)
+		}
+		if rule.argument != "feedbackId" && rule.argument != "postId" {
+			continue
+		}
+		approval := map[string]any{rule.argument: args[rule.argument], rule.status: map[string]string{"replyStatus": "approved", "status": "scheduled"}[rule.status]}
+		if unread := measure(person, operation, approval, http.StatusConflict); unread.Trips != 1 || unread.ReadUnits != decided.ReadUnits {
+			t.Errorf("%s: an unread approval costs %+v, want 1 round trip and %v read units", operation, unread, decided.ReadUnits)
+		}
+		refused := maps.Clone(approval)
+		if r := measure(draft, operation, refused, http.StatusUnauthorized); r.Trips != 1 || r.ReadUnits > decided.ReadUnits {
+			t.Errorf("%s: a refused decision costs %+v, want 1 round trip", operation, r)
+		}
+	}
+}

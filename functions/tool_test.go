@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/id"
@@ -58,8 +60,8 @@ func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments
 	return *frame.Result
 }
 
-// response returns the result as the equivalent HTTP response. The status follows from the error
-// code.
+// response returns the result as the equivalent HTTP response, and requires that the text shows the
+// same. The status follows from the error code.
 func (c toolResult) response(t *testing.T) apitest.Response {
 	t.Helper()
 	r := apitest.Response{Status: http.StatusOK, Header: c.http.Header, Body: string(c.StructuredContent)}
@@ -70,9 +72,10 @@ func (c toolResult) response(t *testing.T) apitest.Response {
 		r.Body = c.Content[0].Text
 		code, _ := r.Messages(t)
 		r.Status = statusOf(code)
+		return r
 	}
-	if r.Body != c.Content[0].Text {
-		t.Errorf("the text differs from the structured content: %s", c.http.Body)
+	if diff := cmp.Diff(shownToModel(decodeJSON(t, r.Body)), c.text(t)); diff != "" {
+		t.Errorf("the text differs from the structured content (-content +text)\n%s", diff)
 	}
 	return r
 }

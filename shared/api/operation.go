@@ -215,6 +215,15 @@ func (op Operation) check() error {
 // IsList reports whether the operation returns a List.
 func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[listResult]()) }
 
+// Record returns the type of the record that the operation returns or lists.
+func (op Operation) Record() reflect.Type {
+	if !op.IsList() {
+		return op.Output
+	}
+	items, _ := op.Output.FieldByName("Items")
+	return items.Type.Elem()
+}
+
 // IsPartial reports whether the operation returns a PartialResult.
 func (op Operation) IsPartial() bool { return op.Output.Implements(reflect.TypeFor[PartialResult]()) }
 

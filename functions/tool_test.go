@@ -326,11 +326,12 @@ func TestQuotaOfTools(t *testing.T) {
 	}
 }
 
-// Ensure a tool call takes as many round trips to the table as the HTTP request, and every other
-// message takes one.
+// Ensure a tool call takes as many round trips to the table as the HTTP request, one more if it
+// schedules a post, and every other message takes one.
 func TestRoundTripsOfTools(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
+	extra := map[string]int{"update_broadcast_post": 1} // its fixture schedules the post, and the tool also reads the channels
 	overHTTP, overMCP := &apitest.RoundTripCounter{}, &apitest.RoundTripCounter{}
 	a, b := start(t, overHTTP), start(t, overMCP)
 	keyA, keyB := a.Key(t), b.Key(t)
@@ -347,7 +348,7 @@ func TestRoundTripsOfTools(t *testing.T) {
 				t.Errorf("%s as a tool: an error, want a result: %s", op.ID, got.http.Body)
 			}
 		})
-		if trips != toolTrips || calls != toolCalls {
+		if trips+extra[op.ID] != toolTrips || calls+extra[op.ID] != toolCalls {
 			t.Errorf("%s: %d round trips and %d calls over HTTP, %d and %d as a tool", op.ID, trips, calls, toolTrips, toolCalls)
 		}
 	}

@@ -65,6 +65,7 @@ type Operation struct {
 	hasETag      bool
 	run          func(ctx context.Context, caller Caller, in any) (out any, err error)
 	explainEmpty func(ctx context.Context, caller Caller, in any) (string, error) // set by ExplainEmpty; may be nil
+	note         func(ctx context.Context, caller Caller, in, out any) string     // set by AddNote; may be nil
 }
 
 // Caller identifies the caller of an operation. It comes from the request's key, never from its
@@ -133,6 +134,20 @@ func ExplainEmpty[In any](op Operation, why func(ctx context.Context, caller Cal
 	return op
 }
 
+// AddNote adds a function to an operation that writes. After a successful call of a tool, the
+// function says in a sentence what the caller should know beside the result; an empty string means
+// nothing. It may read the table. It cannot fail the call, which has been carried out, so it says if
+// it could not find out.
+func AddNote[In, Out any](op Operation, note func(ctx context.Context, caller Caller, in In, out Out) string) Operation {
+	if op.input != reflect.TypeFor[In]() || op.Output != reflect.TypeFor[Out]() {
+		panic(fmt.Sprintf("api: operation %s: has another input or output", op.ID))
+	}
+	op.note = func(ctx context.Context, caller Caller, in, out any) string {
+		return note(ctx, caller, *in.(*In), out.(Out))
+	}
+	return op
+}
+
 // Placeholders for the names of path parameters, in an input struct that several operations share.
 // They stand for the ids of the record and of its parent. If the path of an operation has no such
 // parameter, the operation does not have the field either.
@@ -141,13 +156,18 @@ const (
 	parentParameter = "{parentId}"
 )
 
-// call calls the function with a valid input and encodes its result.
-func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value) (result, error) {
+// call calls the function with a valid input and encodes its result. If explain is set, the result
+// has the note of AddNote.
+func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value, explain bool) (result, error) {
 	out, err := op.run(ctx, caller, in.Addr().Interface())
 	if err != nil {
 		return result{}, err
 	}
-	return encode(out, op.hasETag)
+	r, err := encode(out, op.hasETag)
+	if err == nil && explain && op.note != nil {
+		r.note = op.note(ctx, caller, in.Addr().Interface(), out)
+	}
+	return r, err
 }
 
 // nameSharedFields renames the placeholder fields after the parameters of the path, not counting

@@ -27,9 +27,9 @@ type Response struct {
 	// Backward is set for a list whose next page contains the records before these.
 	Backward bool
 
-	// WhyEmpty says why a list is empty. It is set only if Call.Explain is set and the arguments of
-	// the call are the reason.
-	WhyEmpty string
+	// Note is a sentence or two beside the result: why a list is empty, if the arguments of the call
+	// are the reason, or what the function of AddNote says. It is set only if Call.Explain is set.
+	Note string
 
 	// Authenticated reports whether the key is valid, even when it lacks the scope or has used up
 	// its quota. Scopes are the scopes of the key, set when the call was admitted. Package
@@ -70,7 +70,7 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 // respond ends a request: it builds the response and writes the log line. No other code in this
 // package does either.
 func (a *API) respond(t *callState, r result, err error) Response {
-	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, WhyEmpty: r.whyEmpty, tag: r.tag}
+	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, Note: r.note, tag: r.tag}
 	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes
 	if r.tag != "" {
 		out.Header.Set("ETag", `"`+r.tag+`"`)
@@ -82,7 +82,7 @@ func (a *API) respond(t *callState, r result, err error) Response {
 		out.Next = t.input.binder.Page.Encode(r.next)
 	}
 	if err != nil {
-		out.Err, out.More, out.Next, out.WhyEmpty, out.tag = fault.PublicError(err), nil, "", "", ""
+		out.Err, out.More, out.Next, out.Note, out.tag = fault.PublicError(err), nil, "", "", ""
 		out.Status, out.Body = out.Err.Code.Status(), fault.Envelope(out.Err)
 		out.Header.Del("ETag")
 		if out.Err.SetHeader(out.Header); out.Err.Code == fault.RateLimited {

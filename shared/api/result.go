@@ -135,8 +135,8 @@ type result struct {
 	tag  string // entity tag; empty: none
 	more *bool  // whether more remains; nil if it is neither a list nor a PartialResult
 
-	empty    bool   // a list without records
-	whyEmpty string // why the list is empty, for the caller of a tool; empty if there is no explanation
+	empty bool   // a list without records
+	note  string // see Response.Note
 }
 
 // encode returns the JSON of an operation's result. It also returns the entity tag if tagged is set

@@ -124,8 +124,8 @@ func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
 	if len(text.Outlined) > 0 {
 		lines.addText("%s", s.outlineHint(text.Outlined, v.op))
 	}
-	if response.WhyEmpty != "" {
-		lines.addText("%s", response.WhyEmpty)
+	if response.Note != "" {
+		lines.addText("%s", response.Note)
 	}
 	if response.Header.Get("Idempotent-Replayed") != "" {
 		out.Meta["idempotentReplayed"] = true

@@ -1,19 +1,16 @@
 package modeltext
 
-import (
-	"bytes"
-	"slices"
-)
+import "slices"
 
 // Rows is implemented by a record that is a value at a time. A list of them is shown as a table,
 // because the names of the properties would take most of the text.
 type Rows interface{ Rows() Columns }
 
-// Columns says which properties of a record are shown where. The others are shown only if View.Fields
-// names them, as further columns.
+// Columns says which properties of a record are shown where. The others are shown only if
+// View.Fields names them, as further columns.
 type Columns struct {
 	Series   []string // the properties that the rows of one series share, which are shown once; the first is its id
-	Day      string   // the time, whose day is the first column
+	Day      string   // the time, whose day is the first column; never null
 	Always   []string // the next columns
 	Optional []string // columns that are shown only if a record has a value
 }
@@ -21,10 +18,17 @@ type Columns struct {
 // dayColumn is the name of the column with the day.
 const dayColumn = "day"
 
+// table is a list of records as rows.
+type table struct {
+	names []string // the properties that the columns after the day show
+	rows  []row
+	heads [][]byte // of each series, the beginning of its text up to its first row
+}
+
 // row is a record as a row of a table.
 type row struct {
-	series [][]byte // the values of the properties in Columns.Series
-	cells  [][]byte
+	series int      // index in table.heads
+	cells  [][]byte // the timestamp, whose day is shown, and the other columns
 }
 
 // Rows returns the text of a list of records that are values at a time:
@@ -38,19 +42,12 @@ func (v View) Rows(list []byte, columns Columns) ListText {
 	if len(items) == 0 {
 		return v.List(list)
 	}
-	names := v.columns(items, columns)
-	rows := make([]row, len(items))
-	for i, item := range items {
-		rows[i] = v.row(item, columns, names)
+	t := v.table(items, columns)
+	first := v.firstThatFits(t)
+	if first > 0 { // some columns may be in none of the other records
+		t = v.table(items[first:], columns)
 	}
-	first := v.firstThatFits(rows, columns, names)
-	if first > 0 { // some optional columns may be in none of the other records
-		names = v.columns(items[first:], columns)
-		for i := first; i < len(items); i++ {
-			rows[i] = v.row(items[i], columns, names)
-		}
-	}
-	return ListText{Text: Text{JSON: v.table(rows[first:], columns, names)}, First: first, End: len(items), Length: len(items)}
+	return ListText{Text: Text{JSON: t.text(0)}, First: first, End: len(items), Length: len(items)}
 }
 
 // columns returns the properties that the columns after the day show.
@@ -72,45 +69,76 @@ func (v View) columns(items [][]byte, c Columns) []string {
 	return names
 }
 
-// row returns a record as a row with these columns after the day.
-func (v View) row(item []byte, c Columns, names []string) row {
-	values := make([][]byte, len(c.Series)+1+len(names))
-	for name, value := range members(item) {
-		plain := string(name[1 : len(name)-1])
-		if i := slices.Index(c.Series, plain); i >= 0 {
-			values[i] = value
+// table returns records as rows.
+func (v View) table(items [][]byte, c Columns) table {
+	t := table{names: v.columns(items, c), rows: make([]row, len(items))}
+	width := 1 + len(t.names)
+	cells, series := make([][]byte, width*len(items)), make([][]byte, len(c.Series))
+	index := map[string]int{}
+	for n, item := range items {
+		r := row{cells: cells[width*n : width*(n+1)]}
+		for name, value := range members(item) {
+			plain := name[1 : len(name)-1]
+			for i := range c.Series {
+				if string(plain) == c.Series[i] {
+					series[i] = value
+				}
+			}
+			if string(plain) == c.Day {
+				r.cells[0] = value
+			}
+			for i := range t.names {
+				if string(plain) == t.names[i] {
+					r.cells[1+i] = value
+				}
+			}
 		}
-		if plain == c.Day {
-			values[len(c.Series)] = dayOf(value)
+		id := series[0]
+		known := false
+		if r.series, known = index[string(id)]; !known {
+			r.series = len(t.heads)
+			index[string(id)] = r.series
+			t.heads = append(t.heads, v.seriesHead(series, c))
 		}
-		if i := slices.Index(names, plain); i >= 0 {
-			values[len(c.Series)+1+i] = value
-		}
+		t.rows[n] = r
 	}
-	return row{values[:len(c.Series)], values[len(c.Series):]}
+	return t
 }
 
-// dayOf returns the day of a timestamp, both as JSON strings.
-func dayOf(timestamp []byte) []byte {
-	const day = len(`"2006-01-02`)
-	if len(timestamp) <= day {
-		return timestamp
+// seriesHead returns the beginning of a series, up to its first row. A value of it that takes more
+// than a quarter of the text is outlined.
+func (v View) seriesHead(series [][]byte, c Columns) []byte {
+	out := []byte{'{'}
+	for i, name := range c.Series {
+		if v.Fields != nil && i > 0 && !slices.Contains(v.Fields, name) || string(series[i]) == "null" {
+			continue
+		}
+		value, _ := fit(series[i], place{}, v.BytesMax/4)
+		out = append(append(append(append(out, encodeText(name)...), ':'), value...), ',')
 	}
-	return append(slices.Clip(timestamp[:day]), '"')
+	return append(out, `"rows":[`...)
 }
 
 // firstThatFits returns the index of the first row that is shown, so that all from there on fit. At
 // least one row is shown.
-func (v View) firstThatFits(rows []row, c Columns, names []string) int {
-	size, seen := len(v.table(nil, c, names)), map[string]bool{}
-	first := len(rows)
+func (v View) firstThatFits(t table) int {
+	seen := make([]bool, len(t.heads))
+	size := len(t.text(len(t.rows)))
+	first := len(t.rows)
 	for first > 0 {
-		r := rows[first-1]
-		if key := r.key(); !seen[key] {
-			seen[key] = true
-			size += len(v.seriesHead(r, c)) + len("]},")
+		r := t.rows[first-1]
+		if !seen[r.series] {
+			seen[r.series] = true
+			size += len(t.heads[r.series]) + len("]},")
 		}
-		if size += sizeOfCells(r.cells); size > v.BytesMax && first < len(rows) {
+		size += len("[],")
+		for i, cell := range r.cells {
+			size += len(cell) + len(",")
+			if i == 0 {
+				size += len(dayOf(cell)) + len(`"`) - len(cell)
+			}
+		}
+		if size > v.BytesMax && first < len(t.rows) {
 			break
 		}
 		first--
@@ -118,58 +146,42 @@ func (v View) firstThatFits(rows []row, c Columns, names []string) int {
 	return first
 }
 
-// key identifies the series of a row.
-func (r row) key() string { return string(bytes.Join(r.series, []byte{0})) }
-
-func sizeOfCells(cells [][]byte) int {
-	size := len("[],")
-	for _, cell := range cells {
-		size += len(cell) + len(",")
-	}
-	return size
-}
-
-// seriesHead returns the beginning of a series, up to its first row. A value of it that takes more
-// than a quarter of the text is outlined.
-func (v View) seriesHead(r row, c Columns) []byte {
-	out := []byte{'{'}
-	for i, name := range c.Series {
-		if v.Fields != nil && i > 0 && !slices.Contains(v.Fields, name) || string(r.series[i]) == "null" {
-			continue
-		}
-		value, _ := fit(r.series[i], place{}, v.BytesMax/4)
-		out = append(append(append(append(out, encodeText(name)...), ':'), value...), ',')
-	}
-	return append(out, `"rows":[`...)
-}
-
-// table returns the text of rows.
-func (v View) table(rows []row, c Columns, names []string) []byte {
-	var order []string
-	series := map[string][]byte{}
-	for _, r := range rows {
-		key := r.key()
-		text, known := series[key]
-		if !known {
-			order, text = append(order, key), v.seriesHead(r, c)
-		} else {
-			text = append(text, ',')
-		}
-		series[key] = append(append(append(text, '['), bytes.Join(r.cells, []byte{','})...), ']')
-	}
+// text returns the text of the table from a row on.
+func (t table) text(first int) []byte {
 	out := append([]byte(`{"columns":["`), dayColumn...)
-	for _, name := range names {
+	for _, name := range t.names {
 		out = append(append(out, `","`...), name...)
 	}
 	out = append(out, `"],"series":[`...)
-	for i, key := range order {
-		if i > 0 {
-			out = append(out, ',')
+	separator := ""
+	for series, head := range t.heads {
+		begin := len(out)
+		for _, r := range t.rows[first:] {
+			if r.series != series {
+				continue
+			}
+			if len(out) == begin {
+				out = append(append(out, separator...), head...)
+			} else {
+				out = append(out, ',')
+			}
+			out = append(append(out, '['), dayOf(r.cells[0])...)
+			out = append(out, '"')
+			for _, cell := range r.cells[1:] {
+				out = append(append(out, ','), cell...)
+			}
+			out = append(out, ']')
 		}
-		out = append(append(out, series[key]...), "]}"...)
+		if len(out) > begin {
+			out, separator = append(out, "]}"...), ","
+		}
 	}
 	return append(out, "]}"...)
 }
+
+// dayOf returns the beginning of a JSON string with a timestamp: its day, without the quote at the
+// end.
+func dayOf(timestamp []byte) []byte { return timestamp[:min(len(timestamp)-1, len(`"2006-01-02`))] }
 
 // property returns the value of a property of a record, or null.
 func property(record []byte, name string) []byte {

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -139,6 +141,68 @@ func TestExplainsNoPoints(t *testing.T) {
 		}
 		if r := s.Call(t, key, "list_metric_points", c.arguments); r.Body != `{"items":[]}` {
 			t.Errorf("%v over HTTP: the body is %s, want no items", c.arguments, r.Body)
+		}
+	}
+}
+
+// Ensure an agent that schedules a post is told if no channel of its platform works, while the HTTP
+// response is the post alone, and that nobody is told about a post that is not scheduled by the call.
+func TestNotesChannelsThatDoNotWork(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	for _, channel := range []string{
+		`{"id":"chn_2","platform":"facebook","status":"error","active":true}`, `{"id":"chn_3","platform":"facebook","active":false}`,
+		`{"id":"chn_4","platform":"reddit","status":"connected","credentialsValid":false}`,
+		`{"id":"chn_5","platform":"instagram","status":"expiring","credentialsExpireAt":"2026-09-01T00:00:00Z"}`,
+		`{"id":"chn_6","platform":"push","status":"disconnected"}`, `{"id":"chn_7","platform":"push"}`,
+	} {
+		importLines(t, s, "channel", json.RawMessage(channel))
+	}
+	const due = "2026-09-01T09:00:00Z"
+	for _, c := range []struct{ platform, due, want string }{
+		{"tiktok", due, "The post is scheduled, but the company has no channel for tiktok to send it over."},
+		{"facebook", due, "The post is scheduled, but no channel for facebook works when it is due: chn_2 has the status error, chn_3 is not in use."},
+		{"reddit", due, "The post is scheduled, but no channel for reddit works when it is due: chn_4 has credentials that are not valid."},
+		{"instagram", due, "The post is scheduled, but no channel for instagram works when it is due: chn_5 has credentials that expire at 2026-09-01T00:00:00.000Z."},
+		{"instagram", "2026-08-31T23:59:59Z", ""}, {"push", due, ""}, {"x", due, ""},
+	} {
+		lines := func(operation string, arguments map[string]any) []string {
+			t.Helper()
+			s.Clock.Advance(time.Second)
+			r := callTool(t, s, key, operation, arguments)
+			if r.IsError {
+				t.Fatalf("%s: %s", operation, r.http.Body)
+			}
+			var out []string
+			for _, line := range r.Content[1:] {
+				if !strings.HasPrefix(line.Text, "ETag: ") {
+					out = append(out, line.Text)
+				}
+			}
+			return out
+		}
+		var want []string
+		if c.want != "" {
+			want = []string{c.want}
+		}
+		created := map[string]any{"platform": c.platform, "body": "Hello", "scheduledFor": c.due, "status": "scheduled"}
+		if got := lines("create_broadcast_post", created); !slices.Equal(got, want) {
+			t.Errorf("%s: a scheduled post has the lines %q, want %q", c.platform, got, want)
+		}
+		created["status"] = "draft"
+		if got := lines("create_broadcast_post", created); len(got) > 0 {
+			t.Errorf("%s: a draft has the lines %q", c.platform, got)
+		}
+		post := s.Call(t, key, "create_broadcast_post", created).JSON(t)["id"]
+		if got := lines("update_broadcast_post", map[string]any{"postId": post, "status": "scheduled"}); !slices.Equal(got, want) {
+			t.Errorf("%s: an update that schedules has the lines %q, want %q", c.platform, got, want)
+		}
+		if got := lines("update_broadcast_post", map[string]any{"postId": post, "body": "Hello!"}); len(got) > 0 {
+			t.Errorf("%s: an edit has the lines %q", c.platform, got)
+		}
+		if got := lines("update_broadcast_post", map[string]any{"postId": post, "scheduledFor": c.due}); !slices.Equal(got, want) {
+			t.Errorf("%s: a new time has the lines %q, want %q", c.platform, got, want)
 		}
 	}
 }

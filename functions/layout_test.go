@@ -177,7 +177,7 @@ func TestLayout(t *testing.T) {
 var layers = [][]string{
 	{"client", "testkit/engine", "testkit/oracle", "fault", "id", "parallel", "timestamp"},
 	{"auth", "gateway", "schema"},
-	{"schema/jsonschema", "table"},
+	{"modeltext", "schema/jsonschema", "table"},
 	{"claim", "idempotency", "transfer"},
 	{"keys", "record"},
 	{"api"},

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/id"
@@ -58,8 +60,8 @@ func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments
 	return *frame.Result
 }
 
-// response returns the result as the equivalent HTTP response. The status follows from the error
-// code.
+// response returns the result as the equivalent HTTP response, and requires that the text shows the
+// same. The status follows from the error code.
 func (c toolResult) response(t *testing.T) apitest.Response {
 	t.Helper()
 	r := apitest.Response{Status: http.StatusOK, Header: c.http.Header, Body: string(c.StructuredContent)}
@@ -70,9 +72,10 @@ func (c toolResult) response(t *testing.T) apitest.Response {
 		r.Body = c.Content[0].Text
 		code, _ := r.Messages(t)
 		r.Status = statusOf(code)
+		return r
 	}
-	if r.Body != c.Content[0].Text {
-		t.Errorf("the text differs from the structured content: %s", c.http.Body)
+	if diff := cmp.Diff(shownToModel(decodeJSON(t, r.Body)), c.text(t)); diff != "" {
+		t.Errorf("the text differs from the structured content (-content +text)\n%s", diff)
 	}
 	return r
 }
@@ -323,11 +326,12 @@ func TestQuotaOfTools(t *testing.T) {
 	}
 }
 
-// Ensure a tool call takes as many round trips to the table as the HTTP request, and every other
-// message takes one.
+// Ensure a tool call takes as many round trips to the table as the HTTP request, one more if it
+// schedules a post, and every other message takes one.
 func TestRoundTripsOfTools(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
+	extra := map[string]int{"update_broadcast_post": 1} // its fixture schedules the post, and the tool also reads the channels
 	overHTTP, overMCP := &apitest.RoundTripCounter{}, &apitest.RoundTripCounter{}
 	a, b := start(t, overHTTP), start(t, overMCP)
 	keyA, keyB := a.Key(t), b.Key(t)
@@ -344,7 +348,7 @@ func TestRoundTripsOfTools(t *testing.T) {
 				t.Errorf("%s as a tool: an error, want a result: %s", op.ID, got.http.Body)
 			}
 		})
-		if trips != toolTrips || calls != toolCalls {
+		if trips+extra[op.ID] != toolTrips || calls+extra[op.ID] != toolCalls {
 			t.Errorf("%s: %d round trips and %d calls over HTTP, %d and %d as a tool", op.ID, trips, calls, toolTrips, toolCalls)
 		}
 	}

@@ -6,9 +6,12 @@
 package broadcast
 
 import (
+	"context"
+
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/record"
 	"growthworkspace/shared/resource"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
@@ -16,9 +19,9 @@ import (
 
 // Operations returns the operations of the area.
 func Operations(t *table.Client) []api.Operation {
-	s := service{NewStore(t)}
+	s := service{NewStore(t), channels.Store(t)}
 	plans, ideas := resource.New(plans, plans.Store(t)), resource.New(ideas, s.store.Ideas)
-	posts, channels := resource.New(posts, s.store.Posts), resource.New(channels, channels.Store(t))
+	posts, channels := resource.New(posts, s.store.Posts), resource.New(channels, s.channels)
 	return []api.Operation{
 		plans.ListShort("list_broadcast_plans", "List the content plans, newest first",
 			"A plan says what to post about, for whom and when. Its ideas: service_list_broadcast_ideas."),
@@ -52,28 +55,38 @@ func Operations(t *table.Client) []api.Operation {
 			Summary:     "List posts of every state, latest first",
 			Description: "A post belongs to the day of its scheduledFor, or else of its createdAt. Filters combine.",
 		}, s.listPosts),
-		api.Define(api.Spec{
+		api.AddNote(api.Define(api.Spec{
 			ID: "create_broadcast_post", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts",
 			Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Create,
 			Summary:     "Create a post",
 			Description: "A draft unless status is scheduled, which needs scheduledFor. Sends nothing: a dispatcher sends scheduled posts when they are due.",
-		}, s.createPost),
+		}, s.createPost), func(ctx context.Context, caller api.Caller, _ createPostInput, p Post) string {
+			return s.channelNote(ctx, caller.CompanyID, p)
+		}),
 		posts.Get("get_broadcast_post", "Get a post",
 			"externalId and externalUrl are set when the dispatcher has published the post, failureReason when that failed."),
-		api.Define(api.Spec{
+		api.AddNote(api.Define(api.Spec{
 			ID: "update_broadcast_post", Method: "PATCH", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}",
 			Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Write,
 			Errors:      []fault.Code{fault.Conflict},
 			Summary:     "Update an unsent post",
 			Description: "Changes only what is sent. Sends nothing. status scheduled queues it, or a failed one again, and needs a scheduledFor; draft takes it out. conflict while publishing and once published.",
-		}, s.updatePost),
+		}, s.updatePost), func(ctx context.Context, caller api.Caller, in updatePostInput, p Post) string {
+			if !in.Sent("status") && !in.Sent("scheduledFor") {
+				return ""
+			}
+			return s.channelNote(ctx, caller.CompanyID, p)
+		}),
 		posts.Delete("delete_broadcast_post", "Delete an unsent post", "conflict while publishing and once published.", fault.Conflict),
 		channels.ListAll("list_broadcast_channels", "List the connected channels, by platform",
 			"A channel is an account on a platform; status says whether its credentials still work. Never returns tokens."),
 	}
 }
 
-type service struct{ store Store }
+type service struct {
+	store    Store
+	channels record.Store[Channel]
+}
 
 // Platform is where a post is published.
 type Platform string

@@ -1,6 +1,11 @@
 package broadcast
 
 import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 )
@@ -27,9 +32,15 @@ type Channel struct {
 // ChannelStatus is the state of a connection.
 type ChannelStatus string
 
+// The states in which a channel cannot be used.
+const (
+	ChannelDisconnected ChannelStatus = "disconnected"
+	ChannelError        ChannelStatus = "error"
+)
+
 // Values implements schema.Enum.
 func (ChannelStatus) Values() []string {
-	return []string{"connected", "expiring", "disconnected", "error"}
+	return []string{"connected", "expiring", string(ChannelDisconnected), string(ChannelError)}
 }
 
 var channels = record.Kind[Channel]{
@@ -45,4 +56,51 @@ func (c Channel) sortKey() string {
 		platform = string(*c.Platform)
 	}
 	return table.JoinKey(platform, c.ID)
+}
+
+// problem returns why nothing can be sent over a channel at a time, or "" if nothing is known
+// against it.
+func (c Channel) problem(at string) string {
+	switch {
+	case c.Active != nil && !*c.Active:
+		return "is not in use"
+	case c.Status != nil && (*c.Status == ChannelDisconnected || *c.Status == ChannelError):
+		return "has the status " + string(*c.Status)
+	case c.CredentialsValid != nil && !*c.CredentialsValid:
+		return "has credentials that are not valid"
+	case c.CredentialsExpireAt != nil && *c.CredentialsExpireAt <= at:
+		return "has credentials that expire at " + *c.CredentialsExpireAt
+	}
+	return ""
+}
+
+// notedChannelsMax is how many channels that do not work a note names.
+const notedChannelsMax = 5
+
+// channelNote says if a scheduled post cannot be sent, because no channel of its platform works
+// when it is due.
+func (s service) channelNote(ctx context.Context, companyID string, p Post) string {
+	if !p.hasStatus(PostStatusScheduled) || p.Platform == nil {
+		return ""
+	}
+	all, err := s.channels.Page(ctx, companyID, "", math.MaxInt)
+	if err != nil {
+		return fmt.Sprintf("The post is scheduled, but whether a channel for %s works could not be read.", *p.Platform)
+	}
+	at := max(*p.ScheduledFor, *p.UpdatedAt) // a post in the past is due at once
+	var found []string
+	for _, c := range all.Records {
+		if c.Platform == nil || *c.Platform != *p.Platform {
+			continue
+		}
+		problem := c.problem(at)
+		if problem == "" {
+			return ""
+		}
+		found = append(found, c.ID+" "+problem)
+	}
+	if len(found) == 0 {
+		return fmt.Sprintf("The post is scheduled, but the company has no channel for %s to send it over.", *p.Platform)
+	}
+	return fmt.Sprintf("The post is scheduled, but no channel for %s works when it is due: %s.", *p.Platform, strings.Join(found[:min(len(found), notedChannelsMax)], ", "))
 }

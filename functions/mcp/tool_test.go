@@ -98,6 +98,12 @@ func TestToolsAreTheOperations(t *testing.T) {
 		for _, f := range op.Input {
 			want[f.Argument()] = f.Required
 		}
+		if op.Effect == api.Read {
+			want["fields"] = false
+		}
+		if op.Effect == api.Read && !op.IsList() {
+			want["at"] = false
+		}
 		got := map[string]bool{}
 		for name := range schema.Properties {
 			got[name] = slices.Contains(schema.Required, name)
@@ -228,6 +234,7 @@ func descriptionProblems(of string, s *jsonschema.Schema, lists, ids map[string]
 		p, at := s.Properties[name], of+name
 		word := httpTermPattern.FindString(p.Description)
 		switch list := regexp.MustCompile(`service_list_[a-z_]+`).FindString(p.Description); {
+		case p.Description == "" && (at == "fields" || at == "at"): // the server's instructions describe them
 		case p.Description == "":
 			out = append(out, at+" has no description")
 		case word != "" && !slices.Contains(p.Enum, any(word)):

@@ -11,6 +11,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/modeltext"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
@@ -31,6 +32,13 @@ type Point struct {
 	BaseValue  *float64        `json:"baseValue" doc:"the value in the company's base currency; value keeps the original"`
 	Source     *string         `json:"source" doc:"the system that the value comes from"`
 	IngestedAt *string         `json:"ingestedAt" format:"date-time" doc:"when the value was last pushed"`
+}
+
+// Rows implements modeltext.Rows: a tool shows points as the rows of their series.
+func (Point) Rows() modeltext.Columns {
+	return modeltext.Columns{
+		Series: []string{"seriesId", "dims"}, Day: "ts", Always: []string{"value"}, Optional: []string{"currency", "baseValue", "source"},
+	}
 }
 
 // Identify moves a point to the start of its bucket and sets its identity: seriesId from metricKey,

@@ -52,6 +52,10 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 			op := api.Define(api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}, func(context.Context, api.Caller, emptyInput) (emptyInput, error) { return emptyInput{}, nil })
 			api.ExplainEmpty(op, func(context.Context, api.Caller, emptyInput) (string, error) { return "", nil })
 		},
+		"has another input or output": func() {
+			op := api.Define(api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}, func(context.Context, api.Caller, emptyInput) (emptyInput, error) { return emptyInput{}, nil })
+			api.AddNote(op, func(context.Context, api.Caller, emptyInput, string) string { return "" })
+		},
 		"a limit of 262144 bytes is no exception": func() {
 			define[emptyInput](func(s *api.Spec) { s.BodyBytes = 256<<10 + 1 })()
 			define[emptyInput](func(s *api.Spec) { s.BodyBytes = 256 << 10 })()

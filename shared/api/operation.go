@@ -67,6 +67,7 @@ type Operation struct {
 	admitting    []auth.Scope // the scopes of which a key must have one, Scope first; empty: none
 	run          func(ctx context.Context, caller Caller, in any) (out any, err error)
 	explainEmpty func(ctx context.Context, caller Caller, in any) (string, error) // set by ExplainEmpty; may be nil
+	note         func(ctx context.Context, caller Caller, in, out any) string     // set by AddNote; may be nil
 }
 
 // Caller identifies the caller of an operation. It comes from the request's key, never from its
@@ -151,6 +152,20 @@ func ExplainEmpty[In any](op Operation, why func(ctx context.Context, caller Cal
 	return op
 }
 
+// AddNote adds a function to an operation that writes. After a successful call of a tool, the
+// function says in a sentence what the caller should know beside the result; an empty string means
+// nothing. It may read the table. It cannot fail the call, which has been carried out, so it says if
+// it could not find out.
+func AddNote[In, Out any](op Operation, note func(ctx context.Context, caller Caller, in In, out Out) string) Operation {
+	if op.input != reflect.TypeFor[In]() || op.Output != reflect.TypeFor[Out]() {
+		panic(fmt.Sprintf("api: operation %s: has another input or output", op.ID))
+	}
+	op.note = func(ctx context.Context, caller Caller, in, out any) string {
+		return note(ctx, caller, *in.(*In), out.(Out))
+	}
+	return op
+}
+
 // Placeholders for the names of path parameters, in an input struct that several operations share.
 // They stand for the ids of the record and of its parent. If the path of an operation has no such
 // parameter, the operation does not have the field either.
@@ -159,13 +174,18 @@ const (
 	parentParameter = "{parentId}"
 )
 
-// call calls the function with a valid input and encodes its result.
-func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value) (result, error) {
+// call calls the function with a valid input and encodes its result. If explain is set, the result
+// has the note of AddNote.
+func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value, explain bool) (result, error) {
 	out, err := op.run(ctx, caller, in.Addr().Interface())
 	if err != nil {
 		return result{}, err
 	}
-	return encode(out, op.hasETag)
+	r, err := encode(out, op.hasETag)
+	if err == nil && explain && op.note != nil {
+		r.note = op.note(ctx, caller, in.Addr().Interface(), out)
+	}
+	return r, err
 }
 
 // nameSharedFields renames the placeholder fields after the parameters of the path, not counting
@@ -263,6 +283,15 @@ func (op Operation) ForDrafting() Operation {
 
 // IsList reports whether the operation returns a List.
 func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[listResult]()) }
+
+// Record returns the type of the record that the operation returns or lists.
+func (op Operation) Record() reflect.Type {
+	if !op.IsList() {
+		return op.Output
+	}
+	items, _ := op.Output.FieldByName("Items")
+	return items.Type.Elem()
+}
 
 // IsPartial reports whether the operation returns a PartialResult.
 func (op Operation) IsPartial() bool { return op.Output.Implements(reflect.TypeFor[PartialResult]()) }

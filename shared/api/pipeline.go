@@ -29,7 +29,7 @@ type Call struct {
 	CompanyID     string   // as sent by the caller; empty when the arguments of a tool leave it out
 	Arguments     Arguments
 	Trace         Trace
-	Explain       bool // explain why a list is empty (see Response.WhyEmpty and ExplainEmpty), which may cost additional reads
+	Explain       bool // set Response.Note, which may cost additional reads
 }
 
 // Call serves a call. The first of these to fail determines the response: key, version, company,
@@ -145,9 +145,9 @@ func (c Call) runFunction(ctx context.Context, t *callState) *callOutcome {
 		return &callOutcome{err: t.input.err}
 	}
 	out, caller := &callOutcome{}, Caller{t.token.CompanyID, t.token.KeyID, t}
-	out.result, out.err = c.Operation.call(ctx, caller, t.input.value)
+	out.result, out.err = c.Operation.call(ctx, caller, t.input.value, c.Explain)
 	if out.err == nil && out.result.empty && c.Explain {
-		out.result.whyEmpty, out.err = c.Operation.explainNoMatches(ctx, caller, t.input)
+		out.result.note, out.err = c.Operation.explainNoMatches(ctx, caller, t.input)
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 )
 
@@ -23,9 +24,12 @@ type Response struct {
 	More   *bool       // whether more remains after this response; nil if it is neither a list nor a PartialResult
 	Next   string      // cursor of the next page of a list; empty at its end
 
-	// WhyEmpty says why a list is empty. It is set only if Call.Explain is set and the arguments of
-	// the call are the reason.
-	WhyEmpty string
+	// Backward is set for a list whose next page contains the records before these.
+	Backward bool
+
+	// Note is a sentence or two beside the result: why a list is empty, if the arguments of the call
+	// are the reason, or what the function of AddNote says. It is set only if Call.Explain is set.
+	Note string
 
 	// Authenticated reports whether the key is valid, even when it lacks the scope or has used up
 	// its quota. Scopes are the scopes of the key, set when the call was admitted. Package
@@ -33,7 +37,19 @@ type Response struct {
 	Authenticated bool
 	Scopes        []auth.Scope
 
-	tag string // entity tag; empty: none
+	tag        string // entity tag; empty: none
+	positionAt func(n int) string
+	cursors    schema.CursorScope
+}
+
+// CursorAt returns the cursor with which a list continues for a caller that uses only some of its
+// records: those up to the n-th or, if Backward is set, those from the n-th. It returns "" for a
+// list that always has one page.
+func (r Response) CursorAt(n int) string {
+	if r.positionAt == nil {
+		return ""
+	}
+	return r.cursors.Encode(r.positionAt(n))
 }
 
 // Write writes the response to a request over HTTP, with the headers that are common to all
@@ -54,16 +70,19 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 // respond ends a request: it builds the response and writes the log line. No other code in this
 // package does either.
 func (a *API) respond(t *callState, r result, err error) Response {
-	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, WhyEmpty: r.whyEmpty, tag: r.tag}
+	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, Note: r.note, tag: r.tag}
 	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes
 	if r.tag != "" {
 		out.Header.Set("ETag", `"`+r.tag+`"`)
+	}
+	if r.more != nil && t.input.binder != nil {
+		out.positionAt, out.cursors, out.Backward = r.positionAt, t.input.binder.Page, r.backward
 	}
 	if r.next != "" {
 		out.Next = t.input.binder.Page.Encode(r.next)
 	}
 	if err != nil {
-		out.Err, out.More, out.Next, out.WhyEmpty, out.tag = fault.PublicError(err), nil, "", "", ""
+		out.Err, out.More, out.Next, out.Note, out.tag = fault.PublicError(err), nil, "", "", ""
 		out.Status, out.Body = out.Err.Code.Status(), fault.Envelope(out.Err)
 		out.Header.Del("ETag")
 		if out.Err.SetHeader(out.Header); out.Err.Code == fault.RateLimited {
@@ -126,7 +145,7 @@ type callState struct {
 func (t *callState) replayResponse(earlier *idempotency.Response) (result, error) {
 	t.replayed = true
 	if earlier.Status == http.StatusOK {
-		return result{body: earlier.Body, tag: earlier.Tag}, nil
+		return result{encodedPage: encodedPage{body: earlier.Body}, tag: earlier.Tag}, nil
 	}
 	refused, err := fault.Parse(earlier.Body)
 	if err != nil {

@@ -42,8 +42,16 @@ func NewJSONList[T any](page table.Page[json.RawMessage]) List[T] {
 type PartialResult interface{ HasMore() bool }
 
 type listResult interface {
-	Page() (body []byte, next string, err error)
+	encodePage() (encodedPage, error)
 	empty() bool
+}
+
+// encodedPage is the JSON of a list, and where the list continues.
+type encodedPage struct {
+	body       []byte
+	next       string // the position of the next page; empty at the end
+	positionAt func(n int) string
+	backward   bool
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -53,35 +61,43 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 }
 
 // Page returns the list as JSON, and the position of the next page, empty at the end.
-func (l List[T]) Page() (body []byte, next string, err error) { return l.page.encode(l.Items) }
+func (l List[T]) Page() (body []byte, next string, err error) {
+	page, err := l.encodePage()
+	return page.body, page.next, err
+}
 
-// encode returns the JSON of the list and the position of the next page. The list contains
-// l.jsonRecords or, if there are none, items, which is a slice of records.
-func (l listPage) encode(items any) (body []byte, next string, err error) {
+func (l List[T]) encodePage() (encodedPage, error) { return l.page.encode(l.Items) }
+
+// encode returns the JSON of the list and where it continues. The list contains l.jsonRecords or,
+// if there are none, items, which is a slice of records.
+func (l listPage) encode(items any) (encodedPage, error) {
+	page := encodedPage{next: l.nextPosition, positionAt: l.positionAfter, backward: l.backward}
 	texts, records := l.jsonRecords, reflect.ValueOf(items)
 	if len(texts) == 0 {
 		if records.Len() == 0 { // encoding/json would write null for nil
-			return []byte(`{"items":[]}`), l.nextPosition, nil
+			page.body = []byte(`{"items":[]}`)
+			return page, nil
 		}
-		body, err = schema.Encode(map[string]any{"items": items})
-		if err != nil || len(body) <= table.PageBytes || l.positionAfter == nil {
-			return body, l.nextPosition, err
+		var err error
+		page.body, err = schema.Encode(map[string]any{"items": items})
+		if err != nil || len(page.body) <= table.PageBytes || l.positionAfter == nil {
+			return page, err
 		}
 		texts = make([]json.RawMessage, records.Len())
 		for i := range texts {
 			if texts[i], err = schema.Encode(records.Index(i).Addr().Interface()); err != nil {
-				return nil, "", err
+				return encodedPage{}, err
 			}
 		}
 	}
-	body, next = l.fitPage(texts)
-	return body, next, nil
+	l.fitPage(texts, &page)
+	return page, nil
 }
 
-// fitPage returns the JSON of a list with as many records as fit into one page, but at least one,
-// and the position of the next page. It copies the records' JSON itself, because encoding/json
-// would validate each byte again.
-func (l listPage) fitPage(texts []json.RawMessage) (body []byte, next string) {
+// fitPage sets the JSON of a list with as many records as fit into one page, but at least one, and
+// where the list continues. It copies the records' JSON itself, because encoding/json would
+// validate each byte again.
+func (l listPage) fitPage(texts []json.RawMessage, page *encodedPage) {
 	size, n := len(`{"items":`+"]}"), 0
 	for n < len(texts) {
 		text := texts[n]
@@ -93,33 +109,34 @@ func (l listPage) fitPage(texts []json.RawMessage) (body []byte, next string) {
 		}
 		size, n = size+len(text)+len(","), n+1
 	}
-	switch next = l.nextPosition; {
-	case n == len(texts):
+	switch left := len(texts) - n; {
+	case left == 0:
 	case l.backward:
-		texts, next = texts[len(texts)-n:], l.positionAfter(len(texts)-n)
+		texts, page.next = texts[left:], l.positionAfter(left)
+		page.positionAt = func(n int) string { return l.positionAfter(left + n) }
 	default:
-		texts, next = texts[:n], l.positionAfter(n-1)
+		texts, page.next = texts[:n], l.positionAfter(n-1)
 	}
-	body = append(make([]byte, 0, size), `{"items":`...)
+	body := append(make([]byte, 0, size), `{"items":`...)
 	separator := byte('[')
 	for _, text := range texts {
 		body = append(append(body, separator), text...)
 		separator = ','
 	}
-	return append(body, "]}"...), next
+	page.body = append(body, "]}"...)
 }
 
 func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.page.jsonRecords) == 0 }
 
 // result is what a step of the pipeline returns when it succeeds: the JSON of a record or a list.
 type result struct {
-	body []byte
+	encodedPage // of a record, only its body is set
+
 	tag  string // entity tag; empty: none
-	next string // position of the next page
 	more *bool  // whether more remains; nil if it is neither a list nor a PartialResult
 
-	empty    bool   // a list without records
-	whyEmpty string // why the list is empty, for the caller of a tool; empty if there is no explanation
+	empty bool   // a list without records
+	note  string // see Response.Note
 }
 
 // encode returns the JSON of an operation's result. It also returns the entity tag if tagged is set
@@ -128,7 +145,7 @@ func encode(value any, tagged bool) (result, error) {
 	r := result{}
 	var err error
 	if list, ok := value.(listResult); ok {
-		r.body, r.next, err = list.Page()
+		r.encodedPage, err = list.encodePage()
 		r.more, r.empty = new(r.next != ""), list.empty()
 	} else {
 		r.body, err = schema.Encode(value)

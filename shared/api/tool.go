@@ -16,22 +16,31 @@ type toolArguments struct {
 	object   schema.Object
 	problems []string
 	tooLarge bool
+	extra    []ExtraArgument
+}
+
+// ExtraArgument is an argument of a tool that its operation does not have. Read gets the value,
+// which is nil if the argument is null or left out, and returns the problems with it.
+type ExtraArgument struct {
+	Name string
+	Read func(value any) (problems []string)
 }
 
 // ArgumentsRoot is the first part of the path in a message about an unknown argument, or about the
 // arguments as a whole.
 const ArgumentsRoot = "arguments"
 
-// ToolArguments reads the arguments of a tool. companyID is the value of the argument companyId. It
-// is empty if that argument is null or left out, which means the key's own company. If the value is
-// an empty string or not a string, companyID is an id that no company has.
-func ToolArguments(text []byte) (arguments Arguments, companyID string) {
+// ToolArguments reads the arguments of a tool, which may include the extra ones. companyID is the
+// value of the argument companyId. It is empty if that argument is null or left out, which means
+// the key's own company. If the value is an empty string or not a string, companyID is an id that
+// no company has.
+func ToolArguments(text []byte, extra ...ExtraArgument) (arguments Arguments, companyID string) {
 	text = bytes.TrimSpace(text)
 	if len(text) > bodyBytesMax {
 		return toolArguments{tooLarge: true}, ""
 	}
 	if len(text) == 0 || string(text) == "null" {
-		return toolArguments{}, ""
+		return toolArguments{extra: extra}, ""
 	}
 	o, problems := schema.ParseObject(text, ArgumentsRoot)
 	if value, _ := o.Get(companyParameter); value != nil {
@@ -40,7 +49,7 @@ func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 			companyID = s
 		}
 	}
-	return toolArguments{jsonText: text, object: o, problems: problems}, companyID
+	return toolArguments{jsonText: text, object: o, problems: problems, extra: extra}, companyID
 }
 
 func (t toolArguments) needsAuthFirst(*Operation) bool { return false }
@@ -52,9 +61,18 @@ func (t toolArguments) bind(op *Operation) input {
 	if t.object != nil && len(op.rawFields) > 0 {
 		t.object, t.problems, _ = schema.ParseObjectWithRaw(t.jsonText, ArgumentsRoot, op.rawFields, bodyBytesMax) // cannot be too large, because ToolArguments has checked the size of the whole text
 	}
-	in := finishBinding(schema.BindFlat(op.input, op.Input, schema.FlatArguments{
-		Operation: op.ID, Arguments: t.object, Problems: t.problems, ExtraNames: []string{companyParameter},
-	}))
+	names := []string{companyParameter}
+	for _, e := range t.extra {
+		names = append(names, e.Name)
+	}
+	binder := schema.BindFlat(op.input, op.Input, schema.FlatArguments{Operation: op.ID, Arguments: t.object, Problems: t.problems, ExtraNames: names})
+	for _, e := range t.extra {
+		value, _ := t.object.Get(e.Name)
+		for _, problem := range e.Read(value) {
+			binder.Problem(ArgumentsRoot+"."+e.Name, "%s", problem)
+		}
+	}
+	in := finishBinding(binder)
 	for _, f := range op.Input {
 		if value, sent := t.object.Get(f.Argument()); f.In != schema.InQuery || !sent || value == nil || f.Name == "limit" {
 			continue

@@ -29,17 +29,14 @@ type messageExchange struct {
 	response api.Response // from the pipeline; Status is 0 until the pipeline is called
 	panicErr error
 
-	isFromOperation bool       // whether response comes from an operation
-	effect          api.Effect // effect of that operation
-	resultType      string     // resultType of that operation's result
+	isFromOperation bool // whether response comes from an operation
 }
 
 type messageExchangeKey struct{}
 
 // serveMessage serves one message. The pipeline verifies the key: sdkMiddleware calls the pipeline
-// or, if the SDK did not call sdkMiddleware, serveMessage does. A response with more than bytesMax
-// bytes is replaced with an error.
-func (s *Server) serveMessage(r *http.Request, call api.Call, m message, bytesMax int) api.Response {
+// or, if the SDK did not call sdkMiddleware, serveMessage does.
+func (s *Server) serveMessage(r *http.Request, call api.Call, m message) api.Response {
 	areas, err := s.areas(r)
 	if err != nil {
 		return s.admitMessage(r.Context(), call, "", err)
@@ -61,9 +58,6 @@ func (s *Server) serveMessage(r *http.Request, call api.Call, m message, bytesMa
 		out = api.Response{Status: httpStatus(m.err, r.Header.Get(versionHeader)), Body: encodeMessage(&jsonrpc.Response{ID: m.ID, Error: m.err})}
 	case !m.IsCall():
 		out = api.Response{Status: http.StatusAccepted}
-	}
-	if len(out.Body) > bytesMax {
-		out.Body = x.tooLargeResponse(len(out.Body), bytesMax < responseBytesMax)
 	}
 	out.Body = m.restoreID(out.Body)
 	out.Header = keyHeaders(x.response.Header)

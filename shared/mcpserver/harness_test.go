@@ -123,6 +123,9 @@ func operations() []api.Operation {
 				if in.Kind != nil {
 					return api.List[record]{}, nil
 				}
+				if in.State != nil && *in.State == "large" {
+					return largeItems(in), nil
+				}
 				if in.Cursor == "" {
 					return api.NewList(table.Page[record]{Records: []record{{ID: "itm_1", Text: awkwardText}}, Next: "itm_1"}), nil
 				}
@@ -151,8 +154,8 @@ func operations() []api.Operation {
 					return record{ID: in.ItemID, Text: strings.Repeat("x", 600<<10)}, nil
 				case "itm_huge":
 					return record{ID: in.ItemID, Text: strings.Repeat("x", 2_200_000)}, nil
-				case "itm_toolarge":
-					return record{ID: in.ItemID, Text: strings.Repeat("x", 4_600_000)}, nil
+				case "itm_quotes": // each takes two bytes in the text, and four in the message
+					return record{ID: in.ItemID, Text: strings.Repeat(`"`, 17_000)}, nil
 				case "itm_gone":
 					return record{}, fault.ErrNotFound
 				}
@@ -175,6 +178,19 @@ func operations() []api.Operation {
 		api.Define(api.Spec{ID: "get_self", Method: "GET", Path: "/v1/self", Summary: "Get without a scope"},
 			func(context.Context, api.Caller, struct{}) (record, error) { return record{ID: "self"}, nil }),
 	}
+}
+
+// largeItems returns a page of a list of twelve items of 9 KB, whose positions are their indexes.
+func largeItems(in listInput) api.List[record] {
+	first := len(in.Cursor) // a position has as many characters as there are items before
+	page := table.Page[record]{PositionAfter: func(n int) string { return strings.Repeat("x", first+n+1) }}
+	for n := first; n < min(12, first+int(in.Limit)); n++ {
+		page.Records = append(page.Records, record{ID: fmt.Sprintf("itm_%d", n), Text: strings.Repeat("x", 9000)})
+	}
+	if last := len(page.Records) - 1; first+last < 11 {
+		page.Next = page.PositionAfter(last)
+	}
+	return api.NewList(page)
 }
 
 // service is a server with a few operations, and a key that its fakeKeys accepts.

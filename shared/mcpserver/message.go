@@ -86,17 +86,17 @@ func (s *Server) serveBody(r *http.Request, call api.Call, text []byte) api.Resp
 	var batch []json.RawMessage
 	switch {
 	case !utf8.Valid(text) || !json.Valid(text):
-		return s.serveMessage(r, call, message{}.withError(jsonrpc.CodeParseError, "the body is not valid JSON in UTF-8, or is nested more than 10,000 levels deep"), responseBytesMax)
+		return s.serveMessage(r, call, message{}.withError(jsonrpc.CodeParseError, "the body is not valid JSON in UTF-8, or is nested more than 10,000 levels deep"))
 	case revision != "" && !slices.Contains(mcp.SupportedProtocolVersions(), revision):
 		m := parseMessage(text).withError(mcp.CodeUnsupportedProtocolVersion, "unsupported protocol version")
 		m.err.Data = mustEncode(mcp.UnsupportedProtocolVersionData{Supported: mcp.SupportedProtocolVersions(), Requested: revision})
-		return s.serveMessage(r, call, m, responseBytesMax)
+		return s.serveMessage(r, call, m)
 	case bytes.TrimSpace(text)[0] != '[':
-		return s.serveMessage(r, call, parseMessage(text), responseBytesMax)
+		return s.serveMessage(r, call, parseMessage(text))
 	case revision > lastBatchRevision:
-		return s.serveMessage(r, call, message{}.withError(jsonrpc.CodeInvalidRequest, "a batch is not supported after revision "+lastBatchRevision), responseBytesMax)
+		return s.serveMessage(r, call, message{}.withError(jsonrpc.CodeInvalidRequest, "a batch is not supported after revision "+lastBatchRevision))
 	case json.Unmarshal(text, &batch) != nil || len(batch) == 0 || len(batch) > batchMax:
-		return s.serveMessage(r, call, message{}.withError(jsonrpc.CodeInvalidRequest, "a batch has 1 to "+strconv.Itoa(batchMax)+" messages"), responseBytesMax)
+		return s.serveMessage(r, call, message{}.withError(jsonrpc.CodeInvalidRequest, "a batch has 1 to "+strconv.Itoa(batchMax)+" messages"))
 	}
 	return s.serveBatch(r, call, batch)
 }
@@ -107,13 +107,12 @@ func (s *Server) serveBody(r *http.Request, call api.Call, text []byte) api.Resp
 func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMessage) api.Response {
 	out := api.Response{Status: http.StatusAccepted}
 	var responses []json.RawMessage
-	room := responseBytesMax - len(batch)*responseReserve // what is left for responses that are larger than their reserve
 	for i, text := range batch {
 		m := parseMessage(text)
 		if m.Method == methodInitialize && m.err == nil {
 			m = m.withError(jsonrpc.CodeInvalidRequest, "initialize cannot be in a batch")
 		}
-		one := s.serveMessage(r, call, m, room+responseReserve)
+		one := s.serveMessage(r, call, m)
 		if one.Err != nil && i == 0 {
 			return one
 		}
@@ -124,7 +123,6 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 		if m.IsCall() || m.err != nil {
 			out.Status = http.StatusOK
 			responses = append(responses, one.Body)
-			room -= max(0, len(one.Body)-responseReserve)
 		}
 	}
 	if len(responses) > 0 {

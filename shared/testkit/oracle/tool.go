@@ -9,6 +9,12 @@ const (
 	AreaToolsBytesMax = 18_000 // the tools for a key with the scopes of a single area
 )
 
+// Limits on the size of a tool's result, in bytes of UTF-8.
+const (
+	ResultTextBytesMax = 40_000 // all texts
+	ResultBytesMax     = 80_000 // the texts and the structured content
+)
+
 // Hints are the annotations of a tool that say what it does to stored values. Destructive and
 // Idempotent mean nothing for a tool that only reads, and are false there.
 type Hints struct{ ReadOnly, Destructive, Idempotent bool }

@@ -1,0 +1,491 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/testkit/apitest"
+	"growthworkspace/shared/testkit/oracle"
+)
+
+// The results of tools are HTTP bodies, written for a model and cut to a size. The tests below state
+// what remains equal: whoever follows the cursors of a tool gets exactly the list, and whoever
+// follows its outlines gets exactly the record.
+
+// checkSize requires that a result fits into a model's context.
+func (c toolResult) checkSize(t *testing.T, what string) {
+	t.Helper()
+	text := 0
+	for _, one := range c.Content {
+		text += len(one.Text)
+	}
+	if all := text + len(c.StructuredContent); text > oracle.ResultTextBytesMax || all > oracle.ResultBytesMax {
+		t.Errorf("%s: the text has %d bytes, and %d with the structured content; want at most %d and %d: %.200s",
+			what, text, all, oracle.ResultTextBytesMax, oracle.ResultBytesMax, c.http.Body)
+	}
+}
+
+// decodeJSON returns a JSON value, with its numbers as they are written.
+func decodeJSON(t *testing.T, text string) (value any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		t.Fatalf("no JSON: %v: %.300s", err, text)
+	}
+	return value
+}
+
+// text returns the record or list that the model reads.
+func (c toolResult) text(t *testing.T) any {
+	t.Helper()
+	return decodeJSON(t, c.Content[0].Text)
+}
+
+// shownToModel returns what the text of a tool shows of an HTTP body: records without properties
+// that are null and without companyId, and points as the rows of their series.
+func shownToModel(body any) any {
+	record, _ := body.(map[string]any)
+	items, isList := record["items"].([]any)
+	if !isList {
+		return shownRecord(record)
+	}
+	if len(items) > 0 && items[0].(map[string]any)["pointKey"] != nil {
+		return shownPoints(items)
+	}
+	shown := []any{}
+	for _, item := range items {
+		shown = append(shown, shownRecord(item.(map[string]any)))
+	}
+	return map[string]any{"items": shown}
+}
+
+func shownRecord(record map[string]any) map[string]any {
+	out := maps.Clone(record)
+	maps.DeleteFunc(out, func(name string, value any) bool { return value == nil || name == "companyId" })
+	return out
+}
+
+func shownPoints(points []any) any {
+	columns := []any{"day", "value"}
+	for _, name := range []string{"currency", "baseValue", "source"} {
+		if slices.ContainsFunc(points, func(p any) bool { return p.(map[string]any)[name] != nil }) {
+			columns = append(columns, name)
+		}
+	}
+	var all []any
+	series := map[any]map[string]any{}
+	for _, p := range points {
+		point := p.(map[string]any)
+		id := point["seriesId"]
+		if series[id] == nil {
+			series[id] = map[string]any{"seriesId": id, "rows": []any{}}
+			if point["dims"] != nil {
+				series[id]["dims"] = point["dims"]
+			}
+			all = append(all, series[id])
+		}
+		row := []any{point["ts"].(string)[:len(time.DateOnly)]}
+		for _, name := range columns[1:] {
+			row = append(row, point[name.(string)])
+		}
+		series[id]["rows"] = append(series[id]["rows"].([]any), row)
+	}
+	return map[string]any{"columns": columns, "series": all}
+}
+
+// shownRecords returns the records that the text of a list shows, by the ids of recordIDs. A point
+// is a row.
+func (c toolResult) shownRecords(t *testing.T) map[string]any {
+	t.Helper()
+	out, n := map[string]any{}, 0
+	list := c.text(t).(map[string]any)
+	items, _ := list["items"].([]any)
+	for _, item := range items {
+		out[fmt.Sprint(item.(map[string]any)["id"])] = item
+		n++
+	}
+	all, _ := list["series"].([]any)
+	for _, one := range all {
+		series := one.(map[string]any)
+		for _, row := range series["rows"].([]any) {
+			out[fmt.Sprint(series["seriesId"], "day:", row.([]any)[0])] = row
+			n++
+		}
+	}
+	if n != len(out) {
+		t.Errorf("a record is shown twice: %.300s", c.Content[0].Text)
+	}
+	return out
+}
+
+// Ensure whoever follows the cursors of a tool gets exactly the records of the HTTP list, in its
+// order, however large they are and whatever fields the tool shows, and that the cursors are valid
+// over HTTP too.
+func TestToolListsInParts(t *testing.T) {
+	t.Parallel()
+	cuts := 0
+	for _, op := range toolOperations() {
+		if !op.IsList() || testing.Short() && op.ID != "list_feedback" && op.ID != "list_optimise_sites" {
+			continue
+		}
+		s := start(t, nil)
+		s.Handler = handlerWithLongTimeout(s)
+		arguments := maps.Clone(fixtureArguments[op.ID])
+		if row, has := largeLists[op.ID]; has {
+			row.count = 9
+			arguments = row.importRecords(t, s)
+		}
+		key := s.Key(t)
+		want, records, body := listOverHTTP(t, s, key, op, arguments)
+		for _, fields := range [][]string{nil, {}, {recordFields(op)[1]}} {
+			var ids []string
+			args := withArgument(arguments, "fields", nil)
+			if fields != nil {
+				args["fields"] = fields
+			}
+			for {
+				s.Clock.Advance(time.Second)
+				page := callTool(t, s, key, op.ID, args)
+				page.checkSize(t, op.ID)
+				shown := page.shownRecords(t)
+				if op.ID == "list_metric_points" || op.ID == "list_companies" {
+					ids = append(ids, slices.Sorted(maps.Keys(shown))...)
+				} else {
+					ids = append(ids, recordIDs(t, apitest.Response{Body: page.Content[0].Text})...)
+				}
+				for id, record := range shown {
+					delete(records[id], "lastUsedAt") // each call is a use of the key
+					if object, isObject := record.(map[string]any); isObject && !hasOutline(object) {
+						delete(object, "lastUsedAt")
+						if reflect.DeepEqual(object, shownFields(records[id], fields)) {
+							continue
+						}
+						t.Errorf("%s with the fields %v: %s is shown as %.300v, want %.300v", op.ID, fields, id, record, shownFields(records[id], fields))
+					}
+				}
+				if whole := page.StructuredContent != nil && args["cursor"] == nil; whole && (fields != nil || string(page.StructuredContent) != body && op.ID != "list_keys") {
+					t.Errorf("%s with the fields %v: structured content that is not the whole list: %.200s", op.ID, fields, page.StructuredContent)
+				}
+				if page.IsError || *page.Meta.HasMore != (page.Meta.NextCursor != "") {
+					t.Fatalf("%s: %.300s", op.ID, page.http.Body)
+				}
+				if page.Meta.NextCursor == "" {
+					break
+				}
+				cuts++
+				args["cursor"] = page.Meta.NextCursor
+				over := s.Call(t, key, op.ID, withArgument(arguments, "cursor", page.Meta.NextCursor))
+				if rest := pageIDs(t, op, over); over.Status != http.StatusOK || len(ids) >= len(want) || rest[0] != want[len(ids)] {
+					t.Errorf("%s: over HTTP, the cursor after %d of %d records gives %d: %.200s", op.ID, len(ids), len(want), over.Status, over.Body)
+				}
+			}
+			if op.ID == "list_metric_points" { // the rows of a text are in the order of their series
+				slices.Sort(want)
+				slices.Sort(ids)
+			}
+			if diff := cmp.Diff(want, ids); diff != "" {
+				t.Errorf("%s with the fields %v (-HTTP +tool)\n%s", op.ID, fields, diff)
+			}
+		}
+	}
+	if cuts == 0 || !testing.Short() && cuts < 20 {
+		t.Errorf("only %d results were cut", cuts)
+	}
+}
+
+// withArgument returns the arguments with another one, which is left out if it is nil.
+func withArgument(arguments map[string]any, name string, value any) map[string]any {
+	out := map[string]any{}
+	maps.Copy(out, arguments)
+	if value != nil {
+		out[name] = value
+	}
+	return out
+}
+
+// hasOutline reports whether an outline replaces a value of a record.
+func hasOutline(record map[string]any) bool {
+	for _, value := range record {
+		if object, _ := value.(map[string]any); object["outline"] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// shownFields returns what a text shows of a record if the call names these fields; nil: all.
+func shownFields(record map[string]any, fields []string) map[string]any {
+	if fields == nil {
+		return shownRecord(record)
+	}
+	out := maps.Clone(record)
+	maps.DeleteFunc(out, func(name string, value any) bool {
+		return value == nil || name != "id" && !slices.Contains(fields, name)
+	})
+	return out
+}
+
+// listOverHTTP returns the ids of all records of a list, in the order in which its pages are read,
+// the records, and the body of the first page.
+func listOverHTTP(t *testing.T, s *apitest.Service, key string, op api.Operation, arguments map[string]any) (ids []string, records map[string]map[string]any, body string) {
+	t.Helper()
+	records = map[string]map[string]any{}
+	for cursor := any(nil); cursor != ""; {
+		s.Clock.Advance(time.Second)
+		r := s.Call(t, key, op.ID, withArgument(arguments, "cursor", cursor))
+		if r.Status != http.StatusOK {
+			t.Fatalf("%s: %d %.300s", op.ID, r.Status, r.Body)
+		}
+		if cursor == nil {
+			body = r.Body
+		}
+		for n, id := range recordIDs(t, r) {
+			records[id] = decodeJSON(t, r.Body).(map[string]any)["items"].([]any)[n].(map[string]any)
+		}
+		ids, cursor = append(ids, pageIDs(t, op, r)...), nextCursor(t, r)
+	}
+	return ids, records, body
+}
+
+// pageIDs returns the ids of the records of a page, those first after which a shorter page would
+// end.
+func pageIDs(t *testing.T, op api.Operation, r apitest.Response) []string {
+	t.Helper()
+	ids := recordIDs(t, r)
+	if op.ID == "list_metric_points" {
+		slices.Reverse(ids)
+	}
+	return ids
+}
+
+// recordFields returns the properties of an operation's record.
+func recordFields(op api.Operation) []string {
+	o, _ := operationTable.Lookup(op.ID)
+	if as, isAs := strings.CutPrefix(o.Response, "as "); isAs {
+		o, _ = operationTable.Lookup(as)
+	}
+	var out []string
+	for _, field := range strings.Fields(o.Response) {
+		name, _, _ := strings.Cut(field, ":")
+		out = append(out, name)
+	}
+	return out
+}
+
+// largeFindings are findings of about 400 KB, in objects and arrays with many parts, and
+// with keys that a pointer must escape.
+func largeFindings() string {
+	var pages, byPath []string
+	for n := range 120 {
+		issue := fmt.Sprintf(`{"rule":"image-alt","severity":%d,"note":"%s"}`, n%4, wideText(n%70))
+		pages = append(pages, fmt.Sprintf(`{"url":"https://example.com/%d","score":%d.5,"issues":[%s]}`, n, n%100, strings.Join(slices.Repeat([]string{issue}, n%9), ",")))
+		byPath = append(byPath, fmt.Sprintf(`"/docs/~%d":{"words":%d,"title":"%s"}`, n, n, controlCharacters(n%200)))
+	}
+	return `{"pages":[` + strings.Join(pages, ",") + `],"byPath":{` + strings.Join(byPath, ",") + `},"log":"` + wideText(15_000) + `","tool":{"name":"crawler","none":null}}`
+}
+
+// largeRecord imports a record that does not fit into a result, and returns the arguments of the
+// tool that gets it. It returns those of the fixture's record if the record cannot be that large.
+func largeRecord(t *testing.T, s *apitest.Service, key string, get api.Operation) map[string]any {
+	t.Helper()
+	arguments := maps.Clone(fixtureArguments[get.ID])
+	switch get.ID {
+	case "get_optimise_audit":
+		importLines(t, s, "audit", json.RawMessage(`{"id":"aud_large","rootUrl":"https://example.com","status":"complete","startedAt":"2026-08-01T00:00:00Z","findings":`+largeFindings()+`}`))
+		return map[string]any{"auditId": "aud_large"}
+	case "preview_plan_publish":
+		items := make([]json.RawMessage, 90)
+		for n := range items {
+			items[n] = json.RawMessage(fmt.Sprintf(`{"id":"itm_p%d","roadmapId":"brd_1","slug":"p-%d","title":"%s","status":"published"}`, n, n, wideText(200)))
+		}
+		importLines(t, s, "item", items...)
+		return arguments
+	}
+	for _, list := range toolOperations() {
+		row, has := largeLists[list.ID]
+		if !has || list.Record() != get.Record() || row.kind == "" {
+			continue
+		}
+		row.count = 1
+		maps.Copy(arguments, row.importRecords(t, s))
+		var record struct{ ID string }
+		if err := json.Unmarshal([]byte(fmt.Sprintf(row.record, 0)), &record); err != nil {
+			t.Fatal(err)
+		}
+		ids := pathFields(get)
+		arguments[ids[len(ids)-1].Name] = record.ID
+		maps.DeleteFunc(arguments, func(name string, _ any) bool {
+			return !slices.ContainsFunc(ids, func(f schema.Field) bool { return f.Name == name })
+		})
+	}
+	return arguments
+}
+
+// Ensure whoever follows the outlines of a record with the argument at gets exactly the record of
+// the HTTP response, however large it is.
+func TestToolRecordsInParts(t *testing.T) {
+	t.Parallel()
+	outlined, calls, s := 0, 0, start(t, nil)
+	s.Handler = handlerWithLongTimeout(s)
+	key := s.Key(t)
+	for _, op := range toolOperations() {
+		if op.Effect != api.Read || op.IsList() || testing.Short() && op.ID == "get_optimise_audit" {
+			continue
+		}
+		arguments := largeRecord(t, s, key, op)
+		read := func(pointer string) (any, error) {
+			s.Clock.Advance(time.Second)
+			calls++
+			args := withArgument(arguments, "at", nil)
+			if pointer != "" {
+				args["at"] = pointer
+			}
+			r := callTool(t, s, key, op.ID, args)
+			if r.checkSize(t, op.ID+" at "+pointer); r.IsError {
+				return nil, fmt.Errorf("%s at %q: %s", op.ID, pointer, r.Content[0].Text)
+			}
+			if strings.Contains(r.Content[0].Text, `"outline":`) {
+				outlined++
+			}
+			return r.text(t), nil
+		}
+		s.Clock.Advance(time.Second)
+		over := s.Call(t, key, op.ID, arguments)
+		if over.Status != http.StatusOK {
+			t.Fatalf("%s: %d %s", op.ID, over.Status, over.Body)
+		}
+		want := decodeJSON(t, over.Body)
+		got, err := oracle.ReadInParts(read)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		ignore := func(record any) any { // each call is a use of the key
+			maps.DeleteFunc(record.(map[string]any), func(name string, _ any) bool { return name == "lastUsedAt" })
+			return record
+		}
+		if diff := cmp.Diff(ignore(shownToModel(want)), ignore(got)); diff != "" {
+			t.Errorf("%s (-HTTP +tool)\n%.3000s", op.ID, diff)
+		}
+		for name, value := range want.(map[string]any) {
+			if value == nil || name == "companyId" {
+				if got, err := read("/" + name); err != nil || got != value {
+					t.Errorf("%s at /%s: %v, %v; want %v", op.ID, name, got, err, value)
+				}
+			}
+		}
+	}
+	if outlined < 5 || !testing.Short() && outlined < 12 {
+		t.Errorf("only %d results of %d had outlines", outlined, calls)
+	}
+}
+
+// Ensure fields returns exactly these properties of a record, and its id, for every tool that reads,
+// and that a wrong name is an error that names the right one.
+func TestToolFields(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	for _, op := range toolOperations() {
+		all := recordFields(op)
+		args := withArgument(fixtureArguments[op.ID], "fields", all)
+		s.Clock.Advance(10 * time.Second)
+		r := callTool(t, s, key, op.ID, args)
+		if op.Effect != api.Read {
+			if !r.IsError || !strings.Contains(r.Content[0].Text, "fields: unknown argument") {
+				t.Errorf("%s: a tool that writes has fields: %s", op.ID, r.http.Body)
+			}
+			continue
+		}
+		if r.IsError || r.StructuredContent != nil || len(r.Content[0].Text) < 20 {
+			t.Errorf("%s with all fields: %s", op.ID, r.http.Body)
+		}
+		last := all[len(all)-1]
+		args["fields"] = []string{last[:len(last)-1] + "_"}
+		s.Clock.Advance(time.Second)
+		if r := callTool(t, s, key, op.ID, args); !r.IsError || !strings.Contains(r.Content[0].Text, "did you mean "+last+"?") {
+			t.Errorf("%s with a misspelled field: %s", op.ID, r.http.Body)
+		}
+		if op.ID == "list_metric_points" {
+			continue
+		}
+		args["fields"] = []string{last}
+		s.Clock.Advance(time.Second)
+		r = callTool(t, s, key, op.ID, args)
+		records := []any{r.text(t)}
+		if op.IsList() {
+			records = slices.Collect(maps.Values(r.shownRecords(t)))
+		}
+		for _, one := range records {
+			for name := range one.(map[string]any) {
+				if name != "id" && name != last {
+					t.Errorf("%s with the field %s also shows %s", op.ID, last, name)
+				}
+			}
+		}
+	}
+}
+
+// Ensure no result of any tool exceeds its size, in a company with 5,000 records and at any limit.
+func TestToolResultsFit(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	s := start(t, nil)
+	s.Handler = handlerWithLongTimeout(s)
+	total := 0
+	for _, op := range functions.Operations(nil) {
+		row, has := largeLists[op.ID]
+		if !has || row.kind == "" {
+			continue
+		}
+		row.count, row.record = 420, shortened(row.record)
+		row.importRecords(t, s)
+		total += row.count
+	}
+	if total < 4600 {
+		t.Errorf("only %d records", total)
+	}
+	key := s.Key(t)
+	for _, op := range toolOperations() {
+		for _, limit := range limitsToTry(op) {
+			args := withArgument(fixtureArguments[op.ID], "limit", limit)
+			if limit == "" {
+				delete(args, "limit")
+			}
+			s.Clock.Advance(10 * time.Second)
+			r := callTool(t, s, key, op.ID, args)
+			if r.IsError && op.Effect == api.Read { // some creates are conflicts, because there are too many already
+				t.Errorf("%s: %s", op.ID, r.http.Body)
+			}
+			r.checkSize(t, op.ID+" with the limit "+limit)
+		}
+	}
+	problems := callTool(t, s, key, "push_metric_points", map[string]any{"points": slices.Repeat([]any{map[string]any{"metricKey": "?", "ts": "?", "value": "?"}}, 500)})
+	problems.checkSize(t, "a push of 500 wrong points")
+	if last := problems.Content[len(problems.Content)-1].Text; !problems.IsError || last != "The first 50 of 1500 problems are shown." {
+		t.Errorf("a push of 500 wrong points: %s", last)
+	}
+}
+
+// shortened returns a record of largeLists with texts of a usual length.
+func shortened(record string) string {
+	for _, long := range []string{"漢", `\u0001`} {
+		for _, n := range []int{200, 20, 2} {
+			record = strings.ReplaceAll(record, strings.Repeat(long, n*5), strings.Repeat(long, n))
+		}
+	}
+	return record
+}

@@ -1,0 +1,205 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/modeltext"
+	"growthworkspace/shared/schema"
+)
+
+// A result fits into a model's context: its text has at most textBytesMax bytes, and text and
+// structured content together have at most resultBytesMax. The first text is the record or list, or
+// the error; it leaves linesBytesMax for the lines after it.
+const (
+	textBytesMax   = 40_000
+	resultBytesMax = 80_000
+	linesBytesMax  = 4_000
+	bodyTextMax    = textBytesMax - linesBytesMax
+)
+
+// problemsMax is how many problems an error shows, and problemBytesMax the bytes of each.
+const (
+	problemsMax     = 50
+	problemBytesMax = 500
+)
+
+// toolResult is the result of a tools/call. The SDK's type cannot include a resultType for a tool
+// that is not registered with the SDK.
+type toolResult struct {
+	ResultType string `json:"resultType,omitempty"`
+	mcp.ResultBase
+	Content           []mcp.Content   `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
+	IsError           bool            `json:"isError,omitempty"`
+}
+
+// callTool calls the operation of a tool.
+func (s *Server) callTool(x *messageExchange, op *api.Operation, request *mcp.CallToolRequest) *toolResult {
+	call, view := x.call, &view{op: op}
+	call.Operation, call.Explain = op, true
+	if parent, ok := request.Params.Meta["traceparent"].(string); ok { // it is closer to the call than the header
+		call.Trace = api.ParseTrace(parent)
+	}
+	call.Arguments, call.CompanyID = api.ToolArguments(x.message.arguments, view.arguments()...)
+	x.response, x.isFromOperation = s.api.Call(x.ctx, call), true
+	var out *toolResult
+	if x.response.Err != nil {
+		x.response = s.explainError(x.response, call)
+		out = newErrorResult(x.response)
+	} else {
+		out = s.newToolResult(x.response, view)
+	}
+	if request.ProtocolVersion() >= firstStatelessRevision {
+		out.ResultType = "complete"
+	}
+	return out
+}
+
+// newErrorResult converts an error from the pipeline to the result of a tool.
+func newErrorResult(response api.Response) *toolResult {
+	out, shown := &toolResult{IsError: true}, *response.Err
+	all := len(response.Err.Messages)
+	shown.Messages = make([]string, min(all, problemsMax))
+	for i := range shown.Messages {
+		if shown.Messages[i] = response.Err.Messages[i]; len(shown.Messages[i]) > problemBytesMax {
+			shown.Messages[i] = strings.ToValidUTF8(shown.Messages[i][:problemBytesMax], "") + "…"
+		}
+	}
+	text := fault.Envelope(&shown)
+	for len(text) > bodyTextMax { // only if most characters are written as escapes
+		shown.Messages = shown.Messages[:len(shown.Messages)-1]
+		text = fault.Envelope(&shown)
+	}
+	out.addText("%s", text)
+	if n := len(shown.Messages); n < all {
+		out.addText("The first %d of %d problems are shown.", n, all)
+	}
+	if wait := response.Header.Get("Retry-After"); wait != "" {
+		out.addText("Retry after %s seconds.", wait)
+	}
+	return out
+}
+
+// newToolResult converts a response from the pipeline to the result of a tool: a text for the model
+// and, if the text shows everything and both fit, the body as structured content. Headers that a
+// model needs for its next call become lines of text, because clients show a model nothing else.
+func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
+	out := &toolResult{}
+	out.Meta = mcp.Meta{}
+	var text modeltext.Text
+	whole, lines := !v.isPartial(), &toolResult{}
+	switch {
+	case v.at != nil:
+		var rest string
+		var err error
+		text, rest, err = modeltext.At(response.Body, *v.at, bodyTextMax)
+		if err != nil {
+			return newErrorResult(api.Response{Err: fault.Invalid(atArgument, "%v", err)})
+		}
+		if rest != "" {
+			lines.addText("%s", rest)
+		}
+	case v.op.IsList():
+		list := v.list(response.Body)
+		text, whole = list.Text, whole && !list.IsCut()
+		if list.IsCut() {
+			last := list.End - 1
+			if response.Backward {
+				last = list.First
+			}
+			response.More, response.Next = new(true), response.CursorAt(last)
+		}
+	default:
+		text = modeltext.View{Fields: v.fields, BytesMax: bodyTextMax}.Record(response.Body)
+	}
+	out.addText("%s", text.JSON)
+	if len(text.Outlined) > 0 {
+		lines.addText("%s", s.outlineHint(text.Outlined, v.op))
+	}
+	if response.Note != "" {
+		lines.addText("%s", response.Note)
+	}
+	if response.Header.Get("Idempotent-Replayed") != "" {
+		out.Meta["idempotentReplayed"] = true
+	}
+	if response.More != nil {
+		out.Meta["hasMore"] = *response.More
+	}
+	if response.Next != "" {
+		out.Meta["nextCursor"] = response.Next
+		lines.addText("There are more records: call again with the same arguments and cursor %q.", response.Next)
+	} else if response.More != nil && *response.More {
+		lines.addText("It is not all done yet: call again with the same arguments.")
+	}
+	if tag := response.Header.Get("ETag"); tag != "" {
+		out.Meta["etag"] = tag
+		lines.addText("ETag: %s", tag)
+	}
+	out.Content = append(out.Content, lines.Content...)
+	if whole && out.textBytes()+len(response.Body) <= resultBytesMax && !schema.TooDeep(response.Body) {
+		out.StructuredContent = response.Body
+	}
+	return out
+}
+
+// outlineHint says how to read values that did not fit.
+func (s *Server) outlineHint(outlined []modeltext.Outlined, op *api.Operation) string {
+	const examples, pointerBytesMax = 3, 300
+	out := fmt.Sprintf("Values that do not fit are outlined: %d.", len(outlined))
+	reader := "Read them"
+	if !hasAt(*op) {
+		tool := s.recordTool(op)
+		if tool == "" {
+			return out + " They can be read over HTTP."
+		}
+		reader = tool + " reads them"
+	}
+	var next []string
+	for _, o := range outlined {
+		if len(next) < examples && len(o.Next) <= pointerBytesMax {
+			next = append(next, strconv.Quote(o.Next))
+		}
+	}
+	if len(next) == 0 {
+		next = []string{"a pointer to one"}
+	}
+	return fmt.Sprintf("%s %s with at, such as %s.", out, reader, strings.Join(next, ", "))
+}
+
+// recordTool returns the name of the tool that gets one of the records that an operation returns or
+// lists. It is empty if there is no such tool.
+func (s *Server) recordTool(op *api.Operation) string {
+	for _, get := range s.operations {
+		segments := api.PathSegments(get.Path)
+		_, isByID := api.PathParameter(segments[len(segments)-1])
+		if hasAt(get) && get.Record() == op.Record() && (isByID || get.Path == op.Path) {
+			return ToolName(get)
+		}
+	}
+	return ""
+}
+
+// recordOf returns an empty record of an operation's type.
+func recordOf(op *api.Operation) any { return reflect.Zero(op.Record()).Interface() }
+
+func (t *toolResult) addText(format string, args ...any) {
+	t.Content = append(t.Content, &mcp.TextContent{Text: fmt.Sprintf(format, args...)})
+}
+
+// textBytes returns the size of all texts.
+func (t *toolResult) textBytes() (n int) {
+	for _, c := range t.Content {
+		if text, ok := c.(*mcp.TextContent); ok {
+			n += len(text.Text)
+		}
+	}
+	return n
+}

@@ -1,0 +1,118 @@
+package mcpserver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/modeltext"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/schema/jsonschema"
+)
+
+// resultInstructions is the part of the instructions that describes results and the arguments of
+// every tool that reads. In the tools' schemas these arguments have no descriptions, because the
+// list of tools would have one of each for every tool.
+const resultInstructions = "Texts leave out properties that are null, and companyId. " +
+	"A result has at most 40 KB: a list ends early, with a cursor; in a record, outlines replace values that do not fit. " +
+	"fields: an array of names, to get only these properties of a record. " +
+	"at: a JSON Pointer to one value in a record, such as /findings/pages/0; a last part such as 20-39 takes these entries of an array or characters of a text."
+
+// The names of the arguments that say what a result shows.
+const (
+	fieldsArgument = "fields"
+	atArgument     = "at"
+)
+
+// hasFields reports whether an operation's tool has the argument fields: it only reads.
+func hasFields(op api.Operation) bool { return op.Effect == api.Read }
+
+// hasAt reports whether an operation's tool has the argument at: it gets one record.
+func hasAt(op api.Operation) bool { return op.Effect == api.Read && !op.IsList() }
+
+// viewFields describes the arguments that say what the result of an operation's tool shows.
+func viewFields(op api.Operation) (out []schema.Field) {
+	if hasFields(op) {
+		out = append(out, schema.Field{Name: fieldsArgument, In: schema.InQuery, Kind: schema.Array})
+	}
+	if hasAt(op) {
+		out = append(out, schema.Field{Name: atArgument, In: schema.InQuery, Kind: schema.String})
+	}
+	return out
+}
+
+// view says what the result of a call shows.
+type view struct {
+	op     *api.Operation
+	fields []string // names of properties; nil: all
+	at     *string  // a JSON Pointer into the record; nil: the record
+}
+
+// arguments returns the arguments that fill the view.
+func (v *view) arguments() (out []api.ExtraArgument) {
+	if hasFields(*v.op) {
+		out = append(out, api.ExtraArgument{Name: fieldsArgument, Read: v.readFields})
+	}
+	if hasAt(*v.op) {
+		out = append(out, api.ExtraArgument{Name: atArgument, Read: v.readAt})
+	}
+	return out
+}
+
+// readFields reads an array of names. Like numbers, it may be sent as a text: names separated by
+// commas.
+func (v *view) readFields(value any) (problems []string) {
+	if value == nil {
+		return nil
+	}
+	entries, isArray := value.([]any)
+	if text, isText := value.(string); isText {
+		for name := range strings.SplitSeq(text, ",") {
+			entries = append(entries, strings.TrimSpace(name))
+		}
+	} else if !isArray {
+		return []string{"must be an array of names of properties"}
+	}
+	v.fields = []string{}
+	known := jsonschema.Record(v.op.Record(), nil).PropertyOrder
+	for _, entry := range entries {
+		name, _ := entry.(string)
+		if slices.Contains(known, name) {
+			v.fields = append(v.fields, name)
+			continue
+		}
+		hint := "the properties are " + strings.Join(known, ", ")
+		if near := schema.Nearest(name, known); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		problems = append(problems, fmt.Sprintf("%.100q is not a property of the record; %s", fmt.Sprint(entry), hint))
+	}
+	return problems
+}
+
+func (v *view) readAt(value any) []string {
+	pointer, isText := value.(string)
+	switch {
+	case value == nil:
+		return nil
+	case !isText || pointer != "" && !strings.HasPrefix(pointer, "/"):
+		return []string{"must be a JSON Pointer, which begins with a slash, such as /" + jsonschema.Record(v.op.Record(), nil).PropertyOrder[0]}
+	case v.fields != nil:
+		return []string{"returns one value; leave out fields"}
+	}
+	v.at = &pointer
+	return nil
+}
+
+// isPartial reports whether the view shows less than the whole record or list.
+func (v *view) isPartial() bool { return v.fields != nil || v.at != nil }
+
+// list returns the text of a list.
+func (v *view) list(body []byte) modeltext.ListText {
+	show := modeltext.View{Fields: v.fields, BytesMax: bodyTextMax}
+	if rows, ok := recordOf(v.op).(modeltext.Rows); ok {
+		return show.Rows(body, rows.Rows())
+	}
+	return show.List(body)
+}

@@ -1,0 +1,197 @@
+package mcpserver_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// size returns the bytes of a result's text, and of its text and structured content together.
+func (r response) size() (text, all int) {
+	for _, one := range r.texts() {
+		text += len(one)
+	}
+	return text, text + len(r.Result.StructuredContent)
+}
+
+// Ensure a record that does not fit is outlined, that its text says how to read on, and that at
+// returns the value in slices.
+func TestOutlinedRecord(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	r := s.post(call("get_item", `{"itemId":"itm_large"}`)).decode(t)
+	want := []string{
+		`{"id":"itm_large","text":{"outline":"string","bytes":614402,"characters":614400}}`,
+		`Values that do not fit are outlined: 1. Read them with at, such as "/text/0-35997".`,
+	}
+	if diff := cmp.Diff(want, r.texts()); diff != "" || r.Result.StructuredContent != nil {
+		t.Errorf("texts (-want +got):\n%s", diff)
+	}
+	r = s.post(call("get_item", `{"itemId":"itm_large","at":"/text/0-35997"}`)).decode(t)
+	want = []string{`"` + strings.Repeat("x", 35_998) + `"`, `These are characters 0 to 35997 of 614400; the next: at "/text/35998-71995".`}
+	if diff := cmp.Diff(want, r.texts()); diff != "" || r.Result.StructuredContent != nil {
+		t.Errorf("texts of the slice (-want +got):\n%s", diff)
+	}
+	created := s.post(call("create_item", `{"text":"`+strings.Repeat("y", 50_000)+`"}`)).decode(t)
+	if texts := created.texts(); len(texts) != 2 || !strings.HasSuffix(texts[1], `service_get_item reads them with at, such as "/text/0-35997".`) {
+		t.Errorf("the result of a write: %q", texts)
+	}
+	if text, all := created.size(); text > 40_000 || all > 80_000 || created.Result.StructuredContent == nil {
+		t.Errorf("a record of 50 KB: %d bytes of text, %d in all, want it whole as structured content", text, all)
+	}
+}
+
+// Ensure a list that does not fit ends at a record, and that its cursor continues there, also with
+// fields.
+func TestCutList(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, more := range []string{``, `,"limit":6`, `,"fields":["text"]`, `,"fields":"id"`} {
+		var ids []string
+		calls, cursor := 0, ""
+		for {
+			arguments := `{"state":"large"` + more + `}`
+			if cursor != "" {
+				arguments = `{"state":"large","cursor":"` + cursor + `"` + more + `}`
+			}
+			r := s.post(call("list_items", arguments)).decode(t)
+			var page struct{ Items []struct{ ID string } }
+			if err := json.Unmarshal([]byte(r.texts()[0]), &page); err != nil || len(page.Items) == 0 {
+				t.Fatalf("%s: %v: %.300q", more, err, r.texts())
+			}
+			for _, item := range page.Items {
+				ids = append(ids, item.ID)
+			}
+			if text, all := r.size(); text > 40_000 || all > 80_000 {
+				t.Errorf("%s: %d bytes of text, %d in all", more, text, all)
+			}
+			calls++
+			if cursor, _ = r.Result.Meta["nextCursor"].(string); (cursor != "") != (r.Result.Meta["hasMore"] == true) {
+				t.Errorf("%s: _meta %v", more, r.Result.Meta)
+			}
+			if cursor == "" {
+				break
+			}
+			if !slices.Contains(r.texts(), fmt.Sprintf("There are more records: call again with the same arguments and cursor %q.", cursor)) {
+				t.Errorf("%s: no text has the cursor %s: %.300q", more, cursor, r.texts()[1:])
+			}
+		}
+		want := make([]string, 12)
+		for n := range want {
+			want[n] = fmt.Sprintf("itm_%d", n)
+		}
+		if diff := cmp.Diff(want, ids); diff != "" {
+			t.Errorf("%s: the records of all pages (-want +got):\n%s", more, diff)
+		}
+		if wantCalls := map[string]int{`,"fields":"id"`: 1, `,"limit":6`: 4}[more]; calls != max(wantCalls, 1) && calls != 4 {
+			t.Errorf("%s: %d calls", more, calls)
+		}
+	}
+}
+
+// Ensure fields shows only the named properties and the id, as text.
+func TestFields(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, fields := range []string{`["text"]`, `"text"`, `"text, id"`, `["id","text","text"]`} {
+		r := s.post(call("get_item", `{"itemId":"itm_1","fields":`+fields+`}`)).decode(t)
+		if text, _ := json.Marshal(awkwardText); r.Result.IsError || r.Result.StructuredContent != nil || !strings.HasPrefix(r.texts()[0], `{"id":"itm_1","text":"`) || len(text) == 0 {
+			t.Errorf("%s: %+v", fields, r.Result)
+		}
+	}
+	for tool, arguments := range map[string]string{"get_item": `{"itemId":"itm_1","fields":[]}`, "get_self": `{"fields":["id"]}`} {
+		if r := s.post(call(tool, arguments)).decode(t); r.Result.StructuredContent != nil || !strings.HasPrefix(r.texts()[0], `{"id":"`) || strings.Contains(r.texts()[0], "text") {
+			t.Errorf("%s %s: %+v", tool, arguments, r.Result)
+		}
+	}
+	if r := s.post(call("get_item", `{"itemId":"itm_1","fields":null,"at":null}`)).decode(t); r.Result.StructuredContent == nil {
+		t.Errorf("null is not as if left out: %+v", r.Result)
+	}
+}
+
+// Ensure wrong fields and pointers are errors that say what there is, and that tools that write
+// have neither argument.
+func TestErrView(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, c := range []struct {
+		tool, arguments string
+		want            []string
+	}{
+		{"get_item", `{"itemId":"itm_1","fields":["texd"]}`, []string{`fields: "texd" is not a property of the record; did you mean text?`}},
+		{"list_items", `{"fields":["owner",5]}`, []string{`fields: "owner" is not a property of the record; the properties are id, text`, `fields: "5" is not a property of the record; the properties are id, text`}},
+		{"list_items", `{"fields":{"text":true}}`, []string{`fields: must be an array of names of properties`}},
+		{"get_item", `{"itemId":"itm_1","fields":["text"],"at":"/text"}`, []string{`at: returns one value; leave out fields`}},
+		{"get_item", `{"itemId":"itm_1","at":"text"}`, []string{`at: must be a JSON Pointer, which begins with a slash, such as /id`}},
+		{"get_item", `{"itemId":"itm_1","at":7}`, []string{`at: must be a JSON Pointer, which begins with a slash, such as /id`}},
+		{"get_item", `{"itemId":"itm_1","at":"/texd"}`, []string{`at: the record is an object without "texd"; did you mean "text"?`}},
+		{"get_item", `{"itemId":"itm_1","at":"/text/a"}`, []string{`at: "/text" is a text of 37 characters without "a"; take a slice such as 0-9999`}},
+		{"list_items", `{"at":"/items"}`, []string{`at: unknown argument; the arguments are companyId, fields, limit, kind, state, cursor`}},
+		{"create_item", `{"text":"a","fields":["text"]}`, []string{`fields: unknown argument; the arguments are companyId, text, ifMatch, count, active, reviewed, parts`}},
+	} {
+		r := s.post(call(c.tool, c.arguments)).decode(t).Result
+		if got := messages(r.Content[0].Text); !r.IsError || r.StructuredContent != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s %s: %q, want %q", c.tool, c.arguments, got, c.want)
+		}
+	}
+}
+
+// Ensure an error shows at most 50 problems, says how many there are, and fits, whatever the
+// arguments are called.
+func TestManyProblems(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, name := range []string{"x", strings.Repeat("n", 3000), strings.Repeat(`\u0001`, 500)} {
+		var arguments []string
+		for n := range 60 {
+			arguments = append(arguments, fmt.Sprintf(`"%s%d":1`, name, n))
+		}
+		r := s.post(call("get_item", `{"itemId":"itm_1",`+strings.Join(arguments, ",")+`}`)).decode(t)
+		texts := r.texts()
+		if got := messages(texts[0]); len(got) > 50 || len(got) < 20 || len(texts) != 2 || texts[1] != fmt.Sprintf("The first %d of 60 problems are shown.", len(got)) {
+			t.Errorf("%.20s: %d problems and the texts %q", name, len(got), texts[1:])
+		}
+		if text, _ := r.size(); text > 40_000 {
+			t.Errorf("%.20s: %d bytes", name, text)
+		}
+	}
+}
+
+// Ensure a tool that reads has the argument fields, and one that gets a record also at, in the list
+// of tools, and that only the instructions describe them.
+func TestViewArguments(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{"list_items": "fields", "get_item": "fields at", "get_self": "fields at", "create_item": "", "delete_item": ""}
+	var list struct {
+		Result struct {
+			Tools []struct {
+				Name        string
+				InputSchema struct{ Properties map[string]json.RawMessage }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(start(t).post(frame("tools/list", "")).body), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range list.Result.Tools {
+		var got []string
+		for _, name := range []string{"fields", "at"} {
+			if _, has := tool.InputSchema.Properties[name]; has {
+				got = append(got, name)
+			}
+		}
+		if strings.Join(got, " ") != want[strings.TrimPrefix(tool.Name, "service_")] {
+			t.Errorf("%s has %v", tool.Name, got)
+		}
+	}
+	init := start(t).post(frame("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)).body
+	for _, text := range []string{"fields: ", "at: a JSON Pointer"} {
+		if !strings.Contains(init, text) {
+			t.Errorf("the instructions lack %q: %s", text, init)
+		}
+	}
+}

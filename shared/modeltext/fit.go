@@ -1,0 +1,168 @@
+package modeltext
+
+import (
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Outlined is a value that an outline stands for.
+type Outlined struct {
+	// Next is a pointer for At that leads further into the value: to the value itself, or to the
+	// slice of it that fits.
+	Next string
+}
+
+// part is a member of an object, or an entry of an array.
+type part struct {
+	name  []byte // a JSON string; nil in an array
+	index int    // in an array
+	value []byte
+}
+
+func (p part) size() int {
+	if p.name == nil {
+		return len(p.value) + len(",")
+	}
+	return len(p.name) + len(":") + len(p.value) + len(",")
+}
+
+// partsOf returns the members of an object or the entries of an array.
+func partsOf(value []byte) (out []part) {
+	for name, value := range members(value) {
+		out = append(out, part{name: name, value: value})
+	}
+	for n, value := range entries(value) {
+		out = append(out, part{index: n, value: value})
+	}
+	return out
+}
+
+// sizeOf returns the size of an object or array of these parts.
+func sizeOf(parts []part) int {
+	size := len("{}") - len(",")
+	for _, p := range parts {
+		size += p.size()
+	}
+	return max(size, len("{}"))
+}
+
+// join returns the object or array of these parts; opening is { or [.
+func join(opening byte, parts []part) []byte {
+	return appendJoined(make([]byte, 0, sizeOf(parts)), opening, parts)
+}
+
+func appendJoined(out []byte, opening byte, parts []part) []byte {
+	out = append(out, opening)
+	for i, p := range parts {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if p.name != nil {
+			out = append(append(out, p.name...), ':')
+		}
+		out = append(out, p.value...)
+	}
+	return append(out, opening+2) // } or ]
+}
+
+// place is where a value is in its record. For a slice, it is the place of the whole value and the
+// index of the slice's first entry or character.
+type place struct {
+	pointer string
+	first   int
+}
+
+// child returns the pointer to a part of the value at the place.
+func (at place) child(p part) string {
+	if p.name == nil {
+		return at.pointer + "/" + strconv.Itoa(at.first+p.index)
+	}
+	return at.pointer + "/" + escapeToken(unquote(p.name))
+}
+
+// fit returns the value at a place in at most bytesMax bytes. If it is larger, outlines
+// replace its parts, the largest first, until it fits; if that is not enough, an outline replaces
+// the value.
+func fit(value []byte, at place, bytesMax int) (out []byte, outlined []Outlined) {
+	if len(value) <= bytesMax {
+		return value, nil
+	}
+	if value[0] == '{' || value[0] == '[' {
+		parts := partsOf(value)
+		if outlined, ok := outlineLargest(parts, at, bytesMax); ok {
+			return join(value[0], parts), outlined
+		}
+	}
+	return outline(value), []Outlined{{firstSlice(value, at, bytesMax)}}
+}
+
+// outlineLargest replaces parts of the value at a place by outlines, the largest first, until
+// the parts fit. It reports whether they do.
+func outlineLargest(parts []part, at place, bytesMax int) (outlined []Outlined, ok bool) {
+	size, least := sizeOf(parts), sizeOf(parts)
+	for _, p := range parts {
+		least -= max(0, len(p.value)-outlineBytesMin)
+	}
+	if least > bytesMax {
+		return nil, false // even the shortest outlines would be too much
+	}
+	bySize := make([]int, len(parts))
+	for i := range bySize {
+		bySize[i] = i
+	}
+	slices.SortStableFunc(bySize, func(a, b int) int { return len(parts[b].value) - len(parts[a].value) })
+	for _, i := range bySize {
+		if size <= bytesMax {
+			break
+		}
+		p := &parts[i]
+		text, next := outline(p.value), at.child(*p)
+		if len(text) >= len(p.value) {
+			continue
+		}
+		if len(p.value) > bytesMax && p.value[0] != '{' {
+			next = firstSlice(p.value, place{next, 0}, bytesMax)
+		}
+		size -= len(p.value) - len(text)
+		p.value = text
+		outlined = append(outlined, Outlined{next})
+	}
+	return outlined, size <= bytesMax
+}
+
+// firstSlice returns a pointer to the longest slice that fits of the value at a place, from its
+// beginning.
+func firstSlice(value []byte, at place, bytesMax int) string {
+	n, size := 0, len("[]")
+	switch value[0] {
+	case '"':
+		for _, r := range unquote(value) {
+			if size += encodedBytes(r); n > 0 && size > bytesMax {
+				break
+			}
+			n++
+		}
+	case '{', '[':
+		for _, p := range partsOf(value) {
+			if size += p.size(); n > 0 && size > bytesMax {
+				break
+			}
+			n++
+		}
+	default:
+		return at.pointer // a number
+	}
+	return at.pointer + "/" + sliceToken(at.first, at.first+n-1)
+}
+
+// encodedBytes returns the most that a character takes in a JSON string.
+func encodedBytes(r rune) int {
+	switch {
+	case r < ' ' || r == '\u2028' || r == '\u2029':
+		return len(`\u0000`)
+	case r == '"' || r == '\\':
+		return 2
+	}
+	return utf8.RuneLen(r)
+}

@@ -1,0 +1,121 @@
+// Package modeltext writes the JSON of records for a model to read: without what the model does not
+// need, and in at most a given number of bytes.
+//
+//   - modeltext.go: a record, and a list of records, which ends at a record when it is full.
+//   - rows.go: a list of values over time, as rows of columns.
+//   - fit.go and outline.go: outlines replace values that do not fit.
+//   - pointer.go: a pointer leads from the outline to every part of a value.
+//   - scan.go: splits JSON into its parts.
+//
+// It gets the JSON that the same operation returns over HTTP, and knows no operation.
+package modeltext
+
+import "slices"
+
+// companyProperty is the property that a text leaves out, because a key has one company.
+const companyProperty = "companyId"
+
+// View says what a text shows.
+type View struct {
+	Fields   []string // the properties of a record, beside its id; nil: all that are not null, but for companyId
+	BytesMax int      // the maximum size of the text
+}
+
+// Text is what a model reads.
+type Text struct {
+	JSON     []byte
+	Outlined []Outlined // the values that did not fit
+}
+
+// ListText is the text of a list. It shows the records from First up to but not including End, of
+// Length.
+type ListText struct {
+	Text
+	First, End, Length int
+}
+
+// IsCut reports whether records are missing, because they did not fit.
+func (l ListText) IsCut() bool { return l.End-l.First < l.Length }
+
+// Record returns the text of a record.
+func (v View) Record(record []byte) Text {
+	parts := v.shown(record)
+	if sizeOf(parts) <= v.BytesMax {
+		return Text{JSON: join('{', parts)}
+	}
+	text, outlined := fit(join('{', parts), place{}, v.BytesMax)
+	return Text{text, outlined}
+}
+
+// shown returns the members of a record that the view shows.
+func (v View) shown(record []byte) []part {
+	return slices.DeleteFunc(partsOf(record), func(p part) bool { return !v.shows(p) })
+}
+
+func (v View) shows(p part) bool {
+	name := string(p.name[1 : len(p.name)-1]) // names of properties have no escapes
+	if string(p.value) == "null" {
+		return false
+	}
+	if v.Fields == nil {
+		return name != companyProperty
+	}
+	return name == "id" || slices.Contains(v.Fields, name)
+}
+
+// itemsOf returns the records in the JSON of a list.
+func itemsOf(list []byte) (items [][]byte) {
+	for _, value := range members(list) {
+		for _, item := range entries(value) {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// List returns the text of a list, {"items":[…]}. A list that does not fit ends at a record, and has
+// at least one. In a record that would not even fit alone, outlines replace the largest values.
+func (v View) List(list []byte) ListText {
+	items := itemsOf(list)
+	out := ListText{Length: len(items)}
+	out.JSON = append(out.JSON, `{"items":[`...)
+	const end = len("]}")
+	alone := v.BytesMax - len(out.JSON) - end
+	for _, item := range items {
+		parts := v.shown(item)
+		var outlined []Outlined
+		if sizeOf(parts) > alone {
+			var text []byte
+			text, outlined = fit(join('{', parts), place{}, alone)
+			parts = partsOf(text)
+		}
+		if out.End > 0 && len(out.JSON)+len(",")+sizeOf(parts)+end > v.BytesMax {
+			break
+		}
+		if out.End++; out.End > 1 {
+			out.JSON = append(out.JSON, ',')
+		}
+		out.JSON = appendJoined(out.JSON, '{', parts)
+		out.Outlined = append(out.Outlined, outlined...)
+	}
+	out.JSON = append(out.JSON, "]}"...)
+	return out
+}
+
+// At returns the text of the value at a pointer into a record, and what to say about a slice that
+// is followed by more. An error says which part of the pointer leads nowhere, and what is there.
+func At(record []byte, pointer string, bytesMax int) (text Text, rest string, err error) {
+	value, part, err := resolve(record, pointer)
+	if err != nil {
+		return Text{}, "", err
+	}
+	at := place{pointer, 0}
+	if part != nil {
+		at = place{part.parent, part.first}
+		if part.last+1 < part.length {
+			rest = part.String()
+		}
+	}
+	text.JSON, text.Outlined = fit(value, at, bytesMax)
+	return text, rest, nil
+}

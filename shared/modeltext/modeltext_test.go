@@ -1,0 +1,326 @@
+package modeltext_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/shared/modeltext"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/testkit/oracle"
+)
+
+// decode returns a JSON value, with its numbers as they are written.
+func decode(t testing.TB, text []byte) (value any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil || d.More() {
+		t.Fatalf("no JSON: %v: %.300s", err, text)
+	}
+	return value
+}
+
+// Ensure the text of a record leaves out null and the company or, with fields, everything but them
+// and the id.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	const record = `{"id":"a","companyId":"co_1","title":"A \"b\" ]}","note":null,"tags":["x",null],"more":{"note":null}}`
+	for _, c := range []struct {
+		fields []string
+		want   string
+	}{
+		{nil, `{"id":"a","title":"A \"b\" ]}","tags":["x",null],"more":{"note":null}}`},
+		{[]string{}, `{"id":"a"}`},
+		{[]string{"more", "note"}, `{"id":"a","more":{"note":null}}`},
+		{[]string{"companyId"}, `{"id":"a","companyId":"co_1"}`},
+	} {
+		got := modeltext.View{Fields: c.fields, BytesMax: len(c.want)}.Record([]byte(record))
+		if string(got.JSON) != c.want || got.Outlined != nil {
+			t.Errorf("%v: %s, want %s", c.fields, got.JSON, c.want)
+		}
+	}
+	if got := (modeltext.View{BytesMax: 100}).Record([]byte(`{}`)); string(got.JSON) != `{}` {
+		t.Errorf("an empty record: %s", got.JSON)
+	}
+}
+
+// Ensure outlines replace the largest values of a record, and that they say what is there.
+func TestOutlines(t *testing.T) {
+	t.Parallel()
+	pages := make([]string, 50)
+	for n := range pages {
+		pages[n] = fmt.Sprintf(`{"url":"/%d","score":%s,"issues":[1,2]}`, n, []string{"5", "null"}[n%2])
+	}
+	long, array := strings.Repeat("k", 70), "["+strings.Join(pages, ",")+"]"
+	findings := `{"pages":` + array + `,"tool":"crawler","ok":true,"` + long + `":1.5}`
+	record := `{"id":"a","body":"` + strings.Repeat("é", 300) + `","findings":` + findings + `,"mixed":[` + strings.Repeat(`[0,1],"x",{"a":1},`, 30) + `null]}`
+	got := modeltext.View{BytesMax: 800}.Record([]byte(record))
+	want := `{"id":"a","body":{"outline":"string","bytes":602,"characters":300},` +
+		`"findings":{"outline":"object","bytes":` + fmt.Sprint(len(findings)) + `,"entries":4,"keys":{"pages":"array of 50, ` + fmt.Sprint(len(array)) + ` bytes","tool":"string of 7 characters, 9 bytes","ok":"boolean","` + long[:60] + `…":"number"}},` +
+		`"mixed":{"outline":"array","bytes":546,"entries":91,"of":"array or string or object or null","keys":{"a":"number"}}}`
+	if diff := cmp.Diff(want, string(got.JSON)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	wantNext := []modeltext.Outlined{{"/findings"}, {"/body"}, {"/mixed"}}
+	if diff := cmp.Diff(wantNext, got.Outlined); diff != "" {
+		t.Errorf("next (-want +got)\n%s", diff)
+	}
+}
+
+// Ensure an outline is small, however many and long its keys are.
+func TestOutlineIsSmall(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"k", strings.Repeat("k", 500), strings.Repeat(`\u0001`, 500), strings.Repeat("漢", 59)} {
+		var members []string
+		for n := range 5000 {
+			members = append(members, fmt.Sprintf(`"%d%s":1`, n, name))
+		}
+		object := "{" + strings.Join(members, ",") + "}"
+		for _, value := range []string{object, "[" + strings.Repeat(object+",", 9) + object + "]"} {
+			text, _, err := modeltext.At([]byte(`{"a":`+value+`}`), "/a", 2500)
+			if keys, _ := decode(t, text.JSON).(map[string]any)["keys"].(map[string]any); err != nil || len(text.JSON) > 2000 || len(keys) == 0 || len(keys) > 20 {
+				t.Errorf("%.20s: %d bytes, %d keys, %v: %s", name, len(text.JSON), len(keys), err, text.JSON)
+			}
+		}
+	}
+}
+
+// Ensure a list ends at a record and has at least one, and that a record that would not fit alone is
+// outlined, wherever it is.
+func TestList(t *testing.T) {
+	t.Parallel()
+	item := func(n, size int) string {
+		return fmt.Sprintf(`{"id":"%d","companyId":"co_1","text":"%s"}`, n, strings.Repeat("x", size))
+	}
+	const each = len(`{"id":"1","text":""},`)
+	for _, c := range []struct {
+		sizes    []int
+		bytesMax int
+		shown    int
+		outlined bool
+	}{
+		{nil, 1000, 0, false},
+		{[]int{10, 10, 10}, len(`{"items":[`) + 3*(each+10) + len("}"), 3, false},
+		{[]int{10, 10, 10}, len(`{"items":[`) + 3*(each+10), 2, false},
+		{[]int{900, 900, 10}, 1000, 1, false},
+		{[]int{10, 5000, 10}, 1000, 3, true},
+		{[]int{5000, 5000, 10}, 1000, 3, true},
+		{[]int{900, 5000}, 1000, 1, false},
+		{[]int{5000}, 1000, 1, true},
+	} {
+		var items []string
+		for n, size := range c.sizes {
+			items = append(items, item(n, size))
+		}
+		got := modeltext.View{BytesMax: c.bytesMax}.List([]byte(`{"items":[` + strings.Join(items, ",") + `]}`))
+		shown := decode(t, got.JSON).(map[string]any)["items"].([]any)
+		if len(shown) != c.shown || got.First != 0 || got.End != c.shown || got.Length != len(c.sizes) || got.IsCut() != (c.shown < len(c.sizes)) || (got.Outlined != nil) != c.outlined || len(got.JSON) > c.bytesMax {
+			t.Errorf("%v in %d bytes: %+v: %.200s", c.sizes, c.bytesMax, got, got.JSON)
+		}
+	}
+}
+
+var pointColumns = modeltext.Columns{Series: []string{"seriesId", "dims"}, Day: "ts", Always: []string{"value"}, Optional: []string{"currency", "source"}}
+
+func point(day, series, dims, value, currency string) string {
+	return fmt.Sprintf(`{"seriesId":"%s","companyId":"co_1","ts":"%sT00:00:00.000Z","dims":%s,"value":%s,"currency":%s,"source":null,"pointKey":"day:%s"}`, series, day, dims, value, currency, day)
+}
+
+// Ensure points become the rows of their series, with a column only if one of them needs it.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	list := []byte(`{"items":[` + strings.Join([]string{
+		point("2026-01-01", "a", "null", "1", "null"), point("2026-01-01", "b", `{"plan":"pro"}`, "2.5", `"EUR"`), point("2026-01-02", "a", "null", "null", "null"),
+	}, ",") + `]}`)
+	for _, c := range []struct {
+		fields []string
+		want   string
+	}{
+		{nil, `{"columns":["day","value","currency"],"series":[{"seriesId":"a","rows":[["2026-01-01",1,null],["2026-01-02",null,null]]},{"seriesId":"b","dims":{"plan":"pro"},"rows":[["2026-01-01",2.5,"EUR"]]}]}`},
+		{[]string{"ts"}, `{"columns":["day","value"],"series":[{"seriesId":"a","rows":[["2026-01-01",1],["2026-01-02",null]]},{"seriesId":"b","rows":[["2026-01-01",2.5]]}]}`},
+		{[]string{"pointKey", "dims"}, `{"columns":["day","value","pointKey"],"series":[{"seriesId":"a","rows":[["2026-01-01",1,"day:2026-01-01"],["2026-01-02",null,"day:2026-01-02"]]},{"seriesId":"b","dims":{"plan":"pro"},"rows":[["2026-01-01",2.5,"day:2026-01-01"]]}]}`},
+	} {
+		got := modeltext.View{Fields: c.fields, BytesMax: 1000}.Rows(list, pointColumns)
+		if diff := cmp.Diff(c.want, string(got.JSON)); diff != "" || got.IsCut() {
+			t.Errorf("%v (-want +got)\n%s", c.fields, diff)
+		}
+	}
+	if got := (modeltext.View{BytesMax: 1000}).Rows([]byte(`{"items":[]}`), pointColumns); string(got.JSON) != `{"items":[]}` || got.IsCut() {
+		t.Errorf("no points: %s", got.JSON)
+	}
+}
+
+// Ensure a table that does not fit shows the newest points, as many as fit, and drops a column that
+// only the others need.
+func TestRowsAreCut(t *testing.T) {
+	t.Parallel()
+	points := []string{point("2026-01-01", "a", "null", "1", `"EUR"`)}
+	for n := range 40 {
+		points = append(points, point(fmt.Sprintf("2026-02-%02d", n/2+1), []string{"a", "b"}[n%2], []string{"null", `{"a":"1"}`}[n%2], fmt.Sprint(n), "null"))
+	}
+	list := []byte(`{"items":[` + strings.Join(points, ",") + `]}`)
+	before := 0
+	for bytesMax := 100; bytesMax < 1200; bytesMax += 7 {
+		got := modeltext.View{BytesMax: bytesMax}.Rows(list, pointColumns)
+		var table struct {
+			Columns []string
+			Series  []struct{ Rows [][]any }
+		}
+		if err := json.Unmarshal(got.JSON, &table); err != nil {
+			t.Fatal(err)
+		}
+		shown := 0
+		for _, s := range table.Series {
+			shown += len(s.Rows)
+		}
+		switch {
+		case shown != got.End-got.First || got.End != 41 || got.Length != 41 || shown < before || shown == 0:
+			t.Errorf("%d bytes: %d rows, %d before, %+v", bytesMax, shown, before, got)
+		case len(got.JSON) > bytesMax && shown > 1:
+			t.Errorf("%d bytes: %d", bytesMax, len(got.JSON))
+		case slices.Contains(table.Columns, "currency") != (shown == 41):
+			t.Errorf("%d rows with the columns %v", shown, table.Columns)
+		}
+		before = shown
+	}
+	if before != 41 {
+		t.Errorf("only %d rows", before)
+	}
+}
+
+const nested = `{"id":"a","findings":{"pages":[{"url":"/a","words":["x","y","z"]},{"url":"/b"}],"a/b":{"m~n":1},"":"empty","0-1":"a key","note":"Grüße, 世界"},"n":12.50,"none":null,"list":[]}`
+
+// Ensure a pointer leads to every value, as RFC 6901 says, and a slice to a part of one.
+func TestAt(t *testing.T) {
+	t.Parallel()
+	for pointer, want := range map[string]string{
+		"": nested, "/n": "12.50", "/none": "null", "/findings/pages/0/url": `"/a"`, "/findings/a~1b/m~0n": "1", "/findings/": `"empty"`,
+		"/findings/0-1": `"a key"`, "/findings/1-2": `{"a/b":{"m~n":1},"":"empty"}`, "/findings/pages/0-0": `[{"url":"/a","words":["x","y","z"]}]`,
+		"/findings/pages/1-99": `[{"url":"/b"}]`, "/findings/pages/0/words/1-2": `["y","z"]`, "/findings/pages/0/words/2": `"z"`,
+		"/findings/note/0-4": `"Grüße"`, "/findings/note/7-8": `"世界"`, "/findings/note/7-7": `"世"`, "/list": "[]",
+	} {
+		text, _, err := modeltext.At([]byte(nested), pointer, 1000)
+		if err != nil || string(text.JSON) != want {
+			t.Errorf("%s: %s, %v; want %s", pointer, text.JSON, err, want)
+		}
+	}
+	for pointer, want := range map[string]string{
+		"/findings/pages/0-0":         `These are entries 0 to 0 of 2; the next: at "/findings/pages/1-1".`,
+		"/findings/note/0-4":          `These are characters 0 to 4 of 9; the next: at "/findings/note/5-8".`,
+		"/findings/pages/0/words/0-1": `These are entries 0 to 1 of 3; the next: at "/findings/pages/0/words/2-2".`,
+		"/findings/pages/0-1":         "", "/findings/pages/1-5": "", "/findings/pages/0": "",
+	} {
+		if _, rest, err := modeltext.At([]byte(nested), pointer, 1000); err != nil || rest != want {
+			t.Errorf("%s: %q, %v; want %q", pointer, rest, err, want)
+		}
+	}
+}
+
+// Ensure a pointer that leads nowhere names the part that fails, and what is there.
+func TestErrAt(t *testing.T) {
+	t.Parallel()
+	for pointer, want := range map[string]string{
+		"/finding":               `the record is an object without "finding"; did you mean "findings"?`,
+		"/findings/pages/2":      `"/findings/pages" is an array of 2 entries without "2"; take an index from 0 or a slice such as 0-19`,
+		"/findings/pages/00":     `"/findings/pages" is an array of 2 entries without "00"; take an index from 0 or a slice such as 0-19`,
+		"/findings/pages/-":      `"/findings/pages" is an array of 2 entries without "-"; take an index from 0 or a slice such as 0-19`,
+		"/findings/pages/0/x":    `"/findings/pages/0" is an object without "x"; it has "url", "words"`,
+		"/findings/pages/2-3":    `"/findings/pages": the slice 2-3 is outside: there are 2 entries, counted from 0`,
+		"/findings/pages/1-0":    `"/findings/pages": the slice 1-0 ends before it begins`,
+		"/findings/pages/0-1/0":  `"0-1" is a slice, which must be the last part of the pointer`,
+		"/findings/note/5":       `"/findings/note" is a text of 9 characters without "5"; take a slice such as 0-9999`,
+		"/findings/note/9-10":    `"/findings/note": the slice 9-10 is outside: there are 9 characters, counted from 0`,
+		"/n/0":                   `"/n" is 12.50, which has no part "0"`,
+		"/none/0-1":              `"/none" is null, which has no part "0-1"`,
+		"/list/0":                `"/list" is an array of 0 entries without "0"; take an index from 0 or a slice such as 0-19`,
+		"/list/0-5":              `"/list": the slice 0-5 is outside: there are 0 entries, counted from 0`,
+		"/findings/a~1b/nothing": `"/findings/a~1b" is an object without "nothing"; it has "m~n"`,
+	} {
+		if text, _, err := modeltext.At([]byte(nested), pointer, 1000); err == nil || err.Error() != want {
+			t.Errorf("%s: %s, %v; want %s", pointer, text.JSON, err, want)
+		}
+	}
+	many := `{"a":{"k0":0`
+	for n := range 3000 {
+		many += fmt.Sprintf(`,"%s%d":0`, strings.Repeat("n", 300), n)
+	}
+	if _, _, err := modeltext.At([]byte(many+"}}"), "/a/"+strings.Repeat("x", 100_000), 1000); err == nil || len(err.Error()) > 2500 || !strings.HasSuffix(err.Error(), "and 2981 more") {
+		t.Errorf("the error is too long or does not say how many there are: %v", err)
+	}
+}
+
+// randomValue returns a JSON value with about n bytes.
+func randomValue(r *rand.Rand, n int) any {
+	text := func(n int) string {
+		runes := []rune("ab\"\\/~é漢🙂\u0001\u2028 01-9")
+		out := make([]rune, n)
+		for i := range out {
+			out[i] = runes[r.Intn(len(runes))]
+		}
+		return string(out)
+	}
+	switch kind := r.Intn(5); {
+	case n < 20:
+		return []any{nil, true, json.Number("-1.50"), text(n), json.Number("12345678901234567890"), []any{}, map[string]any{}}[r.Intn(7)]
+	case kind == 0:
+		return text(n)
+	case kind < 3:
+		out := []any{}
+		for each := 1 + r.Intn(n); n > 0; n -= each {
+			out = append(out, randomValue(r, min(n, each)))
+		}
+		return out
+	default:
+		out := map[string]any{}
+		for each := 1 + r.Intn(n); n > 0; n -= each + 5 {
+			out[text(r.Intn(8))+fmt.Sprint(len(out))] = randomValue(r, min(n, each))
+		}
+		return out
+	}
+}
+
+// Ensure every part of every record can be read: whoever follows the outlines gets exactly the
+// record, and no text on the way is larger than it may be.
+func TestReadInParts(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewSource(1))
+	outlined := 0
+	for range 60 {
+		record, err := schema.Encode(map[string]any{"id": "a", "findings": randomValue(r, 1+r.Intn(6_000))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const bytesMax = 2000
+		got, err := oracle.ReadInParts(func(pointer string) (any, error) {
+			text, _, err := modeltext.At(record, pointer, bytesMax)
+			if len(text.JSON) > bytesMax {
+				t.Errorf("%s: %d bytes", pointer, len(text.JSON))
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", pointer, err)
+			}
+			outlined += len(text.Outlined)
+			for _, o := range text.Outlined {
+				if _, _, err := modeltext.At(record, o.Next, bytesMax); err != nil {
+					t.Errorf("the text at %q says to read %q: %v", pointer, o.Next, err)
+				}
+			}
+			return decode(t, text.JSON), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(decode(t, record), got); diff != "" {
+			t.Fatalf("(-record +parts)\n%.2000s", diff)
+		}
+	}
+	if outlined < 300 {
+		t.Errorf("only %d outlines", outlined)
+	}
+}

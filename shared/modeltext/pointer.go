@@ -1,0 +1,161 @@
+package modeltext
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"growthworkspace/shared/schema"
+)
+
+// A pointer is a JSON Pointer (RFC 6901): the empty text for the whole record, else a token after
+// each slash, with ~1 for a slash and ~0 for a tilde. In addition, its last token may be a slice,
+// such as 20-39, both inclusive: of the entries of an array, the characters of a text, or the
+// members of an object that has no member of that name.
+
+var (
+	indexPattern = regexp.MustCompile(`^(?:0|[1-9][0-9]{0,8})$`)
+	slicePattern = regexp.MustCompile(`^(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})$`)
+
+	tokenEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
+	tokenUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+func escapeToken(name string) string { return tokenEscaper.Replace(name) }
+
+func sliceToken(first, last int) string { return fmt.Sprintf("%d-%d", first, last) }
+
+// slice is a part of an array, a text or an object.
+type slice struct {
+	first, last, length int
+	what                string // entries or characters
+	parent              string // the pointer to the whole value
+}
+
+// String says which part this is, and which slice of the same length comes next.
+func (s slice) String() string {
+	next := s.parent + "/" + sliceToken(s.last+1, min(2*s.last-s.first+1, s.length-1))
+	return fmt.Sprintf("These are %s %d to %d of %d; the next: at %q.", s.what, s.first, s.last, s.length, next)
+}
+
+// parseSlice parses a token such as 20-39.
+func parseSlice(token string) (s slice, ok bool) {
+	bounds := slicePattern.FindStringSubmatch(token)
+	if bounds == nil {
+		return slice{}, false
+	}
+	s.first, _ = strconv.Atoi(bounds[1]) // the pattern matches only digits
+	s.last, _ = strconv.Atoi(bounds[2])
+	return s, true
+}
+
+// resolve returns the value at a pointer. If the pointer ends in a slice, part says which part of
+// the value before it this is. An error says which token leads nowhere, and what is there.
+func resolve(value []byte, pointer string) (found []byte, part *slice, err error) {
+	tokens := strings.Split(pointer, "/")[1:]
+	at := ""
+	for i, token := range tokens {
+		name := tokenUnescaper.Replace(token)
+		next, isThere := child(value, name)
+		if !isThere {
+			s, isSlice := parseSlice(name)
+			if !isSlice || value[0] != '[' && value[0] != '{' && value[0] != '"' {
+				return nil, nil, nowhere(value, at, name)
+			}
+			if i < len(tokens)-1 {
+				return nil, nil, fmt.Errorf("%.100q is a slice, which must be the last part of the pointer", name)
+			}
+			next, s, err = cut(value, s)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", quoteAt(at), err)
+			}
+			s.parent = at
+			return next, &s, nil
+		}
+		value, at = next, at+"/"+token
+	}
+	return value, nil, nil
+}
+
+// child returns the member or the entry of a value with this name.
+func child(value []byte, name string) (found []byte, ok bool) {
+	for key, value := range members(value) {
+		if unquote(key) == name {
+			return value, true
+		}
+	}
+	if value[0] == '[' && indexPattern.MatchString(name) {
+		for n, value := range entries(value) {
+			if strconv.Itoa(n) == name {
+				return value, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// cut returns a slice of a value, with a last index that exists.
+func cut(value []byte, s slice) ([]byte, slice, error) {
+	var text []rune
+	if s.what = "entries"; value[0] == '"' {
+		text = []rune(unquote(value))
+		s.what, s.length = "characters", len(text)
+	} else {
+		s.length = count(value)
+	}
+	switch {
+	case s.first > s.last:
+		return nil, s, fmt.Errorf("the slice %s ends before it begins", sliceToken(s.first, s.last))
+	case s.first >= s.length:
+		return nil, s, fmt.Errorf("the slice %s is outside: there are %d %s, counted from 0", sliceToken(s.first, s.last), s.length, s.what)
+	}
+	s.last = min(s.last, s.length-1)
+	if value[0] == '"' {
+		return encodeText(string(text[s.first : s.last+1])), s, nil
+	}
+	return join(value[0], partsOf(value)[s.first:s.last+1]), s, nil
+}
+
+// nowhere returns an error that says what is at a pointer, where no part has this name.
+func nowhere(value []byte, at, name string) error {
+	what := ""
+	switch value[0] {
+	case '{':
+		var names []string
+		for key := range members(value) {
+			names = append(names, unquote(key))
+		}
+		what = "; it has no entries"
+		if near := schema.Nearest(name, names[:min(len(names), 1000)]); near != "" {
+			what = fmt.Sprintf("; did you mean %.100q?", near)
+		} else if len(names) > 0 {
+			what = "; it has " + quoteNames(names)
+		}
+		return fmt.Errorf("%s is an object without %.100q%s", quoteAt(at), name, what)
+	case '[':
+		return fmt.Errorf("%s is an array of %d entries without %.100q; take an index from 0 or a slice such as 0-19", quoteAt(at), count(value), name)
+	case '"':
+		return fmt.Errorf("%s is a text of %d characters without %.100q; take a slice such as 0-9999", quoteAt(at), len([]rune(unquote(value))), name)
+	}
+	return fmt.Errorf("%s is %.100s, which has no part %.100q", quoteAt(at), value, name)
+}
+
+func quoteAt(pointer string) string {
+	if pointer == "" {
+		return "the record"
+	}
+	return fmt.Sprintf("%.300q", pointer)
+}
+
+// quoteNames lists up to twenty names.
+func quoteNames(names []string) string {
+	var out []string
+	for _, name := range names[:min(len(names), outlineKeysMax)] {
+		out = append(out, fmt.Sprintf("%.60q", name))
+	}
+	if more := len(names) - len(out); more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
+}

@@ -80,8 +80,8 @@ func TestPushOnePoint(t *testing.T) {
 	if code, messages := push(t, s, s.Key(t, auth.MetricsRead), pointOnDay("a", "2026-08-10", 1)).Messages(t); code != "unauthorised" || !strings.Contains(messages[0], "metrics:write") {
 		t.Errorf("with metrics:read alone: %s %v", code, messages)
 	}
-	if limit := push(t, s, key, pointOnDay("a", "2026-08-10", 1)).Header.Get("RateLimit-Policy"); limit != "60;w=60" {
-		t.Errorf("the rate limit is %s", limit)
+	if limit := push(t, s, key, pointOnDay("a", "2026-08-10", 1)).Header.Get("RateLimit-Policy"); limit != `"push";q=60;w=60` {
+		t.Errorf("the rate limit is %s, want 60 pushes a minute", limit)
 	}
 }
 

@@ -92,23 +92,28 @@ func race(t *testing.T, s *apitest.Service, order string, requests map[string]fu
 // Ensure that of a draft and an approval that arrive together, at every interleaving of their calls,
 // and with a lost response, exactly the one that is stored first succeeds. A draft that is stored
 // after the approval would replace an approved text. An approval that is stored after the draft
-// would approve a text that nobody has read.
+// would approve a text that nobody has read. Accepting an idea is no approval of a text, so it may
+// follow a draft, but a draft may not follow it.
 func TestDraftRacesApproval(t *testing.T) {
 	t.Parallel()
 	const draft, approval = "d", "a"
 	for operation, rule := range draftRules {
-		if rule.record != "feedback" && rule.record != "post" {
-			continue
+		var text, approved, other, id, path, sortKey string
+		initial := "draft"
+		switch rule.record {
+		case "feedback":
+			text, approved, other, id, sortKey, path = "replyBody", "approved", "needs_review", "fbk_d", "feedback#fbk_d", "feedback/fbk_d/reply"
+		case "post":
+			text, approved, other, id, sortKey, path = "body", "scheduled", "draft", "pst_d", "post#pst_d", "broadcast/posts/pst_d"
+		case "content-idea":
+			initial = "suggested"
+			text, approved, other, id, sortKey, path = "title", "accepted", "suggested", "ida_d", "idea#ida_d", "broadcast/ideas/ida_d"
+		default:
+			continue // it creates a record
 		}
-		text, approved, other := "replyBody", "approved", "needs_review"
-		if rule.record == "post" {
-			text, approved, other = "body", "scheduled", "draft"
-		}
-		id := map[string]string{"feedback": "fbk_d", "post": "pst_d"}[rule.record]
-		s := apitest.NewOver(t, functions.Operations, turnTransport{rule.record + "#" + id})
+		s := apitest.NewOver(t, functions.Operations, turnTransport{sortKey})
 		world := draftingWorld{s, functions.Transfers(s.Table)}
 		drafter, person := s.Key(t, auth.DraftingAgent()...), s.Key(t)
-		path := map[string]string{"feedback": "/v1/companies/{companyId}/feedback/fbk_d/reply", "post": "/v1/companies/{companyId}/broadcast/posts/pst_d"}[rule.record]
 		for _, order := range []string{"aadd", "adad", "adda", "daad", "dada", "ddaa"} {
 			for _, shown := range []string{"nothing", "If-Match", "text"} { // how the approval shows that its caller has read the text
 				for _, writer := range []string{"person", "agent"} { // who wrote the text that was read
@@ -117,7 +122,7 @@ func TestDraftRacesApproval(t *testing.T) {
 							continue // each lost response takes the SDK's pause before its retry
 						}
 						what := fmt.Sprintf("%s, order %s, the approval shows %s of a text by the %s, lost response of %q", operation, order, shown, writer, loses)
-						rule.storeInState(t, world, "draft")
+						rule.storeInState(t, world, initial)
 						if writer == "agent" {
 							if r := s.Call(t, drafter, operation, map[string]any{rule.argument: id, text: "Read"}); r.Status != 200 {
 								t.Fatalf("%s: %d %s", what, r.Status, r.Body)
@@ -129,7 +134,7 @@ func TestDraftRacesApproval(t *testing.T) {
 						s.Clock.Advance(1e10) // 10 s, to stay below the quota
 						send := func(key, body string) func(*http.Request) {
 							return func(r *http.Request) {
-								r.URL.Path = strings.ReplaceAll(path, "{companyId}", s.CompanyID)
+								r.URL.Path = "/v1/companies/" + s.CompanyID + "/" + path
 								r.Header.Set("Authorization", "Bearer "+key)
 								r.Body = io.NopCloser(strings.NewReader(body))
 								r.ContentLength = int64(len(body))
@@ -152,11 +157,16 @@ func TestDraftRacesApproval(t *testing.T) {
 						approvalFirst := strings.LastIndex(order, approval) < strings.LastIndex(order, draft)
 						wantDraft, wantApproval, wantText, wantStatus := 200, 409, "Replaced", other
 						switch {
-						case writer == "agent" && shown == "nothing": // refused in any order
+						case rule.record != "content-idea" && writer == "agent" && shown == "nothing": // refused in any order
 						case approvalFirst:
 							wantDraft, wantApproval, wantText, wantStatus = 401, 200, "Read", approved
 						case shown == "If-Match":
 							wantApproval = 412
+						case rule.record == "content-idea": // accepting an idea publishes nothing, so it need not have been read
+							wantApproval, wantStatus = 200, approved
+							if shown == "text" {
+								wantText = "Read"
+							}
 						}
 						after := s.Call(t, person, rule.reader, map[string]any{rule.argument: id}).JSON(t)
 						if got[draft].Status != wantDraft || got[approval].Status != wantApproval || after[text] != wantText || after[rule.status] != wantStatus {

@@ -493,7 +493,10 @@ func TestTextsOfPosts(t *testing.T) {
 		id := draftRules["update_broadcast_post"].storeInState(t, s, "draft")
 		importLinesOf(t, s.Service, s.kinds, "post", marshal(t, map[string]any{"id": id, "platform": "push", "body": "Old", "status": "draft", "scheduledFor": "2026-09-01T09:00:00Z"}))
 		value := any("https://example.com/new")
-		if strings.HasPrefix(kind, "array") {
+		switch {
+		case name == "media":
+			value = []any{map[string]any{"url": "https://example.com/new", "kind": "image"}}
+		case strings.HasPrefix(kind, "array"):
 			value = []any{"new"}
 		}
 		s.Clock.Advance(time.Minute)

@@ -49,7 +49,7 @@ type createKeyInput struct {
 	api.Idempotent
 
 	Name      string       `json:"name" min:"1" max:"200" doc:"what the key is for"`
-	Scopes    []auth.Scope `json:"scopes" min:"1" items:"50" required:"true" doc:"what the key may do; only scopes that the calling key has"`
+	Scopes    []auth.Scope `json:"scopes" min:"1" items:"50" required:"true" doc:"what the key may do; only scopes that the calling key has or that its scopes contain"`
 	ExpiresAt *string      `json:"expiresAt" format:"date-time" doc:"when the key expires; omit for never"`
 }
 

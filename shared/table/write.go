@@ -94,10 +94,10 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 // that the change function checks still holds when the record is written.
 //
 // updatedAt changes only when a value changes that is not silent, and never decreases (NowAfter). If
-// no value changes, nothing is written. The changed record has exactly the index keys that keysOf returns. If change
-// returns an error, Modify returns it unwrapped and writes nothing. Modify returns
-// fault.ErrNotFound if the record does not exist, and ErrTooMuchContention after losing very many
-// races.
+// no value changes, nothing is written. The changed record has exactly the index keys that keysOf
+// returns. If change returns an error, Modify returns it unwrapped and writes nothing. Modify
+// returns fault.ErrNotFound if the record does not exist, and ErrTooMuchContention after losing very
+// many races.
 func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
 	return ModifyWith(ctx, c, key, keysOf, change, nil)
 }

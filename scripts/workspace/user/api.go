@@ -137,6 +137,9 @@ func helpOf(op api.Operation) string {
 	if op.Scope != "" {
 		scope = "scope " + string(op.Scope)
 	}
+	if op.DraftScope != "" {
+		scope += ", for a draft " + string(op.DraftScope)
+	}
 	return text + objectsOf(op) + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
 }
 

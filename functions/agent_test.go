@@ -207,6 +207,32 @@ func TestNotesChannelsThatDoNotWork(t *testing.T) {
 	}
 }
 
+// Ensure an agent that schedules a post is told if the channels cannot be read, because the post is
+// scheduled all the same.
+func TestNotesUnreadChannels(t *testing.T) {
+	t.Parallel()
+	table := &refusingTransport{}
+	s := start(t, table)
+	key := s.Key(t)
+	var got toolResult
+	refused := false
+	table.refuseEachCall(t, func() {
+		s.Clock.Advance(time.Minute)
+		got = callTool(t, s, key, "update_broadcast_post", map[string]any{"postId": "pst_1", "status": "scheduled", "scheduledFor": "2026-09-01T09:00:00Z"})
+	}, func(call string) {
+		if !strings.Contains(call, "Query channel#") {
+			return
+		}
+		refused = true
+		if got.IsError || got.Content[1].Text != "The post is scheduled, but whether a channel for x works could not be read." {
+			t.Errorf("%s: %s", call, got.http.Body)
+		}
+	})
+	if !refused {
+		t.Error("the channels were not read")
+	}
+}
+
 // Ensure a tool call that finds no live items explains why the list is empty.
 func TestExplainsNoLiveItems(t *testing.T) {
 	t.Parallel()

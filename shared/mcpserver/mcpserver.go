@@ -5,7 +5,9 @@
 //   - message.go: parses the messages in a body, and checks them before anything acts on them.
 //   - exchange.go: how the SDK and the pipeline of package api handle one message.
 //   - areas.go: which tools a request can see and call.
-//   - tool.go: the tool for an operation, and the result of a call.
+//   - tool.go: the tool for an operation.
+//   - view.go: the arguments fields and at, and the text of a result.
+//   - result.go: the result of a call.
 //   - prompt.go: the prompts, which say how to do a task with the tools.
 //
 // The official SDK implements the protocol: revisions, initialization, headers, results. Its
@@ -17,7 +19,7 @@
 //   - Errors of an operation, which are tool results with isError, because clients show a model
 //     nothing else.
 //
-// A tools/call is exactly one api.Call, so it costs the same as the call over HTTP. Every other
+// A tools/call is exactly one api.Call, so it counts as much as the call over HTTP. Every other
 // message counts as one read. No message is processed before the key is verified.
 package mcpserver
 

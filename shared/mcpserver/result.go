@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -89,43 +88,24 @@ func newErrorResult(response api.Response) *toolResult {
 }
 
 // newToolResult converts a response from the pipeline to the result of a tool: a text for the model
-// and, if the text shows everything and both fit, the body as structured content. Headers that a
-// model needs for its next call become lines of text, because clients show a model nothing else.
+// and, if it shows all records and both fit, the body as structured content. Headers that a model
+// needs for its next call become lines of text, because clients show a model nothing else.
 func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
+	shown, err := v.show(&response)
+	if err != nil {
+		return newErrorResult(api.Response{Err: fault.Invalid(atArgument, "%v", err)})
+	}
 	out := &toolResult{}
 	out.Meta = mcp.Meta{}
-	var text modeltext.Text
-	whole, lines := !v.isPartial(), &toolResult{}
-	switch {
-	case v.at != nil:
-		var rest string
-		var err error
-		text, rest, err = modeltext.At(response.Body, *v.at, bodyTextMax)
-		if err != nil {
-			return newErrorResult(api.Response{Err: fault.Invalid(atArgument, "%v", err)})
-		}
-		if rest != "" {
-			lines.addText("%s", rest)
-		}
-	case v.op.IsList():
-		list := v.list(response.Body)
-		text, whole = list.Text, whole && !list.IsCut()
-		if list.IsCut() {
-			last := list.End - 1
-			if response.Backward {
-				last = list.First
-			}
-			response.More, response.Next = new(true), response.CursorAt(last)
-		}
-	default:
-		text = modeltext.View{Fields: v.fields, BytesMax: bodyTextMax}.Record(response.Body)
+	out.addText("%s", shown.JSON)
+	if shown.rest != "" {
+		out.addText("%s", shown.rest)
 	}
-	out.addText("%s", text.JSON)
-	if len(text.Outlined) > 0 {
-		lines.addText("%s", s.outlineHint(text.Outlined, v.op))
+	if len(shown.Outlined) > 0 {
+		out.addText("%s", s.outlineHint(shown.Outlined, v.op))
 	}
 	if response.Note != "" {
-		lines.addText("%s", response.Note)
+		out.addText("%s", response.Note)
 	}
 	if response.Header.Get("Idempotent-Replayed") != "" {
 		out.Meta["idempotentReplayed"] = true
@@ -135,16 +115,15 @@ func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
 	}
 	if response.Next != "" {
 		out.Meta["nextCursor"] = response.Next
-		lines.addText("There are more records: call again with the same arguments and cursor %q.", response.Next)
+		out.addText("There are more records: call again with the same arguments and cursor %q.", response.Next)
 	} else if response.More != nil && *response.More {
-		lines.addText("It is not all done yet: call again with the same arguments.")
+		out.addText("It is not all done yet: call again with the same arguments.")
 	}
 	if tag := response.Header.Get("ETag"); tag != "" {
 		out.Meta["etag"] = tag
-		lines.addText("ETag: %s", tag)
+		out.addText("ETag: %s", tag)
 	}
-	out.Content = append(out.Content, lines.Content...)
-	if whole && out.textBytes()+len(response.Body) <= resultBytesMax && !schema.TooDeep(response.Body) {
+	if shown.isWhole && out.textBytes()+len(response.Body) <= resultBytesMax && !schema.TooDeep(response.Body) {
 		out.StructuredContent = response.Body
 	}
 	return out
@@ -186,9 +165,6 @@ func (s *Server) recordTool(op *api.Operation) string {
 	}
 	return ""
 }
-
-// recordOf returns an empty record of an operation's type.
-func recordOf(op *api.Operation) any { return reflect.Zero(op.Record()).Interface() }
 
 func (t *toolResult) addText(format string, args ...any) {
 	t.Content = append(t.Content, &mcp.TextContent{Text: fmt.Sprintf(format, args...)})

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -105,14 +106,37 @@ func (v *view) readAt(value any) []string {
 	return nil
 }
 
-// isPartial reports whether the view shows less than the whole record or list.
-func (v *view) isPartial() bool { return v.fields != nil || v.at != nil }
+// shown is what a text shows of a response.
+type shown struct {
+	modeltext.Text
+	rest    string // what to say about a slice that is not the last
+	isWhole bool   // false if the view shows less, or if the list was cut
+}
 
-// list returns the text of a list.
-func (v *view) list(body []byte) modeltext.ListText {
-	show := modeltext.View{Fields: v.fields, BytesMax: bodyTextMax}
-	if rows, ok := recordOf(v.op).(modeltext.Rows); ok {
-		return show.Rows(body, rows.Rows())
+// show returns the text of a response. If a list does not fit, the response is changed to one that
+// continues where the text ends. An error says why the view's pointer leads nowhere.
+func (v *view) show(response *api.Response) (out shown, err error) {
+	out.isWhole = v.fields == nil && v.at == nil
+	texts := modeltext.View{Fields: v.fields, BytesMax: bodyTextMax}
+	switch {
+	case v.at != nil:
+		out.Text, out.rest, err = modeltext.At(response.Body, *v.at, bodyTextMax)
+	case !v.op.IsList():
+		out.Text = texts.Record(response.Body)
+	default:
+		list := texts.List
+		if record, ok := reflect.Zero(v.op.Record()).Interface().(modeltext.Rows); ok {
+			list = func(body []byte) modeltext.ListText { return texts.Rows(body, record.Rows()) }
+		}
+		page := list(response.Body)
+		if out.Text = page.Text; page.IsCut() {
+			out.isWhole = false
+			last := page.End - 1
+			if response.Backward {
+				last = page.First
+			}
+			response.More, response.Next = new(true), response.CursorAt(last)
+		}
 	}
-	return show.List(body)
+	return out, err
 }

@@ -1,6 +1,7 @@
 package modeltext
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -28,14 +29,19 @@ func (p part) size() int {
 }
 
 // partsOf returns the members of an object or the entries of an array.
-func partsOf(value []byte) (out []part) {
-	for name, value := range members(value) {
-		out = append(out, part{name: name, value: value})
+func partsOf(value []byte) iter.Seq[part] {
+	return func(yield func(part) bool) {
+		for name, value := range members(value) {
+			if !yield(part{name: name, value: value}) {
+				return
+			}
+		}
+		for n, value := range entries(value) {
+			if !yield(part{index: n, value: value}) {
+				return
+			}
+		}
 	}
-	for n, value := range entries(value) {
-		out = append(out, part{index: n, value: value})
-	}
-	return out
 }
 
 // sizeOf returns the size of an object or array of these parts.
@@ -88,25 +94,32 @@ func fit(value []byte, at place, bytesMax int) (out []byte, outlined []Outlined)
 	if len(value) <= bytesMax {
 		return value, nil
 	}
-	if value[0] == '{' || value[0] == '[' {
-		parts := partsOf(value)
-		if outlined, ok := outlineLargest(parts, at, bytesMax); ok {
-			return join(value[0], parts), outlined
+	if mayFit(value, bytesMax) {
+		all := slices.Collect(partsOf(value))
+		if outlined, ok := outlineLargest(all, at, bytesMax); ok {
+			return join(value[0], all), outlined
 		}
 	}
 	return outline(value), []Outlined{{firstSlice(value, at, bytesMax)}}
 }
 
+// mayFit reports whether an object or array may fit with outlines as short as they can be. A value
+// with millions of parts cannot, and its parts would take much memory.
+func mayFit(value []byte, bytesMax int) bool {
+	least := len("{}") - len(",")
+	for p := range partsOf(value) {
+		p.value = p.value[:min(len(p.value), outlineBytesMin)]
+		if least += p.size(); least > bytesMax {
+			return false
+		}
+	}
+	return value[0] == '{' || value[0] == '['
+}
+
 // outlineLargest replaces parts of the value at a place by outlines, the largest first, until
 // the parts fit. It reports whether they do.
 func outlineLargest(parts []part, at place, bytesMax int) (outlined []Outlined, ok bool) {
-	size, least := sizeOf(parts), sizeOf(parts)
-	for _, p := range parts {
-		least -= max(0, len(p.value)-outlineBytesMin)
-	}
-	if least > bytesMax {
-		return nil, false // even the shortest outlines would be too much
-	}
+	size := sizeOf(parts)
 	bySize := make([]int, len(parts))
 	for i := range bySize {
 		bySize[i] = i
@@ -144,7 +157,7 @@ func firstSlice(value []byte, at place, bytesMax int) string {
 			n++
 		}
 	case '{', '[':
-		for _, p := range partsOf(value) {
+		for p := range partsOf(value) {
 			if size += p.size(); n > 0 && size > bytesMax {
 				break
 			}

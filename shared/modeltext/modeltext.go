@@ -39,17 +39,13 @@ func (l ListText) IsCut() bool { return l.End-l.First < l.Length }
 
 // Record returns the text of a record.
 func (v View) Record(record []byte) Text {
-	parts := v.shown(record)
-	if sizeOf(parts) <= v.BytesMax {
-		return Text{JSON: join('{', parts)}
-	}
-	text, outlined := fit(join('{', parts), place{}, v.BytesMax)
+	text, outlined := fit(join('{', v.shown(record)), place{}, v.BytesMax)
 	return Text{text, outlined}
 }
 
 // shown returns the members of a record that the view shows.
 func (v View) shown(record []byte) []part {
-	return slices.DeleteFunc(partsOf(record), func(p part) bool { return !v.shows(p) })
+	return slices.DeleteFunc(slices.Collect(partsOf(record)), func(p part) bool { return !v.shows(p) })
 }
 
 func (v View) shows(p part) bool {
@@ -82,20 +78,20 @@ func (v View) List(list []byte) ListText {
 	const end = len("]}")
 	alone := v.BytesMax - len(out.JSON) - end
 	for _, item := range items {
-		parts := v.shown(item)
+		members := v.shown(item)
 		var outlined []Outlined
-		if sizeOf(parts) > alone {
+		if sizeOf(members) > alone {
 			var text []byte
-			text, outlined = fit(join('{', parts), place{}, alone)
-			parts = partsOf(text)
+			text, outlined = fit(join('{', members), place{}, alone)
+			members = slices.Collect(partsOf(text))
 		}
-		if out.End > 0 && len(out.JSON)+len(",")+sizeOf(parts)+end > v.BytesMax {
+		if out.End > 0 && len(out.JSON)+len(",")+sizeOf(members)+end > v.BytesMax {
 			break
 		}
 		if out.End++; out.End > 1 {
 			out.JSON = append(out.JSON, ',')
 		}
-		out.JSON = appendJoined(out.JSON, '{', parts)
+		out.JSON = appendJoined(out.JSON, '{', members)
 		out.Outlined = append(out.Outlined, outlined...)
 	}
 	out.JSON = append(out.JSON, "]}"...)

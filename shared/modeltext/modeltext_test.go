@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -156,6 +157,19 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// Ensure a year of days of one series takes at most 11 KB.
+func TestYearOfPoints(t *testing.T) {
+	t.Parallel()
+	day, points := time.Date(2025, 8, 1, 0, 0, 0, 0, time.UTC), make([]string, 365)
+	for n := range points {
+		points[n] = point(day.AddDate(0, 0, n).Format(time.DateOnly), "0123456789abcdef", "null", "1234567.25", "null")
+	}
+	got := modeltext.View{BytesMax: 36_000}.Rows([]byte(`{"items":[`+strings.Join(points, ",")+`]}`), pointColumns)
+	if len(got.JSON) > 11_000 || got.IsCut() {
+		t.Errorf("%d bytes: %.300s", len(got.JSON), got.JSON)
+	}
+}
+
 // Ensure a table that does not fit shows the newest points, as many as fit, and drops a column that
 // only the others need.
 func TestRowsAreCut(t *testing.T) {
@@ -252,6 +266,26 @@ func TestErrAt(t *testing.T) {
 	}
 	if _, _, err := modeltext.At([]byte(many+"}}"), "/a/"+strings.Repeat("x", 100_000), 1000); err == nil || len(err.Error()) > 2500 || !strings.HasSuffix(err.Error(), "and 2981 more") {
 		t.Errorf("the error is too long or does not say how many there are: %v", err)
+	}
+}
+
+// Ensure the memory for a text does not grow with the number of parts of a value, because findings
+// may have two million.
+func TestManyParts(t *testing.T) {
+	for name, findings := range map[string]string{
+		"array": "[" + strings.Repeat("1,", 500_000) + "1]", "object": `{"a":` + strings.Repeat(`1,"b":`, 300_000) + "1}",
+	} {
+		record := []byte(`{"id":"a","findings":` + findings + `}`)
+		for _, pointer := range []string{"", "/findings", "/findings/299999-300000", "/findings/nothing"} {
+			allocations := testing.AllocsPerRun(1, func() {
+				if text, _, err := modeltext.At(record, pointer, 36_000); len(text.JSON) > 36_000 || (err != nil) != (pointer == "/findings/nothing") {
+					t.Errorf("%s at %q: %d bytes, %v", name, pointer, len(text.JSON), err)
+				}
+			})
+			if allocations > 3000 {
+				t.Errorf("%s at %q: %.0f allocations", name, pointer, allocations)
+			}
+		}
 	}
 }
 

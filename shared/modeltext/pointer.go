@@ -86,8 +86,9 @@ func child(value []byte, name string) (found []byte, ok bool) {
 		}
 	}
 	if value[0] == '[' && indexPattern.MatchString(name) {
+		index, _ := strconv.Atoi(name) // the pattern matches only digits
 		for n, value := range entries(value) {
-			if strconv.Itoa(n) == name {
+			if n == index {
 				return value, true
 			}
 		}
@@ -114,8 +115,21 @@ func cut(value []byte, s slice) ([]byte, slice, error) {
 	if value[0] == '"' {
 		return encodeText(string(text[s.first : s.last+1])), s, nil
 	}
-	return join(value[0], partsOf(value)[s.first:s.last+1]), s, nil
+	var shown []part
+	n := 0
+	for p := range partsOf(value) {
+		if n >= s.first {
+			shown = append(shown, p)
+		}
+		if n++; n > s.last {
+			break
+		}
+	}
+	return join(value[0], shown), s, nil
 }
+
+// suggestedNamesMax is how many names of an object an error may suggest.
+const suggestedNamesMax = 1000
 
 // nowhere returns an error that says what is at a pointer, where no part has this name.
 func nowhere(value []byte, at, name string) error {
@@ -124,13 +138,15 @@ func nowhere(value []byte, at, name string) error {
 	case '{':
 		var names []string
 		for key := range members(value) {
-			names = append(names, unquote(key))
+			if names = append(names, unquote(key)); len(names) == suggestedNamesMax {
+				break
+			}
 		}
 		what = "; it has no entries"
-		if near := schema.Nearest(name, names[:min(len(names), 1000)]); near != "" {
+		if near := schema.Nearest(name, names); near != "" {
 			what = fmt.Sprintf("; did you mean %.100q?", near)
 		} else if len(names) > 0 {
-			what = "; it has " + quoteNames(names)
+			what = "; it has " + quoteNames(names, count(value))
 		}
 		return fmt.Errorf("%s is an object without %.100q%s", quoteAt(at), name, what)
 	case '[':
@@ -148,13 +164,13 @@ func quoteAt(pointer string) string {
 	return fmt.Sprintf("%.300q", pointer)
 }
 
-// quoteNames lists up to twenty names.
-func quoteNames(names []string) string {
+// quoteNames lists up to twenty names, and says how many of all are missing.
+func quoteNames(names []string, all int) string {
 	var out []string
 	for _, name := range names[:min(len(names), outlineKeysMax)] {
 		out = append(out, fmt.Sprintf("%.60q", name))
 	}
-	if more := len(names) - len(out); more > 0 {
+	if more := all - len(out); more > 0 {
 		out = append(out, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(out, ", ")

@@ -16,17 +16,14 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// promptWriters are the operations that a prompt may name although they write: they save drafts and
-// suggestions, which change nothing that others can see.
-var promptWriters = []string{"update_feedback_reply", "create_broadcast_post", "update_broadcast_post", "create_broadcast_idea", "update_broadcast_idea"}
-
 // Ensure every prompt names only tools that exist, names none that decides something, and ends with
 // what is left to a person.
 func TestPromptsNameTools(t *testing.T) {
 	t.Parallel()
 	effects := map[string]bool{} // by the tool's name: whether a prompt may name it
 	for _, op := range toolOperations() {
-		effects[mcpserver.ToolName(op)] = op.Effect == api.Read || slices.Contains(promptWriters, op.ID)
+		// An operation with a scope for drafts saves drafts and suggestions, on which people decide.
+		effects[mcpserver.ToolName(op)] = op.Effect == api.Read || op.DraftScope != ""
 	}
 	seen := map[string]bool{}
 	for _, p := range prompts.All() {
@@ -136,12 +133,13 @@ func TestPromptsOfEveryKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	keys := map[string][]auth.Scope{
-		"all": auth.Scopes(), "reviews": {auth.FeedbackRead, auth.FeedbackWrite}, "metrics": {auth.MetricsRead}, "site": {auth.OptimiseRead},
-		"posts": {auth.BroadcastRead, auth.BroadcastWrite, auth.PlanRead}, "company": {auth.CompanyRead},
+		"all": auth.Scopes(), "drafting": auth.DraftingAgent(), "reviews": {auth.FeedbackDraft}, "metrics": {auth.MetricsRead}, "site": {auth.OptimiseRead},
+		"posts": {auth.BroadcastWrite, auth.PlanRead}, "company": {auth.CompanyRead},
 		"reader": {auth.FeedbackRead, auth.BroadcastRead, auth.PlanRead, auth.MetricsRead, auth.OptimiseRead, auth.ContextRead},
 	}
 	want := map[string]string{ // typed by hand
-		"all": "draft-launch-post prepare-next-weeks-posts review-audit triage-reviews weekly-growth-report", "reviews": "triage-reviews",
+		"all":      "draft-launch-post prepare-next-weeks-posts review-audit triage-reviews weekly-growth-report",
+		"drafting": "draft-launch-post prepare-next-weeks-posts review-audit triage-reviews weekly-growth-report", "reviews": "triage-reviews",
 		"metrics": "weekly-growth-report", "site": "review-audit", "posts": "draft-launch-post prepare-next-weeks-posts", "company": "",
 		"reader": "review-audit weekly-growth-report", "all feedback,context": "triage-reviews", "all company,keys": "",
 	}

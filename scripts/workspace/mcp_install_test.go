@@ -302,10 +302,10 @@ func testInstall(t *testing.T, s *server, data string) {
 			}
 
 			t.Setenv(keyVariable, "sk_live_not_used")
-			out := startBridge(t, entry.Args[1:]...).lines(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_get_current_key"}}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"service_list_feedback","arguments":{"limit":1}}}`)
+			out := startBridge(t, entry.Args[1:]...).lines(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_update_feedback_reply","arguments":{"feedbackId":"fbk_0","replyStatus":"approved"}}}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"service_list_feedback","arguments":{"limit":1}}}`)
 			t.Setenv(keyVariable, s.Key)
-			if both := strings.Join(out, "\n"); len(out) != 2 || !strings.Contains(both, `"fbk_`) || strings.Contains(both, "feedback:write") || strings.Contains(both, "isError\":true") {
-				t.Errorf("%s: the bridge as entered: %s", name, both)
+			if both := strings.Join(out, "\n"); len(out) != 2 || !strings.Contains(both, `"fbk_`) || !strings.Contains(both, "feedback:write") || strings.Count(both, `"isError":true`) != 1 {
+				t.Errorf("%s: the bridge as entered lists no reviews, or approves a reply: %.2000s", name, both)
 			}
 
 			changed := runCommand(t, "", "mcp", "install", client, "--yes", "--own-key=false", "--base-url", s.BaseURL)
@@ -390,6 +390,17 @@ func testInstallIntoBrokenSettings(t *testing.T, s *server, data string) {
 			}
 		}
 	}
+	dir := home(t, "code") // would drop the comments
+	file, _ := settingsOf(dir, "vscode")
+	writeText(t, file, clientSettings["vscode"].before)
+	if r := runCommand(t, "", "mcp", "install", "vscode", "--yes", "--own-key=false"); r.code != 1 { // WORKSPACE_KEY
+		t.Errorf("with the user's key: %+v", r)
+	}
+	if r := runCommand(t, "", "mcp", "install", "vscode", "--yes", "--areas", "metrics", "--scopes", "metrics:read"); r.code != 0 ||
+		!strings.Contains(filesOf(t, dir)[file], clientSettings["vscode"].kept) || filesOf(t, dir)[filepath.Join(dir, "commands")] != "" {
+		t.Errorf("comments: %+v, %v", r, filesOf(t, dir))
+	}
+	keys++
 	if items := runJSON(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any); len(items) != keys {
 		t.Errorf("%d keys, want %d", len(items), keys)
 	}
@@ -452,10 +463,8 @@ func testInstallKeys(t *testing.T, s *server, data string) {
 		t.Fatalf("there is no key %s", id)
 		return nil
 	}
-	for _, scope := range key(first)["scopes"].([]any) {
-		if text := scope.(string); !strings.HasSuffix(text, ":read") && !strings.HasSuffix(text, ":draft") || strings.HasPrefix(text, "keys:") {
-			t.Errorf("the agent's key has the scope %s", text)
-		}
+	if got, want := fmt.Sprint(key(first)["scopes"]), "[company:read plan:read feedback:draft metrics:read optimise:read broadcast:draft context:read]"; got != want {
+		t.Errorf("the agent's key has the scopes %s, want %s", got, want)
 	}
 	if r := runCommand(t, "", "key", "revoke", first, "--company", s.CompanyID, "--data", data); r.code != 0 {
 		t.Fatalf("revoke: %+v", r)

@@ -241,7 +241,7 @@ func ReplaceFile(file string, text, with []byte, now time.Time) (backup string, 
 			return "", err
 		}
 		mode = info.Mode().Perm()
-		backup = file + ".bak-" + now.UTC().Format("20060102T150405Z")
+		backup = file + ".bak-" + now.UTC().Format("20060102T150405.000Z")
 		if err := writeFile(backup, text, mode); err != nil {
 			return "", fmt.Errorf("keep a copy of the settings: %w", err)
 		}

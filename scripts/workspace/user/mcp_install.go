@@ -35,9 +35,10 @@ changes the client's file for your user, and keeps a copy of it. It shows the ch
 asks first. Other servers, and comments, stay as they are.
 
 It offers two more things. A key of its own for this agent, which only reads the areas and
-drafts replies, posts and ideas there: people approve, schedule and publish with another
-key. It is stored in your settings folder, never in those of the client. And the agent
-skills for these areas, as files where the client looks for them.
+drafts replies, posts and ideas there, like that of "workspace key issue --preset
+drafting-agent": people approve, schedule and publish with another key. It is stored in
+your settings folder, never in those of the client. And the agent skills for these areas,
+as files where the client looks for them.
 
 A second run changes nothing.`,
 		Example: `  workspace mcp install claude-code --areas feedback,context
@@ -99,7 +100,6 @@ type installResult struct {
 
 // setScopes sets the scopes of the agent's key.
 func (i *installation) setScopes(cmd *cobra.Command) error {
-	defer func() { slices.Sort(i.wanted) }() // to compare them with those of a stored key
 	if i.scopes == "" {
 		i.wanted = draftingScopes(i.areas)
 		return nil
@@ -116,19 +116,15 @@ func (i *installation) setScopes(cmd *cobra.Command) error {
 	return nil
 }
 
-// draftingScopes returns the scopes of a key that reads these areas, or all but the keys, and
-// drafts where drafts are possible.
+// draftingScopes returns the scopes of the preset drafting-agent that are for these areas, or all of
+// them. The preset has none for the area keys, which a key can only read.
 func draftingScopes(areas string) (out []string) {
-	names := strings.Split(areas, ",")
-	if areas == "" {
-		names = slices.DeleteFunc(mcpserver.Areas(functions.Operations(nil)), func(area string) bool { return area == "keys" })
-	}
-	for _, area := range names {
-		scope := auth.Scope(area + ":draft")
-		if !scope.IsKnown() {
-			scope = auth.Scope(area + ":read")
+	wanted := strings.Split(areas, ",")
+	for _, scope := range append(auth.DraftingAgent(), auth.KeysRead) {
+		area, _, _ := strings.Cut(string(scope), ":")
+		if areas == "" && scope != auth.KeysRead || slices.Contains(wanted, area) {
+			out = append(out, string(scope))
 		}
-		out = append(out, string(scope))
 	}
 	return out
 }
@@ -168,7 +164,7 @@ func (i *installation) checkAgentKey(ctx context.Context) error {
 	if err != nil || k.Key == "" || !i.ownKey {
 		return err
 	}
-	if !slices.Equal(k.Scopes, i.wanted) || k.BaseURL != i.using.BaseURL {
+	if !slices.Equal(slices.Sorted(slices.Values(k.Scopes)), slices.Sorted(slices.Values(i.wanted))) || k.BaseURL != i.using.BaseURL {
 		i.Note("The agent's key %s has other scopes or is for another service. It keeps working until `%s`.", k.KeyID, i.Command("api revoke_key %s", k.KeyID))
 		return nil
 	}

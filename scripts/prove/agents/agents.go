@@ -51,7 +51,11 @@ type report struct {
 	Tasks   []taskResult `json:"tasks"`
 	Surveys []survey     `json:"surveys,omitempty"`
 	Total   Counts       `json:"total"`
-	Seconds float64      `json:"seconds"`
+	Seconds float64      `json:"-"` // so that two runs of one build print the same
+
+	Problems []string `json:"problems,omitempty"` // what exceeds the limits
+
+	earlier *report // of the build 2e5960f on the same companies, or nil
 }
 
 // concurrency is the number of tasks that run at the same time.
@@ -97,6 +101,13 @@ func run(ctx context.Context, all []task, o Options, out io.Writer) (passed bool
 		}
 	}
 	r.Seconds = time.Since(begin).Seconds()
+	if r.earlier, err = r.before(); err != nil {
+		return false, err
+	}
+	if o.Program == "" { // another build may be one from before the limits
+		r.Problems = r.overLimits()
+		passed = passed && len(r.Problems) == 0
+	}
 	if o.JSON {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
@@ -161,10 +172,7 @@ func runTask(ctx context.Context, b build, t task, seed uint64) (out taskResult,
 }
 
 func (r report) print(out io.Writer) error {
-	before, err := r.before()
-	if err != nil {
-		return err
-	}
+	before := r.earlier
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "calls\ttext\tstructured\ttools/list\tlargest text\tlargest result\twrong\trefused\ttext before\t")
 	line := func(name string, t taskResult, before string) {
@@ -206,6 +214,11 @@ func (r report) print(out io.Writer) error {
 			if _, err := fmt.Fprintf(out, "FAILED %s: %s\n", t.Task, problem); err != nil {
 				return err
 			}
+		}
+	}
+	for _, problem := range r.Problems {
+		if _, err := fmt.Fprintf(out, "FAILED %s\n", problem); err != nil {
+			return err
 		}
 	}
 	return nil

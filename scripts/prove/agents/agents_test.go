@@ -27,7 +27,8 @@ func TestTasks(t *testing.T) {
 }
 
 // Ensure the trial fails when a checker accepts a mistake or rejects the agent, and returns an error
-// when an agent uses an id that it was never shown.
+// when an agent uses an id that it was never shown. With a key that drafts, a tool must refuse an
+// agent that decides.
 func TestBadTasks(t *testing.T) {
 	t.Parallel()
 	name := func(want string) func(*generator) scenario {
@@ -44,6 +45,8 @@ func TestBadTasks(t *testing.T) {
 		{task{name: "good", seed: name("Mossgrove"), agent: readName, wrong: []wrongRun{{mistake: "lies", agent: lie}}}, ""},
 		{task{name: "wrong agent", seed: name("Mossgrove"), agent: lie}, "rejects the agent"},
 		{task{name: "blind to a mistake", seed: name("Mossgrove"), agent: readName, wrong: []wrongRun{{mistake: "lies", agent: readName}}}, "accepts the agent that lies"},
+		{task{name: "decides", seed: name("Mossgrove"), agent: readName, scopes: []string{"feedback:draft", "company:read"}, wrong: []wrongRun{{mistake: "lies", agent: lie, decides: true}}},
+			"no tool refuses the agent that lies"},
 		{task{name: "accepts all", seed: func(*generator) scenario { return scenario{check: func(outcome) error { return nil }} }, agent: readName}, "does nothing"},
 		{task{name: "knows too much", seed: name("Mossgrove"), agent: func(s *session, _ map[string]string) answer {
 			s.call("get_feedback", arguments{"feedbackId": "fbk_01k46m3m18e19mtw5ktnxtqwz7"})
@@ -92,5 +95,23 @@ func TestSeed(t *testing.T) {
 	}
 	if !reflect.DeepEqual(lines(1), lines(1)) || reflect.DeepEqual(lines(1), lines(2)) {
 		t.Error("the same seed gives different companies, or another one the same")
+	}
+}
+
+// Ensure the trial fails when results take more than the limits, compared with the earlier build or
+// alone.
+func TestOverLimits(t *testing.T) {
+	t.Parallel()
+	within := report{
+		Tasks: []taskResult{{Counts: Counts{LargestText: textBytesMax, LargestResult: resultBytesMax}}}, Total: Counts{TextBytes: 500}, earlier: &report{Total: Counts{TextBytes: 1000}},
+	}
+	if problems := within.overLimits(); len(problems) > 0 {
+		t.Errorf("at the limits: %v, want no problem", problems)
+	}
+	within.earlier.Total.TextBytes--
+	within.Tasks[0].LargestText++
+	within.Surveys = []survey{{LargestResult: resultBytesMax + 1}}
+	if problems := within.overLimits(); len(problems) != 3 {
+		t.Errorf("over the limits: %v, want three problems", problems)
 	}
 }

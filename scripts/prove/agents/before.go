@@ -28,4 +28,30 @@ func (r report) before() (*report, error) {
 	return &out, nil
 }
 
+// Limits of what results take from a model's context.
+const (
+	textShareMax   = 0.5    // the text of all results, compared with 2e5960f
+	textBytesMax   = 40_000 // the text of one result
+	resultBytesMax = 80_000 // the text and the structured content of one result
+)
+
+// overLimits returns what exceeds the limits.
+func (r report) overLimits() (problems []string) {
+	if r.earlier != nil && share(r.Total.TextBytes, r.earlier.Total.TextBytes) > textShareMax {
+		problems = append(problems, fmt.Sprintf("the text has more than %.0f %% of the bytes of 2e5960f", 100*textShareMax))
+	}
+	largest := func(where string, text, result int) {
+		if text > textBytesMax || result > resultBytesMax {
+			problems = append(problems, fmt.Sprintf("%s: a result has more than %d bytes of text, or %d in all", where, textBytesMax, resultBytesMax))
+		}
+	}
+	for _, t := range r.Tasks {
+		largest(t.Task, t.LargestText, t.LargestResult)
+	}
+	for _, v := range r.Surveys {
+		largest(v.Company, v.LargestText, v.LargestResult)
+	}
+	return problems
+}
+
 func share(now, before int) float64 { return float64(now) / float64(max(1, before)) }

@@ -80,6 +80,18 @@ func findBeside(ctx context.Context, h *host) (*program, error) {
 	return nil, unusable("is damaged: its SHA-256 is %s, and that of %s is %s", got, engineTitles[Dynoxide], want)
 }
 
+// Describe names the engine that this program starts, for people, and says where it comes from.
+func Describe(ctx context.Context) string {
+	p, err := findBeside(ctx, newHost(nil))
+	switch {
+	case err != nil:
+		return err.Error()
+	case p != nil:
+		return p.title + ", beside this program"
+	}
+	return engineTitles[Dynoxide] + ", from npm when a command needs it"
+}
+
 // besidePath returns the path of the engine in the folder of this program, which may have been
 // started through a symbolic link.
 func (h *host) besidePath() (string, error) {

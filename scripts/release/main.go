@@ -42,12 +42,12 @@ at pinned versions through the Go module proxy.
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	code, err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 	}
-	os.Exit(code) //nolint:gocritic // stop only restores the default handling of signals
+	os.Exit(code)
 }
 
 // release is one run of the command.

@@ -39,6 +39,9 @@ func (t tool) install(ctx context.Context) (string, error) {
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(module), 0o644); err != nil {
 		return "", err
 	}
+	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
+		return "", err
+	}
 	part := fmt.Sprintf("%s.%d", program, os.Getpid()) // renamed when it is complete
 	if _, err := outputIn(ctx, dir, []string{"GOFLAGS=-trimpath"}, "go", "build", "-mod=mod", "-o", part, t.module+t.pkg); err != nil {
 		return "", err

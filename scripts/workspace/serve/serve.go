@@ -112,10 +112,6 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	// SQLite and the engine's log need a folder for temporary files, which an empty volume lacks.
-	if err := os.MkdirAll(os.TempDir(), 0o700); err != nil {
-		return fmt.Errorf("the folder for temporary files cannot be made: make it, or set TMPDIR to another: %w", err)
-	}
 	// Listen first, so that nothing is started or created if the port is taken.
 	listener, err := listen(ctx, o.addr)
 	if err != nil {
@@ -127,6 +123,10 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, open.Close()) }()
+	// The image has its folder for temporary files in the volume, which is empty at first.
+	if err := os.MkdirAll(os.TempDir(), 0o700); err != nil {
+		return fmt.Errorf("the folder for temporary files cannot be made: make it, or set TMPDIR to another: %w", err)
+	}
 	var demo storedKey
 	if !o.noDemo && (o.demo || open.Engine != nil) { // in an AWS account, only if the user asks for it
 		if demo, err = openDemoKey(ctx, s.Terminal, *s.table, open); err != nil {

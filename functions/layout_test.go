@@ -104,6 +104,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"github.com/spf13/cobra":                      {"scripts/workspace", "scripts/prove"},
 		"github.com/spf13/pflag":                      {"scripts/workspace"},
 		"github.com/schollz/progressbar/v3":           {"scripts/workspace"},
+		"golang.org/x/crypto/x509roots/fallback":      {"scripts/release"},
 		"golang.org/x/mod":                            {"scripts/workspace"},
 		"golang.org/x/sync":                           {"scripts/workspace"},
 		"golang.org/x/sys":                            {"shared/testkit/engine"},

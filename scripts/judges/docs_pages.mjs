@@ -1,5 +1,8 @@
 // Runs the code blocks of pages. scripts/judges/docs starts it; its --help describes the blocks.
 // usage: node scripts/judges/docs_pages.mjs ROOT TMP PAGE...
+//
+// With the environment variable PAGES_PATH, which scripts/judges/release sets, the pages run with nothing
+// but the programs in these folders and an empty cache. Blocks that need Go are left out.
 import { execFileSync, spawn } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
@@ -20,14 +23,16 @@ const filled = [
 
 const placeholder = /…|(?<!\/)\.\.\.|<(the|your|a) [^>]*>|\b(co|brd|itm|fbk|pst|key|clm)_(\.|…)/;
 
-const goEnv = JSON.parse(execFileSync('go', ['env', '-json', 'GOMODCACHE', 'GOCACHE', 'GOENV', 'GOPROXY', 'GOSUMDB', 'GOTOOLCHAIN'], { cwd: root }));
+const onlyPath = process.env.PAGES_PATH;
+const goEnv = onlyPath ? {} : JSON.parse(execFileSync('go', ['env', '-json', 'GOMODCACHE', 'GOCACHE', 'GOENV', 'GOPROXY', 'GOSUMDB', 'GOTOOLCHAIN'], { cwd: root }));
 
 function environment(home) {
   const env = { ...process.env, ...goEnv };
-  for (const name of Object.keys(env)) if (/^(AWS_|WORKSPACE_)/.test(name) || name === 'GOBIN') delete env[name];
+  for (const name of Object.keys(env)) if (/^(AWS_|WORKSPACE_|PAGES_)/.test(name) || name === 'GOBIN') delete env[name];
+  if (onlyPath) env.PATH = onlyPath;
   const made = name => { const folder = path.join(home, name); fs.mkdirSync(folder, { recursive: true }); return folder; };
   return Object.assign(env, {
-    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME || path.join(process.env.HOME, '.cache'), // share downloaded tools between runs
+    XDG_CACHE_HOME: onlyPath ? made('cache') : process.env.XDG_CACHE_HOME || path.join(process.env.HOME, '.cache'), // share downloaded tools between runs
     HOME: made('home'), XDG_DATA_HOME: made('data'), XDG_CONFIG_HOME: made('config'), XDG_STATE_HOME: made('state'), TMPDIR: made('tmp'),
     GOPATH: made('go'),
   });
@@ -65,14 +70,18 @@ function script(page, env, port) {
   const isReadme = page === 'README.md';
   const parts = ['set -euo pipefail\nexec 2>&1'], runs = []; // one pipe keeps the order of standard output and error
   const here = text => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
-  let served = false;
+  let served = false, left = 0, leftOut = false; // whether the last block was left out
   for (const b of blocks(page, fs.readFileSync(path.join(root, page), 'utf8'))) {
     if (b.kind.endsWith(' output')) {
+      if (leftOut) continue;
       if (runs.length === 0) throw new Error(`${page}:${b.line}: there is no command before this output`);
       runs.at(-1).outputs.push({ line: b.line, text: here(b.text) });
       continue;
     }
     if (!/^sh( service)?$/.test(b.kind)) continue;
+    leftOut = Boolean(onlyPath) && /^go (-C|run) /m.test(b.text);
+    if (leftOut) { left++; continue; }
+    if (onlyPath) b.text = b.text.split('\n').filter(line => !/\bgo (install|env)\b/.test(line)).join('\n');
     let text = b.text, service = b.kind === 'sh service';
     if (isReadme) {
       for (const [pattern, value] of filled) text = text.replace(pattern, value);
@@ -88,9 +97,9 @@ function script(page, env, port) {
     runs.push({ ...b, outputs: [] });
   }
   const installs = runs.some(r => /go install \.\/scripts\/workspace/.test(r.text));
-  if (!installs) env.PATH = path.join(tmp, 'go', 'bin') + path.delimiter + env.PATH;
+  if (!installs && !onlyPath) env.PATH = path.join(tmp, 'go', 'bin') + path.delimiter + env.PATH;
   if (!served && page.startsWith('scripts/docs/')) parts.splice(1, 0, 'cd "$TMPDIR"', serving(`workspace serve --addr 127.0.0.1:${port}`, port));
-  return { text: parts.join('\n') + '\n', runs };
+  return { text: parts.join('\n') + '\n', runs, left };
 }
 
 const escaped = text => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
@@ -126,8 +135,8 @@ async function run(page, n) {
   const home = path.join(tmp, `page-${n}`);
   const env = environment(home), port = await freePort();
   pidFile = path.join(home, 'service.pid');
-  const { text, runs } = script(page, env, port);
-  const done = { page, blocks: runs.length, outputs: 0, problems: [] };
+  const { text, runs, left } = script(page, env, port);
+  const done = { page, blocks: runs.length, left, outputs: 0, problems: [] };
   if (done.blocks === 0) return done;
   const file = path.join(home, 'page.sh');
   fs.writeFileSync(file, text);
@@ -172,7 +181,7 @@ for (const [n, page] of pages.entries()) {
   for (const p of done.problems) console.error(p);
   failed = failed || done.problems.length > 0;
   const result = done.problems.length ? 'FAILED' : done.blocks ? 'ok' : 'nothing to run';
-  console.log(`${page}: ${result}, ${done.blocks} blocks, ${done.outputs} outputs, ${((Date.now() - begin) / 1000).toFixed(1)} s`);
+  console.log(`${page}: ${result}, ${done.blocks} blocks, ${done.outputs} outputs,${done.left ? ` ${done.left} left out,` : ''} ${((Date.now() - begin) / 1000).toFixed(1)} s`);
 }
 clearTimeout(deadline);
 process.exit(failed || expired ? 1 : 0);

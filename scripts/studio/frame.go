@@ -171,15 +171,20 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 		}
 		f.Places[i].Current = f.Places[i].Name == shown.place
 	}
+	s.write(w, shown.page, f, shown.status)
+}
+
+// write writes a page in one piece. A status of 0 means 200.
+func (s *Studio) write(w http.ResponseWriter, page string, f frame, status int) {
 	var out bytes.Buffer
-	if err := s.pages.byName[shown.page].ExecuteTemplate(&out, "frame", f); err != nil {
-		s.Log.Error("a page could not be made", "page", shown.page, "error", err)
+	if err := s.pages.byName[page].ExecuteTemplate(&out, "frame", f); err != nil {
+		s.Log.Error("a page could not be made", "page", page, "error", err)
 		http.Error(w, "The page could not be made. The studio's output has the reason.", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if shown.status != 0 {
-		w.WriteHeader(shown.status)
+	if status != 0 {
+		w.WriteHeader(status)
 	}
 	_, _ = w.Write(out.Bytes()) // ignore the error: the client disconnected
 }

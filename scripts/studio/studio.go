@@ -111,6 +111,21 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// Site serves a studio on the port of another server, behind a proxy with TLS, until ctx ends. Its
+// pages are below prefix, such as /studio. host is the host of the public URL, and whoever types the
+// token is admitted.
+func (s *Studio) Site(ctx context.Context, host, prefix, token string) http.Handler {
+	guard := localauth.NewPublic(host, token, rand.Text, s.signIn)
+	context.AfterFunc(ctx, s.bulks.close)
+	go s.identify(ctx)
+	return below(prefix, guard.Wrap(s.handler(guard.FormToken())))
+}
+
+// signIn writes the page that asks for the token.
+func (s *Studio) signIn(w http.ResponseWriter, wrong bool) {
+	s.write(w, "signin", frame{Title: "Sign in", Style: s.pages.style, Icon: s.pages.icon, Host: s.host, Data: wrong}, http.StatusForbidden)
+}
+
 // Open is a studio that listens on its port.
 type Open struct {
 	Guard *localauth.Guard

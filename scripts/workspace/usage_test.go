@@ -208,7 +208,7 @@ func TestFlagsOfCommands(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"version", "--version"} {
-		requireContains(t, runCommand(t, "", command).out, "API version  "+fault.Version+"\nrevision     ")
+		requireContains(t, runCommand(t, "", command).out, "version      none", "\ncommit       ", "\nengine       Dynoxide 1.2.1", "\nAPI version  "+fault.Version+"\n")
 		var v programVersion
 		r := runCommand(t, "", command, "--json")
 		if err := json.Unmarshal([]byte(r.out), &v); err != nil || r.code != 0 {
@@ -219,6 +219,6 @@ func TestVersion(t *testing.T) {
 		}
 	}
 	build := &debug.BuildInfo{GoVersion: "go1.26.0", Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "2e5960f"}, {Key: "vcs.modified", Value: "true"}}}
-	requireContains(t, versionOf(build).String(), "revision     2e5960f, with changes\n", "built with   go1.26.0")
-	requireContains(t, versionOf(&debug.BuildInfo{}).String(), "revision     unknown")
+	requireContains(t, versionOf(build, "").String(), "commit       2e5960f, with changes\n", "built with   go1.26.0")
+	requireContains(t, versionOf(&debug.BuildInfo{}, "").String(), "commit       unknown")
 }

@@ -1,25 +1,34 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/testkit/engine"
 )
+
+// The version and the commit of a release, set by the linker (scripts/release).
+var release, commit string
 
 // programVersion is the output of --version.
 type programVersion struct {
+	Version    *string `json:"version"` // of a release; null for any other build
 	APIVersion string  `json:"apiVersion"`
+	Engine     string  `json:"engine"`
 	Revision   *string `json:"revision"` // null for a build without version control information, such as one by `go run`
 	Modified   bool    `json:"modified"` // whether the build contains uncommitted changes
 	Go         string  `json:"go"`
+	Platform   string  `json:"platform"`
 }
 
-func versionOf(build *debug.BuildInfo) programVersion {
-	v := programVersion{APIVersion: fault.Version, Go: build.GoVersion}
+func versionOf(build *debug.BuildInfo, engine string) programVersion {
+	v := programVersion{APIVersion: fault.Version, Engine: engine, Go: build.GoVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	for _, s := range build.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -28,38 +37,45 @@ func versionOf(build *debug.BuildInfo) programVersion {
 			v.Modified = s.Value == "true"
 		}
 	}
+	if release != "" {
+		v.Version, v.Revision = &release, &commit
+	}
 	return v
 }
 
 func (v programVersion) String() string {
-	revision := "unknown: the build has no version control"
+	revision, version := "unknown: the build has no version control", "none: this is not a release"
+	if v.Version != nil {
+		version = *v.Version
+	}
 	if v.Revision != nil {
 		revision = *v.Revision
 	}
 	if v.Modified {
 		revision += ", with changes"
 	}
-	return fmt.Sprintf("API version  %s\nrevision     %s\nbuilt with   %s", v.APIVersion, revision, v.Go)
+	return fmt.Sprintf("version      %s\ncommit       %s\nengine       %s\nAPI version  %s\nbuilt with   %s for %s",
+		version, revision, v.Engine, v.APIVersion, v.Go, v.Platform)
 }
 
 // addVersion adds the command version, and the flag --version, which does the same.
 func addVersion(t *terminal.Terminal, root *cobra.Command) {
-	show := func() error {
+	show := func(ctx context.Context) error {
 		build, ok := debug.ReadBuildInfo()
 		if !ok {
 			build = &debug.BuildInfo{}
 		}
-		v := versionOf(build)
+		v := versionOf(build, engine.Describe(ctx))
 		return t.Print(v, "%s", v)
 	}
 	root.AddCommand(&cobra.Command{
-		Use: "version", Short: "Print the version of the API and of this program", Args: terminal.RequireArgs(), Example: "  workspace version --json",
-		RunE: func(*cobra.Command, []string) error { return show() },
+		Use: "version", Short: "Print the version of this program, its engine and the API", Args: terminal.RequireArgs(), Example: "  workspace version --json",
+		RunE: func(cmd *cobra.Command, _ []string) error { return show(cmd.Context()) },
 	})
-	asked := root.Flags().Bool("version", false, "print the version of the API and of this program")
+	asked := root.Flags().Bool("version", false, "print the version of this program, its engine and the API")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *asked {
-			return show()
+			return show(cmd.Context())
 		}
 		return cmd.Help()
 	}

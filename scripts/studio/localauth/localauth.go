@@ -1,6 +1,7 @@
-// Package localauth restricts a web page on this machine to its owner. It rejects requests from
-// other web pages, requests with a different host name, and requests by other users of the machine,
-// who cannot guess the token. .github/SECURITY.md describes what it cannot protect against.
+// Package localauth restricts a web page to those who know its token: the owner of this machine, or
+// a team whose server is behind a proxy with TLS. It rejects requests from other web pages, requests
+// with a different host name, and requests by others, who cannot guess the token.
+// .github/SECURITY.md describes what it cannot protect against.
 package localauth
 
 import (
@@ -9,13 +10,15 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 )
 
-// Guard admits requests to one address. Create it with New.
+// Guard admits requests to one address. Create it with New or NewPublic.
 type Guard struct {
 	host        string // the only accepted Host, such as 127.0.0.1:41234
-	token       string // part of the URL that is printed; the browser exchanges it for the cookie
+	token       string // a browser exchanges it for the cookie; New makes it part of the printed URL
+	signIn      SignIn // shows the form for the token; nil: the token is in the URL
 	session     string // the value of the cookie
 	form        string // the value of FormField in every form
 	crossOrigin *http.CrossOriginProtection
@@ -29,6 +32,27 @@ type Guard struct {
 // token for the cookie.
 func New(host string, secret func() string, opened func()) *Guard {
 	return &Guard{host: host, token: secret(), session: secret(), form: secret(), crossOrigin: http.NewCrossOriginProtection(), onOpen: opened}
+}
+
+// SignIn writes a page with a form that posts TokenField to SignInPath. wrong reports whether a wrong
+// token was sent before. The page must have a status of its own, such as 403.
+type SignIn func(w http.ResponseWriter, wrong bool)
+
+// The address and the field of the form that SignIn shows.
+const (
+	SignInPath = "/sign-in"
+	TokenField = "token"
+)
+
+// StaticPath is the beginning of the paths that a guard of NewPublic admits without a cookie, because
+// the page of SignIn needs them. Nothing there may be secret.
+const StaticPath = "/static/"
+
+// NewPublic returns a guard for a page behind a proxy with TLS. The host is the one of the public
+// URL, and secret is as in New. The token is not part of a URL, because proxies log URLs: people type
+// it into the form of SignIn.
+func NewPublic(host, token string, secret func() string, show SignIn) *Guard {
+	return &Guard{host: host, token: token, signIn: show, session: secret(), form: secret(), crossOrigin: http.NewCrossOriginProtection()}
 }
 
 // URL returns the address to open. It contains the token, so it must not be logged.
@@ -70,19 +94,28 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 func (g *Guard) admit(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case r.Host != g.host: // DNS rebinding: an attacker may have pointed a different host name at this machine
-		forbid(w, "This page exists only at http://"+g.host+".")
+		forbid(w, "This page exists only at "+g.origin()+".")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		http.Error(w, "Only GET and POST.", http.StatusMethodNotAllowed)
 	case g.crossOrigin.Check(r) != nil:
 		forbid(w, "This form was sent by another web page, so nothing was changed.")
-	case r.URL.Query().Has("token"):
-		g.redeemToken(w, r)
+	case g.signIn == nil && r.URL.Query().Has(TokenField):
+		g.redeemToken(w, r, r.URL.Query().Get(TokenField))
+	case g.signIn != nil && r.Method == http.MethodPost && r.URL.Path == SignInPath:
+		r.Body = http.MaxBytesReader(w, r.Body, bodyBytesMax)
+		_ = r.ParseForm() // a form that cannot be read has no token
+		g.redeemToken(w, r, r.PostForm.Get(TokenField))
+	case g.signIn != nil && r.Method != http.MethodPost && strings.HasPrefix(r.URL.Path, StaticPath):
+		return true
 	case !g.hasSession(r):
 		g.reject(w, r)
 	case r.Method == http.MethodPost && !g.validForm(w, r):
-		forbid(w, "This form is from an earlier start of the studio, so nothing was changed. Go back, copy what you typed, and open "+
-			"the address that the studio printed when it started.")
+		again := "open the address that the studio printed when it started."
+		if g.signIn != nil {
+			again = "sign in again at " + g.origin() + "."
+		}
+		forbid(w, "This form is from an earlier start of the studio, so nothing was changed. Go back, copy what you typed, and "+again)
 	default:
 		return true
 	}
@@ -93,15 +126,22 @@ func forbid(w http.ResponseWriter, text string) { http.Error(w, text, http.Statu
 
 const openHint = "Open the address that the studio printed when it started. It ends with a token, which changes with every start."
 
-// redeemToken exchanges the token for the cookie and redirects to /, so that the address no longer
-// contains the token. It ignores the requested path, because a path such as //example.com would
+// redeemToken exchanges the token for the cookie and redirects to /, so that the address does not
+// contain the token. It ignores the requested path, because a path such as //example.com would
 // redirect to a different host.
-func (g *Guard) redeemToken(w http.ResponseWriter, r *http.Request) {
-	if !equalSecrets(r.URL.Query().Get("token"), g.token) {
+func (g *Guard) redeemToken(w http.ResponseWriter, r *http.Request, token string) {
+	switch {
+	case equalSecrets(token, g.token):
+	case g.signIn != nil:
+		g.signIn(w, true)
+		return
+	default:
 		forbid(w, "This address is from an earlier start of the studio. "+openHint)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: g.cookie(), Value: g.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{
+		Name: g.cookie(), Value: g.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.signIn != nil,
+	})
 	g.opened.Do(func() {
 		if g.onOpen != nil {
 			g.onOpen()
@@ -110,9 +150,21 @@ func (g *Guard) redeemToken(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// cookie returns the cookie's name. The name contains the port, because all ports of a host share
-// their cookies.
+// origin returns the scheme and the host of the page.
+func (g *Guard) origin() string {
+	if g.signIn != nil {
+		return "https://" + g.host
+	}
+	return "http://" + g.host
+}
+
+// cookie returns the cookie's name. On this machine the name contains the port, because all ports of
+// a host share their cookies. Behind a proxy it has the prefix that makes browsers refuse the cookie
+// from any other host, and without TLS.
 func (g *Guard) cookie() string {
+	if g.signIn != nil {
+		return "__Host-workspace-studio"
+	}
 	_, port, _ := net.SplitHostPort(g.host)
 	return "workspace-studio-" + port
 }
@@ -135,6 +187,10 @@ func (g *Guard) reject(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Refresh", "0")
 		fmt.Fprint(w, "<!doctype html><html lang=en><title>Studio</title><p>Opening the studio …</p></html>")
+		return
+	}
+	if g.signIn != nil {
+		g.signIn(w, false)
 		return
 	}
 	forbid(w, openHint)

@@ -118,6 +118,72 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+const publicHost = "growth.example.com"
+
+// newPublic returns a guard behind a proxy. Its sign-in page is a form.
+func newPublic() *Guard {
+	return NewPublic(publicHost, "the-token", sequentialSecrets(), func(w http.ResponseWriter, wrong bool) {
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprint(w, "sign in; wrong: ", wrong)
+	})
+}
+
+// Ensure the token of a public guard is accepted only in the form, and the cookie is one that
+// browsers keep for this host and TLS alone.
+func TestPublicSignIn(t *testing.T) {
+	t.Parallel()
+	g := newPublic()
+	w := send(g, request{method: "POST", target: SignInPath, host: publicHost, form: url.Values{TokenField: {"the-token"}}})
+	if want := "__Host-workspace-studio=secret-1; Path=/; HttpOnly; Secure; SameSite=Strict"; w.Code != 303 || w.Header().Get("Location") != "/" || w.Header().Get("Set-Cookie") != want {
+		t.Errorf("status %d to %q with %q, want 303 to / with %q", w.Code, w.Header().Get("Location"), w.Header().Get("Set-Cookie"), want)
+	}
+	inside := request{method: "GET", target: "/reviews?token=x", host: publicHost, cookie: sessionCookie(g)}
+	if w := send(g, inside); w.Code != 200 || w.Body.String() != "inside" {
+		t.Errorf("status %d, want 200 and the page: %s", w.Code, w.Body)
+	}
+	if w := send(g, request{method: "GET", target: StaticPath + "studio.css", host: publicHost}); w.Body.String() != "inside" {
+		t.Errorf("a static file without a cookie: status %d, want 200: %s", w.Code, w.Body)
+	}
+	own := request{method: "POST", target: "/", host: publicHost, cookie: sessionCookie(g), form: url.Values{"form": {g.form}}, header: map[string]string{"Origin": "https://" + publicHost}}
+	if w := send(g, own); w.Code != 200 {
+		t.Errorf("our own form: status %d, want 200: %s", w.Code, w.Body)
+	}
+}
+
+// Ensure a public guard refuses what a local one refuses, and shows the form where a token is needed.
+func TestPublicRefusals(t *testing.T) {
+	t.Parallel()
+	g := newPublic()
+	form, token := url.Values{"form": {g.form}}, url.Values{TokenField: {"the-token"}}
+	for name, c := range map[string]struct {
+		request
+
+		want string
+	}{
+		"no cookie":                   {request{method: "GET", target: "/"}, "sign in; wrong: false"},
+		"the token in the URL":        {request{method: "GET", target: "/?token=the-token"}, "sign in; wrong: false"},
+		"the token in a form's URL":   {request{method: "POST", target: SignInPath + "?token=the-token"}, "sign in; wrong: true"},
+		"a wrong token":               {request{method: "POST", target: SignInPath, form: url.Values{TokenField: {"the-toke"}}}, "sign in; wrong: true"},
+		"an empty token":              {request{method: "POST", target: SignInPath}, "sign in; wrong: true"},
+		"the cookie of another start": {request{method: "GET", target: "/", cookie: g.cookie() + "=secret-0"}, "sign in; wrong: false"},
+		"a form without the cookie":   {request{method: "POST", target: "/", form: form}, "sign in; wrong: false"},
+		"a form with an old token":    {request{method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {"secret-0"}}}, "sign in again at https://" + publicHost},
+		"a form of another site":      {request{method: "POST", target: "/", cookie: sessionCookie(g), form: form, header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, "another web page"},
+		"a form of another origin":    {request{method: "POST", target: "/", cookie: sessionCookie(g), form: form, header: map[string]string{"Origin": "https://evil.example"}}, "another web page"},
+		"a sign-in of another site":   {request{method: "POST", target: SignInPath, form: token, header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, "another web page"},
+		"a form to a static file":     {request{method: "POST", target: StaticPath + "x", form: form}, "sign in; wrong: false"},
+		"another host":                {request{method: "GET", target: "/", cookie: sessionCookie(g), host: "evil.example"}, "only at https://" + publicHost},
+	} {
+		if c.host == "" {
+			c.host = publicHost
+		}
+		w := send(g, c.request)
+		if w.Code != 403 || !strings.Contains(w.Body.String(), c.want) || w.Header().Get("Set-Cookie") != "" {
+			t.Errorf("%s: status %d with %q, want 403 and %q", name, w.Code, w.Body, c.want)
+		}
+	}
+}
+
 // Ensure the response to a navigation from the redirect file is a page that reloads itself once.
 // Browsers withhold the SameSite=Strict cookie from such a navigation, so it would fail otherwise.
 func TestNavigationFromAFile(t *testing.T) {

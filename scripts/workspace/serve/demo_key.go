@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// demoKey is a key of the demo company, and the file that stores it.
-type demoKey struct {
+// storedKey is a key of a company, and the file that stores it.
+type storedKey struct {
 	tableconn.DemoKey
 
 	file string
@@ -29,58 +29,64 @@ type demoKey struct {
 // openDemoKey returns a key of the demo company. It creates the company and the key if they are
 // missing. Two processes may do this concurrently: the ids are fixed, so they create the same
 // records, and each gets a working key.
-func openDemoKey(ctx context.Context, t *terminal.Terminal, flags tableconn.Flags, open *tableconn.Session) (demoKey, error) {
+func openDemoKey(ctx context.Context, t *terminal.Terminal, flags tableconn.Flags, open *tableconn.Session) (storedKey, error) {
 	file, err := open.DemoKeyFile()
 	if err != nil {
-		return demoKey{}, err
+		return storedKey{}, err
 	}
 	_, err = company.NewStore(open.Table).Get(ctx, demo.CompanyID)
 	if errors.Is(err, fault.ErrNotFound) {
 		begin := time.Now()
 		t.Note("creating the demo company in %s", open.Target)
 		if err := demo.Seed(ctx, open.Table, t.Now()); err != nil {
-			return demoKey{}, fmt.Errorf("create the demo company: %w", err)
+			return storedKey{}, fmt.Errorf("create the demo company: %w", err)
 		}
 		t.Note("created the demo company in %.1f s", time.Since(begin).Seconds())
 		err = nil
 	}
 	if err != nil {
-		return demoKey{}, fmt.Errorf("look for the demo company: %w", err)
+		return storedKey{}, fmt.Errorf("look for the demo company: %w", err)
 	}
 	at, err := open.Keys().SuspendedAt(ctx, demo.CompanyID)
 	if err != nil {
-		return demoKey{}, err
+		return storedKey{}, err
 	}
 	if at != nil {
 		t.Note("the demo company is suspended: `%s` makes its keys work again", t.Command("company resume %s", demo.CompanyID)+flags.Arguments())
 	}
-	d := demoKey{file: file}
-	if works, err := d.read(ctx, open); err != nil || works {
+	return openKey(ctx, open, demo.CompanyID, file, "Demo key of workspace serve")
+}
+
+// openKey returns a key of the company with every scope. The key is in the file. It is issued if the
+// file is missing or its key no longer works.
+func openKey(ctx context.Context, open *tableconn.Session, companyID, file, name string) (storedKey, error) {
+	d := storedKey{file: file}
+	if works, err := d.read(ctx, open, companyID); err != nil || works {
 		return d, err
 	}
-	grant := keys.Grant{Name: "Demo key of workspace serve", Scopes: auth.Scopes(), APIVersion: fault.Version}
-	_, secret, err := open.Keys().Issue(ctx, demo.CompanyID, grant, rand.Reader)
+	grant := keys.Grant{Name: name, Scopes: auth.Scopes(), APIVersion: fault.Version}
+	_, secret, err := open.Keys().Issue(ctx, companyID, grant, rand.Reader)
 	if err != nil {
-		return demoKey{}, fmt.Errorf("issue the demo key: %w", err)
+		return storedKey{}, fmt.Errorf("issue the key of %s: %w", file, err)
 	}
-	d.DemoKey = tableconn.DemoKey{CompanyID: demo.CompanyID, Key: secret}
+	d.DemoKey = tableconn.DemoKey{CompanyID: companyID, Key: secret}
 	return d, secretfile.Write(file, d.DemoKey)
 }
 
-// read reads the key file and reports whether its key works.
-func (d *demoKey) read(ctx context.Context, open *tableconn.Session) (works bool, err error) {
+// read reads the key file and reports whether its key works and is one of the company.
+func (d *storedKey) read(ctx context.Context, open *tableconn.Session, companyID string) (works bool, err error) {
 	text, err := os.ReadFile(d.file)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read the demo key: %w", err)
+		return false, fmt.Errorf("read the key in %s: %w", d.file, err)
 	}
 	if json.Unmarshal(text, &d.DemoKey) != nil {
 		return false, nil
 	}
 	token, err := auth.Parse(d.Key)
-	if err != nil || token.CompanyID != demo.CompanyID {
+	if err != nil || token.CompanyID != companyID {
 		return false, nil
 	}
 	_, err = open.Keys().Verify(ctx, token, nil, auth.ClassRead)
@@ -90,5 +96,5 @@ func (d *demoKey) read(ctx context.Context, open *tableconn.Session) (works bool
 	case errors.Is(err, auth.ErrUnauthorised):
 		return false, nil
 	}
-	return false, fmt.Errorf("check the demo key: %w", err)
+	return false, fmt.Errorf("check the key in %s: %w", d.file, err)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -57,19 +58,38 @@ the engine, which checks no key: on Linux only processes of your user.
 If the demo company is missing, it is created again. In an AWS account (--table without
 --endpoint) nothing is created without --demo; use a key of "workspace key issue".
 
+Requests must have a loopback host, such as localhost, or, if --addr is not a loopback
+address, an address. Behind a proxy with TLS, --public-url https://NAME makes it the server
+of a team: requests must have the host NAME, there is no demo company, and /healthz reports
+whether the table responds. With --company, the studio of that company is at
+https://NAME/studio/. It asks for a token, which is in the file studio-token next to the
+data. No key and no token is printed.
+
 With --json the only output is one line, {"baseUrl","studioUrl","mcpUrl",
-"companyId","key"}. Logs are JSON lines on standard error.`,
+"companyId","key"}, and with --public-url "listen". Logs are JSON lines on standard
+error.`,
 		Example: `  workspace serve
   workspace serve --addr 127.0.0.1:0 --data ./data --json
-  workspace serve --addr 0.0.0.0:8080`,
+  workspace serve --addr 0.0.0.0:8080
+  workspace serve --public-url https://growth.example.com --company co_...`,
 	}
-	addr := cmd.Flags().String("addr", defaultAddr, "listen on this `host:port`; port 0 picks a free one")
-	withDemo := cmd.Flags().Bool("demo", false, "create the demo company in an account's table too")
+	o := options{}
+	cmd.Flags().StringVar(&o.addr, "addr", defaultAddr, "listen on this `host:port`; port 0 picks a free one")
+	cmd.Flags().BoolVar(&o.demo, "demo", false, "create the demo company in an account's table too; --demo=false creates none")
+	cmd.Flags().StringVar(&o.publicURL, "public-url", "", "serve this `URL`, whose TLS a proxy ends: https://NAME")
+	cmd.Flags().StringVar(&o.company, "company", "", "with --public-url, serve the studio of the company with this `id`")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if _, port, err := net.SplitHostPort(*addr); err != nil || port == "" {
+		if _, port, err := net.SplitHostPort(o.addr); err != nil || port == "" {
 			return terminal.NewCommandUsageError(cmd, "--addr: must be host:port, such as %s", defaultAddr)
 		}
-		err := s.serve(cmd.Context(), *addr, *withDemo)
+		if o.publicURL != "" && o.demo {
+			return terminal.NewCommandUsageError(cmd, "--demo: a server with --public-url has no demo company")
+		}
+		if o.publicURL == "" && o.company != "" {
+			return terminal.NewCommandUsageError(cmd, "--company needs --public-url; `%s` opens the studio of a key's company", s.Command("studio"))
+		}
+		o.noDemo = o.publicURL != "" || cmd.Flags().Changed("demo") && !o.demo
+		err := s.serve(cmd.Context(), o)
 		if cmd.Context().Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 			return nil // a signal stopped the command before the server was ready
 		}
@@ -78,12 +98,22 @@ With --json the only output is one line, {"baseUrl","studioUrl","mcpUrl",
 	return cmd
 }
 
+// options are the values of the flags.
+type options struct {
+	addr, publicURL, company string
+	demo, noDemo             bool
+}
+
 // shutdownTimeout is how long requests may still take after a signal.
 const shutdownTimeout = 15 * time.Second
 
-func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err error) {
+func (s *server) serve(ctx context.Context, o options) (err error) {
+	public, err := publicURL(o.publicURL)
+	if err != nil {
+		return err
+	}
 	// Listen first, so that nothing is started or created if the port is taken.
-	listener, err := listen(ctx, addr)
+	listener, err := listen(ctx, o.addr)
 	if err != nil {
 		return err
 	}
@@ -93,27 +123,42 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, open.Close()) }()
-	var demo demoKey
-	if withDemo || open.Engine != nil { // in an AWS account, only if the user asks for it
+	// The image has its folder for temporary files in the volume, which is empty at first.
+	if err := os.MkdirAll(os.TempDir(), 0o700); err != nil {
+		return fmt.Errorf("the folder for temporary files cannot be made: make it, or set TMPDIR to another: %w", err)
+	}
+	var demo storedKey
+	if !o.noDemo && (o.demo || open.Engine != nil) { // in an AWS account, only if the user asks for it
 		if demo, err = openDemoKey(ctx, s.Terminal, *s.table, open); err != nil {
 			return err
 		}
 	}
 	log := s.newLogger()
 	slog.SetDefault(log) // package gateway logs to the default logger
-	front := devserver.New(functions.Handler(open.Serving, log), log, open.Serving.NewID, functions.Uploads(open.Serving, log))
-	server := front.HTTP()
-	ended := make(chan error, 1)
-	go func() { ended <- front.Serve(listener) }()
+	limited := devserver.New(functions.Handler(open.Serving, log), log, open.Serving.NewID, functions.Uploads(open.Serving, log))
+	server := limited.HTTP()
 	ctx, end := context.WithCancel(ctx)
 	defer func() {
 		end()
 		s.pages.Wait()
 	}()
-	base := baseURL(listener.Addr())
-	page, err := s.startStudio(ctx, base, demo, log)
-	if err == nil {
-		err = s.announce(open, demo, base, page)
+	front := newFront(server.Handler, open, log, listener.Addr(), public)
+	var site *teamStudio
+	if o.company != "" {
+		if site, err = s.newTeamStudio(ctx, open, o.company, front, listener.Addr()); err != nil {
+			return err
+		}
+	}
+	server.Handler = front
+	ended := make(chan error, 1)
+	go func() { ended <- limited.Serve(listener) }()
+	if public != nil {
+		err = s.announcePublic(open, public, site, listener.Addr())
+	} else {
+		base, page := baseURL(listener.Addr()), ""
+		if page, err = s.startStudio(ctx, base, demo, log); err == nil {
+			err = s.announce(open, demo, base, page)
+		}
 	}
 	if err != nil {
 		return errors.Join(err, server.Close())
@@ -144,7 +189,7 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 // without a demo key. It only writes a note if clients reach the server by a network address. In
 // that case, the studio would send its key unencrypted, which is safe only within this machine, and
 // anyone who knew the studio's address could see the company.
-func (s *server) startStudio(ctx context.Context, base string, d demoKey, log *slog.Logger) (url string, err error) {
+func (s *server) startStudio(ctx context.Context, base string, d storedKey, log *slog.Logger) (url string, err error) {
 	if d.Key == "" {
 		return "", nil
 	}
@@ -206,10 +251,11 @@ type Announcement struct {
 	MCPURL    string `json:"mcpUrl"`
 	CompanyID string `json:"companyId"`
 	Key       string `json:"key"`
+	Listen    string `json:"listen,omitempty"` // with --public-url: where the proxy finds the server
 }
 
-func (s *server) announce(open *tableconn.Session, d demoKey, base, studioURL string) error {
-	first := Announcement{base, studioURL, base + "/mcp", d.CompanyID, d.Key}
+func (s *server) announce(open *tableconn.Session, d storedKey, base, studioURL string) error {
+	first := Announcement{BaseURL: base, StudioURL: studioURL, MCPURL: base + "/mcp", CompanyID: d.CompanyID, Key: d.Key}
 	if d.Key == "" {
 		return s.Print(first, "data      %s\nbase URL  %s\n\nIssue a key with: %s\nCtrl-C ends.\n", open.Target, base,
 			s.Command("key issue --company ID --scopes all")+s.table.Arguments())

@@ -10,37 +10,75 @@ import (
 
 const dynoxideVersion = "1.2.1"
 
-// dynoxidePackages maps GOOS/GOARCH to the npm package with the binary.
-var dynoxidePackages = map[string]string{
-	"linux/amd64":   "@dynoxide/linux-x64",
-	"linux/arm64":   "@dynoxide/linux-arm64",
-	"darwin/amd64":  "@dynoxide/darwin-x64",
-	"darwin/arm64":  "@dynoxide/darwin-arm64",
-	"windows/amd64": "@dynoxide/win32-x64",
+// Package is the npm package with Dynoxide's binary for one platform.
+type Package struct {
+	Name string
+	// Integrity is the digest of the package's tarball, as npm writes it, and SHA256 the digest of
+	// the binary in it, in hexadecimal. They are empty for a package that the registry did not have
+	// when the version was pinned. A release cannot contain such an engine.
+	Integrity, SHA256 string
 }
 
-// findDynoxide returns the pinned version, which it may install in the cache with npm. Otherwise it
-// returns a binary of the same major version on PATH, which another package manager may have
-// installed.
+// dynoxidePackages maps GOOS/GOARCH to the package with the binary.
+var dynoxidePackages = map[string]Package{
+	"linux/amd64": {
+		"@dynoxide/linux-x64",
+		"sha512-sBHqlxJ9ANkLluFkYRfd5r8Y0ApFew4FhOrlhgRAgD4XzEoFOukEo1nuBTQ1+jTtofqwn4NWQ2k0Tn5mNTjgUg==",
+		"be909b7910d3fb552e85db10ef3c8ebae4bd35fee0f26dffdb6dfa5cc656426e",
+	},
+	"linux/arm64":   {Name: "@dynoxide/linux-arm64"},
+	"darwin/amd64":  {Name: "@dynoxide/darwin-x64"},
+	"darwin/arm64":  {Name: "@dynoxide/darwin-arm64"},
+	"windows/amd64": {Name: "@dynoxide/win32-x64"},
+}
+
+// PackageFor returns the package for a platform, such as linux/amd64, and its version. The name is
+// empty if there is none.
+func PackageFor(platform string) (p Package, version string) {
+	return dynoxidePackages[platform], dynoxideVersion
+}
+
+// findDynoxide returns the binary beside this program, which is there after an archive of a release
+// was unpacked. Without one, it returns the pinned version, which it may install in the cache with
+// npm. Otherwise it returns a binary of the same major version on PATH, which another package
+// manager may have installed.
 func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) {
+	beside, err := findBeside(ctx, h)
+	if beside != nil || err != nil {
+		return beside, err
+	}
 	pinned, err := findPinnedDynoxide(ctx, h, install)
 	if err == nil {
-		return dynoxideProgram(pinned, engineTitles[Dynoxide]), nil
+		return dynoxideProgram(pinned, dynoxideVersion), nil
 	}
 	path, lookErr := h.lookPath("dynoxide")
 	if lookErr != nil {
 		return nil, err
 	}
-	out, runErr := run(ctx, "", path, "--version")
-	if title := strings.TrimSpace(out); runErr == nil && strings.HasPrefix(title, "dynoxide 1.") {
-		return dynoxideProgram(path, "Dynoxide "+strings.TrimPrefix(title, "dynoxide ")), nil
+	version, runErr := versionOf(ctx, path)
+	if runErr != nil {
+		return nil, err
 	}
-	return nil, err
+	return dynoxideProgram(path, version), nil
 }
 
-func dynoxideProgram(path, title string) *program {
+// versionOf runs a binary and returns its version. It returns an error unless the binary is a
+// Dynoxide of the pinned major version.
+func versionOf(ctx context.Context, path string) (string, error) {
+	out, err := run(ctx, "", path, "--version")
+	if err != nil {
+		return "", err
+	}
+	version, ok := strings.CutPrefix(strings.TrimSpace(out), "dynoxide ")
+	if !ok || !strings.HasPrefix(version, "1.") {
+		return "", fmt.Errorf("it is not Dynoxide 1: it printed %q", out)
+	}
+	return version, nil
+}
+
+func dynoxideProgram(path, version string) *program {
 	return &program{
-		kind: Dynoxide, title: title, readyMessage: "listening on",
+		kind: Dynoxide, title: "Dynoxide " + version, version: version, readyMessage: "listening on",
 		argv: func(host string, port int, dir string) []string {
 			argv := []string{path, "--host", host, "--port", strconv.Itoa(port)}
 			if dir != "" {
@@ -52,14 +90,11 @@ func dynoxideProgram(path, title string) *program {
 }
 
 func findPinnedDynoxide(ctx context.Context, h *host, install bool) (string, error) {
-	pkg := dynoxidePackages[h.goos+"/"+h.goarch]
+	pkg := dynoxidePackages[h.platform()].Name
 	if pkg == "" {
-		return "", fmt.Errorf("there is no build for %s/%s", h.goos, h.goarch)
+		return "", fmt.Errorf("there is no build for %s", h.platform())
 	}
-	binary := filepath.Join("node_modules", filepath.FromSlash(pkg), "dynoxide")
-	if h.goos == "windows" {
-		binary += ".exe"
-	}
+	binary := filepath.Join("node_modules", filepath.FromSlash(pkg), BinaryName(h.goos))
 	final, err := h.cachePath("dynoxide-" + dynoxideVersion)
 	if err != nil {
 		return "", err
@@ -70,7 +105,7 @@ func findPinnedDynoxide(ctx context.Context, h *host, install bool) (string, err
 	}
 	npm, err := h.lookPath("npm")
 	if err != nil {
-		return "", fmt.Errorf("npm is not on PATH: install Node.js %s or later, which has it", NodeVersionMin)
+		return "", fmt.Errorf("%snpm is not on PATH: install Node.js %s or later, which has it", h.missingBeside(), NodeVersionMin)
 	}
 	if !install {
 		return "", errNotAllowed

@@ -2,8 +2,8 @@
 // service can run and be tested on a machine without AWS.
 //
 // The engines are third-party programs. They are tried in this order: an endpoint supplied by the
-// caller; Dynoxide, one small binary over SQLite, from npm; DynamoDB Local, from Maven. Versions
-// are pinned, and each is installed once in the user's cache.
+// caller; Dynoxide, one small binary over SQLite, beside this program or from npm; DynamoDB Local,
+// from Maven. Versions are pinned, and each is installed once in the user's cache.
 //
 // A data folder has one engine, whose process holds the folder's lock. The first process that opens
 // the folder starts the engine. The engine exits when that process closes it, exits or crashes. If
@@ -12,7 +12,7 @@
 //
 // Reading order: engine.go (the contract), address.go (who may reach an engine),
 // netns_linux.go (the proxy in a network namespace), folder.go (data folders),
-// process.go (start and end of a process), source.go, dynoxide.go and local.go
+// process.go (start and end of a process), source.go, dynoxide.go, beside.go and local.go
 // (where the programs come from).
 package engine
 
@@ -90,10 +90,12 @@ var mainCalled atomic.Bool
 
 // Main must be called first in the main function of every program that opens a data folder, and in
 // TestMain. On Linux such a program starts itself a second time, as the proxy for the engine's
-// socket. In that process Main runs the proxy and does not return.
+// socket, and where there is no shell, as the guard that ends the engine with this process. In those
+// processes Main does not return.
 func Main() {
 	mainCalled.Store(true)
 	runProxy()
+	runGuard()
 }
 
 // Open finds and starts an engine, or joins the one that serves the data folder, and returns once

@@ -111,12 +111,17 @@ func fakeHost(mode string) *host {
 const (
 	accessBySocket  = "Socket"
 	accessByAddress = "Address"
+	// accessWithoutShell is accessByAddress on a machine without a shell.
+	accessWithoutShell = "NoShell"
 )
 
 // newOpenHost returns a machine on which the engines of folders are reached in the given way.
 func newOpenHost(way string) *host {
 	h := fakeHost("well")
 	h.namespaces = h.namespaces && way == accessBySocket
+	if way == accessWithoutShell {
+		h.shell = "/no/shell"
+	}
 	return h
 }
 

@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,6 +23,7 @@ type state struct {
 	PID      int    `json:"pid"`
 	Endpoint string `json:"endpoint"`
 	Name     string `json:"name"`
+	Version  string `json:"version,omitempty"` // the newest version of a Dynoxide that wrote the data
 	Shared   bool   `json:"shared"`
 }
 
@@ -33,8 +37,16 @@ func newFolder(dir string) (*folder, error) {
 		return nil, fmt.Errorf("data folder %s: %w", dir, err)
 	}
 	// The folder contains the records of companies, so no other user may read it.
-	if err := os.MkdirAll(abs, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
+	err = os.MkdirAll(abs, 0o700)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(abs, ".writable-*"); err == nil {
+			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the data folder %s cannot be written by this user (id %d): make it theirs, such as with "+
+			"`chown -R %d %s`, mount the volume writable, or choose another folder: %w", abs, os.Getuid(), os.Getuid(), abs, err)
 	}
 	return &folder{abs}, nil
 }
@@ -100,6 +112,25 @@ func (f *folder) engineKind(s state, prefer string) (string, error) {
 			f.dir, engineTitles[s.Name], engineTitles[prefer], s.Name)
 	}
 	return s.Name, nil
+}
+
+// checkVersion returns an error if a newer version of the engine wrote the folder's data, because an
+// older one may not read it.
+func (f *folder) checkVersion(s state, p *program) error {
+	if slices.Compare(versionNumbers(s.Version), versionNumbers(p.version)) <= 0 {
+		return nil
+	}
+	return fmt.Errorf("the data in %s was written by %s, which is newer than %s: use the version of this program that wrote it, "+
+		"or choose another folder", f.dir, "Dynoxide "+s.Version, p.title)
+}
+
+// versionNumbers returns the numbers of a version such as 1.2.1.
+func versionNumbers(version string) (numbers []int) {
+	for part := range strings.SplitSeq(version, ".") {
+		n, _ := strconv.Atoi(part) // what is not a number counts as 0
+		numbers = append(numbers, n)
+	}
+	return numbers
 }
 
 func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
@@ -187,8 +218,11 @@ func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *pr
 // started it was killed. start closes the caller's copy of the lock.
 func (f *folder) start(ctx context.Context, h *host, p *program, last state, shared bool, lock *os.File) (state, *process, error) {
 	defer lock.Close()
+	if err := f.checkVersion(last, p); err != nil {
+		return last, nil, err
+	}
 	if last.PID != 0 { // no process may join an engine that is gone
-		if err := f.write(state{Endpoint: last.Endpoint, Name: last.Name}); err != nil {
+		if err := f.write(state{Endpoint: last.Endpoint, Name: last.Name, Version: last.Version}); err != nil {
 			return last, nil, err
 		}
 	}
@@ -199,7 +233,7 @@ func (f *folder) start(ctx context.Context, h *host, p *program, last state, sha
 	if err != nil {
 		return last, nil, err
 	}
-	s := state{PID: proc.cmd.Process.Pid, Endpoint: proc.address.endpoint, Name: p.kind, Shared: shared}
+	s := state{PID: proc.cmd.Process.Pid, Endpoint: proc.address.endpoint, Name: p.kind, Version: p.version, Shared: shared}
 	if err := f.write(s); err != nil {
 		return s, nil, errors.Join(err, proc.stop())
 	}

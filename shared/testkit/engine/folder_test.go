@@ -97,6 +97,8 @@ func TestOwnerExits(t *testing.T) {
 		{"Closes", accessBySocket, func(o *otherProcess) { _ = o.stdin.Close() }},
 		{"IsKilled", accessBySocket, func(o *otherProcess) { _ = o.cmd.Process.Kill() }},
 		{"OfAnAddressCloses", accessByAddress, func(o *otherProcess) { _ = o.stdin.Close() }},
+		{"WithoutAShellCloses", accessWithoutShell, func(o *otherProcess) { _ = o.stdin.Close() }},
+		{"WithoutAShellIsKilled", accessWithoutShell, func(o *otherProcess) { _ = o.cmd.Process.Kill() }},
 		{"OfAnAddressIsKilled", accessByAddress, func(o *otherProcess) { _ = o.cmd.Process.Kill() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -126,7 +126,7 @@ func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, l
 		proc.closeLog()
 		return nil, fmt.Errorf("start %s: %w", p.title, err)
 	}
-	release, err := killWithParent(proc.cmd.Process.Pid)
+	release, err := killWithParent(proc.cmd.Process.Pid, h.shell)
 	go func() {
 		proc.err = proc.cmd.Wait()
 		release()

@@ -28,6 +28,7 @@ var dataFiles = map[string]string{
 type program struct {
 	kind         string
 	title        string
+	version      string                                           // of a Dynoxide; "" for other kinds
 	argv         func(host string, port int, dir string) []string // dir is absolute; "" means in memory
 	readyMessage string                                           // printed once the engine has the port; "" if it prints nothing
 }
@@ -43,7 +44,10 @@ type source struct {
 type host struct {
 	goos, goarch string
 	lookPath     func(string) (string, error)
+	executable   func() (string, error) // the path of this program
+	bundled      bool                   // this program was released with an engine beside it
 	cacheDir     func() (string, error)
+	shell        string // the path of the shell; an image may have none
 	sources      []source
 	log          io.Writer
 	namespaces   bool          // whether to try network namespaces
@@ -60,7 +64,10 @@ func newHost(log io.Writer) *host {
 	return &host{
 		goos: runtime.GOOS, goarch: runtime.GOARCH,
 		lookPath:   exec.LookPath,
+		executable: os.Executable,
+		bundled:    bundled != "",
 		cacheDir:   os.UserCacheDir,
+		shell:      "/bin/sh",
 		sources:    []source{{Dynoxide, findDynoxide}, {DynamoDBLocal, findLocal}},
 		log:        log,
 		namespaces: namespaces,
@@ -70,6 +77,9 @@ func newHost(log io.Writer) *host {
 		grace:      5 * time.Second,
 	}
 }
+
+// platform returns the platform as Go writes it, such as linux/amd64.
+func (h *host) platform() string { return h.goos + "/" + h.goarch }
 
 func (h *host) logf(format string, args ...any) { _, _ = fmt.Fprintf(h.log, format+"\n", args...) }
 
@@ -87,6 +97,9 @@ func (h *host) find(ctx context.Context, kind string, install bool) (*program, e
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("find an engine: %w", ctx.Err())
+		}
+		if errors.Is(err, errUnusable) {
+			return nil, err // another engine would hide the mistake
 		}
 		missing = append(missing, "  "+engineTitles[s.kind]+": "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	}

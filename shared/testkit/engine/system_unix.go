@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -25,11 +26,32 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 // guardSupported reports whether killWithParent ends the engine of a process that was killed.
 const guardSupported = true
 
+// guardName is os.Args[0] of this program when it runs as a guard.
+const guardName = "growthworkspace-engine-guard"
+
+// runGuard runs the guard and then exits, if this process was started as a guard.
+func runGuard() {
+	if len(os.Args) == 2 && os.Args[0] == guardName {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		if pid, err := strconv.Atoi(os.Args[1]); err == nil && pid > 1 {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // an error means that the engine has exited
+		}
+		os.Exit(0)
+	}
+}
+
 // killWithParent makes sure that the process is killed when this process ends, even by SIGKILL. It
-// starts a shell that waits until the pipe from this process closes. SQLite recovers from a killed
-// engine.
-func killWithParent(pid int) (release func(), err error) {
-	sh := exec.Command("/bin/sh", "-c", `read -r line; kill -9 "$0"`, strconv.Itoa(pid))
+// starts a shell that waits until the pipe from this process closes. An image without a shell runs
+// this program as the guard instead. SQLite recovers from a killed engine.
+func killWithParent(pid int, shell string) (release func(), err error) {
+	sh := exec.Command(shell, "-c", `read -r line; kill -9 "$0"`, strconv.Itoa(pid))
+	if !exists(shell) && mainCalled.Load() {
+		self, err := os.Executable()
+		if err != nil {
+			return func() {}, err
+		}
+		sh = &exec.Cmd{Path: self, Args: []string{guardName, strconv.Itoa(pid)}}
+	}
 	sh.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if _, err = sh.StdinPipe(); err == nil {
 		err = sh.Start()

@@ -26,9 +26,11 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 // process is killed. So all engines are shared.
 const guardSupported = false
 
+func runGuard() {}
+
 // killWithParent does nothing, because [Engine.Close] ends the engine, even after Ctrl-C. If this
 // process is killed, the engine keeps running, and the next [Open] of its folder joins it.
-func killWithParent(int) (release func(), err error) { return func() {}, nil }
+func killWithParent(int, string) (release func(), err error) { return func() {}, nil }
 
 const errSharingViolation = syscall.Errno(32)
 

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"crypto/sha512"
+	_ "embed"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"growthworkspace/shared/testkit/engine"
+)
+
+//go:embed engine-LICENSE.txt
+var engineLicence []byte
+
+// fetchEngine returns the engine's binary for a platform, from its pinned package. It returns nil if
+// no package is pinned.
+func (r *release) fetchEngine(ctx context.Context, platform string) ([]byte, error) {
+	p, version := engine.PackageFor(platform)
+	if p.Integrity == "" {
+		return nil, nil
+	}
+	dir := filepath.Join(r.tmp, "engine-"+strings.ReplaceAll(platform, "/", "-"))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	// npm checks the package against the registry's digest. Only the pinned digest shows that the
+	// registry still has the same package.
+	if _, err := outputIn(ctx, dir, nil, "npm", "pack", p.Name+"@"+version, "--silent", "--ignore-scripts"); err != nil {
+		return nil, err
+	}
+	packed, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	if err != nil || len(packed) != 1 {
+		return nil, fmt.Errorf("npm pack wrote %d packages, want 1: %w", len(packed), err)
+	}
+	text, err := os.ReadFile(packed[0])
+	if err != nil {
+		return nil, err
+	}
+	goos, _, _ := strings.Cut(platform, "/")
+	return unpackEngine(text, p, goos)
+}
+
+// unpackEngine returns the binary of a package. It checks the pinned digests of both.
+func unpackEngine(packed []byte, p engine.Package, goos string) ([]byte, error) {
+	sum := sha512.Sum512(packed)
+	if got := "sha512-" + base64.StdEncoding.EncodeToString(sum[:]); got != p.Integrity {
+		return nil, fmt.Errorf("the package %s has the digest %s, not the pinned %s", p.Name, got, p.Integrity)
+	}
+	name := "package/" + engine.BinaryName(goos)
+	zipped, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("the package %s: %w", p.Name, err)
+	}
+	archive := tar.NewReader(zipped)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("the package %s has no %s", p.Name, name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the package %s: %w", p.Name, err)
+		}
+		if header.Name != name {
+			continue
+		}
+		binary, err := io.ReadAll(archive)
+		if err != nil {
+			return nil, fmt.Errorf("the package %s: %w", p.Name, err)
+		}
+		sum := sha256.Sum256(binary)
+		if got := hex.EncodeToString(sum[:]); got != p.SHA256 {
+			return nil, fmt.Errorf("%s of %s has the digest %s, not the pinned %s", name, p.Name, got, p.SHA256)
+		}
+		return binary, nil
+	}
+}

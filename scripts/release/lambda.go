@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// The lines of template.yaml that tell SAM to build a function. A release has the built functions.
+var (
+	builtBySAM = regexp.MustCompile(`(?m)^    Metadata:\n      BuildMethod: .*\n      BuildProperties:\n        TrimGoPath: .*\n`)
+	codeURI    = regexp.MustCompile(`CodeUri: functions/([a-z]+)/lambda/`)
+)
+
+// makeLambda writes an archive with the zip of every function and a template that refers to them.
+func (r *release) makeLambda(ctx context.Context) error {
+	report, err := outputIn(ctx, "", []string{"GOARCH=arm64"}, "./scripts/build")
+	if err != nil {
+		return err
+	}
+	template, err := os.ReadFile("template.yaml")
+	if err != nil {
+		return err
+	}
+	text := packaged(string(template))
+	zips, err := filepath.Glob("dist/*.zip")
+	if err != nil {
+		return err
+	}
+	licence, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return err
+	}
+	files := []entry{{name: "LICENSE", text: licence}, {name: "template.yaml", text: []byte(text)}, {name: "digests.txt", text: []byte(report)}}
+	var programs []string
+	for _, path := range zips {
+		name := filepath.Base(path)
+		if !strings.Contains(text, "CodeUri: "+name+"\n") {
+			return fmt.Errorf("the template has no function for %s", name)
+		}
+		packed, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		files = append(files, entry{name: name, text: packed})
+		programs = append(programs, filepath.Join("dist", strings.TrimSuffix(name, ".zip"), "bootstrap"))
+	}
+	if n := strings.Count(text, "CodeUri: "); n != len(zips) {
+		return fmt.Errorf("the template has %d functions, and %d were built", n, len(zips))
+	}
+	name := "lambda-" + r.version + "-arm64"
+	archive, err := zipped(name, files, r.time)
+	if err != nil {
+		return err
+	}
+	if err := r.write(name+".zip", "the functions for Lambda, with a template for `sam deploy`", archive); err != nil {
+		return err
+	}
+	bill, err := r.sbom(ctx, "lambda", "linux/arm64", false, programs...)
+	if err != nil {
+		return err
+	}
+	return r.write(name+".cdx.json", "its bill of materials (CycloneDX)", bill)
+}
+
+// packaged returns a template whose functions are zip files beside it.
+func packaged(template string) string {
+	return codeURI.ReplaceAllString(builtBySAM.ReplaceAllString(template, ""), "CodeUri: $1.zip")
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// notices returns the licences of the modules that the command line of a platform is linked with, and
+// that of Go. Most of them ask that their text goes along with the program.
+func (r *release) notices(ctx context.Context, platform string) ([]byte, error) {
+	licenses, err := goLicenses.install(ctx)
+	if err != nil {
+		return nil, err
+	}
+	root, err := output(ctx, "go", "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	root = strings.TrimSpace(root)
+	goos, goarch, _ := strings.Cut(platform, "/")
+	dir := filepath.Join(r.tmp, "licences-"+goos+"-"+goarch)
+	// Without GOROOT, the tool takes every module for the standard library and finds nothing.
+	_, err = outputIn(ctx, "", []string{"GOROOT=" + root, "GOFLAGS=", "CGO_ENABLED=0", "GOOS=" + goos, "GOARCH=" + goarch},
+		licenses, "save", "./scripts/workspace", "--ignore", "growthworkspace", "--save_path", dir)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	add := func(title, file string) error {
+		text, err := os.ReadFile(file)
+		if err == nil {
+			fmt.Fprintf(&out, "%s\n%s\n\n%s\n\n", title, strings.Repeat("=", len(title)), bytes.TrimSpace(text))
+		}
+		return err
+	}
+	if err := add("Go", filepath.Join(root, "LICENSE")); err != nil {
+		return nil, err
+	}
+	found := 0
+	err = filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		found++
+		title, err := filepath.Rel(dir, filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		return add(filepath.ToSlash(title), file)
+	})
+	if err == nil && found < noticesMin {
+		err = fmt.Errorf("%d licences were found, which cannot be all", found)
+	}
+	return out.Bytes(), err
+}
+
+// noticesMin is a number of licences that a complete list exceeds.
+const noticesMin = 20

@@ -1,0 +1,151 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"growthworkspace/functions/company"
+	"growthworkspace/scripts/workspace/tableconn"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+)
+
+// The paths of a public server that are not paths of the API.
+const (
+	healthPath = "/healthz"
+	studioPath = "/studio"
+)
+
+// front is the first handler of a request. It accepts only the hosts that this server is meant for.
+// On a public server it also serves the studio and the health check.
+type front struct {
+	api      http.Handler
+	newID    id.Generator
+	log      *slog.Logger
+	loopback bool // the server listens on a loopback address
+
+	public *url.URL                    // nil: the server is for this machine
+	studio http.Handler                // nil: no studio on this port
+	health func(context.Context) error // whether the table responds
+}
+
+func newFront(api http.Handler, open *tableconn.Session, log *slog.Logger, addr net.Addr, public *url.URL) *front {
+	tcp, ok := addr.(*net.TCPAddr)
+	return &front{
+		api: api, newID: open.Serving.NewID, log: log, loopback: ok && tcp.IP.IsLoopback(), public: public,
+		health: func(ctx context.Context) error {
+			_, err := company.NewStore(open.Table).Get(ctx, "co_0") // no company has this id
+			if errors.Is(err, fault.ErrNotFound) {
+				return nil
+			}
+			return err
+		},
+	}
+}
+
+// publicURL parses --public-url. It returns nil for an empty text.
+func publicURL(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(strings.ToLower(text))
+	if err != nil || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, terminal.NewUsageError("--public-url: must be https:// and a host name, such as https://growth.example.com, not %q", text)
+	}
+	if u.Scheme != "https" {
+		return nil, terminal.NewUsageError("--public-url: must begin with https://, not %q: keys and the studio's cookie must not cross a network "+
+			"unencrypted; put a proxy with TLS, such as Caddy, in front of this server", text)
+	}
+	host := u.Host
+	if u.Port() == "443" {
+		host = strings.TrimSuffix(host, ":443")
+	}
+	return &url.URL{Scheme: "https", Host: host}, nil
+}
+
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch path := r.URL.EscapedPath(); {
+	case f.public != nil && path == healthPath: // probes send the address of this machine as the host
+		f.serveHealth(w, r)
+	case !f.accepts(r.Host):
+		w.Header().Set("Connection", "close") // the body is not read
+		fault.Write(w, r, f.newID("req"), f.refusal())
+	case f.studio != nil && path == studioPath:
+		http.Redirect(w, r, studioPath+"/", http.StatusPermanentRedirect)
+	case f.studio != nil && strings.HasPrefix(path, studioPath+"/"):
+		r.Host = f.public.Host // the letter case may differ
+		f.studio.ServeHTTP(w, r)
+	case f.public != nil:
+		f.api.ServeHTTP(w, behindProxy(r))
+	default:
+		f.api.ServeHTTP(w, r)
+	}
+}
+
+// behindProxy returns a request as it arrived at the proxy: over TLS, and not at an address of this
+// machine. Addresses in responses begin with https, and the tools do not take the host for one that
+// an attacker has pointed at this machine.
+func behindProxy(r *http.Request) *http.Request {
+	out := r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, nil))
+	out.TLS = &tls.ConnectionState{}
+	return out
+}
+
+// accepts reports whether a request may have this Host. A server for this machine accepts loopback
+// hosts, so that a name that an attacker points at this machine (DNS rebinding) reaches nothing. If it
+// listens on other addresses, it accepts these, too.
+func (f *front) accepts(host string) bool {
+	if f.public != nil {
+		return strings.EqualFold(strings.TrimSuffix(host, ":443"), f.public.Host)
+	}
+	name := host
+	if n, _, err := net.SplitHostPort(host); err == nil {
+		name = n
+	}
+	ip, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return name == "" || strings.EqualFold(name, "localhost") || err == nil && (ip.IsLoopback() || !f.loopback)
+}
+
+func (f *front) refusal() *fault.Error {
+	if f.public != nil {
+		return fault.New(fault.Forbidden, "this server exists only at %s: let the proxy pass on the Host that it received", f.public)
+	}
+	return fault.New(fault.Forbidden, "this server accepts only the hosts of its own machine, such as localhost: "+
+		"for another name, start it behind a proxy with TLS and with --public-url https://NAME")
+}
+
+// healthTimeout is how long the table may take to respond.
+const healthTimeout = 3 * time.Second
+
+// serveHealth responds with 200 if the table responds, and otherwise with 503.
+func (f *front) serveHealth(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
+	defer cancel()
+	w.Header().Set("Cache-Control", "no-store")
+	if err := f.health(ctx); err != nil {
+		f.log.Error("the table does not respond", "error", err)
+		http.Error(w, "the table does not respond", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}
+
+// toSelf returns a transport that sends requests for the public URL to this server itself. They do
+// not leave the machine, so they need no TLS.
+func toSelf(addr net.Addr) http.RoundTripper {
+	base := strings.TrimPrefix(baseURL(addr), "http://")
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", base)
+	}
+	return &http.Transport{DialContext: dial, DialTLSContext: dial, MaxIdleConnsPerHost: 16, IdleConnTimeout: 30 * time.Second}
+}

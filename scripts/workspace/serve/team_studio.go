@@ -1,0 +1,111 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"growthworkspace/scripts/studio"
+	"growthworkspace/scripts/workspace/secretfile"
+	"growthworkspace/scripts/workspace/tableconn"
+)
+
+// tokenFile is the name of the file with the token that opens a team's studio.
+const tokenFile = "studio-token"
+
+// teamStudio is the studio of a public server.
+type teamStudio struct {
+	companyID string
+	url       string
+	tokenFile string
+}
+
+// newTeamStudio adds the studio of a company to the front. The key of the studio and the token that
+// people sign in with are in files next to the data, and are never printed.
+func (s *server) newTeamStudio(ctx context.Context, open *tableconn.Session, companyID string, f *front, addr net.Addr) (*teamStudio, error) {
+	if _, err := open.Company(ctx, companyID); err != nil {
+		return nil, err
+	}
+	at, err := open.Keys().SuspendedAt(ctx, companyID)
+	if err != nil {
+		return nil, err
+	}
+	if at != nil {
+		s.Note("the company %s is suspended: `%s` makes its keys work again", companyID, s.Command("company resume %s", companyID)+s.table.Arguments())
+	}
+	file, err := open.DemoKeyFile()
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(file)
+	key, err := openKey(ctx, open, companyID, filepath.Join(dir, "studio-key.json"), "Studio at "+f.public.Host)
+	if err != nil {
+		return nil, err
+	}
+	tokenPath := filepath.Join(dir, tokenFile)
+	token, err := readToken(tokenPath)
+	if err != nil {
+		return nil, err
+	}
+	st, err := studio.New(studio.Options{
+		BaseURL: f.public.String(), Key: key.Key, CompanyID: companyID, SaveSecret: secretfile.FilesIn(dir),
+		Transport: toSelf(addr), Now: s.Now, Log: f.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.studio = st.Site(ctx, f.public.Host, studioPath, token)
+	return &teamStudio{companyID, f.public.String() + studioPath + "/", tokenPath}, nil
+}
+
+// tokenLengthMin is the length of a token that cannot be guessed. A person may have written the file.
+const tokenLengthMin = 20
+
+// readToken returns the token in the file. It writes a random one if there is no file.
+func readToken(file string) (string, error) {
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		err := secretfile.Create(file, func(w io.Writer) error { _, err := fmt.Fprintln(w, rand.Text()); return err })
+		if err != nil {
+			return "", fmt.Errorf("write the token of the studio: %w", err)
+		}
+		return readToken(file)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the token of the studio: %w", err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("%s can be read by others: delete it, and the next start writes a new token", file)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("read the token of the studio: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if len(token) < tokenLengthMin {
+		return "", fmt.Errorf("the token in %s has less than %d characters: delete the file, and the next start writes a new token", file, tokenLengthMin)
+	}
+	return token, nil
+}
+
+// announcePublic prints where the server is, without keys and tokens.
+func (s *server) announcePublic(open *tableconn.Session, public *url.URL, site *teamStudio, addr net.Addr) error {
+	first := Announcement{BaseURL: public.String(), MCPURL: public.String() + "/mcp", Listen: addr.String()}
+	look := fmt.Sprintf("studio    none: name a company with --company; `%s` creates one\n",
+		s.Command("company create --name NAME --issue-key")+s.table.Arguments())
+	if site != nil {
+		first.StudioURL, first.CompanyID = site.url, site.companyID
+		look = fmt.Sprintf("studio    %s\ncompany   %s\ntoken     in %s\n", site.url, site.companyID, site.tokenFile)
+	}
+	return s.Print(first, "base URL  %s\n%slistens   on %s, for a proxy with TLS; %s is the health check\nengine    %s\ndata      %s\n",
+		public, look, addr, healthPath, open.EngineName(), open.Target)
+}

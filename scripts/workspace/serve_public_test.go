@@ -1,0 +1,321 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"growthworkspace/scripts/workspace/demo"
+)
+
+// publicName is the host of the public URL. httptest's certificate is valid for it.
+const publicName = "example.com"
+
+// team is a public server behind a proxy with TLS, and a browser in which nobody has signed in.
+type team struct {
+	*server
+
+	token, key string
+	browser    *http.Client
+}
+
+// startTeam starts a public server with the studio of the demo company, whose records an earlier start
+// has created.
+func startTeam(t *testing.T) *team {
+	t.Helper()
+	data := dataFolder(t)
+	startServer(t, data).stop(t)
+	s := startServer(t, data, "--public-url", "https://Example.com:443", "--company", demo.CompanyID)
+	proxy := httptest.NewTLSServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: "http", Host: s.Listen})
+		r.Out.Host = r.In.Host // as Caddy does
+	}})
+	t.Cleanup(proxy.Close)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := proxy.Client().Transport.(*http.Transport).Clone()
+	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, proxy.Listener.Addr().String())
+	}
+	w := &team{server: s, browser: &http.Client{Jar: jar, Transport: transport}}
+	for name, where := range map[string]*string{"studio-token": &w.token, "studio-key.json": &w.key} {
+		requireSecretFile(t, filepath.Join(data, name))
+		text, err := os.ReadFile(filepath.Join(data, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		*where = strings.TrimSpace(string(text))
+	}
+	w.key = regexp.MustCompile(`sk_[a-z0-9A-Z_]+`).FindString(w.key)
+	if w.key == "" || len(w.token) < 20 {
+		t.Fatalf("the files have no key or no token")
+	}
+	return w
+}
+
+// send sends a request of the browser. It fails if the response has the key or the token.
+func (w *team) send(t *testing.T, method, target string, form url.Values, header ...string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, "https://"+publicName+target, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	out, err := w.browser.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Body.Close()
+	body, err := io.ReadAll(out.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(body); strings.Contains(text, w.key) || strings.Contains(text, w.token) {
+		t.Errorf("%s %s: the response has the key or the token", method, target)
+	}
+	return out, string(body)
+}
+
+// One server is enough for all of these tests, because creating the demo company takes a second.
+func TestTeamServer(t *testing.T) {
+	t.Parallel()
+	w := startTeam(t)
+	t.Run("Studio", func(t *testing.T) { testTeamStudio(t, w) })
+	t.Run("API", func(t *testing.T) { testPublicAPI(t, w) })
+}
+
+// Ensure a team's studio behind a proxy keeps what the local studio promises: sign-in by the token of
+// the file, a cookie for this host and TLS only, forms of its own pages, and no key in any page, in the
+// output or in the log. Every address in its pages is below the prefix and leads to a page.
+func testTeamStudio(t *testing.T, w *team) {
+	if w.StudioURL != "https://example.com/studio/" || w.BaseURL != "https://example.com" || w.CompanyID != demo.CompanyID || w.Key != "" {
+		t.Errorf("%+v; want the public addresses and no key", w.Announcement)
+	}
+
+	// Without the token there is only the sign-in page.
+	for _, target := range []string{"/studio", "/studio/", "/studio/reviews", "/studio/?token=" + w.token} {
+		if out, body := w.send(t, "GET", target, nil); out.StatusCode != 403 || !strings.Contains(body, `action="/studio/sign-in"`) || strings.Contains(body, "<nav") {
+			t.Errorf("%s: status %d, want 403 and the sign-in page: %s", target, out.StatusCode, body)
+		}
+	}
+	out, body := w.send(t, "POST", "/studio/sign-in", url.Values{"token": {"wrong"}})
+	if out.StatusCode != 403 || len(out.Cookies()) > 0 || !strings.Contains(body, "This is not the token") {
+		t.Errorf("a wrong token: status %d, want 403 and no cookie: %s", out.StatusCode, body)
+	}
+	style := regexp.MustCompile(`href="(/studio/static/[^"]+[.]css)"`).FindStringSubmatch(body)
+	if style == nil {
+		t.Fatalf("the sign-in page has no style: %s", body)
+	}
+	if out, _ := w.send(t, "GET", style[1], nil); out.StatusCode != 200 {
+		t.Errorf("the style of the sign-in page: status %d, want 200", out.StatusCode)
+	}
+	if out, _ := w.send(t, "POST", "/studio/company", url.Values{"name": {"Mallory"}}); out.StatusCode != 403 {
+		t.Errorf("a form without a cookie: status %d, want 403", out.StatusCode)
+	}
+	follow := w.browser.CheckRedirect
+	w.browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if out, _ := w.send(t, "POST", "/studio/sign-in", url.Values{"token": {w.token}}, "Sec-Fetch-Site", "cross-site"); out.StatusCode != 403 || len(out.Cookies()) > 0 {
+		t.Errorf("a sign-in from another site: status %d, want 403 and no cookie", out.StatusCode)
+	}
+	out, _ = w.send(t, "POST", "/studio/sign-in", url.Values{"token": {w.token}})
+	cookie := out.Header.Get("Set-Cookie")
+	if out.StatusCode != 303 || out.Header.Get("Location") != "/studio/" ||
+		!regexp.MustCompile(`^__Host-workspace-studio=\w+; Path=/; HttpOnly; Secure; SameSite=Strict$`).MatchString(cookie) {
+		t.Fatalf("sign-in: status %d to %s with %q", out.StatusCode, out.Header.Get("Location"), cookie)
+	}
+	w.browser.CheckRedirect = follow
+
+	// Every page that the overview leads to, in a few steps.
+	address := regexp.MustCompile(` ([a-z-]+)="(/[^"]*)"`)
+	pages, seen := []string{"/studio/"}, map[string]bool{"/studio/": true}
+	for len(pages) > 0 && len(seen) < 200 {
+		target := pages[0]
+		pages = pages[1:]
+		out, body := w.send(t, "GET", target, nil)
+		if out.StatusCode != 200 || out.Header.Get("X-Frame-Options") != "DENY" || !strings.Contains(out.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+			t.Errorf("%s: status %d, want 200, in no frame: %v", target, out.StatusCode, out.Header)
+		}
+		if !strings.HasPrefix(out.Header.Get("Content-Type"), "text/html") || out.Header.Get("Content-Disposition") != "" {
+			continue
+		}
+		for _, found := range address.FindAllStringSubmatch(body, -1) {
+			name, at := found[1], strings.ReplaceAll(found[2], "&amp;", "&")
+			if name == "value" {
+				continue
+			}
+			if !strings.HasPrefix(at, "/studio/") {
+				t.Errorf("%s: %s=%q is not below the studio", target, name, at)
+			}
+			at, _, _ = strings.Cut(at, "#")
+			path, _, _ := strings.Cut(at, "?")
+			if name == "href" && !seen[path] && len(seen) < 40 {
+				seen[path], pages = true, append(pages, at)
+			}
+		}
+	}
+	if len(seen) < 30 {
+		t.Errorf("%d pages were found, want 30: %v", len(seen), seen)
+	}
+
+	// A form of the page changes a record through the API of this very server.
+	_, body = w.send(t, "GET", "/studio/company", nil)
+	fields := url.Values{"name": {"Team Notes"}}
+	for _, f := range regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`).FindAllStringSubmatch(body, -1) {
+		fields.Set(f[1], strings.ReplaceAll(f[2], "&#34;", `"`))
+	}
+	if out, _ := w.send(t, "POST", "/studio/company", fields, "Origin", "https://evil.example"); out.StatusCode != 403 {
+		t.Errorf("a form of another origin: status %d, want 403", out.StatusCode)
+	}
+	without := url.Values{"name": {"Team Notes"}}
+	if out, _ := w.send(t, "POST", "/studio/company", without, "Origin", "https://example.com"); out.StatusCode != 403 {
+		t.Errorf("a form without its token: status %d, want 403", out.StatusCode)
+	}
+	out, body = w.send(t, "POST", "/studio/company", fields, "Origin", "https://example.com")
+	if out.StatusCode != 200 || out.Request.URL.Path != "/studio/company" || !strings.Contains(body, "Team Notes") {
+		t.Errorf("a form: status %d at %s: %s", out.StatusCode, out.Request.URL, body)
+	}
+	requireContains(t, body, "https://example.com/v1/companies/"+demo.CompanyID)
+	if out, _ := w.send(t, "GET", "/studio/nowhere", nil); out.StatusCode != 404 {
+		t.Errorf("an unknown page: status %d, want 404", out.StatusCode)
+	}
+	if logs := w.logs.String(); strings.Contains(logs, w.key) || strings.Contains(logs, w.token) {
+		t.Error("the log has the key or the token")
+	}
+}
+
+// Ensure the API of a public server has the public host, and addresses of https in its responses.
+func testPublicAPI(t *testing.T, w *team) {
+	list := "/v1/companies/" + demo.CompanyID + "/feedback?limit=1"
+	out, body := w.send(t, "GET", list, nil, "Authorization", "Bearer "+w.key)
+	if link := out.Header.Get("Link"); out.StatusCode != 200 || !strings.HasPrefix(link, "<https://example.com/v1/") {
+		t.Errorf("status %d, Link %q; want 200 and a link of https://example.com: %s", out.StatusCode, link, body)
+	}
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://example.com/mcp", strings.NewReader(call))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+w.key)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	answer, err := w.browser.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(answer.Body)
+	if closeErr := answer.Body.Close(); err != nil || closeErr != nil || answer.StatusCode != 200 || !strings.Contains(string(text), "service_list_feedback") {
+		t.Errorf("tools: status %d, %v: %.200s", answer.StatusCode, err, text)
+	}
+	for _, c := range []struct {
+		host, path string
+		want       int
+	}{
+		{"example.com", "/openapi.json", 200},
+		{"Example.com:443", "/openapi.json", 200},
+		{"127.0.0.1", "/openapi.json", 403},
+		{"evil.example", "/openapi.json", 403},
+		{"evil.example", "/studio/", 403},
+		{"10.0.0.7:8080", "/healthz", 200},
+	} {
+		status, body := directly(t, w.Listen, c.host, c.path)
+		if status != c.want || status == 403 && !strings.Contains(body, "this server exists only at https://example.com") {
+			t.Errorf("%s %s: status %d, want %d: %.200s", c.host, c.path, status, c.want, body)
+		}
+	}
+}
+
+// directly sends a request to a server with a host of its own.
+func directly(t *testing.T, addr, host, path string) (status int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = host
+	out, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Body.Close()
+	text, err := io.ReadAll(out.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.StatusCode, string(text)
+}
+
+// Ensure a server for this machine responds to no name that an attacker may have pointed at it.
+func TestHostsOfThisMachine(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t)
+	s := startServer(t, data, "--demo=false")
+	if s.CompanyID != "" || s.Key != "" || s.StudioURL != "" {
+		t.Errorf("%+v; want no demo company", s.Announcement)
+	}
+	addr := strings.TrimPrefix(s.BaseURL, "http://")
+	for host, want := range map[string]int{addr: 200, "localhost": 200, "LOCALHOST:1": 200, "[::1]:8080": 200, "evil.example": 403, "192.0.2.1": 403} {
+		if status, body := directly(t, addr, host, "/openapi.json"); status != want || want == 403 && !strings.Contains(body, "--public-url https://NAME") {
+			t.Errorf("%s: status %d, want %d: %.200s", host, status, want, body)
+		}
+	}
+	if status, _ := directly(t, addr, "localhost", "/healthz"); status != 404 {
+		t.Errorf("/healthz: status %d, want 404 without --public-url", status)
+	}
+	wide := startServer(t, data, "--demo=false", "--addr", "0.0.0.0:0")
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(wide.BaseURL, "http://"))
+	for host, want := range map[string]int{"192.0.2.1:" + port: 200, "evil.example:" + port: 403} {
+		if status, _ := directly(t, "127.0.0.1:"+port, host, "/openapi.json"); status != want {
+			t.Errorf("--addr 0.0.0.0, host %s: status %d, want %d", host, status, want)
+		}
+	}
+}
+
+// Ensure a wrong use of --public-url is refused with the way to do it right.
+func TestErrPublicURL(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		code int
+		args []string
+		want string
+	}{
+		{2, []string{"--public-url", "http://example.com"}, "must begin with https://"},
+		{2, []string{"--public-url", "example.com"}, "such as https://growth.example.com"},
+		{2, []string{"--public-url", "https://example.com/path"}, "such as https://growth.example.com"},
+		{2, []string{"--public-url", "https://user@example.com"}, "such as https://growth.example.com"},
+		{2, []string{"--public-url", "https://example.com", "--demo"}, "no demo company"},
+		{2, []string{"--company", "co_1"}, "--company needs --public-url"},
+	} {
+		requireContains(t, runRefused(t, c.code, "", append([]string{"serve", "--addr", "127.0.0.1:0", "--data", t.TempDir()}, c.args...)...), c.want)
+	}
+	data := dataFolder(t)
+	args := []string{"serve", "--addr", "127.0.0.1:0", "--data", data, "--public-url", "https://example.com", "--company"}
+	requireContains(t, runRefused(t, 1, "", append(args, "co_nobody")...), `no company "co_nobody"`, "company list")
+	id := newCompany(t, data)
+	token := filepath.Join(data, "studio-token")
+	for text, want := range map[string]string{"short\n": "less than 20 characters: delete the file", strings.Repeat("long", 9): "can be read by others: delete it"} {
+		mode := os.FileMode(0o600)
+		if len(text) > 20 {
+			mode = 0o644
+		}
+		_ = os.Remove(token)
+		if err := os.WriteFile(token, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		requireContains(t, runRefused(t, 1, "", append(args, id)...), token, want)
+	}
+}

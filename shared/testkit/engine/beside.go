@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// bundled is set by the linker when a release has an engine beside this program (scripts/release).
+// It only changes the error for a machine without an engine.
+var bundled string
+
+// BinaryName returns the file name of Dynoxide's binary.
+func BinaryName(goos string) string {
+	if goos == "windows" {
+		return "dynoxide.exe"
+	}
+	return "dynoxide"
+}
+
+// errUnusable is wrapped by the error for an engine beside this program that cannot be used.
+var errUnusable = errors.New("unpack the whole archive again, or remove that file to use another engine")
+
+// findBeside returns the engine in the folder of this program, or nil if there is none. It accepts
+// the pinned binary by its digest, and other versions of the same major version.
+func findBeside(ctx context.Context, h *host) (*program, error) {
+	path, err := h.besidePath()
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	unusable := func(format string, args ...any) error {
+		return fmt.Errorf("the engine beside this program, %s, %s: %w", path, fmt.Sprintf(format, args...), errUnusable)
+	}
+	if err != nil {
+		return nil, unusable("cannot be read (%s)", err)
+	}
+	defer f.Close()
+	var head [headBytes]byte
+	_, _ = io.ReadFull(f, head[:]) // a short file fails the checks below
+	if platform := binaryPlatform(head[:]); platform != "" && !strings.Contains(platform, h.platform()) {
+		return nil, unusable("is for %s and this machine is %s: download the archive for %s", platform, h.platform(), h.platform())
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, unusable("cannot be read (%s)", err)
+	}
+	if h.goos != "windows" && info.Mode().Perm()&0o111 == 0 {
+		return nil, unusable("is not executable: run chmod +x on it")
+	}
+	sum := sha256.New()
+	sum.Write(head[:min(info.Size(), headBytes)])
+	if _, err := io.Copy(sum, f); err != nil {
+		return nil, unusable("cannot be read (%s)", err)
+	}
+	got, want := hex.EncodeToString(sum.Sum(nil)), dynoxidePackages[h.platform()].SHA256
+	if got == want {
+		return dynoxideProgram(path, dynoxideVersion), nil
+	}
+	// Somebody may have installed another Dynoxide in the same folder.
+	version, err := versionOf(ctx, path)
+	switch {
+	case err == nil && (want == "" || version != dynoxideVersion):
+		return dynoxideProgram(path, version), nil
+	case want == "":
+		return nil, unusable("does not run (%s)", err)
+	}
+	return nil, unusable("is damaged: its SHA-256 is %s, and that of %s is %s", got, engineTitles[Dynoxide], want)
+}
+
+// Describe names the engine that this program starts, for people, and says where it comes from.
+func Describe(ctx context.Context) string {
+	p, err := findBeside(ctx, newHost(nil))
+	switch {
+	case err != nil:
+		return err.Error()
+	case p != nil:
+		return p.title + ", beside this program"
+	}
+	return engineTitles[Dynoxide] + ", from npm when a command needs it"
+}
+
+// besidePath returns the path of the engine in the folder of this program, which may have been
+// started through a symbolic link.
+func (h *host) besidePath() (string, error) {
+	self, err := h.executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the folder of this program: %w", err)
+	}
+	return filepath.Join(filepath.Dir(self), BinaryName(h.goos)), nil
+}
+
+// missingBeside returns the beginning of the error for a program that was released with an engine
+// and has none beside it.
+func (h *host) missingBeside() string {
+	path, err := h.besidePath()
+	if !h.bundled || err != nil {
+		return ""
+	}
+	return path + " is missing: keep it in the folder of this program, or unpack the whole archive again; otherwise, "
+}
+
+// headBytes is the number of bytes of a program that binaryPlatform needs.
+const headBytes = 20
+
+// binaryPlatform returns the platforms of a program by its first bytes, or "" if it cannot tell.
+func binaryPlatform(head []byte) string {
+	little := binary.LittleEndian
+	switch {
+	case bytes.HasPrefix(head, []byte("\x7fELF")):
+		return map[uint16]string{62: "linux/amd64", 183: "linux/arm64"}[little.Uint16(head[18:])]
+	case bytes.HasPrefix(head, []byte{0xcf, 0xfa, 0xed, 0xfe}):
+		return map[uint32]string{0x01000007: "darwin/amd64", 0x0100000c: "darwin/arm64"}[little.Uint32(head[4:])]
+	case bytes.HasPrefix(head, []byte("MZ")):
+		return "windows/amd64 or windows/arm64"
+	}
+	return ""
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// besideHost returns a machine without npm, and the path beside this program. The program is reached
+// through a symbolic link, as an installation into a folder of PATH often is.
+func besideHost(t *testing.T) (h *host, beside string) {
+	t.Helper()
+	h = toolHost(t, nil)
+	dir, bin := t.TempDir(), t.TempDir()
+	program, link := filepath.Join(dir, "workspace"), filepath.Join(bin, "workspace")
+	if err := errors.Join(os.WriteFile(program, nil, 0o700), os.Symlink(program, link)); err != nil {
+		t.Fatal(err)
+	}
+	h.executable = func() (string, error) { return link, nil }
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, filepath.Join(dir, "dynoxide")
+}
+
+// Ensure an engine beside this program that cannot be used is an error that names the file and the
+// way, and that no other engine hides it.
+func TestBesideUnusable(t *testing.T) {
+	t.Parallel()
+	elf := func(machine byte) string {
+		return "\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 11) + string([]byte{machine, 0}) + "rest"
+	}
+	for name, c := range map[string]struct {
+		text string
+		mode fs.FileMode
+		want string
+	}{
+		"ErrDamaged":       {elf(62), 0o700, "is damaged: its SHA-256 is "},
+		"ErrEmpty":         {"", 0o700, "is damaged: its SHA-256 is e3b0c44298fc1c14"},
+		"ErrSameVersion":   {"#!/bin/sh\necho dynoxide 1.2.1\n", 0o700, "is damaged: its SHA-256 is "},
+		"ErrLinuxARM":      {elf(183), 0o700, "is for linux/arm64 and this machine is linux/amd64: download the archive for linux/amd64"},
+		"ErrMac":           {"\xcf\xfa\xed\xfe\x0c\x00\x00\x01" + strings.Repeat("\x00", 20), 0o700, "is for darwin/arm64 and this machine is linux/amd64"},
+		"ErrWindows":       {"MZ" + strings.Repeat("\x00", 20), 0o700, "is for windows/amd64 or windows/arm64 and this machine is linux/amd64"},
+		"ErrNotExecutable": {elf(62), 0o600, "is not executable: run chmod +x on it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, beside := besideHost(t)
+			h.sources[1].find = findAlways(&program{kind: DynamoDBLocal})
+			if err := os.WriteFile(beside, []byte(c.text), c.mode); err != nil {
+				t.Fatal(err)
+			}
+			p, err := h.find(t.Context(), "", true)
+			if err == nil {
+				t.Fatalf("found %s, want an error", p.title)
+			}
+			for _, want := range []string{beside, c.want, "unpack the whole archive again"} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %v, want %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+// Ensure a different Dynoxide that somebody installed in the folder of this program is used.
+func TestBesideOtherVersion(t *testing.T) {
+	t.Parallel()
+	h, beside := besideHost(t)
+	if err := os.WriteFile(beside, []byte("#!/bin/sh\necho dynoxide 1.4.0\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p, err := findDynoxide(t.Context(), h, false)
+	if err != nil || p.title != "Dynoxide 1.4.0" || p.argv("127.0.0.1", 1, "")[0] != beside {
+		t.Errorf("%+v, %v; want Dynoxide 1.4.0 of %s", p, err, beside)
+	}
+}
+
+// Ensure the pinned engine beside this program is used before any other and needs no other program.
+// The digests of the package hold for the binary that npm installs.
+func TestBesidePinned(t *testing.T) {
+	t.Parallel()
+	real := newHost(nil)
+	if dynoxidePackages[real.platform()].SHA256 == "" {
+		skipMissing(t, "no engine is pinned by its digest for "+real.platform())
+	}
+	requireEngine(t, func(ctx context.Context, h *host, install bool) (*program, error) {
+		path, err := findPinnedDynoxide(ctx, h, install)
+		return dynoxideProgram(path, dynoxideVersion), err
+	})
+	installed, err := findPinnedDynoxide(t.Context(), real, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, beside := besideHost(t)
+	h.goos, h.goarch = real.goos, real.goarch
+	text, err := os.ReadFile(installed)
+	if err == nil {
+		err = os.WriteFile(beside, text, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := findDynoxide(t.Context(), h, false)
+	if err != nil || p.title != "Dynoxide "+dynoxideVersion || p.argv("127.0.0.1", 1, "")[0] != beside {
+		t.Errorf("%+v, %v; want the pinned version of %s", p, err, beside)
+	}
+}
+
+// Ensure a program that was released with an engine says where the engine belongs when it is missing.
+func TestBesideMissing(t *testing.T) {
+	t.Parallel()
+	h, beside := besideHost(t)
+	for _, h.bundled = range []bool{true, false} {
+		_, err := h.find(t.Context(), Dynoxide, true)
+		want := beside + " is missing: keep it in the folder of this program, or unpack the whole archive again"
+		if !errors.Is(err, ErrNoEngine) || strings.Contains(fmt.Sprint(err), want) != h.bundled {
+			t.Errorf("bundled %v: error %v", h.bundled, err)
+		}
+	}
+}
+
+// Ensure a folder that cannot be written is an error that names the folder, the user and the way.
+func TestErrFolderNotWritable(t *testing.T) {
+	t.Parallel()
+	blocked := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	folders := []string{filepath.Join(blocked, "data")}
+	if os.Getuid() == 0 {
+		folders = append(folders, "/proc/self") // root may write to every other folder
+	} else {
+		closed := t.TempDir()
+		if err := os.Chmod(closed, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		folders = append(folders, closed)
+	}
+	for _, dir := range folders {
+		_, err := open(t.Context(), Options{Data: dir}, fakeHost("well"))
+		for _, want := range []string{dir, fmt.Sprintf("cannot be written by this user (id %d)", os.Getuid()), "chown", "choose another folder"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want %q", dir, err, want)
+			}
+		}
+	}
+}
+
+// Ensure the data of a newer engine is not opened by an older one, and that of an older one is.
+func TestDataOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := func(version string) *host {
+		h := fakeHost("well")
+		find := h.sources[0].find
+		h.sources[0].find = func(ctx context.Context, h *host, install bool) (*program, error) {
+			p, err := find(ctx, h, install)
+			if err == nil {
+				same := *p
+				same.version, same.title = version, "Dynoxide "+version
+				p = &same
+			}
+			return p, err
+		}
+		return h
+	}
+	for _, version := range []string{"1.2.1", "1.10.0"} {
+		e := mustOpen(t, Options{Data: dir}, at(version))
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := open(t.Context(), Options{Data: dir}, at("1.9.9"))
+	for _, want := range []string{dir, "was written by Dynoxide 1.10.0, which is newer than Dynoxide 1.9.9", "choose another folder"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	mustOpen(t, Options{Data: dir}, at("1.10.0"))
+}

@@ -66,7 +66,7 @@ var reviewAudit = mcpserver.Prompt{
 	Steps: []mcpserver.PromptStep{
 		{Text: "Call service_list_optimise_sites and choose the site: {site}."},
 		{Text: "Call service_list_optimise_audits for the site with status complete. Compare the scores and the summary of the newest audit with the one before. Say which scores moved and by how much. If the newest one failed or is old, say so."},
-		{Text: "Read what stands behind the scores that fell with service_get_optimise_audit, in both audits. Findings can be large: begin with their outline or summary, then read only the parts that explain a change."},
+		{Text: "Read what stands behind the scores that fell with service_get_optimise_audit, in both audits. Findings can be large: a result that does not fit is an outline. Read with the argument at only the parts that explain a change, such as /findings/pages/0-19."},
 		{Text: "Call service_list_optimise_goals for the site and say which goals the audit brings nearer or puts at risk."},
 		{Text: "Check whether visitors noticed: compare the weeks before and after with service_list_metric_definitions and service_list_metric_points.", Optional: true},
 		{Text: "List at most five fixes, the most valuable first. For each: the page, the finding, the expected effect, and how sure you are. Say what the audit cannot show."},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -437,6 +438,13 @@ func testInstallAsks(t *testing.T, s *server, data string) {
 		if c.args != nil && !slices.Equal(entryOf(t, "cursor", files[file]).Args, c.args) {
 			t.Errorf("%q: the entry is %s", c.replies, files[file])
 		}
+	}
+	dir := home(t)
+	term := &terminal.Terminal{In: strings.NewReader("y\ny\ny\n"), Out: io.Discard, Err: io.Discard, Interactive: true, Now: time.Now}
+	root := rootCommand(term)
+	root.SetArgs([]string{"mcp", "install", "cursor", "--json", "--base-url", s.BaseURL, "--data", data})
+	if err := root.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "--yes makes the change") || len(filesOf(t, dir)) > 0 {
+		t.Errorf("with --json, which shows nothing: %v, %v", err, filesOf(t, dir))
 	}
 }
 

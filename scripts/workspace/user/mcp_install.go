@@ -290,10 +290,12 @@ func (i *installation) chooseSkills() (out []skillFile, err error) {
 	return out, nil
 }
 
-// ask asks a person, unless --yes is set. Without a terminal the answer is yes, because apply
-// refuses then.
+// canAsk reports whether there is a person who sees the change and can reply.
+func (i *installation) canAsk() bool { return i.Interactive && !i.JSON }
+
+// ask asks a person, unless --yes is set. If nobody can reply, it reports yes, and apply refuses.
 func (i *installation) ask(question string) (bool, error) {
-	if i.yes || !i.Interactive {
+	if i.yes || !i.canAsk() {
 		return true, nil
 	}
 	return i.Ask("%s", question)
@@ -312,7 +314,7 @@ func (i *installation) apply(ctx context.Context, plan mcpclient.Plan, skills []
 		return err
 	case !yes:
 		return errors.New("nothing was done")
-	case !i.yes && !i.Interactive:
+	case !i.yes && !i.canAsk():
 		return errors.New("nothing was done, because there is no terminal to ask on: --yes makes the change")
 	}
 	if newKey {

@@ -83,6 +83,9 @@ func checkAreas(cmd *cobra.Command, areas string) error {
 
 func (u *userCommands) bridge(ctx context.Context, f bridgeFlags) error {
 	log := func(format string, args ...any) { fmt.Fprintf(u.Err, "workspace mcp: "+format+"\n", args...) }
+	if u.Interactive {
+		log("waiting for messages of an MCP client; `%s` enters this command into one", u.Command("mcp install"))
+	}
 	query := ""
 	if f.areas != "" {
 		query = "?areas=" + url.QueryEscape(f.areas)

@@ -34,6 +34,7 @@ type bulkItem struct {
 	Index      int // its place among the records of the action; set by counts
 	State      state
 	Problem    string // why the change failed
+	Final      bool   // it would fail again
 	run, back  step
 }
 
@@ -177,13 +178,13 @@ func (s *Studio) run(a *bulk) {
 func (i *bulkItem) settled(a *bulk) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return i.State != waiting && i.State != failed
+	return i.State != waiting && (i.State != failed || i.Final)
 }
 
 func (a *bulk) settle(item *bulkItem, back step, problem *failure) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	item.back, item.Problem = back, ""
+	item.back, item.Problem, item.Final = back, "", false
 	switch {
 	case problem == nil:
 		item.State = changed
@@ -192,7 +193,7 @@ func (a *bulk) settle(item *bulkItem, back step, problem *failure) {
 	case problem.Conflict():
 		item.State = conflict
 	default:
-		item.State, item.Problem = failed, problem.Text()
+		item.State, item.Problem, item.Final = failed, problem.Text(), problem.Final
 	}
 }
 
@@ -291,6 +292,7 @@ type bulkCounts struct {
 	Running, Stopping                        bool
 	All, Changed, Conflicts, Failed, Waiting int
 	Unchanged, Undone                        int
+	Retryable                                int // the number of failed changes that may succeed when tried again
 	Tried                                    int
 	Pause                                    int        // seconds
 	Undoable                                 int        // the number of changes that can be reverted
@@ -317,6 +319,9 @@ func (a *bulk) counts() bulkCounts {
 			c.Conflicts++
 		case failed:
 			c.Failed++
+			if !item.Final {
+				c.Retryable++
+			}
 		}
 		shown := *item
 		shown.Index = n
@@ -352,7 +357,10 @@ func (i bulkItem) Undoable() bool { return i.back != nil }
 // Text describes how many records the action has changed so far, and how many it has not.
 func (c bulkCounts) Text() string {
 	text := fmt.Sprintf("%s %s.", c.Done, plural(c.Changed, c.Noun, c.Nouns))
-	if c.Said != nil {
+	switch {
+	case c.Changed == 0 && c.Undone == 0 && !c.Running:
+		text = "Nothing was changed."
+	case c.Said != nil:
 		text = c.Said(c.Changed)
 	}
 	switch rest := c.Conflicts + c.Failed + c.Waiting + c.Undone; {

@@ -210,6 +210,7 @@ type notice struct {
 	Link   string   // the text of the link to that page
 	By     string   // tells the record from others with the same name, such as the author of a review; may be empty
 	At     time.Time
+	Part   string // the id of the part of the page that shows the change; empty: none
 	back   string // the page that shows the notice
 	undone bool   // Undo was pressed
 }
@@ -271,7 +272,11 @@ func (v *pageRequest) done(path string, query url.Values, what notice) *view {
 		what.back = path + "?" + query.Encode()
 	}
 	query.Set("done", v.notices.add(what))
-	return v.redirect(path + "?" + query.Encode())
+	address := path + "?" + query.Encode()
+	if what.Part != "" {
+		address += "#" + what.Part
+	}
+	return v.redirect(address)
 }
 
 func copyOf(q url.Values) url.Values {

@@ -322,6 +322,10 @@ func (s *Studio) saveMetricValue(v *pageRequest) *view {
 	if refused != nil {
 		return refuse(refused)
 	}
+	back := "/metrics?" + backQuery(sent.Get("back"), b.key).Encode()
+	if old != nil && point.Value == old.Value.Or(0) && point.BaseValue == old.BaseValue {
+		return v.finish(back, notice{Record: m.Name, Text: "Nothing was changed."})
+	}
 	written := v.pushPoint("Save the value", point)
 	v.wait()
 	if written.Failure != nil {
@@ -332,7 +336,7 @@ func (s *Studio) saveMetricValue(v *pageRequest) *view {
 	if part := dimsText(point.Dims.Or(nil)); part != "" {
 		subject += ", " + part + ","
 	}
-	what := notice{Record: m.Name, Text: fmt.Sprintf("%s is %s.", subject, unit.Text(point.Value))}
+	what := notice{Record: m.Name, Text: fmt.Sprintf("%s is %s.", subject, unit.Text(point.Value)), Part: "d" + dayText(b.start)}
 	switch {
 	case old != nil:
 		what.Text = fmt.Sprintf("%s is %s, and was %s.%s A later push of this day replaces it.", subject, unit.Text(point.Value), unit.Text(old.Value.Or(0)), m.correctedText(reads.points.Value, *old, point))
@@ -340,7 +344,7 @@ func (s *Studio) saveMetricValue(v *pageRequest) *view {
 	case b.grain == period.Day:
 		what.Undo = undoPoint(m, b, point, nil)
 	}
-	return v.finish("/metrics?"+backQuery(sent.Get("back"), b.key).Encode(), what)
+	return v.finish(back, what)
 }
 
 // correctedText says what else a correction has changed: the value in the base currency, and the

@@ -92,7 +92,7 @@ func reviewStep(id, seen string, action reviewAction) step {
 		case old == status:
 			return nil, nothingToDo
 		case status == client.FeedbackReplyStatusApproved && strings.TrimSpace(reply) == "":
-			return nil, &failure{Messages: []string{"it has no reply to approve"}}
+			return nil, &failure{Final: true, Messages: []string{"it has no reply to approve"}}
 		}
 		stored := v.setReply(client.UpdateFeedbackReplyInput{FeedbackID: id, ReplyStatus: client.Value(status)}, now.ETag)
 		v.wait()

@@ -235,6 +235,9 @@ func TestApproveSeveral(t *testing.T) {
 	w.review(t, "empty", nil)
 	_, body := w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
 	has(t, "approve", body, "Approved 1 review.", "1 review could not be changed", "Title empty", "it has no reply to approve")
+	hasNot(t, "approve", body, "Try the failed ones again") // it would fail again
+	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
+	has(t, "approve none", body, "Nothing was changed. 1 review could not be changed.")
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "review"))
 	has(t, "hand over", body, "Handed over for review: 1 review.", "Undo")
 	for id, want := range map[string]string{"fbk_ready": "approved", "fbk_empty": "needs_review"} {

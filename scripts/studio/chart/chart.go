@@ -256,6 +256,11 @@ func (d *drawing) goal() {
 		max(d.left, from), y, min(d.width-right, to), min(d.width-right, to), above, escape(d.Goal.Text))
 }
 
+// alone reports whether the buckets next to bucket i have no values. No line leads to such a value.
+func alone(values []Value, i int) bool {
+	return (i == 0 || !values[i-1].OK) && (i+1 >= len(values) || !values[i+1].OK)
+}
+
 // point draws what the chart shows when a user hovers over bucket i or focuses it. It draws nothing
 // for a bucket without a value. every is the width, in buckets, of the area that reacts to the
 // pointer.
@@ -271,9 +276,12 @@ func (d *drawing) point(i, every int) {
 			text = s.Name + ": " + text
 		}
 		class := ""
-		if i >= d.Open {
+		switch {
+		case i >= d.Open:
 			text += " so far"
 			class = " open"
+		case alone(s.Values, i):
+			class = " alone"
 		}
 		lines = append(lines, text)
 		fmt.Fprintf(&dots, `<circle class="dot s%d%s" cx="%.1f" cy="%.1f" r="4"/>`, n, class, d.x(i), d.y(s.Values[i].V))

@@ -13,6 +13,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -65,6 +66,11 @@ type release struct {
 
 // file is a file of the release.
 type file struct{ name, about string }
+
+// installer is for people who have nothing but a shell.
+//
+//go:embed install.sh
+var installer []byte
 
 var versionPattern = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
 
@@ -131,6 +137,9 @@ func (r *release) make(ctx context.Context, chosen []string, lambda, image bool)
 		}
 	}
 	if err := r.copyFile("functions/openapi/openapi.json", "openapi.json", "the document of the API"); err != nil {
+		return err
+	}
+	if err := r.write("install.sh", "checks and unpacks an archive on Linux and macOS", installer); err != nil {
 		return err
 	}
 	if err := r.writeNotes(ctx, chosen); err != nil {

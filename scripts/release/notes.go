@@ -35,7 +35,8 @@ func (r *release) writeNotes(ctx context.Context, chosen []string) error {
 			without = append(without, p)
 		}
 	}
-	b.WriteString("\nUnpack the archive of your platform and run `workspace serve`. Only " + platforms[0] + " is tested; the others are built from the same\nsources.")
+	b.WriteString("\nDownload the archive of your platform, `" + sumsName + "` and `install.sh`, run `sh install.sh ARCHIVE`, and then the command\n" +
+		"that it prints. On Windows, unpack the archive and run `workspace serve`. Only " + platforms[0] + " is tested; the others are built from the same\nsources.")
 	if len(without) > 0 {
 		fmt.Fprintf(&b, " There is no engine for %s: `workspace serve` there installs one with npm, or uses\nDynamoDB Local with Java 17 and Maven.",
 			strings.Join(without, ", "))

@@ -263,6 +263,60 @@ func TestSignature(t *testing.T) {
 	}
 }
 
+// Ensure the installer unpacks a whole archive for this machine, and any other archive is an error that
+// says what to do.
+func TestInstall(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "bin")
+	uname := "#!/bin/sh\ncase $1 in -s) echo Linux ;; *) echo x86_64 ;; esac\n" // the machine of the test
+	if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "uname"), []byte(uname), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	r := &release{out: dir, log: io.Discard}
+	for _, name := range []string{"workspace-v1-linux-amd64", "workspace-v1-linux-amd64-no-engine", "workspace-v1-linux-arm64-no-engine", "workspace-v1-darwin-amd64-no-engine"} {
+		packed, err := tarGz(name, []entry{{name: "workspace", text: []byte(name), mode: 0o755}}, commitTime)
+		if err := errors.Join(err, r.write(name+".tar.gz", "", packed)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.write("install.sh", "", installer); err != nil {
+		t.Fatal(err)
+	}
+	var sums []string
+	for _, f := range r.files {
+		text, err := os.ReadFile(filepath.Join(dir, f.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(text)
+		sums = append(sums, hex.EncodeToString(sum[:])+"  "+f.name+"\n")
+	}
+	all := strings.Join(sums, "")
+	for _, c := range []struct{ name, sums, want string }{
+		{"workspace-v1-linux-amd64.tar.gz", all, "Start it with: " + dir + "/to/workspace-v1-linux-amd64/workspace serve"},
+		{"workspace-v1-linux-amd64-no-engine.tar.gz", all, "Start it with: " + dir + "/to/workspace-v1-linux-amd64-no-engine/workspace serve"},
+		{"workspace-v1-linux-arm64-no-engine.tar.gz", all, "is not for this machine, which is linux/amd64: take the archive whose name has linux-amd64"},
+		{"workspace-v1-darwin-amd64-no-engine.tar.gz", all, "is not for this machine, which is linux/amd64"},
+		{"workspace-v2-linux-amd64.tar.gz", all, "there is no file"},
+		{"workspace-v1-linux-amd64.tar.gz", "", "SHA256SUMS does not name"},
+		{"workspace-v1-linux-amd64.tar.gz", strings.Repeat("0", 64) + "  workspace-v1-linux-amd64.tar.gz\n", "is damaged: its SHA-256 is "},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, sumsName), []byte(c.sums), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sh", filepath.Join(dir, "install.sh"), filepath.Join(dir, c.name), filepath.Join(dir, "to"))
+		cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		if !strings.Contains(string(out), c.want) || (err == nil) != strings.HasPrefix(c.want, "Start") {
+			t.Errorf("%s: %v: %s; want %q", c.name, err, out, c.want)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "to", "workspace-v1-linux-amd64", "workspace")); err != nil || string(text) != "workspace-v1-linux-amd64" {
+		t.Errorf("unpacked %q, %v", text, err)
+	}
+}
+
 // Ensure a wrong command line, and a commit with changes, are errors that say what to do.
 func TestErrUsage(t *testing.T) {
 	for _, c := range []struct {

@@ -76,7 +76,7 @@ error.`,
 	o := options{}
 	cmd.Flags().StringVar(&o.addr, "addr", defaultAddr, "listen on this `host:port`; port 0 picks a free one")
 	cmd.Flags().BoolVar(&o.demo, "demo", false, "create the demo company in an account's table too; --demo=false creates none")
-	cmd.Flags().StringVar(&o.publicURL, "public-url", "", "serve this `URL`, whose TLS a proxy ends: https://NAME")
+	cmd.Flags().StringVar(&o.publicURL, "public-url", "", "serve this `URL` behind a proxy that terminates TLS: https://NAME")
 	cmd.Flags().StringVar(&o.company, "company", "", "with --public-url, serve the studio of the company with this `id`")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if _, port, err := net.SplitHostPort(o.addr); err != nil || port == "" {

@@ -128,8 +128,12 @@ func cut(value []byte, s slice) ([]byte, slice, error) {
 	return join(value[0], shown), s, nil
 }
 
-// suggestedNamesMax is how many names of an object an error may suggest.
-const suggestedNamesMax = 1000
+// An error suggests one of the first suggestedNamesMax names of an object, if the name that was sent
+// has at most suggestedBytesMax bytes, because the search compares each pair of letters.
+const (
+	suggestedNamesMax = 200
+	suggestedBytesMax = 100
+)
 
 // nowhere returns an error that says what is at a pointer, where no part has this name.
 func nowhere(value []byte, at, name string) error {
@@ -143,10 +147,13 @@ func nowhere(value []byte, at, name string) error {
 			}
 		}
 		what = "; it has no entries"
-		if near := schema.Nearest(name, names); near != "" {
-			what = fmt.Sprintf("; did you mean %.100q?", near)
-		} else if len(names) > 0 {
+		if len(names) > 0 {
 			what = "; it has " + quoteNames(names, count(value))
+		}
+		if len(name) <= suggestedBytesMax {
+			if near := schema.Nearest(name, names); near != "" {
+				what = fmt.Sprintf("; did you mean %.100q?", near)
+			}
 		}
 		return fmt.Errorf("%s is an object without %.100q%s", quoteAt(at), name, what)
 	case '[':

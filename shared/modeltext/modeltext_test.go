@@ -92,8 +92,8 @@ func TestOutlineIsSmall(t *testing.T) {
 	}
 }
 
-// Ensure a list ends at a record and has at least one, and that a record that would not fit alone is
-// outlined, wherever it is.
+// Ensure a list ends at a record and has at least one, and that a record that would not fit alone
+// is outlined, wherever it is.
 func TestList(t *testing.T) {
 	t.Parallel()
 	item := func(n, size int) string {

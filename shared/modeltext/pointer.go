@@ -128,8 +128,8 @@ func cut(value []byte, s slice) ([]byte, slice, error) {
 	return join(value[0], shown), s, nil
 }
 
-// An error suggests one of the first suggestedNamesMax names of an object, if the name that was sent
-// has at most suggestedBytesMax bytes, because the search compares each pair of letters.
+// An error suggests one of the first suggestedNamesMax names of an object, if the name that was
+// sent has at most suggestedBytesMax bytes, because the search compares each pair of letters.
 const (
 	suggestedNamesMax = 200
 	suggestedBytesMax = 100

@@ -145,8 +145,8 @@ func TestExplainsNoPoints(t *testing.T) {
 	}
 }
 
-// Ensure an agent that schedules a post is told if no channel of its platform works, while the HTTP
-// response is the post alone, and that nobody is told about a post that is not scheduled by the call.
+// Ensure an agent that schedules a post is told if no channel of its platform works, and is not told
+// in a call that does not schedule one.
 func TestNotesChannelsThatDoNotWork(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

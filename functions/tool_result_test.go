@@ -20,9 +20,9 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// The results of tools are HTTP bodies, written for a model and cut to a size. The tests below state
-// what remains equal: whoever follows the cursors of a tool gets exactly the list, and whoever
-// follows its outlines gets exactly the record.
+// The results of tools are HTTP bodies, written for a model and cut to a size. The tests below
+// state what remains equal: whoever follows the cursors of a tool gets exactly the list, and
+// whoever follows its outlines gets exactly the record.
 
 // checkSize requires that a result fits into a model's context.
 func (c toolResult) checkSize(t *testing.T, what string) {
@@ -393,8 +393,8 @@ func TestToolRecordsInParts(t *testing.T) {
 	}
 }
 
-// Ensure fields returns exactly these properties of a record, and its id, for every tool that reads,
-// and that a wrong name is an error that names the right one.
+// Ensure fields returns exactly these properties of a record, and its id, for every tool that
+// reads, and that a wrong name is an error that names the right one.
 func TestToolFields(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -87,9 +87,8 @@ func (at place) child(p part) string {
 	return at.pointer + "/" + escapeToken(unquote(p.name))
 }
 
-// fit returns the value at a place in at most bytesMax bytes. If it is larger, outlines
-// replace its parts, the largest first, until it fits; if that is not enough, an outline replaces
-// the value.
+// fit returns the value at a place in at most bytesMax bytes. If it is larger, outlines replace its
+// parts, the largest first, until it fits; if that is not enough, an outline replaces the value.
 func fit(value []byte, at place, bytesMax int) (out []byte, outlined []Outlined) {
 	if len(value) <= bytesMax {
 		return value, nil
@@ -116,8 +115,8 @@ func mayFit(value []byte, bytesMax int) bool {
 	return value[0] == '{' || value[0] == '['
 }
 
-// outlineLargest replaces parts of the value at a place by outlines, the largest first, until
-// the parts fit. It reports whether they do.
+// outlineLargest replaces parts of the value at a place by outlines, the largest first, until the
+// parts fit. It reports whether they do.
 func outlineLargest(parts []part, at place, bytesMax int) (outlined []Outlined, ok bool) {
 	size := sizeOf(parts)
 	bySize := make([]int, len(parts))

@@ -69,8 +69,8 @@ func itemsOf(list []byte) (items [][]byte) {
 	return items
 }
 
-// List returns the text of a list, {"items":[…]}. A list that does not fit ends at a record, and has
-// at least one. In a record that would not even fit alone, outlines replace the largest values.
+// List returns the text of a list, {"items":[…]}. A list that does not fit ends at a record, and
+// has at least one. In a record that would not even fit alone, outlines replace the largest values.
 func (v View) List(list []byte) ListText {
 	items := itemsOf(list)
 	out := ListText{Length: len(items)}

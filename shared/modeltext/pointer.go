@@ -2,7 +2,6 @@ package modeltext
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -15,9 +14,6 @@ import (
 // members of an object that has no member of that name.
 
 var (
-	indexPattern = regexp.MustCompile(`^(?:0|[1-9][0-9]{0,8})$`)
-	slicePattern = regexp.MustCompile(`^(0|[1-9][0-9]{0,8})-(0|[1-9][0-9]{0,8})$`)
-
 	tokenEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
 	tokenUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 )
@@ -39,15 +35,20 @@ func (s slice) String() string {
 	return fmt.Sprintf("These are %s %d to %d of %d; the next: at %q.", s.what, s.first, s.last, s.length, next)
 }
 
+// parseIndex parses an index, which has neither a sign nor a leading zero.
+func parseIndex(token string) (n int, ok bool) {
+	n, err := strconv.Atoi(token)
+	return n, err == nil && n >= 0 && strconv.Itoa(n) == token
+}
+
 // parseSlice parses a token such as 20-39.
 func parseSlice(token string) (s slice, ok bool) {
-	bounds := slicePattern.FindStringSubmatch(token)
-	if bounds == nil {
-		return slice{}, false
+	first, last, _ := strings.Cut(token, "-")
+	s.first, ok = parseIndex(first)
+	if ok {
+		s.last, ok = parseIndex(last)
 	}
-	s.first, _ = strconv.Atoi(bounds[1]) // the pattern matches only digits
-	s.last, _ = strconv.Atoi(bounds[2])
-	return s, true
+	return s, ok
 }
 
 // resolve returns the value at a pointer. If the pointer ends in a slice, part says which part of
@@ -85,12 +86,10 @@ func child(value []byte, name string) (found []byte, ok bool) {
 			return value, true
 		}
 	}
-	if value[0] == '[' && indexPattern.MatchString(name) {
-		index, _ := strconv.Atoi(name) // the pattern matches only digits
-		for n, value := range entries(value) {
-			if n == index {
-				return value, true
-			}
+	index, isIndex := parseIndex(name)
+	for n, value := range entries(value) {
+		if isIndex && n == index {
+			return value, true
 		}
 	}
 	return nil, false
@@ -128,8 +127,12 @@ func cut(value []byte, s slice) ([]byte, slice, error) {
 	return join(value[0], shown), s, nil
 }
 
-// suggestedNamesMax is how many names of an object an error may suggest.
-const suggestedNamesMax = 1000
+// An error suggests one of the first suggestedNamesMax names of an object, if the name that was
+// sent has at most suggestedBytesMax bytes, because the search compares each pair of letters.
+const (
+	suggestedNamesMax = 200
+	suggestedBytesMax = 100
+)
 
 // nowhere returns an error that says what is at a pointer, where no part has this name.
 func nowhere(value []byte, at, name string) error {
@@ -143,10 +146,13 @@ func nowhere(value []byte, at, name string) error {
 			}
 		}
 		what = "; it has no entries"
-		if near := schema.Nearest(name, names); near != "" {
-			what = fmt.Sprintf("; did you mean %.100q?", near)
-		} else if len(names) > 0 {
+		if len(names) > 0 {
 			what = "; it has " + quoteNames(names, count(value))
+		}
+		if len(name) <= suggestedBytesMax {
+			if near := schema.Nearest(name, names); near != "" {
+				what = fmt.Sprintf("; did you mean %.100q?", near)
+			}
 		}
 		return fmt.Errorf("%s is an object without %.100q%s", quoteAt(at), name, what)
 	case '[':

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// ReadInParts reads a JSON value that tools return in parts, where outlines stand for values that do
-// not fit, and returns the whole value. read returns the decoded value at a JSON Pointer. Objects
-// must be decoded as map[string]any.
+// ReadInParts reads a JSON value that tools return in parts, where outlines stand for values that
+// do not fit, and returns the whole value. read returns the decoded value at a JSON Pointer.
+// Objects must be decoded as map[string]any.
 //
 // It is written from the description of outlines in scripts/docs/reference/tools.md, not from the
 // code that writes them.

@@ -70,7 +70,7 @@ func Operations(t *table.Client) []api.Operation {
 			Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Write,
 			Errors:      []fault.Code{fault.Conflict},
 			Summary:     "Update an unsent post",
-			Description: "Changes only what is sent. Sends nothing. status scheduled queues it, or a failed one again, and needs a scheduledFor; draft takes it out. conflict while publishing, once published, and when it schedules what a key that only drafts wrote, without If-Match or that text.",
+			Description: "Changes only what is sent. Sends nothing. status scheduled queues it, or a failed one again, and needs a scheduledFor; draft takes it out. conflict while publishing, once published, and when it schedules what a key that only drafts wrote, without its ETag or text.",
 		}, s.updatePost), func(ctx context.Context, caller api.Caller, in updatePostInput, p Post) string {
 			if !in.Sent("status") && !in.Sent("scheduledFor") {
 				return ""

@@ -42,7 +42,7 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Posts nothing: approved only marks the reply as ready, and a person posts it. A new or cleared text takes an " +
 				"approved reply back to draft unless replyStatus is sent, and so does its first text: an approved reply without a text " +
 				"is not posted. Refused while posting and once posted (conflict), and so is approving what a key that only drafts wrote, " +
-				"without If-Match or that text. Returns the record. " + thirdPartyNote,
+				"without its ETag or text. Returns the record. " + thirdPartyNote,
 		}, s.updateFeedbackReply),
 		api.Define(api.Spec{
 			ID: "delete_feedback", Method: "DELETE", Path: "/v1/companies/{companyId}/feedback/{feedbackId}",

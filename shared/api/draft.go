@@ -43,8 +43,8 @@ func (in *UpdateBody[T]) RequireRead(record T, drafted []string) error {
 	changes := in.Changes(record)
 	for _, name := range drafted {
 		if !in.Sent(name) || slices.Contains(changes, name) {
-			return fault.New(fault.Conflict, "a key that may only draft wrote %s last: read the record again, then send its ETag as If-Match, or %s as it is",
-				strings.Join(drafted, ", "), strings.Join(drafted, ", "))
+			texts := strings.Join(drafted, ", ")
+			return fault.New(fault.Conflict, "header.If-Match: is required, because a key that may only draft wrote %s last: read the record again and send its ETag, or send %s as stored", texts, texts)
 		}
 	}
 	return nil

@@ -312,7 +312,7 @@ var updateBroadcastPost = operation{method: "PATCH", path: "/v1/companies/{compa
 //
 // Changes only what is sent. Sends nothing. status scheduled queues it, or a failed one again, and needs a
 // scheduledFor; draft takes it out. conflict while publishing, once published, and when it schedules what a key that
-// only drafts wrote, without If-Match or that text.
+// only drafts wrote, without its ETag or text.
 //
 // It sends PATCH /v1/companies/{companyId}/broadcast/posts/{postId} and needs the scope broadcast:write, or
 // broadcast:draft for a draft.

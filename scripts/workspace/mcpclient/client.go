@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"growthworkspace/scripts/workspace/secretfile"
+	"growthworkspace/shared/auth"
 )
 
 // EntryName is the name of the server in the settings of a client.
@@ -152,7 +153,7 @@ type Plan struct {
 	File     string
 	Entry    Entry
 	Text     string // the entry as a person reads it
-	Replaced string // the entry that is there now, or ""
+	Replaced string // the entry that is there now, without the service's keys, or ""
 	Exists   bool   // the settings have the entry already, so there is nothing to do
 
 	// Commands has the command lines of the client's own program that make the change. If it is
@@ -170,7 +171,7 @@ func (c Client) NewPlan(e Entry) (Plan, error) {
 	if err != nil {
 		return p, err
 	}
-	p.Replaced, p.Exists = replaced, text != nil && bytes.Equal(text, merged)
+	p.Replaced, p.Exists = auth.Redact(replaced), text != nil && bytes.Equal(text, merged)
 	if c.program == "" || c.losesComments && hasJSONComments(text) {
 		return p, nil
 	}
@@ -202,11 +203,13 @@ func (c Client) mergeFile(e Entry) (text, merged []byte, replaced string, err er
 }
 
 // Apply makes the change. It returns the path of the copy of the file as it was before, or "" if
-// there was none or if the client's program makes the change. now names the copy.
+// there was none or if the client's program only adds an entry. now names the copy.
 func (p Plan) Apply(ctx context.Context, now time.Time) (backup string, err error) {
 	switch {
 	case p.Exists:
 		return "", nil
+	case len(p.Commands) > 1: // the first one removes the old entry, and the next one can fail
+		return p.replaceByCommands(ctx, now)
 	case len(p.Commands) > 0:
 		return "", p.runCommands(ctx)
 	}
@@ -217,11 +220,27 @@ func (p Plan) Apply(ctx context.Context, now time.Time) (backup string, err erro
 	return ReplaceFile(p.File, text, merged, now)
 }
 
+// replaceByCommands keeps a copy of the file and runs the client's program.
+func (p Plan) replaceByCommands(ctx context.Context, now time.Time) (backup string, err error) {
+	file := targetOf(p.File)
+	text, err := os.ReadFile(file)
+	if err == nil {
+		backup, err = keepCopy(file, text, now)
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := p.runCommands(ctx); err != nil {
+		return backup, fmt.Errorf("%w; the settings as they were before are in %s", err, backup)
+	}
+	return backup, nil
+}
+
 // runCommands runs the client's program.
 func (p Plan) runCommands(ctx context.Context) error {
 	for _, words := range p.Commands {
 		if out, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput(); err != nil {
-			return fmt.Errorf("%s failed: %w: %s", strings.Join(words, " "), err, bytes.TrimSpace(out))
+			return fmt.Errorf("%s failed: %w: %s", strings.Join(words, " "), err, auth.Redact(string(bytes.TrimSpace(out))))
 		}
 	}
 	return nil
@@ -231,34 +250,57 @@ func (p Plan) runCommands(ctx context.Context) error {
 // of the old text beside it, whose path it returns. If text is nil, it creates the file and its
 // folder, and returns "". A symbolic link stays one.
 func ReplaceFile(file string, text, with []byte, now time.Time) (backup string, err error) {
-	if target, err := filepath.EvalSymlinks(file); err == nil {
-		file = target
-	}
-	mode := fs.FileMode(0o600)
-	if text != nil {
-		info, err := os.Stat(file)
-		if err != nil {
+	file = targetOf(file)
+	if text == nil {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return "", err
 		}
-		mode = info.Mode().Perm()
-		backup = file + ".bak-" + now.UTC().Format("20060102T150405.000Z")
-		if err := writeFile(backup, text, mode); err != nil {
-			return "", fmt.Errorf("keep a copy of the settings: %w", err)
-		}
-	} else if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return "", writeFile(file, with, 0o600)
+	}
+	if backup, err = keepCopy(file, text, now); err != nil {
 		return "", err
 	}
-	return backup, writeFile(file, with, mode)
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	return backup, writeFile(file, with, info.Mode().Perm())
 }
 
+// keepCopy writes the text of a file to another one beside it, with its permissions, and returns the
+// path.
+func keepCopy(file string, text []byte, now time.Time) (backup string, err error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	backup = file + ".bak-" + now.UTC().Format("20060102T150405.000Z")
+	if err := writeFile(backup, text, info.Mode().Perm()); err != nil {
+		return "", fmt.Errorf("keep a copy of the settings: %w", err)
+	}
+	return backup, nil
+}
+
+// linksMax is how many symbolic links targetOf follows.
+const linksMax = 40
+
+// targetOf returns the file that a symbolic link leads to, whether it exists or not, and any other
+// file as it is.
+func targetOf(file string) string {
+	for range linksMax {
+		target, err := os.Readlink(file)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(file), target)
+		}
+		file = target
+	}
+	return file
+}
+
+// writeFile writes a file atomically, with these permissions.
 func writeFile(file string, text []byte, mode fs.FileMode) error {
-	temporary := file + ".new"
-	err := secretfile.Create(temporary, func(w io.Writer) error { _, err := w.Write(text); return err })
-	if err == nil {
-		err = os.Chmod(temporary, mode)
-	}
-	if err == nil {
-		err = os.Rename(temporary, file)
-	}
-	return err
+	return secretfile.CreateWithMode(file, mode, func(w io.Writer) error { _, err := w.Write(text); return err })
 }

@@ -219,6 +219,7 @@ func TestErrMerge(t *testing.T) {
 		{relaxed, `{"servers": {"workspace": {"command": "old" /* mine */}}}`, 0, 0, "has comments, which would be lost: change it by hand to\n\"workspace\": {"},
 		{tomlFormat{}, "[mcp_servers.workspace]\ncommand = \"old\" # mine\n", 0, 0, "has comments or is not a table of its own: change it by hand to\n[mcp_servers.workspace]\n"},
 		{tomlFormat{}, "mcp_servers.workspace.command = \"old\"\n", 0, 0, "is not a table of its own"},
+		{tomlFormat{}, "[mcp_servers.workspace]\nurl = \"https://example.com/mcp\"\n[mcp_servers.workspace.http_headers]\nAuthorization = \"Bearer x\"\n", 0, 0, "http_headers"},
 		{tomlFormat{}, "mcp_servers = {}\n", 0, 0, "is not written as tables: add this by hand\n[mcp_servers.workspace]\n"},
 		{tomlFormat{}, "mcp_servers = 1\n", 0, 0, "is not written as tables"},
 	} {

@@ -57,7 +57,28 @@ func (f tomlFormat) merge(text []byte, e Entry) (merged []byte, replaced string,
 	if err != nil {
 		return nil, "", fmt.Errorf("%s is not written as tables: add this by hand\n%s", tomlServers, f.render(e))
 	}
+	if err := checkOneTransport(after); err != nil {
+		return nil, "", fmt.Errorf("%w: change it by hand to\n%s", err, f.render(e))
+	}
 	return merged, replaced, checkRest(before, after, tomlServers, func(entry any) bool { return isTOMLEntry(entry, e) })
+}
+
+// checkOneTransport returns an error if the entry replaces that of a server with a URL and keeps
+// the tables of its headers. Codex reads no file with an entry that has those and a command.
+func checkOneTransport(after map[string]any) error {
+	for _, name := range []string{"http_headers", "env_http_headers"} {
+		if tomlEntry(after)[name] != nil {
+			return fmt.Errorf("the entry %q has the table %s, which would stay", EntryName, name)
+		}
+	}
+	return nil
+}
+
+// tomlEntry returns the table of the entry, or nil.
+func tomlEntry(file map[string]any) map[string]any {
+	servers, _ := file[tomlServers].(map[string]any)
+	entry, _ := servers[EntryName].(map[string]any)
+	return entry
 }
 
 // decodeTOML returns a *syntaxError if text is not TOML.

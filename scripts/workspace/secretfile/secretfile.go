@@ -48,8 +48,14 @@ func Write(file string, v any) error {
 	return nil
 }
 
-// Create writes a file atomically, so that the file appears either complete or not at all.
+// Create writes a file that only its owner can read. It does so atomically, so that the file appears
+// either complete or not at all.
 func Create(file string, write func(io.Writer) error) error {
+	return CreateWithMode(file, 0o600, write)
+}
+
+// CreateWithMode is Create for a file with these permissions.
+func CreateWithMode(file string, mode fs.FileMode, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".*.tmp") // os.CreateTemp makes the file readable only by its owner
 	if err != nil {
 		return err
@@ -59,6 +65,9 @@ func Create(file string, write func(io.Writer) error) error {
 		err = f.Sync()
 	}
 	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Chmod(f.Name(), mode)
+	}
 	if err == nil {
 		err = os.Rename(f.Name(), file)
 	}

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,33 @@ func define[In any](change func(*api.Spec)) func() {
 		spec := api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}
 		change(&spec)
 		api.Define(spec, func(context.Context, api.Caller, In) (emptyInput, error) { return emptyInput{}, nil })
+	}
+}
+
+// draftWord is a closed list of which one value decides.
+type draftWord string
+
+func (draftWord) Values() []string { return []string{"draft", "final"} }
+func (draftWord) Drafts() []string { return []string{"draft"} }
+
+// Ensure a key that may only draft sees only the values that it may set.
+func TestForDrafting(t *testing.T) {
+	op := api.Define(api.Spec{
+		ID: "update_item", Method: "PATCH", Path: "/v1/items", Scope: auth.FeedbackWrite, DraftScope: auth.FeedbackDraft, Effect: api.Write, Summary: "s",
+	}, func(context.Context, api.Caller, struct {
+		In   draftWord `query:"in"`
+		Word draftWord `json:"word"`
+	},
+	) (emptyInput, error) {
+		return emptyInput{}, nil
+	})
+	for n, want := range [][]string{{"draft", "final"}, {"draft"}} {
+		if got := op.ForDrafting().Input[n].Enum; !slices.Equal(got, want) {
+			t.Errorf("%s accepts %v, want %v", op.Input[n].Name, got, want)
+		}
+		if got := op.Input[n].Enum; len(got) != 2 {
+			t.Errorf("for other keys, %s accepts %v", op.Input[n].Name, got)
+		}
 	}
 }
 
@@ -44,10 +72,20 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 		"is not a verb and a noun": define[emptyInput](func(s *api.Spec) { s.ID = "getItem" }),
 		"no summary":               define[emptyInput](func(s *api.Spec) { s.Summary = "" }),
 		"no scope plan:reed":       define[emptyInput](func(s *api.Spec) { s.Scope = auth.Scope("plan:reed") }),
-		"no method PUT":            define[emptyInput](func(s *api.Spec) { s.Method = "PUT" }),
-		"a GET changes nothing":    define[emptyInput](func(s *api.Spec) { s.Effect = api.Write }),
-		"is Create":                define[emptyInput](func(s *api.Spec) { s.ID, s.Method, s.Effect = "create_item", "POST", api.Write }),
-		"and of nothing else":      define[emptyInput](func(s *api.Spec) { s.Method, s.Effect = "POST", api.Create }),
+		"feedback:draft is not contained in plan:write": define[struct {
+			X draftWord `json:"x"`
+		}](func(s *api.Spec) {
+			s.Method, s.Effect, s.Scope, s.DraftScope = "PATCH", api.Write, auth.PlanWrite, auth.FeedbackDraft
+		}),
+		"feedback:draft would be the same as feedback:write": define[struct {
+			X *bool `json:"x"`
+		}](func(s *api.Spec) {
+			s.Method, s.Effect, s.Scope, s.DraftScope = "PATCH", api.Write, auth.FeedbackWrite, auth.FeedbackDraft
+		}),
+		"no method PUT":         define[emptyInput](func(s *api.Spec) { s.Method = "PUT" }),
+		"a GET changes nothing": define[emptyInput](func(s *api.Spec) { s.Effect = api.Write }),
+		"is Create":             define[emptyInput](func(s *api.Spec) { s.ID, s.Method, s.Effect = "create_item", "POST", api.Write }),
+		"and of nothing else":   define[emptyInput](func(s *api.Spec) { s.Method, s.Effect = "POST", api.Create }),
 		"is no list with this input": func() {
 			op := api.Define(api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}, func(context.Context, api.Caller, emptyInput) (emptyInput, error) { return emptyInput{}, nil })
 			api.ExplainEmpty(op, func(context.Context, api.Caller, emptyInput) (string, error) { return "", nil })

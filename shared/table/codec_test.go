@@ -221,6 +221,9 @@ func TestEncodePanicsOnNoRecord(t *testing.T) {
 		"*list": struct {
 			A *[]string `json:"a"`
 		}{},
+		"option": struct {
+			A string `json:"-" store:"a,quiet"`
+		}{},
 	} {
 		func() {
 			defer func() {

@@ -109,6 +109,38 @@ func TestModifyUpdatedAt(t *testing.T) {
 	}
 }
 
+// Ensure a change of silent fields alone is written, but leaves updatedAt as it is.
+func TestModifySilently(t *testing.T) {
+	t.Parallel()
+	type marked struct {
+		Text      string   `json:"text"`
+		Marks     []string `json:"-" store:"marks,silent"`
+		UpdatedAt *string  `json:"updatedAt"`
+	}
+	c, clock := newTestClient(t, nil)
+	stored := marked{"a", nil, ptr(c.Now())}
+	key := table.Key{PK: c.NewID("co"), SK: "marked"}
+	keys := func(marked) table.Keys { return table.Keys{Key: key} }
+	if err := c.Insert(t.Context(), keys(stored), stored); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []struct {
+		text  string
+		marks []string
+		moves bool
+	}{{"a", []string{"x"}, false}, {"b", []string{"x"}, true}, {"b", nil, false}, {"c", []string{"y"}, true}} {
+		clock.Advance(time.Second)
+		if change.moves {
+			stored.UpdatedAt = ptr(c.Now())
+		}
+		stored.Text, stored.Marks = change.text, change.marks
+		got, err := table.Modify(t.Context(), c, key, keys, func(m *marked) error { m.Text, m.Marks = change.text, change.marks; return nil })
+		if diff := cmp.Diff(stored, got); err != nil || diff != "" {
+			t.Errorf("%+v: %v (-want +got):\n%s", change, err, diff)
+		}
+	}
+}
+
 // Ensure the new updatedAt of a record is the clock's time, or a millisecond after the stored time
 // if the clock is behind that.
 func TestNowAfter(t *testing.T) {

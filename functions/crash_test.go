@@ -26,8 +26,8 @@ func newProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *apite
 	another := *s
 	options := apitest.Options(t, s.Clock.Now, over)
 	options.Timeout = 0 // the default timeout, as in a Lambda function
-	another.Serving = table.New(options)
-	another.Handler = functions.Handler(another.Serving, slog.New(slog.DiscardHandler))
+	another.ServingTable = table.New(options)
+	another.Handler = functions.Handler(another.ServingTable, slog.New(slog.DiscardHandler))
 	return &another
 }
 

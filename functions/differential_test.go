@@ -136,7 +136,7 @@ const otherCompany = "co_01k2zzzzzzzzzzzzzzzzzzzzzz"
 
 func (d *twinCompanies) compare(c generatedCall) {
 	d.t.Helper()
-	if c.company == "other" && !d.op.Company() {
+	if c.company == "other" && !d.op.HasCompanyID() {
 		return // an HTTP request of this operation cannot name a company
 	}
 	d.companyA.Clock.Advance(10 * time.Second) // so that no rate limit is reached
@@ -167,7 +167,7 @@ func (d *twinCompanies) compare(c generatedCall) {
 	report("body", d.numberIDs(0, over.Body), d.numberIDs(1, as.Body))
 	report("entity tag", over.Header.Get("ETag") != "", tool.Meta.ETag != "") // the tags differ, because the ids in the bodies do
 	if d.op.IsList() {
-		_, more := over.Next(d.t)
+		_, more := over.NextCursor(d.t)
 		if tool.Meta.HasMore == nil || *tool.Meta.HasMore != more || (tool.Meta.NextCursor != "") != more {
 			d.t.Errorf("hasMore of %s: %v over HTTP, %+v as a tool", c.describe(), more, tool.Meta)
 		}

@@ -211,8 +211,8 @@ type draftCase struct {
 	kind, key string // read, draft, write or all; and such a key
 }
 
-// checkOne sends a request and compares the response, the quota and the stored record with the rule.
-// It reads the record with the key full.
+// checkOne sends a request and compares the response, the quota and the stored record with the
+// rule. It reads the record with the key full.
 func (d draftRule) checkOne(t *testing.T, s draftingWorld, operation string, c draftCase, full string) {
 	t.Helper()
 	what := fmt.Sprintf("%s of a record in state %q with %v by a key with %s", operation, c.state, c.body, c.kind)
@@ -302,9 +302,9 @@ func TestOrderOfDraftChecks(t *testing.T) {
 	}
 }
 
-// Ensure a key for a drafting agent can do nothing but read and draft, over HTTP and as a tool: every
-// other operation, and every word that decides, is 401 with the name of the missing scope, and writes
-// nothing.
+// Ensure a key for a drafting agent can do nothing but read and draft, over HTTP and as a tool:
+// every other operation, and every word that decides, is 401 with the name of the missing scope,
+// and writes nothing.
 func TestDraftingKeyDecidesNothing(t *testing.T) {
 	t.Parallel()
 	calls := &callRecorder{}
@@ -400,9 +400,10 @@ type readStep struct {
 	status  int
 }
 
-// Ensure a text that a key that may only draft wrote last is approved or scheduled only by a request
-// that shows that the caller has read it: with an If-Match that names the revision, or with each of
-// the drafted texts as it is stored. Any write of a text by another key makes the text its own.
+// Ensure a text that a key that may only draft wrote last is approved or scheduled only by a
+// request that shows that the caller has read it: with an If-Match that names the revision, or with
+// each of the drafted texts as it is stored. Any write of a text by another key makes the text its
+// own.
 func TestNothingIsApprovedUnread(t *testing.T) {
 	t.Parallel()
 	type args = map[string]any
@@ -478,8 +479,8 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 	}
 }
 
-// Ensure every property of a post that is published counts as a text: all that an update may send but
-// the status and the time.
+// Ensure every property of a post that is published counts as a text: all that an update may send
+// but the status and the time.
 func TestTextsOfPosts(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
@@ -510,8 +511,8 @@ func TestTextsOfPosts(t *testing.T) {
 }
 
 // Ensure clients cannot see which texts a key that may only draft wrote: no response and no export
-// contains it, and a key that makes the same text its own changes neither updatedAt nor the ETag. An
-// import replaces the record, so the text is the importer's.
+// contains it, and a key that makes the same text its own changes neither updatedAt nor the ETag.
+// An import replaces the record, so the text is the importer's.
 func TestDraftedIsHidden(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
@@ -571,7 +572,7 @@ func TestDraftsCostNothing(t *testing.T) {
 	counter := &apitest.RoundTripCounter{}
 	s := startDrafting(t, counter)
 	var log bytes.Buffer
-	s.Handler = functions.Handler(s.Serving, slog.New(slog.NewJSONHandler(&log, nil)))
+	s.Handler = functions.Handler(s.ServingTable, slog.New(slog.NewJSONHandler(&log, nil)))
 	type cost struct {
 		Trips                             int
 		TableCalls, ReadUnits, WriteUnits float64

@@ -103,7 +103,7 @@ func exploreWorld(t *testing.T, r *rapid.T, leak *leakTransport, include func(ap
 			wrong = w.findViolation(a, got, before, after)
 		}
 		if wrong == "" {
-			after, wrong = w.compareWithMissing(a, got, before, after)
+			after, wrong = w.compareWithUnknownIDs(a, got, before, after)
 		}
 		if wrong == "" && n == alone-1 && w.export(w.tenants[1].id) != exported {
 			wrong = "the export of another company has changed"
@@ -131,7 +131,7 @@ func (w *isolationWorld) findViolation(a generatedRequest, got callResult, befor
 			return fmt.Sprintf("the response contains data of %s", other.marker)
 		}
 	}
-	if a.company != "" && a.company != a.tenant.id && a.op.Company() && got.status != http.StatusNotFound && got.status != http.StatusBadRequest && !keyRejected(got) {
+	if a.company != "" && a.company != a.tenant.id && a.op.HasCompanyID() && got.status != http.StatusNotFound && got.status != http.StatusBadRequest && !keyRejected(got) {
 		return "the call named another company, and the response is not not_found"
 	}
 	if got.status != http.StatusOK {
@@ -169,10 +169,10 @@ func findForeignRecord(value any, a generatedRequest, after tableDump) string {
 	return ""
 }
 
-// compareWithMissing repeats a call that used ids of other companies' records, but with ids that do
-// not exist. The two responses must be indistinguishable. It returns the contents of the table
+// compareWithUnknownIDs repeats a call that used ids of other companies' records, but with ids that
+// do not exist. The two responses must be indistinguishable. It returns the contents of the table
 // afterwards, and a description of the violation, or "".
-func (w *isolationWorld) compareWithMissing(a generatedRequest, got callResult, before, after tableDump) (tableDump, string) {
+func (w *isolationWorld) compareWithUnknownIDs(a generatedRequest, got callResult, before, after tableDump) (tableDump, string) {
 	again, others := a, false
 	again.args = maps.Clone(a.args)
 	for _, f := range pathFields(a.op) {

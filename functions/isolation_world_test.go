@@ -79,13 +79,13 @@ func newIsolationWorld(t *testing.T, companies int, leak *leakTransport) *isolat
 		return generate(prefix)
 	}
 	w := &isolationWorld{t: t, service: s, injectedLeak: leak}
-	s.Serving = table.New(o)
-	s.Table = s.Serving.AsOperator()
+	s.ServingTable = table.New(o)
+	s.Table = s.ServingTable.AsOperator()
 	if err := s.Table.Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.Keys = keys.NewStore(s.Table, s.Clock.Now)
-	s.Handler = functions.Handler(s.Serving, slog.New(slog.DiscardHandler))
+	s.Handler = functions.Handler(s.ServingTable, slog.New(slog.DiscardHandler))
 	fixtures := fixturesWithMarkers(t)
 	for i := range companies {
 		one := &testTenant{id: s.Table.NewID(id.CompanyPrefix), marker: fixtureMarkers[i]}

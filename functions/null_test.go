@@ -104,7 +104,7 @@ func TestNullClears(t *testing.T) {
 					continue
 				}
 				for _, value := range validValues(t, f) {
-					if r := update(f.Name, value); r.Status != http.StatusOK || !responseHas(r.JSON(t), f.Name, value) {
+					if r := update(f.Name, value); r.Status != http.StatusOK || !responseHasValue(r.JSON(t), f.Name, value) {
 						t.Errorf("%s set to %v: status %d, want 200 and the value: %s", f.Name, value, r.Status, r.Body)
 					}
 					if got := storedRecord(t, s, key, op)[f.Name]; !reflect.DeepEqual(got, value) {
@@ -112,7 +112,7 @@ func TestNullClears(t *testing.T) {
 					}
 				}
 				for range 2 { // the second time, the property is already clear, and nothing changes
-					if r := update(f.Name, nil); r.Status != http.StatusOK || !responseHas(r.JSON(t), f.Name, nil) {
+					if r := update(f.Name, nil); r.Status != http.StatusOK || !responseHasValue(r.JSON(t), f.Name, nil) {
 						t.Errorf("%s: %s: null: %d %s", o.CellLocation("body"), f.Name, r.Status, r.Body)
 					}
 					if got, has := storedRecord(t, s, key, op)[f.Name]; got != nil || !has {
@@ -130,9 +130,9 @@ func TestNullClears(t *testing.T) {
 	}
 }
 
-// responseHas reports whether the response has the value in the named field. The field findings may
-// also be missing, because responses to writes of an audit omit it.
-func responseHas(response map[string]any, name string, value any) bool {
+// responseHasValue reports whether the response has the value in the named field. The field
+// findings may also be missing, because responses to writes of an audit omit it.
+func responseHasValue(response map[string]any, name string, value any) bool {
 	got, has := response[name]
 	return reflect.DeepEqual(got, value) && has || !has && name == "findings"
 }
@@ -208,7 +208,7 @@ func TestNullArguments(t *testing.T) {
 				nulls[f.Argument()] = nil
 			}
 		}
-		if op.Company() {
+		if op.HasCompanyID() {
 			nulls["companyId"] = nil
 		}
 		want, got := callTool(t, s, key, op.ID, bare), callTool(t, s, key, op.ID, nulls)

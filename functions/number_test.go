@@ -15,9 +15,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// withNumber returns a set of arguments for each path within the field that accepts a number. Each
-// set is base with the number at that path.
-func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []invalidRequest) {
+// argumentsWithNumber returns a set of arguments for each path within the field that accepts a
+// number. Each set is base with the number at that path.
+func argumentsWithNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []invalidRequest) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)
 		args[f.Name] = value
@@ -28,7 +28,7 @@ func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (ou
 		add(number, "")
 	case f.Fields != nil:
 		for _, inner := range f.Fields {
-			for _, p := range withNumber(base[f.Name].([]any)[0].(map[string]any), inner, number) {
+			for _, p := range argumentsWithNumber(base[f.Name].([]any)[0].(map[string]any), inner, number) {
 				add([]any{p.args}, "[0]"+p.path)
 			}
 		}
@@ -41,7 +41,7 @@ func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (ou
 func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, f schema.Field, p invalidRequest)) (visited int) {
 	for _, op := range functions.Operations(nil) {
 		for _, f := range op.Input {
-			for _, p := range withNumber(fixtureArguments[op.ID], f, json.RawMessage(number)) {
+			for _, p := range argumentsWithNumber(fixtureArguments[op.ID], f, json.RawMessage(number)) {
 				visited++
 				s.Clock.Advance(time.Second) // to stay below the quota
 				visit(op, f, p)

@@ -27,7 +27,7 @@ func TestSchemas(t *testing.T) {
 		if err := json.Unmarshal(arguments, &values); err != nil {
 			t.Fatal(err)
 		}
-		if err := validate(t, jsonschema.Arguments(op.Input, op.Company()), string(arguments)); err != nil {
+		if err := validate(t, jsonschema.Arguments(op.Input, op.HasCompanyID()), string(arguments)); err != nil {
 			t.Errorf("%s: the arguments %s: %v", op.ID, arguments, err)
 		}
 		r := s.Call(t, key, op.ID, values)

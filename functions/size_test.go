@@ -26,7 +26,7 @@ import (
 // largeList says how to fill a list with more JSON than fits into a page, using records that the
 // API accepts.
 type largeList struct {
-	kind      string // the type of the records in the import; empty: see loadLive
+	kind      string // the type of the records in the import; empty: see importLiveItems
 	count     int
 	record    string         // one record of the import; %[1]d is its number
 	arguments map[string]any // the arguments of the list operation
@@ -81,7 +81,7 @@ func dimensions() string {
 func (l largeList) importRecords(t *testing.T, s *apitest.Service) map[string]any {
 	t.Helper()
 	if l.kind == "" {
-		return loadLive(t, s, l.count)
+		return importLiveItems(t, s, l.count)
 	}
 	records := make([]json.RawMessage, l.count)
 	for n := range records {
@@ -96,9 +96,9 @@ func (l largeList) importRecords(t *testing.T, s *apitest.Service) map[string]an
 	return maps.Clone(l.arguments)
 }
 
-// loadLive imports a published board with this many live items, which are large, and returns the
-// arguments of the list operation.
-func loadLive(t *testing.T, s *apitest.Service, count int) map[string]any {
+// importLiveItems imports a published board with this many live items, which are large, and returns
+// the arguments of the list operation.
+func importLiveItems(t *testing.T, s *apitest.Service, count int) map[string]any {
 	t.Helper()
 	items := make([]string, count)
 	for n := range items {
@@ -204,13 +204,13 @@ func TestLargeLists(t *testing.T) {
 // handlerWithLongTimeout serves all operations, over HTTP and as tools, through Lambda events. Its
 // calls may take longer than those of a Lambda function.
 func handlerWithLongTimeout(s *apitest.Service) http.Handler {
-	config := api.NewConfig(s.Serving, slog.New(slog.DiscardHandler))
+	config := api.NewConfig(s.ServingTable, slog.New(slog.DiscardHandler))
 	config.Timeout = time.Minute
-	operations := functions.Operations(s.Serving)
+	operations := functions.Operations(s.ServingTable)
 	routes := http.NewServeMux()
 	routes.Handle(mcpserver.Path, mcpserver.New(operations, config))
 	routes.Handle("/", api.New(operations, config))
-	return gateway.Local(routes, s.Serving.NewID)
+	return gateway.Local(routes, s.ServingTable.NewID)
 }
 
 // limitsToTry returns the limits with which a test reads a list: the maximum, an empty string for

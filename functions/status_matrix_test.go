@@ -244,15 +244,15 @@ func TestStatusMatrix(t *testing.T) {
 		}},
 		{"frozen class, other company", 404, "not_found", "", false, func(r *testRequest, op api.Operation) bool {
 			r.path, r.key = strings.ReplaceAll(r.path, s.CompanyID, otherCompany), frozen
-			return op.Company()
+			return op.HasCompanyID()
 		}},
 		{"other company", 404, "not_found", "", false, func(r *testRequest, op api.Operation) bool {
 			r.path = strings.ReplaceAll(r.path, s.CompanyID, otherCompany)
-			return op.Company()
+			return op.HasCompanyID()
 		}},
 		{"other company, lacking scope", 404, "not_found", "", false, func(r *testRequest, op api.Operation) bool {
 			r.path, r.key = strings.ReplaceAll(r.path, s.CompanyID, otherCompany), lacking[scopeNotation(op)]
-			return op.Company() && op.Scope != ""
+			return op.HasCompanyID() && op.Scope != ""
 		}},
 		{"unknown version", 400, "bad_request", "header.Service-Version", false, func(r *testRequest, _ api.Operation) bool { r.header.Set("Service-Version", "2020-01-01"); return true }},
 		{"unknown parameter", 400, "bad_request", "query.nope: unknown parameter", false, query("nope=1")},

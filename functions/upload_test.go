@@ -39,7 +39,7 @@ func TestLargestAudits(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, nil)
-	s.Handler = gateway.Local(s.Serve(functions.Operations(s.Serving)), s.Serving.NewID) // so that its calls may take longer
+	s.Handler = gateway.Local(s.Serve(functions.Operations(s.ServingTable)), s.ServingTable.NewID) // so that its calls may take longer
 	key := s.Key(t)
 	for name, findings := range map[string]string{
 		"quotes": findingsOf(`\"`), "escaped line separators": findingsOf(`\u2028`),
@@ -127,7 +127,7 @@ func TestLargeBodiesAreFindings(t *testing.T) {
 func TestUploadNeedsKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	check := functions.Uploads(s.Serving, slog.New(slog.DiscardHandler))
+	check := functions.Uploads(s.ServingTable, slog.New(slog.DiscardHandler))
 	other := strings.Replace("/v1/companies/C/optimise/audits", "C", s.Table.NewID("co"), 1)
 	narrow := s.Key(t, auth.ContextRead)
 	audits := "/v1/companies/" + s.CompanyID + "/optimise/audits"

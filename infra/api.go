@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	APIID         = "Api"
-	gatewayLogsID = "GatewayLogs"
-	accountID     = "GatewayAccount"
-	AccountRoleID = "GatewayLogsRoleOfAccount"
+	APIID            = "Api"
+	gatewayLogsID    = "GatewayLogs"
+	gatewayAccountID = "GatewayAccount"
+	AccountRoleID    = "GatewayLogsRoleOfAccount"
 
 	// StageName is the first segment of a path on the gateway's own domain:
 	// https://<id>.execute-api.<region>.amazonaws.com/prod/v1/… A custom domain that is mapped

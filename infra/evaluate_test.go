@@ -40,7 +40,7 @@ func policyOf(t *testing.T, f infra.Function) policy {
 	var out policy
 	for _, raw := range document["Statement"].([]any) {
 		fields := raw.(map[string]any)
-		s := statement{fields["Effect"].(string), list(fields["Action"]), list(fields["Resource"]), map[string]map[string][]string{}}
+		s := statement{fields["Effect"].(string), asList(fields["Action"]), asList(fields["Resource"]), map[string]map[string][]string{}}
 		if s.effect != "Allow" && s.effect != "Deny" {
 			t.Fatalf("%s: IAM has no effect %s", f.Name, s.effect)
 		}
@@ -59,7 +59,7 @@ func policyOf(t *testing.T, f infra.Function) policy {
 				if key != "dynamodb:LeadingKeys" {
 					t.Fatalf("%s: this evaluator does not support %s", f.Name, key)
 				}
-				s.conditions[operator][key] = list(values)
+				s.conditions[operator][key] = asList(values)
 			}
 		}
 		out = append(out, s)
@@ -105,7 +105,7 @@ func resolveReferences(t *testing.T, value any) any {
 	return value
 }
 
-func list(value any) (out []string) {
+func asList(value any) (out []string) {
 	if text, ok := value.(string); ok {
 		return []string{text}
 	}

@@ -67,7 +67,7 @@ func newDeployedStage(t *testing.T) *deployedStage {
 		}
 	}
 	for _, a := range functions.All() {
-		add(a.Name, api.Handler(s.Serving, a.Operations(s.Serving), log))
+		add(a.Name, api.Handler(s.ServingTable, a.Operations(s.ServingTable), log))
 	}
 	add("mcp", mcp.Handler(s.Table, log))
 	s.key = s.Key(t)

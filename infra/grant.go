@@ -11,10 +11,10 @@ import (
 
 // Grant is what a function may do in one kind of partition of the table.
 type Grant struct {
-	Area    string   // the partitions: <company>#<Area>, and those with more segments
-	With    string   // a second area, for transactions that write in both areas; empty for calls within Area
-	Actions []string // without the prefix dynamodb:, in alphabetical order
-	Indexes bool     // whether Query on the indexes is allowed too
+	Area            string   // the partitions: <company>#<Area>, and those with more segments
+	TransactionArea string   // a second area, for transactions that write in both areas; empty for calls within Area
+	Actions         []string // without the prefix dynamodb:, in alphabetical order
+	Indexes         bool     // whether Query on the indexes is allowed too
 }
 
 // The actions of records. A transaction has no action of its own: it needs the actions of its
@@ -116,7 +116,7 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 		if op.IdempotencyKey != nil {
 			out = mergeGrants(out, []Grant{{Area: area, Actions: idempotencyActions}})
 			if grant.Area != area {
-				out = mergeGrants(out, []Grant{{Area: grant.Area, With: area, Actions: transactionActions(op)}})
+				out = mergeGrants(out, []Grant{{Area: grant.Area, TransactionArea: area, Actions: transactionActions(op)}})
 			}
 		}
 	}
@@ -142,16 +142,16 @@ func transactionActions(op api.Operation) []string {
 func mergeGrants(to, from []Grant) []Grant {
 	out := slices.Clone(to)
 	for _, g := range from {
-		i := slices.IndexFunc(out, func(o Grant) bool { return o.Area == g.Area && o.With == g.With })
+		i := slices.IndexFunc(out, func(o Grant) bool { return o.Area == g.Area && o.TransactionArea == g.TransactionArea })
 		if i < 0 {
-			i, out = len(out), append(out, Grant{Area: g.Area, With: g.With})
+			i, out = len(out), append(out, Grant{Area: g.Area, TransactionArea: g.TransactionArea})
 		}
 		actions := append(slices.Clone(out[i].Actions), g.Actions...)
 		slices.Sort(actions)
 		actions = slices.Compact(actions)
 		indexes := out[i].Indexes || g.Indexes || slices.Contains(actions, queryIndexesAction)
 		actions = slices.DeleteFunc(actions, func(a string) bool { return a == queryIndexesAction })
-		out[i] = Grant{Area: g.Area, With: g.With, Actions: actions, Indexes: indexes}
+		out[i] = Grant{Area: g.Area, TransactionArea: g.TransactionArea, Actions: actions, Indexes: indexes}
 	}
 	return out
 }
@@ -174,8 +174,8 @@ func (f Function) Statements() []Statement {
 	}}
 	for _, g := range f.Grants {
 		word, leading := capitalize(g.Area), leadingKeys(g.Area)
-		if g.With != "" {
-			word, leading = word+"And"+capitalize(g.With), append(leading, leadingKeys(g.With)...)
+		if g.TransactionArea != "" {
+			word, leading = word+"And"+capitalize(g.TransactionArea), append(leading, leadingKeys(g.TransactionArea)...)
 		}
 		out = append(out, Statement{
 			Sid: word + "Records", Effect: "Allow", Actions: withServicePrefix(g.Actions),

@@ -59,18 +59,18 @@ func parameters() []Parameter {
 }
 
 const (
-	ifNewTable    = "NewTable"
-	ifReserved    = "HasReservedConcurrency"
-	ifGatewayLogs = "CreatesGatewayLogsRole"
-	ifEmail       = "HasAlarmEmail"
+	ifNewTable            = "NewTable"
+	ifConcurrencyReserved = "HasReservedConcurrency"
+	ifGatewayLogs         = "CreatesGatewayLogsRole"
+	ifAlarmEmail          = "HasAlarmEmail"
 )
 
 func conditions() Object {
 	return Object{
 		{ifNewTable, equalsCondition(ParamTable, "")},
-		{ifReserved, notCondition(equalsCondition(ParamConcurrency, strconv.Itoa(unreservedConcurrency)))},
+		{ifConcurrencyReserved, notCondition(equalsCondition(ParamConcurrency, strconv.Itoa(unreservedConcurrency)))},
 		{ifGatewayLogs, equalsCondition(ParamGatewayLogs, "create")},
-		{ifEmail, notCondition(equalsCondition(ParamAlarmEmail, ""))},
+		{ifAlarmEmail, notCondition(equalsCondition(ParamAlarmEmail, ""))},
 	}
 }
 

@@ -26,7 +26,7 @@ var dynamoActions = strings.Fields(`
 	UpdateGlobalTableSettings UpdateItem UpdateKinesisStreamingDestination UpdateTable UpdateTableReplicaAutoScaling
 	UpdateTimeToLive`)
 
-const aCompany = "co_01kdvdna017fxb6j762bd9qnf4"
+const someCompanyID = "co_01kdvdna017fxb6j762bd9qnf4"
 
 // readAccessTable reads testdata/access.tsv, the hand-written list of grants: function, area, table
 // or index, actions.
@@ -84,7 +84,7 @@ func TestAccess(t *testing.T) {
 			cell := [3]string{f.Name, strings.Join(pair, "+"), "table"}
 			used[cell] = true
 			for _, action := range dynamoActions {
-				both := callAccess{"dynamodb:" + action, tableARN, []string{table.Partition(aCompany, pair[0]), table.Partition(aCompany, pair[1])}}
+				both := callAccess{"dynamodb:" + action, tableARN, []string{table.Partition(someCompanyID, pair[0]), table.Partition(someCompanyID, pair[1])}}
 				if got, want := p.allows(both), slices.Contains(want[cell], action); got != want {
 					t.Errorf("%s, %s in %v together: %v", f.Name, action, pair, got)
 				}
@@ -127,8 +127,8 @@ func checkCell(t *testing.T, p policy, function, area string, a callAccess, allo
 			t.Errorf("%s, %s on %s in %q: %v", function, a.action, resource, leading, got)
 		}
 	}
-	own := table.Partition(aCompany, area)
-	narrowed := table.Partition(aCompany, area, "anything", "else")
+	own := table.Partition(someCompanyID, area)
+	narrowed := table.Partition(someCompanyID, area, "anything", "else")
 	here := a.resource
 	decide(allowed, here, own)
 	decide(allowed, here, own, own)
@@ -138,13 +138,13 @@ func checkCell(t *testing.T, p policy, function, area string, a callAccess, allo
 		decide(allowed, here, narrowed)
 	}
 	decide(false, foreignARN, own)
-	decide(false, here, aCompany)                // no area
-	decide(false, here, area)                    // no company
-	decide(false, here, "co_1#"+area)            // an id that no company can have
-	decide(false, here, own+"x")                 // another area
-	decide(false, here, aCompany+"#other#"+area) // another area, with this area's name as a later segment
-	decide(false, here, aCompany+"#other#"+area+"#x")
-	decide(false, here, own, aCompany+"#other")
+	decide(false, here, someCompanyID)                // no area
+	decide(false, here, area)                         // no company
+	decide(false, here, "co_1#"+area)                 // an id that no company can have
+	decide(false, here, own+"x")                      // another area
+	decide(false, here, someCompanyID+"#other#"+area) // another area, with this area's name as a later segment
+	decide(false, here, someCompanyID+"#other#"+area+"#x")
+	decide(false, here, own, someCompanyID+"#other")
 }
 
 func indexARNs() (out []string) {
@@ -162,7 +162,7 @@ func TestScansAreDenied(t *testing.T) {
 		p := append(policy{everything}, policyOf(t, f)...)
 		for _, action := range dynamoActions {
 			want := action != "Scan" && !strings.HasPrefix(action, "PartiQL")
-			if got := p.allows(callAccess{"dynamodb:" + action, tableARN, []string{aCompany + "#keys"}}); got != want {
+			if got := p.allows(callAccess{"dynamodb:" + action, tableARN, []string{someCompanyID + "#keys"}}); got != want {
 				t.Errorf("%s: %s is allowed: %t, want %t", f.Name, action, got, want)
 			}
 		}

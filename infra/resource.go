@@ -9,7 +9,7 @@ func (m Model) PlainResources() Object {
 	out = append(out,
 		Field{gatewayLogsID, logGroup()},
 		Field{AccountRoleID, accountRole()},
-		Field{accountID, accountResource()},
+		Field{gatewayAccountID, accountResource()},
 		Field{GatewayThrottled, throttledFilter()},
 		// The topic exists even without an address, so that an operator can subscribe to it.
 		Field{alarmTopicID, Object{{"Type", "AWS::SNS::Topic"}}},
@@ -88,7 +88,7 @@ func throttledFilter() Object {
 }
 
 func alarmEmail() Object {
-	return onlyIf(ifEmail, resource("AWS::SNS::Subscription", Object{
+	return onlyIf(ifAlarmEmail, resource("AWS::SNS::Subscription", Object{
 		{"TopicArn", Ref(alarmTopicID)}, {"Protocol", "email"}, {"Endpoint", Ref(ParamAlarmEmail)},
 	}))
 }

@@ -67,7 +67,7 @@ func (m Model) outputSection() (out Object) {
 func functionGlobals() Object {
 	return Object{
 		{"Runtime", Runtime}, {"Handler", "bootstrap"}, {"Architectures", List{Ref(ParamArchitecture)}},
-		{"MemorySize", MemoryMB}, {"Timeout", TimeoutSeconds}, {"ReservedConcurrentExecutions", IfCondition(ifReserved, Ref(ParamConcurrency), Ref("AWS::NoValue"))},
+		{"MemorySize", MemoryMB}, {"Timeout", TimeoutSeconds}, {"ReservedConcurrentExecutions", IfCondition(ifConcurrencyReserved, Ref(ParamConcurrency), Ref("AWS::NoValue"))},
 	}
 }
 
@@ -130,6 +130,6 @@ func stageSettings() Object {
 		// The stage can only be created once the account has a role for logs. DependsOn can't refer
 		// to a resource that a condition may leave out; a stage variable that refers to it has the
 		// same effect.
-		{"Variables", Object{{"gatewayLogs", IfCondition(ifGatewayLogs, Ref(accountID), "existing")}}},
+		{"Variables", Object{{"gatewayLogs", IfCondition(ifGatewayLogs, Ref(gatewayAccountID), "existing")}}},
 	}
 }

@@ -98,8 +98,9 @@ func matchRoute(route, path string) (quality int, ok bool) {
 	return quality, len(segments) == strings.Count(route, "/")+1
 }
 
-// gatewayTypes lists every type of response that API Gateway creates itself, as documented by AWS.
-var gatewayTypes = strings.Fields(`ACCESS_DENIED API_CONFIGURATION_ERROR AUTHORIZER_CONFIGURATION_ERROR AUTHORIZER_FAILURE
+// gatewayResponseTypes lists every type of response that API Gateway creates itself, as documented
+// by AWS.
+var gatewayResponseTypes = strings.Fields(`ACCESS_DENIED API_CONFIGURATION_ERROR AUTHORIZER_CONFIGURATION_ERROR AUTHORIZER_FAILURE
 	BAD_REQUEST_BODY BAD_REQUEST_PARAMETERS DEFAULT_4XX DEFAULT_5XX EXPIRED_TOKEN INTEGRATION_FAILURE INTEGRATION_TIMEOUT
 	INVALID_API_KEY INVALID_SIGNATURE MISSING_AUTHENTICATION_TOKEN QUOTA_EXCEEDED REQUEST_TOO_LARGE RESOURCE_NOT_FOUND
 	THROTTLED UNAUTHORIZED UNSUPPORTED_MEDIA_TYPE WAF_FILTERED`)
@@ -149,7 +150,7 @@ func TestGatewayResponses(t *testing.T) {
 		}
 	}
 	slices.Sort(found)
-	if !slices.Equal(found, gatewayTypes) {
+	if !slices.Equal(found, gatewayResponseTypes) {
 		t.Errorf("the responses are %v", found)
 	}
 }

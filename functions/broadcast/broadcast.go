@@ -23,7 +23,7 @@ func Operations(t *table.Client) []api.Operation {
 	plans, ideas := resource.New(plans, plans.Store(t)), resource.New(ideas, s.store.Ideas)
 	posts, channels := resource.New(posts, s.store.Posts), resource.New(channels, s.channels)
 	return []api.Operation{
-		plans.ListShort("list_broadcast_plans", "List the content plans, newest first",
+		plans.ListShortPages("list_broadcast_plans", "List the content plans, newest first",
 			"A plan says what to post about, for whom and when. Its ideas: service_list_broadcast_ideas."),
 		plans.Get("get_broadcast_plan", "Get a content plan", "Its brief, audience and period."),
 		plans.Create("create_broadcast_plan", "Create a content plan", "A company has at most 200 (conflict). Creates no ideas and posts nothing."),

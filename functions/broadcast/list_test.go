@@ -37,8 +37,8 @@ func expectedIDs(records []record, time func(record) any, filters map[string]str
 	return idsOf(matching)
 }
 
-// orNull returns values[n], or null if n is past the last value.
-func orNull(values []string, n int) any {
+// valueOrNull returns values[n], or null if n is past the last value.
+func valueOrNull(values []string, n int) any {
 	if n == len(values) {
 		return nil
 	}
@@ -50,7 +50,7 @@ func orNull(values []string, n int) any {
 var edgeTimes = []string{"1969-07-20T20:17:40.000Z", "2026-02-28T23:59:59.999Z", "2026-03-01T00:00:00.000Z", "2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00.000Z"}
 
 // randomTime returns one of edgeTimes or null, so that many records share the same time.
-func randomTime(random *rand.Rand) any { return orNull(edgeTimes, random.IntN(len(edgeTimes)+1)) }
+func randomTime(random *rand.Rand) any { return valueOrNull(edgeTimes, random.IntN(len(edgeTimes)+1)) }
 
 func listTarget(list string, filters map[string]string, limit int) string {
 	q := url.Values{"limit": {fmt.Sprint(limit)}}
@@ -71,7 +71,7 @@ func manyPosts() (posts []record) {
 			for _, idea := range []any{"ida_a", "ida_b", nil} {
 				posts = append(posts, record{
 					"id":       fmt.Sprintf("pst_%03d", random.IntN(900)+1000*len(posts)),
-					"platform": orNull(broadcast.Platform("").Values(), p), "status": orNull(broadcast.PostStatus("").Values(), st),
+					"platform": valueOrNull(broadcast.Platform("").Values(), p), "status": valueOrNull(broadcast.PostStatus("").Values(), st),
 					"ideaId": idea, "scheduledFor": randomTime(random), "createdAt": randomTime(random),
 				})
 			}
@@ -145,7 +145,7 @@ func TestIdeas(t *testing.T) {
 	for n := range 48 {
 		ideas = append(ideas, record{
 			"id": fmt.Sprintf("ida_%d", random.IntN(900)+1000*n), "planId": []any{"pln_a", "pln_b", nil}[n%3],
-			"status": orNull(broadcast.IdeaStatus("").Values(), n/3%4), "createdAt": randomTime(random),
+			"status": valueOrNull(broadcast.IdeaStatus("").Values(), n/3%4), "createdAt": randomTime(random),
 		})
 	}
 	importRecords(t, s, "content-idea", ideas...)

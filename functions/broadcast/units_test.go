@@ -151,7 +151,7 @@ func TestDefaultListUnits(t *testing.T) {
 				"title": "A title of some length", "summary": text[:160], "rationale": text[:80], "platforms": []string{"x"}, "sourceKind": "manual",
 			}
 			if !alike {
-				p["platform"], p["status"], i["status"] = orNull(platforms, n%7), orNull(states, n/7%6), []any{"suggested", "accepted", "rejected", nil}[n%4]
+				p["platform"], p["status"], i["status"] = valueOrNull(platforms, n%7), valueOrNull(states, n/7%6), []any{"suggested", "accepted", "rejected", nil}[n%4]
 			}
 			if posts = append(posts, p); n < 240 {
 				ideas = append(ideas, i)

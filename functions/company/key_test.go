@@ -318,7 +318,7 @@ func TestListKeys(t *testing.T) {
 		for _, k := range r.Items(t) {
 			got = append(got, k["id"].(string))
 		}
-		args["cursor"], _ = r.Next(t)
+		args["cursor"], _ = r.NextCursor(t)
 	}
 	if args["cursor"] != "" || len(got) != 8 || !slices.Equal(got[1:], want) {
 		t.Errorf("got %v, want the first key and %v; the last arguments are %v", got, want, args)
@@ -383,7 +383,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s := start(t)
-	s.Handler = api.Handler(s.Serving, company.Operations(s.Serving), slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	s.Handler = api.Handler(s.ServingTable, company.Operations(s.ServingTable), slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	admin := s.Key(t)
 	key := createKey(t, s, admin, `{"name":"x","scopes":["keys:read","keys:write"]}`)
 	fresh := rotateKey(t, s, key.Secret, key.ID, `{}`)

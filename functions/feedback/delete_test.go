@@ -45,7 +45,7 @@ func TestDelete(t *testing.T) {
 	for _, status := range append(statusValues(), "") {
 		f := recordWithReply(status, "Thanks")
 		f.Source, f.Sentiment = new(feedback.Source("reddit")), new(feedback.Sentiment("neutral"))
-		importRecords(t, s, f, reviewNumber(2))
+		importRecords(t, s, f, newReview(2))
 		before := s.Send(t, key, "GET", pushPath+"/fbk_0001", "")
 		r := deleteFeedback(t, s, key, "fbk_0001")
 		if status == feedback.ReplyStatusPosting {

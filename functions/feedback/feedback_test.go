@@ -33,8 +33,8 @@ func importRecords(t *testing.T, s *apitest.Service, records ...feedback.Feedbac
 	}
 }
 
-// reviewNumber returns a record with an id and no other relevant fields.
-func reviewNumber(n int) feedback.Feedback {
+// newReview returns a record with an id and no other relevant fields.
+func newReview(n int) feedback.Feedback {
 	return feedback.Feedback{
 		ID: fmt.Sprintf("fbk_%04d", n), ExternalID: fmt.Sprint(n),
 		CreatedAt: new("2026-01-02T03:04:05.000Z"), UpdatedAt: new("2026-01-02T03:04:05.000Z"),
@@ -73,7 +73,7 @@ func mixedRecords() (records []feedback.Feedback) {
 	times := []*string{new("2026-03-01T00:00:00.000Z"), nil, new("2026-03-01T00:00:00.001Z"), new("1969-12-31T23:59:59.000Z")}
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		n := len(records)
-		f := reviewNumber((n * 61) % 144)
+		f := newReview((n * 61) % 144)
 		f.Source, f.Sentiment, f.ReplyStatus = source, sentiment, status
 		f.Priority, f.PostedAt = priorities[n%6], times[n/6%4]
 		records = append(records, f)
@@ -223,7 +223,7 @@ func TestListOneAtATime(t *testing.T) {
 func TestListWhileRecordsChange(t *testing.T) {
 	t.Parallel()
 	ranked := func(n int) feedback.Feedback {
-		f := reviewNumber(n)
+		f := newReview(n)
 		f.Priority, f.Source = new(int64(n)), new(feedback.Source("reddit"))
 		return f
 	}
@@ -277,7 +277,7 @@ func TestGet(t *testing.T) {
 		PostedAt: new("2026-01-01T00:00:00.000Z"), FetchedAt: new("2026-01-02T00:00:00.000Z"), Flags: []feedback.Flag{"money", "churn"}, Priority: new(int64(-2)),
 		Sentiment: new(feedback.Sentiment("negative")), ReplyBody: new(""), ReplyStatus: new(feedback.ReplyStatusDraft),
 	}
-	s := start(t, full, reviewNumber(2))
+	s := start(t, full, newReview(2))
 	s.Run(t, []apitest.Scenario{
 		{Name: "all fields", Op: "get_feedback", Args: map[string]any{"feedbackId": "fbk_1"}, Check: func(t *testing.T, r apitest.Response) {
 			want := `{"id":"fbk_1","companyId":"` + s.CompanyID + `","source":"app_store","kind":"review","externalId":"x1","externalUrl":"https://example.com/1",` +
@@ -296,8 +296,8 @@ func TestGet(t *testing.T) {
 // not_found response.
 func TestNotFound(t *testing.T) {
 	t.Parallel()
-	s := start(t, reviewNumber(1))
-	other := start(t, reviewNumber(9))
+	s := start(t, newReview(1))
+	other := start(t, newReview(9))
 	key := s.Key(t)
 	bodies := map[string]bool{}
 	for _, id := range []string{"fbk_0009", "fbk_none", "nonsense", "itm_0001", "fbk_0001%23", "FBK_0001"} {
@@ -323,7 +323,7 @@ func TestNotFound(t *testing.T) {
 // Ensure each operation requires its scope.
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	s := start(t, reviewNumber(1))
+	s := start(t, newReview(1))
 	read, draft, write := s.Key(t, auth.FeedbackRead), s.Key(t, auth.FeedbackDraft), s.Key(t, auth.FeedbackWrite)
 	one := map[string]any{"feedbackId": "fbk_0001"}
 	s.Run(t, []apitest.Scenario{

@@ -33,7 +33,7 @@ func postedRecords() (records []feedback.Feedback) {
 	sources, sentiments := nullableValues[feedback.Source](), nullableValues[feedback.Sentiment]()
 	for i, status := range nullableValues[feedback.ReplyStatus]() {
 		for n, at := range postedTimes {
-			f := reviewNumber(i*len(postedTimes) + n)
+			f := newReview(i*len(postedTimes) + n)
 			f.PostedAt, f.ReplyStatus, f.Priority = at, status, new(int64(n%3))
 			f.Source, f.Sentiment = sources[(i+n)%len(sources)], sentiments[n%len(sentiments)]
 			records = append(records, f)
@@ -61,8 +61,8 @@ func expectedNewestFirst(records []feedback.Feedback, from, to string, f feedbac
 	return ids
 }
 
-// fillPosted completes the index for the test's company.
-func fillPosted(t *testing.T, s *apitest.Service) {
+// completePostedIndex completes the index for the test's company.
+func completePostedIndex(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	if _, err := feedback.NewStore(s.Table).BackfillPostedIndex(t.Context(), s.CompanyID, false, func(int64) {}); err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestListPosted(t *testing.T) {
 	check("before the index is filled", 1)
 	dropPostedIndex(t, s, records[:40]...)
 	check("while the index has a part", 0)
-	fillPosted(t, s)
+	completePostedIndex(t, s)
 	most := 3
 	if testing.Short() {
 		most = 1
@@ -160,10 +160,10 @@ func TestListPostedInput(t *testing.T) {
 	t.Parallel()
 	records := postedRecords()
 	s := start(t, records...)
-	fillPosted(t, s)
+	completePostedIndex(t, s)
 	key := s.Key(t)
 	first := s.Call(t, key, "list_feedback", map[string]any{"postedFrom": "2026-03-01", "limit": 2})
-	cursor, _ := first.Next(t)
+	cursor, _ := first.NextCursor(t)
 	ids := func(r apitest.Response) (out []string) {
 		for _, item := range r.Items(t) {
 			out = append(out, item["id"].(string))
@@ -258,7 +258,7 @@ func TestBackfillPostedIndex(t *testing.T) {
 	if deaths < 5 {
 		t.Errorf("only %d deaths", deaths)
 	}
-	fillPosted(t, s)
+	completePostedIndex(t, s)
 	if !slices.IsSorted(reports) || len(reports) == 0 {
 		t.Errorf("progress: %v", reports)
 	}
@@ -339,7 +339,7 @@ func TestBackfillPostedIndexAgain(t *testing.T) {
 	t.Parallel()
 	records := postedRecords()
 	s := start(t, records...)
-	fillPosted(t, s)
+	completePostedIndex(t, s)
 	store := feedback.NewStore(s.Table)
 	mark := table.Key{PK: table.Partition(s.CompanyID, "feedback"), SK: "index#posted"}
 	complete, err := table.GetItem(t.Context(), s.Table, mark)
@@ -398,7 +398,7 @@ func TestListPostedUnits(t *testing.T) {
 			records = append(records, f)
 		}
 		s := start(t, records...)
-		fillPosted(t, s)
+		completePostedIndex(t, s)
 		return s
 	}
 	small, large := company(0), company(300)

@@ -22,17 +22,18 @@ import (
 // the person confirms is the approved text. A claim does not expire; Store.StuckReplies lists the
 // replies with old claims (see package claim). The worker decides which platforms accept replies.
 
-// Posting is a feedback record together with the claim on its reply.
-type Posting struct {
+// ClaimedReply is a feedback record together with the claim on its reply.
+type ClaimedReply struct {
 	Feedback
 	claim.Claim
 }
 
-// replyKind describes replies to package claim: a reply is claimed while its status is posting.
-var replyKind = claim.Kind[Posting]{
+// claimedReplyKind describes replies to package claim: a reply is claimed while its status is
+// posting.
+var claimedReplyKind = claim.Kind[ClaimedReply]{
 	Name: "reply", Prefix: feedbackIDPrefix, ClaimedStatus: string(ReplyStatusPosting),
-	Status: func(p Posting) string { return string(p.status()) },
-	Key:    feedbackKey, KeysOf: func(p Posting) table.Keys { return keysOf(p.Feedback) },
+	Status: func(p ClaimedReply) string { return string(p.status()) },
+	Key:    feedbackKey, KeysOf: func(p ClaimedReply) table.Keys { return keysOf(p.Feedback) },
 	Index: table.GSI4, Partitions: func(companyID string) []string {
 		return []string{queuePartition(companyID, ReplyStatusPosting)}
 	},
@@ -54,9 +55,9 @@ func (f Feedback) status() ReplyStatus {
 
 // setClaim moves an approved reply to posting. A retry after a lost response finds its own claim
 // and succeeds. Returns conflict when the reply is not approved or has no text.
-func (p *Posting) setClaim(c claim.Claim) error {
+func (p *ClaimedReply) setClaim(c claim.Claim) error {
 	switch {
-	case replyKind.IsHeldBy(*p, c):
+	case claimedReplyKind.IsHeldBy(*p, c):
 		return nil
 	case p.status() != ReplyStatusApproved:
 		return fault.New(fault.Conflict, "the reply is %s; only an approved reply can be claimed", p.status())
@@ -68,8 +69,8 @@ func (p *Posting) setClaim(c claim.Claim) error {
 }
 
 // setFinalStatus records the outcome of posting. Repeating a report succeeds and changes nothing.
-func (p *Posting) setFinalStatus(claimID string, to ReplyStatus) error {
-	repeated, err := replyKind.CheckReport(*p, claimID, string(to))
+func (p *ClaimedReply) setFinalStatus(claimID string, to ReplyStatus) error {
+	repeated, err := claimedReplyKind.CheckReport(*p, claimID, string(to))
 	if err == nil && !repeated {
 		p.ReplyStatus = &to
 	}
@@ -88,8 +89,8 @@ func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, lim
 // StuckReplies returns the feedback whose reply was claimed at or before claimedBefore and whose
 // outcome has not been reported, oldest claim first. The worker that claimed it has probably
 // crashed. See claim.Kind.ListStale.
-func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string) ([]Posting, error) {
-	return replyKind.ListStale(ctx, s.table, companyID, claimedBefore)
+func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string) ([]ClaimedReply, error) {
+	return claimedReplyKind.ListStale(ctx, s.table, companyID, claimedBefore)
 }
 
 // ClaimReply moves a reply from approved to posting and returns it with the id of the claim. The
@@ -97,9 +98,9 @@ func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string
 // exist, and fault.Conflict when the reply is not approved or has no text.
 //
 // After any other error the claim may or may not exist. If it does, StuckReplies lists the reply.
-func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Posting, error) {
+func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (ClaimedReply, error) {
 	c := claim.New(s.table)
-	return replyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.setClaim(c) })
+	return claimedReplyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *ClaimedReply) error { return p.setClaim(c) })
 }
 
 // ReportPosted moves a reply from posting to posted. Returns fault.ErrNotFound when the feedback
@@ -107,12 +108,12 @@ func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Po
 // was reported with a different outcome, claimed again, or replaced by an import. Repeating a
 // report succeeds. A reply that was imported as posting has an empty claim id, and its report
 // cannot be repeated.
-func (s Store) ReportPosted(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {
-	return replyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.setFinalStatus(claimID, ReplyStatusPosted) })
+func (s Store) ReportPosted(ctx context.Context, companyID, feedbackID, claimID string) (ClaimedReply, error) {
+	return claimedReplyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *ClaimedReply) error { return p.setFinalStatus(claimID, ReplyStatusPosted) })
 }
 
 // ReportReplyFailed moves a reply from posting to failed. The API can then edit and approve it
 // again. Errors and repeated reports are as for ReportPosted.
-func (s Store) ReportReplyFailed(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {
-	return replyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.setFinalStatus(claimID, ReplyStatusFailed) })
+func (s Store) ReportReplyFailed(ctx context.Context, companyID, feedbackID, claimID string) (ClaimedReply, error) {
+	return claimedReplyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *ClaimedReply) error { return p.setFinalStatus(claimID, ReplyStatusFailed) })
 }

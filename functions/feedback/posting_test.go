@@ -24,9 +24,9 @@ func codeOf(err error) fault.Code {
 }
 
 // mustTransition returns a function that fails the test if a transition returns an error.
-func mustTransition(t *testing.T) func(feedback.Posting, error) feedback.Posting {
+func mustTransition(t *testing.T) func(feedback.ClaimedReply, error) feedback.ClaimedReply {
 	t.Helper()
-	return func(p feedback.Posting, err error) feedback.Posting {
+	return func(p feedback.ClaimedReply, err error) feedback.ClaimedReply {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +102,7 @@ func TestPostingTransitions(t *testing.T) {
 					t.Fatal(err)
 				}
 				s.Clock.Advance(time.Second)
-				var got feedback.Posting
+				var got feedback.ClaimedReply
 				switch move {
 				case "claim":
 					got, err = store.ClaimReply(t.Context(), s.CompanyID, id)

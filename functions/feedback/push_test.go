@@ -125,7 +125,7 @@ func TestPushKeepsTheReply(t *testing.T) {
 	s := start(t)
 	key := s.Key(t)
 	for _, status := range feedback.ReplyStatus("").Values() {
-		record := reviewNumber(1)
+		record := newReview(1)
 		record.ID, record.ExternalID = "fbk_"+strings.ReplaceAll(status, "_", ""), status
 		record.Source, record.ReplyStatus, record.ReplyBody = new(feedback.Source("reddit")), new(feedback.ReplyStatus(status)), new("Thanks")
 		importRecords(t, s, record)

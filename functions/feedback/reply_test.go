@@ -18,7 +18,7 @@ const replyPath = "/v1/companies/{companyId}/feedback/fbk_0001/reply"
 // recordWithReply returns record 1 with a reply in the given status, or with a null status if
 // status is empty.
 func recordWithReply(status feedback.ReplyStatus, body string) feedback.Feedback {
-	f := reviewNumber(1)
+	f := newReview(1)
 	f.ReplyBody = &body
 	if status != "" {
 		f.ReplyStatus = &status
@@ -94,7 +94,7 @@ func statusValues() (out []feedback.ReplyStatus) {
 func TestApprovedWithoutText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"null", `""`} {
-		f := reviewNumber(1)
+		f := newReview(1)
 		f.ReplyStatus, f.ReplyBody = nil, nil
 		s := start(t, f)
 		key, store := s.Key(t), feedback.NewStore(s.Table)
@@ -125,7 +125,7 @@ func TestApprovedWithoutText(t *testing.T) {
 func TestReplyInput(t *testing.T) {
 	t.Parallel()
 	s := start(t, recordWithReply("", ""), func() feedback.Feedback {
-		f := reviewNumber(2)
+		f := newReview(2)
 		f.ReplyStatus = new(feedback.ReplyStatusPosted)
 		return f
 	}())

@@ -107,7 +107,7 @@ func (s Store) Import(ctx context.Context, companyID string, records []Feedback)
 		}
 		left = nil
 		for _, f := range failures {
-			left = append(left, records[f.Unit])
+			left = append(left, records[f.UnitIndex])
 		}
 	}
 	return table.ErrTooMuchContention

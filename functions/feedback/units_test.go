@@ -41,7 +41,7 @@ func pickByShare[T interface {
 // detect the next page) cost half a read unit.
 func manyRecords(n int) (records []feedback.Feedback) {
 	for i := range n {
-		f := reviewNumber(i)
+		f := newReview(i)
 		f.Source, f.Sentiment, f.ReplyStatus = pickByShare(sourceShares, i, 1), pickByShare(sentimentShares, i/10, 37), pickByShare(replyStatusShares, i/7, 61)
 		f.Priority, f.PostedAt = new(int64(i*7%100)), new("2026-03-01T00:00:00.000Z")
 		records = append(records, f)
@@ -72,7 +72,7 @@ func TestListUnitsOfRareValues(t *testing.T) {
 	s := start(t)
 	var records []feedback.Feedback
 	for n := range 300 {
-		f := reviewNumber(n)
+		f := newReview(n)
 		f.Source, f.Sentiment, f.ReplyStatus = new(feedback.Source("app_store")), new(feedback.Sentiment("positive")), new(feedback.ReplyStatusPosted)
 		records = append(records, f)
 	}
@@ -156,7 +156,7 @@ func TestDefaultListUnits(t *testing.T) {
 			}
 		})
 		t.Logf("%s: at most %.1f units", name, dearest)
-		fillPosted(t, s)
+		completePostedIndex(t, s)
 		days := unitsUsed(t, s, feedback.Filter{Posted: &feedback.DayRange{From: "2026-03-01"}}, limit)
 		if days.Read > most {
 			t.Errorf("%s, posted days: %+v", name, days)
@@ -178,7 +178,7 @@ func TestListPostedCalls(t *testing.T) {
 	last := &records[len(records)-1] // the last one listed, because records of one day are ordered by id
 	last.Source, last.Sentiment = new(feedback.Source("reddit")), new(feedback.Sentiment("negative"))
 	s := start(t, records...)
-	fillPosted(t, s)
+	completePostedIndex(t, s)
 	f := feedback.Filter{Source: last.Source, Sentiment: last.Sentiment, Posted: &feedback.DayRange{From: "2026-03-01"}}
 	ctx, m := apitest.Request(t)
 	page, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", 1)

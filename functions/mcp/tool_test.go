@@ -92,7 +92,7 @@ func TestToolsAreTheOperations(t *testing.T) {
 			t.Errorf("%s: the schema has alternatives at the top: anyOf %v, oneOf %v, allOf %v", tool.Name, schema.AnyOf, schema.OneOf, schema.AllOf)
 		}
 		want := map[string]bool{}
-		if op.Company() {
+		if op.HasCompanyID() {
 			want["companyId"] = false
 		}
 		for _, f := range op.Input {

@@ -72,8 +72,8 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 				} else if r.Status != http.StatusBadRequest {
 					t.Errorf("push %d: %d %s", n, r.Status, r.Body)
 				}
-				points := count(exportRecords(t, s, s.CompanyID, "metric-point"), fmt.Sprintf(`"value":%d,`, value(n)))
-				definitions := count(exportRecords(t, s, s.CompanyID, "metric-definition"), fmt.Sprintf(`"custom.m%d_`, value(n)))
+				points := countContaining(exportRecords(t, s, s.CompanyID, "metric-point"), fmt.Sprintf(`"value":%d,`, value(n)))
+				definitions := countContaining(exportRecords(t, s, s.CompanyID, "metric-definition"), fmt.Sprintf(`"custom.m%d_`, value(n)))
 				if points != want || definitions != max(0, want-1) {
 					t.Errorf("push %d got %d; %d points and %d definitions of it are stored", n, r.Status, points, definitions)
 				}
@@ -85,8 +85,8 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 	}
 }
 
-// count returns how many lines contain a string.
-func count(lines []string, text string) (n int) {
+// countContaining returns how many lines contain a string.
+func countContaining(lines []string, text string) (n int) {
 	for _, line := range lines {
 		if strings.Contains(line, text) {
 			n++

@@ -25,9 +25,9 @@ import (
 // A definition whose needsReview is null is in neither partition. Points are packed; see
 // Grain.recordLocation and pointRecord.
 type Store struct {
-	table    *table.Client
-	margin   time.Duration // the time that a delete of points leaves before the deadline
-	unitsMax float64       // the maximum number of read units for a page of a total or of one series
+	table        *table.Client
+	deleteMargin time.Duration // the time that a delete of points leaves before the deadline
+	unitsMax     float64       // the maximum number of read units for a page of a total or of one series
 }
 
 // NewStore returns a store over the table.

@@ -67,7 +67,7 @@ func (s Store) DeletePoints(ctx context.Context, companyID string, r PointRange)
 		if err != nil || len(out.LastEvaluatedKey) == 0 {
 			return deleted, false, err
 		}
-		if end, limited := ctx.Deadline(); limited && time.Until(end) < s.margin {
+		if end, limited := ctx.Deadline(); limited && time.Until(end) < s.deleteMargin {
 			return deleted, true, nil
 		}
 		in.ExclusiveStartKey = out.LastEvaluatedKey
@@ -94,7 +94,7 @@ func (s Store) deletePointsOfItem(ctx context.Context, item table.Item, r PointR
 		if r.SeriesID != "" && record.SeriesID != r.SeriesID {
 			return 0, nil
 		}
-		inside, outside := r.partition(record, item)
+		inside, outside := r.splitBuckets(record, item)
 		var done bool
 		var err error
 		switch {
@@ -117,9 +117,9 @@ func (s Store) deletePointsOfItem(ctx context.Context, item table.Item, r PointR
 	return 0, table.ErrTooMuchContention
 }
 
-// partition returns the attribute names of a record's points that are in the range. outside is the
-// attribute name of a point that is not in the range, or empty if all are.
-func (of PointRange) partition(record pointRecord, item table.Item) (inside []string, outside string) {
+// splitBuckets returns the attribute names of a record's points that are in the range. outside is
+// the attribute name of a point that is not in the range, or empty if all are.
+func (of PointRange) splitBuckets(record pointRecord, item table.Item) (inside []string, outside string) {
 	for _, name := range record.Grain.attributes(record.periodOfKey()) {
 		switch _, stored := item[name]; {
 		case !stored:

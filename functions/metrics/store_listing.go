@@ -94,7 +94,7 @@ func (s Store) newListing(companyID string, q PointQuery) *pointListing {
 	days := newPointReader(companyID, q.MetricKey, GrainDay, q.dayWindow(), q.Grain.dayRecordCountFor(l.wantedPoints()+1))
 	switch {
 	case q.Total:
-		t := newTotals(q.MetricKey, q.Grain)
+		t := newTotalPoints(q.MetricKey, q.Grain)
 		l.candidates = t
 		l.sources = []grainSource{{own, t.position, t.addStored}, {days, t.dayPosition, t.addDays}}
 	case q.Grain == GrainDay:

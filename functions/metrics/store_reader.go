@@ -19,7 +19,7 @@ const roundRecordsMax = 1000
 type pointReader struct {
 	grain         Grain
 	prefix        string // the prefix of the sort keys
-	lowest        string // the sort key at which the window starts
+	lowestSortKey string // the sort key at which the window starts
 	query         *dynamodb.QueryInput
 	unitsRead     float64         // the read units of all rounds so far
 	series        map[string]bool // the series that have points
@@ -47,7 +47,7 @@ func newPointReader(companyID, metricKey string, grain Grain, w dayWindow, recor
 		highest += period
 	}
 	highest += afterAllKeys
-	r.lowest = lowest
+	r.lowestSortKey = lowest
 	r.query = pointsRequest(companyID, lowest, highest)
 	r.query.ScanIndexForward = aws.Bool(false)
 	r.query.Limit = aws.Int32(int32(min(records, roundRecordsMax)))
@@ -72,11 +72,11 @@ func (r *pointReader) complete(since string) bool {
 // From one round to the next, since can move to an older day or become empty, because a bucket of a
 // total is dropped when it turns out to be stored without a value.
 func (r *pointReader) planRound(since string, missing int) {
-	r.lowerBound = r.lowest
+	r.lowerBound = r.lowestSortKey
 	switch {
 	case since != "":
 		period, _ := r.grain.recordLocation(since)
-		r.lowerBound = max(r.prefix+period, r.lowest)
+		r.lowerBound = max(r.prefix+period, r.lowestSortKey)
 		r.query.Limit = nil
 	case r.hasRead:
 		r.query.Limit = aws.Int32(int32(min(nextRoundSize(missing, len(r.items), r.newCandidates)+len(r.series), roundRecordsMax)))
@@ -99,7 +99,7 @@ func (r *pointReader) read(ctx context.Context, t *table.Client) error {
 		period, err := periodOf(out.LastEvaluatedKey)
 		r.completeSince = period + afterAllKeys
 		return err
-	case r.lowerBound == r.lowest:
+	case r.lowerBound == r.lowestSortKey:
 		r.done = true
 	default: // everything since r.lowerBound, which is the start of a period, has been read; older periods may follow
 		r.completeSince = strings.TrimPrefix(r.lowerBound, r.prefix)

@@ -24,7 +24,7 @@ type totalBucket struct {
 	storedSums   bucketSums             // the stored points of those series
 }
 
-func newTotals(metricKey string, grain Grain) *totalPoints {
+func newTotalPoints(metricKey string, grain Grain) *totalPoints {
 	return &totalPoints{seriesID: seriesID(metricKey, grain, nil), buckets: map[string]*totalBucket{}, finder: newBucketFinder(grain)}
 }
 

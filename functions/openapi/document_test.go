@@ -408,7 +408,7 @@ func TestExamplesAreValid(t *testing.T) {
 	inputs := map[string]bool{"PushFeedbackRecord": true, "PushMetricPointsPoint": true}
 	d.operations(func(_, _ string, op operation) {
 		if op.RequestBody != nil {
-			inputs[pascal(op.OperationID)] = true
+			inputs[pascalCase(op.OperationID)] = true
 		}
 	})
 	for name, raw := range d.Components.Schemas {
@@ -494,7 +494,7 @@ func TestTypesHaveNames(t *testing.T) {
 			return
 		}
 		bodies++
-		if got, want := string(op.RequestBody.Content["application/json"].Schema), pascal(op.OperationID); !strings.Contains(got, `"#/components/schemas/`+want+`"`) {
+		if got, want := string(op.RequestBody.Content["application/json"].Schema), pascalCase(op.OperationID); !strings.Contains(got, `"#/components/schemas/`+want+`"`) {
 			t.Errorf("the body of %s is %s", op.OperationID, got)
 		}
 		for _, p := range op.Parameters {
@@ -517,8 +517,8 @@ func checkInlineSchemas(t *testing.T, path string, schema json.RawMessage) {
 	}
 }
 
-// pascal converts an operation id to Pascal case, such as create_plan_item to CreatePlanItem.
-func pascal(id string) string {
+// pascalCase converts an operation id to Pascal case, such as create_plan_item to CreatePlanItem.
+func pascalCase(id string) string {
 	var out strings.Builder
 	for word := range strings.SplitSeq(id, "_") {
 		out.WriteString(strings.ToUpper(word[:1]) + word[1:])

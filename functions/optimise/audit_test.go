@@ -93,7 +93,7 @@ func listAll(t *testing.T, s *apitest.Service, key string, arguments map[string]
 		r := s.Call(t, key, "list_optimise_audits", arguments)
 		found := ids(r.Items(t))
 		got = append(got, found...)
-		cursor, more := r.Next(t)
+		cursor, more := r.NextCursor(t)
 		if !more {
 			return got
 		}
@@ -176,13 +176,13 @@ func TestAuditArguments(t *testing.T) {
 	key := s.Key(t)
 	importAudits(t, s, audits()...)
 	empty := func(t *testing.T, r apitest.Response) {
-		if _, more := r.Next(t); r.Body != `{"items":[]}` || more {
+		if _, more := r.NextCursor(t); r.Body != `{"items":[]}` || more {
 			t.Errorf("body %s, another page: %t; want no items and no other page", r.Body, more)
 		}
 	}
 	scenarios := []apitest.Scenario{
 		{Name: "limit 50", Op: "list_optimise_audits", Args: map[string]any{"limit": 50}, Check: func(t *testing.T, r apitest.Response) {
-			if _, more := r.Next(t); len(r.Items(t)) != 50 || !more {
+			if _, more := r.NextCursor(t); len(r.Items(t)) != 50 || !more {
 				t.Errorf("%d audits, another page: %t; want 50 and another page", len(r.Items(t)), more)
 			}
 		}},
@@ -208,7 +208,7 @@ func TestAuditArguments(t *testing.T) {
 	cursors := map[string]string{}
 	forEachFilterCombination(func(site, status string, arguments map[string]any) {
 		arguments["limit"] = 1
-		cursor, _ := s.Call(t, key, "list_optimise_audits", arguments).Next(t)
+		cursor, _ := s.Call(t, key, "list_optimise_audits", arguments).NextCursor(t)
 		cursors[site+" "+status] = cursor
 	})
 	forEachFilterCombination(func(site, status string, arguments map[string]any) {

@@ -31,7 +31,7 @@ func TestGoals(t *testing.T) {
 			if got := ids(r.Items(t)); !slices.Equal(got, want) {
 				t.Errorf("%v, want %v", got, want)
 			}
-			if _, more := r.Next(t); more {
+			if _, more := r.NextCursor(t); more {
 				t.Error("the list has a next page, want all goals in one response")
 			}
 		}},

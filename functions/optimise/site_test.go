@@ -30,7 +30,7 @@ func TestSites(t *testing.T) {
 			if diff := cmp.Diff([]string{"sit_b", "sit_c", "sit_d", "sit_a"}, ids(r.Items(t))); diff != "" {
 				t.Errorf("sites (-want +got):\n%s", diff)
 			}
-			if _, more := r.Next(t); more {
+			if _, more := r.NextCursor(t); more {
 				t.Error("the list has a next page, want all sites in one response")
 			}
 		}},

@@ -18,9 +18,9 @@ import (
 
 // Limits of imports and exports.
 const (
-	chunkBatchBytes       = 8 << 20 // bytes of findings per batch of chunk writes
-	auditReadConcurrency  = 16
-	auditWriteConcurrency = 4 // an export holds the findings of this many audits in memory
+	chunkBatchBytes      = 8 << 20 // bytes of findings per batch of chunk writes
+	auditReadConcurrency = 16
+	exportBatchMax       = 4 // an export holds the findings of this many audits in memory
 )
 
 // Transfers returns the record types that can be imported and exported.
@@ -201,7 +201,7 @@ func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(
 	var batch []storedAudit
 	visitFew := func() error {
 		audits := make([]Audit, len(batch))
-		err := parallel.Do(len(batch), auditWriteConcurrency, func(n int) (err error) {
+		err := parallel.Do(len(batch), exportBatchMax, func(n int) (err error) {
 			audits[n], err = s.withFindings(ctx, batch[n])
 			return err
 		})
@@ -215,7 +215,7 @@ func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(
 	}
 	each := transfer.ExportEach[storedAudit](s.table, s.Collection)
 	err := each(ctx, companyID, func(a storedAudit) error {
-		if batch = append(batch, a); len(batch) < auditWriteConcurrency {
+		if batch = append(batch, a); len(batch) < exportBatchMax {
 			return nil
 		}
 		return visitFew()

@@ -18,7 +18,7 @@ import (
 // of its items, and its live version in the heads record.
 func remainingRecords(t *testing.T, s *apitest.Service, boardID string) (out []string) {
 	t.Helper()
-	for _, key := range rawKeys(t, s) {
+	for _, key := range storedSortKeys(t, s) {
 		if strings.HasSuffix(key, "#"+boardID) || strings.Contains(key, "#"+boardID+"#") {
 			out = append(out, key)
 		}
@@ -32,7 +32,7 @@ func remainingRecords(t *testing.T, s *apitest.Service, boardID string) (out []s
 			out = append(out, i.ID)
 		}
 	}
-	if isListed(t, s, boardID) {
+	if hasLiveVersion(t, s, boardID) {
 		out = append(out, "heads")
 	}
 	return out

@@ -12,9 +12,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// rawKeys returns the sort keys of all records of the plan area, except the record of live versions
-// and the responses stored for Idempotency-Keys.
-func rawKeys(t *testing.T, s *apitest.Service) (out []string) {
+// storedSortKeys returns the sort keys of all records of the plan area, except the record of live
+// versions and the responses stored for Idempotency-Keys.
+func storedSortKeys(t *testing.T, s *apitest.Service) (out []string) {
 	t.Helper()
 	all, err := table.ReadAll[struct {
 		SK string `store:"sk"`
@@ -30,8 +30,8 @@ func rawKeys(t *testing.T, s *apitest.Service) (out []string) {
 	return out
 }
 
-// isListed reports whether the record of live versions has an entry for a board.
-func isListed(t *testing.T, s *apitest.Service, boardID string) bool {
+// hasLiveVersion reports whether the record of live versions has an entry for a board.
+func hasLiveVersion(t *testing.T, s *apitest.Service, boardID string) bool {
 	t.Helper()
 	heads, err := table.GetItem(t.Context(), s.Table, table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "heads"})
 	if err != nil {
@@ -125,7 +125,7 @@ func TestBoardLimit(t *testing.T) {
 		{Name: "a delete", Op: "delete_plan_board", Args: map[string]any{"boardId": "brd_7"}},
 		{Name: "makes room", Op: "create_plan_board", Args: map[string]any{"name": "A"}},
 	})
-	if n := len(rawKeys(t, s)); n != 200 {
+	if n := len(storedSortKeys(t, s)); n != 200 {
 		t.Errorf("%d boards are stored", n)
 	}
 }
@@ -152,8 +152,8 @@ func TestDeleteBoard(t *testing.T) {
 		{Name: "publish it empty", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 2, "itemCount": 0}},
 		{Name: "another revision", Op: "delete_plan_board", Args: map[string]any{"boardId": "brd_1", "If-Match": `"x"`}, Want: 412},
 	})
-	if !isListed(t, s, "brd_1") || len(rawKeys(t, s)) != 6 { // two boards, and two records for each of two versions
-		t.Errorf("in the heads %t with the records %q, want true and 6", isListed(t, s, "brd_1"), rawKeys(t, s))
+	if !hasLiveVersion(t, s, "brd_1") || len(storedSortKeys(t, s)) != 6 { // two boards, and two records for each of two versions
+		t.Errorf("in the heads %t with the records %q, want true and 6", hasLiveVersion(t, s, "brd_1"), storedSortKeys(t, s))
 	}
 	s.Run(t, []apitest.Scenario{
 		{Name: "deleted", Op: "delete_plan_board", Args: board, WantFields: map[string]any{"id": "brd_1", "deleted": true}},
@@ -172,8 +172,8 @@ func TestDeleteBoard(t *testing.T) {
 			}
 		}},
 	})
-	if left := rawKeys(t, s); !slices.Equal(left, []string{"board#brd_2"}) || isListed(t, s, "brd_1") {
-		t.Errorf("%v, in the heads %v", left, isListed(t, s, "brd_1"))
+	if left := storedSortKeys(t, s); !slices.Equal(left, []string{"board#brd_2"}) || hasLiveVersion(t, s, "brd_1") {
+		t.Errorf("%v, in the heads %v", left, hasLiveVersion(t, s, "brd_1"))
 	}
 	importRecords(t, s, "board", `{"id":"brd_1","name":"Back","publishedVersion":3,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_1","slug":"a","title":"A"}]}`)
 	importRecords(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A","status":"published"}`)
@@ -198,7 +198,7 @@ func TestBoardWithoutSnapshot(t *testing.T) {
 		{Name: "nothing is live", Op: "list_plan_live_items", Args: map[string]any{"boardId": "brd_1"}, WantFields: map[string]any{"items": []any{}}},
 		{Name: "deleted", Op: "delete_plan_board", Args: map[string]any{"boardId": "brd_1"}},
 	})
-	if left := rawKeys(t, s); len(left) != 0 || isListed(t, s, "brd_1") {
-		t.Errorf("left %q, in the heads %t; want nothing", left, isListed(t, s, "brd_1"))
+	if left := storedSortKeys(t, s); len(left) != 0 || hasLiveVersion(t, s, "brd_1") {
+		t.Errorf("left %q, in the heads %t; want nothing", left, hasLiveVersion(t, s, "brd_1"))
 	}
 }

@@ -21,7 +21,7 @@ func Operations(t *table.Client) []api.Operation {
 	s := service{NewStore(t)}
 	boards := resource.New(boards, s.store.Boards)
 	return []api.Operation{
-		boards.ListShort("list_plan_boards", "List the roadmap boards",
+		boards.ListShortPages("list_plan_boards", "List the roadmap boards",
 			"Oldest first. publishedVersion is the version that visitors see, null before the first publish."),
 		boards.Get("get_plan_board", "Get a roadmap board",
 			"publishedVersion and publishedAt describe what visitors see. A preview shows what the next publish would change."),

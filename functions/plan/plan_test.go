@@ -128,7 +128,7 @@ func listAllIDs(t *testing.T, s *apitest.Service, key, op string, arguments map[
 		r := s.Call(t, key, op, arguments)
 		items := r.Items(t)
 		out = append(out, idsOf(items)...)
-		next, more := r.Next(t)
+		next, more := r.NextCursor(t)
 		if !more {
 			return out
 		}
@@ -256,7 +256,7 @@ func TestCursors(t *testing.T) {
 	for n := range 3 {
 		createItem(t, s, key, map[string]any{"title": fmt.Sprint("Item ", n), "sortOrder": n})
 	}
-	cursor, _ := s.Call(t, key, "list_plan_items", map[string]any{"boardId": "brd_1", "limit": 1}).Next(t)
+	cursor, _ := s.Call(t, key, "list_plan_items", map[string]any{"boardId": "brd_1", "limit": 1}).NextCursor(t)
 	s.Run(t, []apitest.Scenario{
 		{Name: "same list", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_1", "cursor": cursor}},
 		{Name: "another filter", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_1", "cursor": cursor, "status": "draft"}, Want: 400, WantMessage: "query.cursor: "},

@@ -119,7 +119,7 @@ func allItems(t *testing.T, s *apitest.Service, key string) (out []map[string]an
 	for {
 		r := s.Call(t, key, "list_plan_items", arguments)
 		out = append(out, r.Items(t)...)
-		next, more := r.Next(t)
+		next, more := r.NextCursor(t)
 		if !more {
 			return out
 		}

@@ -317,9 +317,9 @@ func (s Store) storeItems(ctx context.Context, companyID string, items []Item, a
 			switch {
 			case f.Orphan:
 				return "record.roadmapId: " + missingBoardProblem(i), nil
-			case f.Write == 0 && alone:
+			case f.WriteIndex == 0 && alone:
 				return "", nil
-			case f.Write == 0:
+			case f.WriteIndex == 0:
 				return i.movedBoardProblem(f.Stored)
 			}
 			return i.changedSlugProblem(f.Stored)

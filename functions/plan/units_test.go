@@ -91,7 +91,7 @@ func TestDeleteBoardUnits(t *testing.T) {
 	ctx, m := apitest.Request(t)
 	err := plan.NewStore(s.Table).Boards.Remove(ctx, s.CompanyID, "brd_1", func(plan.Board) error { return nil })
 	units := m.Units()
-	if keys := rawKeys(t, s); err != nil || len(keys) > 0 {
+	if keys := storedSortKeys(t, s); err != nil || len(keys) > 0 {
 		t.Errorf("left %q, want nothing: %v", keys, err)
 	}
 	if units.Read > 12 || units.Write < 300 {

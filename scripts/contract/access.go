@@ -61,7 +61,7 @@ func (k *runner) otherCompanyID() string {
 
 func otherCompany(k *runner) {
 	k.eachRead(func(p discoveredRead) {
-		if !p.Company() {
+		if !p.HasCompanyID() {
 			return
 		}
 		path := strings.Replace(p.url(), k.company, k.otherCompanyID(), 1)
@@ -95,9 +95,9 @@ func unknownPath(k *runner) {
 	}
 }
 
-// wrongVerb sends requests with the method PUT, which no operation has, to paths of records that do
-// not exist.
-func wrongVerb(k *runner) {
+// wrongMethod sends requests with the method PUT, which no operation has, to paths of records that
+// do not exist.
+func wrongMethod(k *runner) {
 	verbs, order := map[string][]string{}, []string{}
 	for _, op := range functions.Operations(nil) {
 		if isOptional(op) {

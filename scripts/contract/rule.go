@@ -46,7 +46,7 @@ var rules = []Rule{
 	{"other-company", "requests#paths", specRule, "another company is 404", levelReads, otherCompany},
 	{"unknown-record", "errors#codes", specRule, "an unknown record and one of another company get the same 404", levelReads, unknownRecord},
 	{"unknown-path", "errors#codes", specRule, "an unknown path is 404", levelReads, unknownPath},
-	{"wrong-verb", "requests#methods", specRule, "a wrong method is 405, and Allow lists the right ones", levelReads, wrongVerb},
+	{"wrong-verb", "requests#methods", specRule, "a wrong method is 405, and Allow lists the right ones", levelReads, wrongMethod},
 
 	{"limit-honoured", "lists#limits", specRule, "a list has at most limit records", levelReads, limitHonoured},
 	{"limit-default", "lists#limits", specRule, "without a limit a list has at most the default", levelReads, limitDefault},

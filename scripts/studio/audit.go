@@ -162,7 +162,7 @@ func summaryOf(a client.Audit) client.AuditSummary {
 // compare reads the findings and compares them with those of the previous audit.
 func (d *auditData) compare() {
 	var before *client.AuditSummary
-	old := findings.Found{}
+	old := findings.Report{}
 	if d.Before != nil {
 		summary := summaryOf(*d.Before)
 		before = &summary
@@ -241,7 +241,7 @@ func rows(groups []findings.Group, most int) (out []groupRow, more int) {
 
 // pages lists the pages that have issues. The pages with the most issues of the worst severity come
 // first.
-func (d *auditData) pages(now, old findings.Found) {
+func (d *auditData) pages(now, old findings.Report) {
 	scores := map[string]float64{}
 	for _, p := range old.Pages {
 		if p.Scored {

@@ -53,12 +53,12 @@ type card struct {
 	Seen                                       string // the version of the item when the page was loaded
 }
 
-// itemsShown is the maximum number of items on one page of a board.
-const itemsShown = 100
+// itemsPerPage is the maximum number of items on one page of a board.
+const itemsPerPage = 100
 
-// itemsRead is the maximum number of items that one call reads if the page does not show them, but
-// only needs to know their columns.
-const itemsRead = 200
+// itemsPerCall is the maximum number of items that one call reads if the page does not show them,
+// but only needs to know their columns.
+const itemsPerCall = 200
 
 func (s *Studio) roadmap(v *pageRequest) *view {
 	q := v.r.URL.Query()
@@ -105,15 +105,15 @@ func (v *pageRequest) readBoard(d *boardData, cursor string) {
 	var next string
 	var cards []card
 	if d.Live {
-		live := v.listLiveItems(d.Board.ID, itemsShown, cursor)
+		live := v.listLiveItems(d.Board.ID, itemsPerPage, cursor)
 		v.wait()
 		for _, i := range live.Value.Items {
 			cards = append(cards, card{ID: i.ID, Title: i.Title, Summary: i.Summary.Or(""), Column: i.ColumnID.Or(""), Target: i.TargetLabel.Or(""), Categories: i.CategoryIDs.Or(nil)})
 		}
 		d.NoItems, next = live.Failure, live.Value.Next
 	} else {
-		items := v.listItems(d.Board.ID, itemsShown, cursor)
-		live := v.listLiveItems(d.Board.ID, itemsRead, "")
+		items := v.listItems(d.Board.ID, itemsPerPage, cursor)
+		live := v.listLiveItems(d.Board.ID, itemsPerCall, "")
 		v.wait()
 		d.known = liveColumns(live)
 		for _, i := range items.Value.Items {
@@ -302,7 +302,7 @@ func (s *Studio) visitors(v *pageRequest) *view {
 	}
 	failed := stored.Failure
 	if failed == nil {
-		for item, err := range v.api.AllPlanLiveItems(v.ctx, client.ListPlanLiveItemsInput{BoardID: board, Limit: client.Value(itemsShown)}) {
+		for item, err := range v.api.AllPlanLiveItems(v.ctx, client.ListPlanLiveItemsInput{BoardID: board, Limit: client.Value(itemsPerPage)}) {
 			if failed = failureOf(err, "plan:read"); failed != nil {
 				break
 			}
@@ -375,7 +375,7 @@ func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 		facts: func(i client.Item) []fact { return []fact{{"Address on the roadmap", i.Slug}} },
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Item, error) {
 			title, summary, column, target := c.required("title"), c.text("summary"), v.itemColumn(c, board), c.text("targetLabel")
-			categories, status, order := c.list("categoryIds"), enumValue[client.PlanStatus](c.text("status")), c.whole("sortOrder")
+			categories, status, order := c.list("categoryIds"), enumValue[client.PlanStatus](c.text("status")), c.integer("sortOrder")
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
 					return v.api.UpdatePlanItem(ctx, client.UpdatePlanItemInput{

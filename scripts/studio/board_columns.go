@@ -63,7 +63,7 @@ func (v *pageRequest) readColumns(board string) []roadmap.Column[client.Item] {
 	if board == "" {
 		return allColumns[client.Item](nil, nil)
 	}
-	items, live := v.listItems(board, itemsRead, ""), v.listLiveItems(board, itemsRead, "")
+	items, live := v.listItems(board, itemsPerCall, ""), v.listLiveItems(board, itemsPerCall, "")
 	v.wait()
 	return allColumns(roadmap.Columns(items.Value.Items, columnOf), liveColumns(live))
 }
@@ -144,7 +144,7 @@ func withoutRenamed[T any](columns []roadmap.Column[T], renamed map[string]strin
 // allItems reads every item of a board, in the order of the board.
 func (v *pageRequest) allItems(board string) (items []client.Item, failed *failure) {
 	for cursor := ""; ; {
-		read := v.listItems(board, itemsRead, cursor)
+		read := v.listItems(board, itemsPerCall, cursor)
 		v.wait()
 		if read.Failure != nil {
 			return nil, read.Failure
@@ -165,7 +165,7 @@ func (s *Studio) renameColumn(v *pageRequest) *view {
 	if name == "" {
 		return refuse("Not renamed: a column needs a name.")
 	}
-	live := v.listLiveItems(board, itemsRead, "")
+	live := v.listLiveItems(board, itemsPerCall, "")
 	items, failed := v.allItems(board)
 	if failed != nil {
 		return refuse("Not renamed: " + failed.Text())
@@ -187,7 +187,7 @@ func (s *Studio) renameColumn(v *pageRequest) *view {
 	all := len(stored[at].Items)
 	a := &bulk{
 		Verb: "Move", Noun: "item", Nouns: "items", Place: "Roadmap", Back: "/roadmap?" + back.Encode(), Already: "there already",
-		Said: func(changed int) string {
+		resultText: func(changed int) string {
 			moved := fmt.Sprintf("%s moved from %s to %s.", plural(changed, "item", "items"), roadmap.Readable(from), roadmap.Readable(to))
 			if changed == all && !joins {
 				moved = fmt.Sprintf("%s is renamed to %s; %s moved.", roadmap.Readable(from), roadmap.Readable(to), plural(changed, "item", "items"))

@@ -53,13 +53,13 @@ func (s *Studio) move(v *pageRequest) *view {
 	if cursor := form.Get("cursor"); cursor != "" {
 		back.Set("cursor", cursor)
 	}
-	live := v.listLiveItems(board, itemsRead, "")
+	live := v.listLiveItems(board, itemsPerCall, "")
 	items, failed := v.allItems(board)
 	if failed != nil {
 		return v.done("/roadmap", back, notice{Bad: true, Text: "Nothing was moved: " + failed.Text()})
 	}
 	columns := allColumns(roadmap.Columns(items, columnOf), liveColumns(live))
-	if len(items) <= itemsShown { // the page showed the whole board
+	if len(items) <= itemsPerPage { // the page showed the whole board
 		columns = withoutRenamed(columns, v.renames.of(board))
 	}
 	moved, found := newPlace(columns, id, form)
@@ -69,7 +69,7 @@ func (s *Studio) move(v *pageRequest) *view {
 	if moved.edge != "" {
 		return v.done("/roadmap", back, notice{Text: "Not moved: it is in the " + moved.edge + " already."})
 	}
-	writes, possible := moved.writes()
+	writes, possible := moved.updates()
 	if !possible {
 		return v.done("/roadmap", back, notice{Bad: true, Text: fmt.Sprintf("Not moved: there is no number between its new neighbours, and more than %d items would need another one. Move it in smaller steps, or edit the items' order.", writesMax)})
 	}
@@ -95,7 +95,7 @@ func (s *Studio) move(v *pageRequest) *view {
 // since the items were listed. Lists contain no entity tags, so writeMove first reads every item
 // that it writes. It writes nothing if one of them has changed. It stops at a write that fails, and
 // returns the problem and what it has written.
-func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanItemInput) (before []itemBefore, problem string) {
+func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanItemInput) (before []moveUndo, problem string) {
 	now := make([]*result[client.Item], len(writes))
 	for n, w := range writes {
 		now[n] = v.getItem(w.ItemID)
@@ -126,7 +126,7 @@ func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanI
 		case stored.Failure != nil:
 			return before, stored.Failure.Text()
 		}
-		before = append(before, itemBefore{title, revertedWrite(items, w), stored.ETag})
+		before = append(before, moveUndo{title, revertingUpdate(items, w), stored.ETag})
 	}
 	return before, ""
 }
@@ -136,17 +136,17 @@ func changedBy(titles []string) string {
 	return "somebody else has just changed “" + strings.Join(titles, "”, “") + "”."
 }
 
-// itemBefore is what undoing a move needs: the place that an item had before the move, and the
+// moveUndo is what undoing a move needs: the place that an item had before the move, and the
 // item's entity tag after it.
-type itemBefore struct {
+type moveUndo struct {
 	title string
 	place client.UpdatePlanItemInput
 	tag   string
 }
 
-// revertedWrite returns the update that undoes the write w. items holds the items as they were
+// revertingUpdate returns the update that undoes the write w. items holds the items as they were
 // before the write.
-func revertedWrite(items []client.Item, w client.UpdatePlanItemInput) client.UpdatePlanItemInput {
+func revertingUpdate(items []client.Item, w client.UpdatePlanItemInput) client.UpdatePlanItemInput {
 	out := client.UpdatePlanItemInput{ItemID: w.ItemID}
 	at := slices.IndexFunc(items, func(i client.Item) bool { return i.ID == w.ItemID })
 	if at < 0 {
@@ -168,7 +168,7 @@ func revertedWrite(items []client.Item, w client.UpdatePlanItemInput) client.Upd
 // undoMove returns the function that undoes a move. It restores the places of the items, starting
 // with the item that was written last. It leaves the items that somebody has changed since the move
 // as they are, and the notice names them.
-func undoMove(record string, before []itemBefore) undo {
+func undoMove(record string, before []moveUndo) undo {
 	return func(v *pageRequest) notice {
 		var changed []string
 		for _, b := range slices.Backward(before) {
@@ -190,8 +190,8 @@ func undoMove(record string, before []itemBefore) undo {
 	}
 }
 
-// moveTo is an item that is being moved, its new column, and the other items of that column.
-type moveTo struct {
+// itemMove is an item that is being moved, its new column, and the other items of that column.
+type itemMove struct {
 	item   client.Item
 	column string
 	others []client.Item
@@ -206,7 +206,7 @@ type moveTo struct {
 }
 
 // newPlace returns the move that a form requests. found is false if the item does not exist.
-func newPlace(columns []roadmap.Column[client.Item], id string, form url.Values) (m moveTo, found bool) {
+func newPlace(columns []roadmap.Column[client.Item], id string, form url.Values) (m itemMove, found bool) {
 	c, at := -1, -1
 	for n, column := range columns {
 		if i := slices.IndexFunc(column.Items, func(i client.Item) bool { return i.ID == id }); i >= 0 {
@@ -216,7 +216,7 @@ func newPlace(columns []roadmap.Column[client.Item], id string, form url.Values)
 	if c < 0 {
 		return m, false
 	}
-	m = moveTo{item: columns[c].Items[at], column: columns[c].ID, at: at, from: at, low: client.Null[int](), high: client.Null[int]()}
+	m = itemMove{item: columns[c].Items[at], column: columns[c].ID, at: at, from: at, low: client.Null[int](), high: client.Null[int]()}
 	last := len(columns[c].Items) - 1
 	switch to := form.Get("to"); {
 	case to == "left" && c == 0:
@@ -255,17 +255,17 @@ func newPlace(columns []roadmap.Column[client.Item], id string, form url.Values)
 		}
 	}
 	if form.Get("to") == "" {
-		m.at = m.dropped(form.Get("before"), form.Get("after"))
+		m.at = m.dropIndex(form.Get("before"), form.Get("after"))
 	}
 	m.at = min(m.at, len(m.others))
 	return m, true
 }
 
-// dropped returns the index in others at which the item was dropped. It was dropped in front of the
-// item whose id is before, or right behind the item whose id is after. If others has neither of
+// dropIndex returns the index in others at which the item was dropped. It was dropped in front of
+// the item whose id is before, or right behind the item whose id is after. If others has neither of
 // them, the index is the end. Both ids are needed, because the last item that a page shows may not
 // be the last item of its column.
-func (m moveTo) dropped(before, after string) int {
+func (m itemMove) dropIndex(before, after string) int {
 	if at := slices.IndexFunc(m.others, func(i client.Item) bool { return i.ID == before }); at >= 0 {
 		return at
 	}
@@ -275,13 +275,13 @@ func (m moveTo) dropped(before, after string) int {
 	return len(m.others)
 }
 
-// orderStep is the distance between the sortOrders of renumbered items.
-const orderStep = 10
+// sortOrderStep is the distance between the sortOrders of renumbered items.
+const sortOrderStep = 10
 
-// writes returns the updates that move the item to its place. The item gets a sortOrder between
+// updates returns the updates that move the item to its place. The item gets a sortOrder between
 // those of its neighbours. If there is no integer between them, writes also renumbers as few other
 // items of the column as possible. possible is false if it would have to renumber too many items.
-func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
+func (m itemMove) updates() (out []client.UpdatePlanItemInput, possible bool) {
 	update := client.UpdatePlanItemInput{ItemID: m.item.ID}
 	if m.column != m.item.ColumnID.Or("") {
 		update.ColumnID = client.Value(m.column)
@@ -291,9 +291,9 @@ func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 	}
 	low, high := m.low, m.high
 	if len(m.others) > 0 {
-		low, high = m.order(m.at-1), m.order(m.at)
+		low, high = m.sortOrderAt(m.at-1), m.sortOrderAt(m.at)
 		if m.at > 0 && low.IsNull() {
-			return m.renumberedWrites(update)
+			return m.renumberingUpdates(update)
 		}
 	}
 	l, hasLow := low.Get()
@@ -303,22 +303,22 @@ func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 	case len(m.others) == 0 && hasOwn && (!hasLow || l < own) && (!hasHigh || own < h):
 	case len(m.others) == 0 && hasLow && hasHigh && h-l < 2:
 	case hasLow && hasHigh && h-l < 2:
-		return m.pushedWrites(update)
+		return m.shiftingUpdates(update)
 	case hasLow && hasHigh:
 		update.SortOrder = client.Value(l + (h-l)/2)
 	case hasLow:
-		update.SortOrder = client.Value(l + orderStep)
+		update.SortOrder = client.Value(l + sortOrderStep)
 	case hasHigh:
 		update.SortOrder = client.Value(h - 1)
 	default:
-		update.SortOrder = client.Value(orderStep)
+		update.SortOrder = client.Value(sortOrderStep)
 	}
 	return []client.UpdatePlanItemInput{update}, true
 }
 
-// order returns the sortOrder of others[at]. It returns null if that item has no sortOrder, or if
-// at is out of range.
-func (m moveTo) order(at int) client.Optional[int] {
+// sortOrderAt returns the sortOrder of others[at]. It returns null if that item has no sortOrder,
+// or if at is out of range.
+func (m itemMove) sortOrderAt(at int) client.Optional[int] {
 	if at < 0 || at >= len(m.others) {
 		return client.Null[int]()
 	}
@@ -328,20 +328,20 @@ func (m moveTo) order(at int) client.Optional[int] {
 	return client.Null[int]()
 }
 
-// pushedWrites returns the updates that make room for the item between two neighbours. It compares
-// three ways and returns the one with the fewest updates: raise the sortOrders of the items after
-// the place, lower those of the items before it, or use rotatedWrites.
-func (m moveTo) pushedWrites(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
+// shiftingUpdates returns the updates that make room for the item between two neighbours. It
+// compares three ways and returns the one with the fewest updates: raise the sortOrders of the
+// items after the place, lower those of the items before it, or use rotatingUpdates.
+func (m itemMove) shiftingUpdates(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
 	var best []client.UpdatePlanItemInput
 	for _, direction := range []int{1, -1} {
-		at, number := m.at, m.order(m.at-1).Or(0)+1
+		at, number := m.at, m.sortOrderAt(m.at-1).Or(0)+1
 		if direction < 0 {
-			at, number = m.at-1, m.order(m.at).Or(0)-1
+			at, number = m.at-1, m.sortOrderAt(m.at).Or(0)-1
 		}
 		writes := []client.UpdatePlanItemInput{update}
 		writes[0].SortOrder = client.Value(number)
 		for ; ; at += direction {
-			now, ok := m.order(at).Get()
+			now, ok := m.sortOrderAt(at).Get()
 			if !ok || direction*now > direction*number {
 				break
 			}
@@ -352,16 +352,16 @@ func (m moveTo) pushedWrites(update client.UpdatePlanItemInput) (out []client.Up
 			best = writes
 		}
 	}
-	if writes, ok := m.rotatedWrites(update); ok && len(writes) < len(best) && m.lands(writes) {
+	if writes, ok := m.rotatingUpdates(update); ok && len(writes) < len(best) && m.reachesPlace(writes) {
 		best = writes
 	}
 	return best, len(best) <= writesMax
 }
 
-// lands reports whether the writes put the item at its place. Each sortOrder that they set must
-// differ from the neighbours' sortOrders, because items with equal sortOrders are listed in the
-// order of their creation.
-func (m moveTo) lands(writes []client.UpdatePlanItemInput) bool {
+// reachesPlace reports whether the writes put the item at its place. Each sortOrder that they set
+// must differ from the neighbours' sortOrders, because items with equal sortOrders are listed in
+// the order of their creation.
+func (m itemMove) reachesPlace(writes []client.UpdatePlanItemInput) bool {
 	var before client.Optional[int]
 	wasWritten := false
 	for n, i := range slices.Insert(slices.Clone(m.others), m.at, m.item) {
@@ -380,11 +380,11 @@ func (m moveTo) lands(writes []client.UpdatePlanItemInput) bool {
 	return true
 }
 
-// rotatedWrites returns updates that use only the sortOrders that are already in the column. The
+// rotatingUpdates returns updates that use only the sortOrders that are already in the column. The
 // moved item gets the sortOrder of the item at its new place. Every item from there to the old
 // place gets the sortOrder of the next item in the direction of the old place. ok is false if the
 // item comes from a different column, or if one of these items has no sortOrder.
-func (m moveTo) rotatedWrites(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, ok bool) {
+func (m itemMove) rotatingUpdates(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, ok bool) {
 	free, ok := m.item.SortOrder.Get()
 	if !ok || m.column != m.item.ColumnID.Or("") {
 		return nil, false
@@ -409,11 +409,11 @@ func (m moveTo) rotatedWrites(update client.UpdatePlanItemInput) (out []client.U
 	return append(out, update), true
 }
 
-// renumberedWrites returns updates that renumber the column, for a column in which some items have
-// no sortOrder. It renumbers the items up to the moved item's new place, and only as many after it
-// as necessary.
-func (m moveTo) renumberedWrites(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
-	next := orderStep
+// renumberingUpdates returns updates that renumber the column, for a column in which some items
+// have no sortOrder. It renumbers the items up to the moved item's new place, and only as many
+// after it as necessary.
+func (m itemMove) renumberingUpdates(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
+	next := sortOrderStep
 	if first, ok := m.others[0].SortOrder.Get(); ok {
 		next = first
 	}
@@ -435,7 +435,7 @@ func (m moveTo) renumberedWrites(update client.UpdatePlanItemInput) (out []clien
 		if len(out) > writesMax {
 			return nil, false
 		}
-		next += orderStep
+		next += sortOrderStep
 	}
 	return out, true
 }

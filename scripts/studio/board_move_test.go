@@ -27,14 +27,14 @@ func TestMoveWrites(t *testing.T) {
 		}
 		byOrder(column)
 		from := random.IntN(size)
-		m := moveTo{item: column[from], column: "a", from: from, low: client.Null[int](), high: client.Null[int]()}
+		m := itemMove{item: column[from], column: "a", from: from, low: client.Null[int](), high: client.Null[int]()}
 		m.others = slices.Delete(slices.Clone(column), from, from+1)
 		if random.IntN(3) == 0 { // the item comes from a different column
 			m.item.ColumnID = client.Value("b")
 		}
 		m.at = random.IntN(size)
 		want := slices.Insert(slices.Clone(m.others), m.at, m.item)
-		writes, possible := m.writes()
+		writes, possible := m.updates()
 		if !possible {
 			t.Fatalf("not possible: %v", column)
 		}

@@ -268,7 +268,7 @@ func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 		fields: brandGoalFields,
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Goal, error) {
 			name, about, key := c.required("name"), c.text("description"), c.text("metricKey")
-			baseline, target, due, priority := c.decimal("baselineValue"), c.decimal("targetValue"), c.date("dueAt"), c.whole("priority")
+			baseline, target, due, priority := c.decimal("baselineValue"), c.decimal("targetValue"), c.date("dueAt"), c.integer("priority")
 			status := enumValue[client.ContextGoalStatus](c.text("status"))
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Goal, error) {

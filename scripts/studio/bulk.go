@@ -45,7 +45,7 @@ type bulk struct {
 	Noun, Nouns    string
 	Already        string                   // what is said of a record that needed no change, such as "skipped already"
 	Place, Back    string                   // the sidebar entry and the address of the page that started the action
-	Said           func(changed int) string // returns the first sentence of the result; nil: it is Done and the number of changed records
+	resultText     func(changed int) string // returns the first sentence of the result; nil: it is Done and the number of changed records
 
 	mu      sync.Mutex
 	items   []*bulkItem
@@ -55,15 +55,15 @@ type bulk struct {
 	ended   chan struct{} // closed when the action stops running
 }
 
-// bulkMax bounds the number of records in one bulk action.
-const bulkMax = 500
+// bulkRecordsMax bounds the number of records in one bulk action.
+const bulkRecordsMax = 500
 
-// bulksKept is the number of recent bulk actions whose pages users can still open.
-const bulksKept = 20
+// recentBulksMax is the number of recent bulk actions whose pages users can still open.
+const recentBulksMax = 20
 
-// bulkPatience is how long a response waits for the action to finish before it shows the progress
+// bulkWaitMax is how long a response waits for the action to finish before it shows the progress
 // instead. Short actions finish within this time.
-const bulkPatience = 1500 * time.Millisecond
+const bulkWaitMax = 1500 * time.Millisecond
 
 // bulks holds the latest bulk actions.
 type bulks struct {
@@ -83,7 +83,7 @@ func (b *bulks) add(a *bulk) {
 		b.recent = map[string]*bulk{}
 	}
 	b.next++
-	delete(b.recent, fmt.Sprint(b.next-bulksKept))
+	delete(b.recent, fmt.Sprint(b.next-recentBulksMax))
 	a.ID = fmt.Sprint(b.next)
 	b.recent[a.ID] = a
 }
@@ -108,14 +108,14 @@ func (v *pageRequest) start(a *bulk) *view {
 	return v.bulkProgress(a)
 }
 
-// bulkProgress waits up to bulkPatience for the action. If the action has then changed every
+// bulkProgress waits up to bulkWaitMax for the action. If the action has then changed every
 // record, bulkProgress redirects to the page that started the action, or else to the page that
 // shows the progress.
 func (v *pageRequest) bulkProgress(a *bulk) *view {
 	a.mu.Lock()
 	ended := a.ended
 	a.mu.Unlock()
-	timer := time.NewTimer(bulkPatience)
+	timer := time.NewTimer(bulkWaitMax)
 	defer timer.Stop()
 	select {
 	case <-ended:
@@ -239,7 +239,7 @@ func (a *bulk) undo(record string) undo {
 		v.resume(reverse)
 		select {
 		case <-reverse.ended:
-		case <-time.After(bulkPatience):
+		case <-time.After(bulkWaitMax):
 		}
 		c := reverse.counts()
 		out := notice{Bad: c.Conflicts+c.Failed > 0, Text: c.Text()}
@@ -360,8 +360,8 @@ func (c bulkCounts) Text() string {
 	switch {
 	case c.Changed == 0 && c.Undone == 0 && !c.Running:
 		text = "Nothing was changed."
-	case c.Said != nil:
-		text = c.Said(c.Changed)
+	case c.resultText != nil:
+		text = c.resultText(c.Changed)
 	}
 	switch rest := c.Conflicts + c.Failed + c.Waiting + c.Undone; {
 	case c.Unchanged > 0 && c.Changed+rest == 0:

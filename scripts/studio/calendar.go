@@ -133,10 +133,10 @@ func overdue(p client.Post, now time.Time) bool {
 }
 
 const (
-	monthLayout = "2006-01"
-	monthMax    = 200 // the maximum number of posts that one request reads
-	dayShown    = 4   // the maximum number of posts that the calendar shows for a day
-	undatedMax  = 100 // the number of latest drafts that are searched for posts without a time
+	monthLayout      = "2006-01"
+	monthPostsMax    = 200 // the maximum number of posts that one request reads
+	postsPerDayMax   = 4   // the maximum number of posts that the calendar shows for a day
+	undatedDraftsMax = 100 // the number of latest drafts that are searched for posts without a time
 )
 
 func (s *Studio) calendar(v *pageRequest) *view {
@@ -148,7 +148,7 @@ func (s *Studio) calendar(v *pageRequest) *view {
 		month = monthOf(dateOf(v.Now(), time.UTC))
 	}
 	posts := v.listMonth(month, "")
-	drafts := v.listPosts("Drafts", client.ListBroadcastPostsInput{Status: client.Value(client.BroadcastPostStatusDraft), Limit: client.Value(undatedMax)})
+	drafts := v.listPosts("Drafts", client.ListBroadcastPostsInput{Status: client.Value(client.BroadcastPostStatusDraft), Limit: client.Value(undatedDraftsMax)})
 	v.wait()
 	d.Clock = v.clock()
 	now := dateOf(v.Now(), d.Clock.Location)
@@ -202,7 +202,7 @@ func (v *pageRequest) listMonth(month time.Time, cursor string) *result[client.P
 	first, last := gridOf(month)
 	in := client.ListBroadcastPostsInput{
 		From: client.Value(client.Day(first.AddDate(0, 0, -1))), To: client.Value(client.Day(last.AddDate(0, 0, 1))),
-		Order: client.Value("asc"), Limit: client.Value(monthMax), Cursor: optional(cursor),
+		Order: client.Value("asc"), Limit: client.Value(monthPostsMax), Cursor: optional(cursor),
 	}
 	return v.listPosts("The posts of the month", in)
 }
@@ -233,7 +233,7 @@ func (d *calendarData) fill(posts []client.Post, now time.Time) {
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 		all := byDay[day]
 		slices.SortStableFunc(all, func(a, b shownPost) int { return a.At.Compare(b.At) })
-		shown := all[:min(len(all), dayShown)]
+		shown := all[:min(len(all), postsPerDayMax)]
 		week = append(week, calendarDay{
 			Day: day, Other: day.Month() != d.Month.Month(), Today: day.Equal(today), Past: day.Before(today), Posts: shown, More: len(all) - len(shown),
 		})
@@ -277,15 +277,15 @@ type postListData struct {
 	MayWrite bool
 }
 
-// listShown is the number of posts on one page of the list.
-const listShown = 100
+// postsPerPage is the number of posts on one page of the list.
+const postsPerPage = 100
 
 func (s *Studio) postList(v *pageRequest) *view {
 	q := v.r.URL.Query()
 	d := &postListData{Status: q.Get("status"), Platform: q.Get("platform"), Platforms: platforms(), MayWrite: v.may("broadcast:write")}
 	out := &view{page: "postlist", place: "Posts", title: "Posts", data: d}
 	in := client.ListBroadcastPostsInput{
-		Limit: client.Value(listShown), Cursor: optional(q.Get("cursor")),
+		Limit: client.Value(postsPerPage), Cursor: optional(q.Get("cursor")),
 		Status: optional(client.BroadcastPostStatus(d.Status)), Platform: optional(client.BroadcastPlatform(d.Platform)),
 	}
 	keep := url.Values{}
@@ -304,7 +304,7 @@ func (s *Studio) postList(v *pageRequest) *view {
 	if err == nil {
 		d.Day = day.Format("Monday, January 2, 2006")
 		in.From, in.To = client.Value(client.Day(day.AddDate(0, 0, -1))), client.Value(client.Day(day.AddDate(0, 0, 1)))
-		in.Order, in.Limit = client.Value("asc"), client.Value(monthMax)
+		in.Order, in.Limit = client.Value("asc"), client.Value(monthPostsMax)
 	}
 	if d.Status == string(client.BroadcastPostStatusScheduled) {
 		in.Order = client.Value("asc") // list the post that is due next first
@@ -360,7 +360,7 @@ func (s *Studio) movePost(v *pageRequest) *view {
 	at, scheduled := got.Value.ScheduledFor.Get()
 	at = at.In(c.Location)
 	if !scheduled {
-		at = morning(day)
+		at = defaultPostTime(day)
 	}
 	typed := day.Add(time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute + time.Duration(at.Second())*time.Second + time.Duration(at.Nanosecond()))
 	times := civiltime.Times(typed, c.Location)
@@ -391,8 +391,8 @@ func (s *Studio) movePost(v *pageRequest) *view {
 	return v.done("/posts", back, notice{Record: postName(stored.Value), Text: text, Undo: undoPost(stored, before)})
 }
 
-// morning returns the default time of a post for which the user chose only a day.
-func morning(day time.Time) time.Time { return day.Add(9 * time.Hour) }
+// defaultPostTime returns the default time of a post for which the user chose only a day.
+func defaultPostTime(day time.Time) time.Time { return day.Add(9 * time.Hour) }
 
 // skippedTimeText tells the user that the typed time does not exist, because the clocks skip it
 // when they go forward.

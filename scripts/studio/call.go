@@ -205,10 +205,10 @@ func (f *failure) Conflict() bool {
 	return f != nil && (f.Status == http.StatusPreconditionFailed || f.Status == http.StatusConflict)
 }
 
-// apart reports whether the service refused to return the total of a metric because its parts, such
-// as the users of each country, do not add up to a total. The status 400 has other reasons as well,
-// so apart recognises this refusal by its message, which mentions seriesId.
-func (f *failure) apart() bool {
+// refusesTotal reports whether the service refused to return the total of a metric because its
+// parts, such as the users of each country, do not add up to a total. The status 400 has other
+// reasons as well, so apart recognises this refusal by its message, which mentions seriesId.
+func (f *failure) refusesTotal() bool {
 	return f != nil && f.Status == http.StatusBadRequest && strings.Contains(strings.Join(f.Messages, " "), "seriesId")
 }
 
@@ -232,14 +232,14 @@ func (c *apiCall) Curl() string {
 		out.WriteString(" -X " + c.Method)
 	}
 	if c.Match != "" {
-		out.WriteString(" -H " + quoted("If-Match: "+c.Match))
+		out.WriteString(" -H " + shellQuote("If-Match: "+c.Match))
 	}
 	if c.Body != "" {
-		out.WriteString(" \\\n  -H 'Content-Type: application/json' -d " + quoted(c.Body))
+		out.WriteString(" \\\n  -H 'Content-Type: application/json' -d " + shellQuote(c.Body))
 	}
-	out.WriteString(" \\\n  " + quoted(c.URL))
+	out.WriteString(" \\\n  " + shellQuote(c.URL))
 	return out.String()
 }
 
-// quoted quotes a string for a POSIX shell.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// shellQuote quotes a string for a POSIX shell.
+func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

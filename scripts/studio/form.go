@@ -64,7 +64,7 @@ func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 		f.ETag = sent.Get("etag") // the entity tag of the record that the user saw, so that the next save still detects a change by somebody else
 	}
 	for _, field := range f.Fields {
-		field.Text, field.Was = typedField(sent, field.Name), typedWas(sent, field.Name)
+		field.Text, field.Was = typedField(sent, field.Name), renderedField(sent, field.Name)
 		if stored {
 			field.Theirs = field.Stored != field.Was
 			if field.Text == field.Was {
@@ -164,8 +164,8 @@ func typedField(sent url.Values, name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(sent.Get(name), "\r\n", "\n"))
 }
 
-// typedWas returns the value that a field had when the form was rendered.
-func typedWas(sent url.Values, name string) string {
+// renderedField returns the value that a field had when the form was rendered.
+func renderedField(sent url.Values, name string) string {
 	return strings.ReplaceAll(sent.Get("was."+name), "\r\n", "\n")
 }
 
@@ -176,22 +176,22 @@ type changes struct {
 	problem *failure // why the typed values cannot be sent, or nil
 }
 
-// whole returns the new value of a field that contains a whole number.
-func (c *changes) whole(name string) client.Optional[int] {
+// integer returns the new value of a field that contains a whole number.
+func (c *changes) integer(name string) client.Optional[int] {
 	value, ok := c.text(name).Get()
 	if !ok {
 		return absentOrNull[int](c.text(name))
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil {
-		c.refuse(name, "must be a whole number")
+		c.addProblem(name, "must be a whole number")
 		return client.Optional[int]{}
 	}
 	return client.Value(n)
 }
 
-// refuse adds a problem with a field, in the same format as the service's messages.
-func (c *changes) refuse(name, problem string) {
+// addProblem adds a problem with a field, in the same format as the service's messages.
+func (c *changes) addProblem(name, problem string) {
 	if c.problem == nil {
 		c.problem = &failure{Status: http.StatusBadRequest, Code: "bad_request"}
 	}
@@ -201,7 +201,7 @@ func (c *changes) refuse(name, problem string) {
 // text returns the new text of a field. The result is absent if the user did not change the field.
 func (c *changes) text(name string) client.Optional[string] {
 	now := typedField(c.sent, name)
-	if !c.sent.Has(name) || now == typedWas(c.sent, name) {
+	if !c.sent.Has(name) || now == renderedField(c.sent, name) {
 		return client.Optional[string]{}
 	}
 	c.any = true
@@ -256,7 +256,7 @@ func revertedForm(sent url.Values) url.Values {
 // flag returns the new state of a checkbox.
 func (c *changes) flag(name string) client.Optional[bool] {
 	now := c.sent.Get(name) == "true"
-	if strconv.FormatBool(now) == typedWas(c.sent, name) {
+	if strconv.FormatBool(now) == renderedField(c.sent, name) {
 		return client.Optional[bool]{}
 	}
 	c.any = true

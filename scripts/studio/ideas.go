@@ -31,8 +31,8 @@ type shownIdea struct {
 	Seen     string // the version of the idea when the page was loaded
 }
 
-// ideasShown is the maximum number of ideas on one page.
-const ideasShown = 100
+// ideasPerPage is the maximum number of ideas on one page.
+const ideasPerPage = 100
 
 func (s *Studio) ideas(v *pageRequest) *view {
 	q := v.r.URL.Query()
@@ -46,7 +46,7 @@ func (s *Studio) ideas(v *pageRequest) *view {
 		d.Tabs = append(d.Tabs, t)
 	}
 	in := client.ListBroadcastIdeasInput{
-		Limit: client.Value(ideasShown), Status: client.Value(client.BroadcastIdeaStatus(d.Status)), PlanID: optional(d.Plan), Cursor: optional(q.Get("cursor")),
+		Limit: client.Value(ideasPerPage), Status: client.Value(client.BroadcastIdeaStatus(d.Status)), PlanID: optional(d.Plan), Cursor: optional(q.Get("cursor")),
 	}
 	plans := startCall(v, "broadcast:read", "The content plans", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Plan], error) {
 		return v.api.ListBroadcastPlans(ctx, client.ListBroadcastPlansInput{Limit: client.Value(100)}, options...)

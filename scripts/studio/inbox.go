@@ -94,10 +94,10 @@ type inbox struct {
 	Search, Stars, Country, Version, Flag string
 	Countries, Versions, Flags            []string // the options of these filters
 
-	lists []*result[client.Page[client.Feedback]]
-	more  []reviewFilter // for each list, the filter that reads its next page; the cursor is empty if there is none
-	pages int
-	from  int
+	lists  []*result[client.Page[client.Feedback]]
+	more   []reviewFilter // for each list, the filter that reads its next page; the cursor is empty if there is none
+	pages  int
+	offset int
 
 	Rows     []row
 	Loaded   int    // the number of loaded reviews, before the page's own filters
@@ -179,7 +179,7 @@ func (b *inbox) Summary() string {
 		}
 	}
 	if len(b.Rows) < b.Matching {
-		text += fmt.Sprintf(", %d to %d here", b.from+1, b.from+len(b.Rows))
+		text += fmt.Sprintf(", %d to %d here", b.offset+1, b.offset+len(b.Rows))
 	}
 	if len(b.Rows) > 1 {
 		text += "; by priority, then stars, then date"
@@ -242,7 +242,7 @@ func inboxOf(q url.Values) *inbox {
 	}
 	b.Search, b.Country, b.Version, b.Flag = get("q"), get("country"), get("version"), get("flag")
 	whole := func(name string) int { n, _ := strconv.Atoi(get(name)); return n } // an invalid number counts as 0, which means the default
-	b.pages, b.from = min(max(1, whole("pages")), pagesMax), max(0, whole("from"))
+	b.pages, b.offset = min(max(1, whole("pages")), pagesMax), max(0, whole("from"))
 	return b
 }
 
@@ -337,16 +337,16 @@ func (b *inbox) finish(chosen string) {
 	b.setChoices(loaded)
 	matching := slices.DeleteFunc(loaded, func(f client.Feedback) bool { return !b.matches(f) })
 	b.Matching = len(matching)
-	if b.from >= b.Matching {
-		b.from = 0
+	if b.offset >= b.Matching {
+		b.offset = 0
 	}
-	if b.from > 0 {
-		b.Earlier = b.with("from", strconv.Itoa(max(0, b.from-inboxMax)))
+	if b.offset > 0 {
+		b.Earlier = b.with("from", strconv.Itoa(max(0, b.offset-inboxMax)))
 	}
-	if b.from+inboxMax < b.Matching {
-		b.Later = b.with("from", strconv.Itoa(b.from+inboxMax))
+	if b.offset+inboxMax < b.Matching {
+		b.Later = b.with("from", strconv.Itoa(b.offset+inboxMax))
 	}
-	for _, f := range matching[b.from:min(b.Matching, b.from+inboxMax)] {
+	for _, f := range matching[b.offset:min(b.Matching, b.offset+inboxMax)] {
 		b.Rows = append(b.Rows, row{f, b.Path(f.ID), f.ID == chosen})
 	}
 }

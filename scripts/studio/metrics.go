@@ -92,7 +92,7 @@ func (s *Studio) metrics(v *pageRequest) *view {
 // reads the first metric.
 func (v *pageRequest) loadMetric() *metricsPage {
 	q := v.metricQuery()
-	page := &metricsPage{Complaint: q.complaint, Find: q.find, Query: q.values, MayWrite: v.may("metrics:write"), Today: q.now}
+	page := &metricsPage{Complaint: q.rangeProblem, Find: q.searchText, Query: q.values, MayWrite: v.may("metrics:write"), Today: q.now}
 	definitions, goals := v.listDefinitions(), v.listGoals()
 	var reads pointReads
 	if q.key != "" {
@@ -130,7 +130,7 @@ func (v *pageRequest) loadMetric() *metricsPage {
 
 // view returns what the page shows for a metric, computed from the metric's points.
 func (m metric) view(q metricQuery, reads pointReads) *metricView {
-	w := q.rng.Window(q.grain, q.now)
+	w := q.dateRange.Window(q.grain, q.now)
 	every, cut, failed := reads.everySeries()
 	out := &metricView{metric: m, Grains: q.grains(), Splits: q.splits(dimensionsOf(m, every)), CSV: q.with("/metrics.csv"), Query: q.values.Encode()}
 	switch {
@@ -145,15 +145,15 @@ func (m metric) view(q metricQuery, reads pointReads) *metricView {
 		out.Parts = m.parts(every, byCurrency, w)
 		out.Notice = "The points have several currencies and no value in the base currency, so they stay apart."
 	case reads.inputs != nil && reads.empty():
-		out.Whole, out.Advice = m.compute(q.rng, w, reads.inputs)
+		out.Whole, out.Advice = m.compute(q.dateRange, w, reads.inputs)
 		out.metric = out.Whole.metric
-	case reads.total.Failure.apart():
-		out.Whole = m.whole(q.rng, w, pointReads{})
+	case reads.total.Failure.refusesTotal():
+		out.Whole = m.whole(q.dateRange, w, pointReads{})
 		out.Advice = "This metric has values by part only, and its " + m.How() + " cannot be made from parts. Choose a split."
 	case reads.total.Failure != nil:
 		out.NoPoints = reads.total.Failure
 	default:
-		out.Whole = m.whole(q.rng, w, reads)
+		out.Whole = m.whole(q.dateRange, w, reads)
 		if len(reads.total.Value.Items) == 0 {
 			out.Advice = m.advice(q.grain)
 			if newest, known := reads.newestPoint(); known {

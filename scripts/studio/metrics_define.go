@@ -77,9 +77,9 @@ func definitionFields(d client.Definition, key string) []*field {
 		&field{Name: "source", Label: "Source", Kind: "text", Rare: true, Stored: d.Source.Or(""), Hint: "The system that the values come from."})
 }
 
-// keyOf returns the key for a metric whose form gave only a name, such as custom.leads_won for Leads
-// won. It returns an empty string if the name has no letter or digit that a key may contain. The
-// page's script proposes the same key as the name is typed.
+// keyOf returns the key for a metric whose form gave only a name, such as custom.leads_won for
+// Leads won. It returns an empty string if the name has no letter or digit that a key may contain.
+// The page's script proposes the same key as the name is typed.
 func keyOf(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	if len(words) == 0 {
@@ -97,7 +97,7 @@ func (v *pageRequest) saveDefinition(c *changes, id string) func(context.Context
 	dimensions, expression := c.list("dimensions"), c.text("formula")
 	if text, ok := expression.Get(); ok {
 		if _, err := formula.Parse(text); err != nil {
-			c.refuse("formula", err.Error()+". Use + - * / and keys such as growth.signups.")
+			c.addProblem("formula", err.Error()+". Use + - * / and keys such as growth.signups.")
 		}
 	}
 	if id != "" {

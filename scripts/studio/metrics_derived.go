@@ -15,12 +15,12 @@ import (
 // because the service only stores it.
 type inputReads struct {
 	formula *formula.Formula
-	byKey   map[string]inputRead // the metrics, by their keys in the formula
-	problem string               // why the formula cannot be computed; empty if it can
+	byKey   map[string]formulaInput // the metrics, by their keys in the formula
+	problem string                  // why the formula cannot be computed; empty if it can
 }
 
-// inputRead is one metric in a formula, with the calls for its points.
-type inputRead struct {
+// formulaInput is one metric in a formula, with the calls for its points.
+type formulaInput struct {
 	metric
 	pointReads
 }
@@ -31,7 +31,7 @@ func (v *pageRequest) readInputs(m metric, q metricQuery, all []metric) *inputRe
 	if m.Kind != client.MetricsKindDerived || q.split != "" {
 		return nil
 	}
-	out := &inputReads{byKey: map[string]inputRead{}}
+	out := &inputReads{byKey: map[string]formulaInput{}}
 	var err error
 	if out.formula, err = formula.Parse(m.Formula); err != nil {
 		out.problem = "Not computed: this page computes formulas of + - * / over metrics, and here " + err.Error() + "."
@@ -45,7 +45,7 @@ func (v *pageRequest) readInputs(m metric, q metricQuery, all []metric) *inputRe
 			out.problem = "Not computed: there is no metric " + key + "."
 			return out
 		}
-		out.byKey[key] = inputRead{metric: all[at]}
+		out.byKey[key] = formulaInput{metric: all[at]}
 	}
 	left := v.callsLeft()
 	if len(out.byKey) > left {
@@ -79,7 +79,7 @@ func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wh
 	inputs := map[string]comparison{}
 	for key, input := range r.byKey {
 		switch failed := input.total.Failure; {
-		case failed.apart():
+		case failed.refusesTotal():
 			return d, "Not computed: " + input.Name + " has values by part only, and no total."
 		case failed != nil:
 			return d, "Not computed: " + input.Name + " could not be read: " + failed.Text()

@@ -48,14 +48,14 @@ func (p part) Text() string {
 // Percent formats the share as a percentage.
 func (p part) Percent() string { return units.Number(p.Share*100, 0, 0) + " %" }
 
-// partsDrawn is the maximum number of parts that are drawn as lines.
-const partsDrawn = 6
+// partsDrawnMax is the maximum number of parts that are drawn as lines.
+const partsDrawnMax = 6
 
 // split is a way to divide a metric into parts. Its function returns the part that a point belongs
 // to, or false if the point belongs to none.
 type split struct {
-	name string
-	of   func(client.Point) (value string, has bool)
+	name   string
+	partOf func(client.Point) (value string, has bool)
 }
 
 func byDimension(name string) split {
@@ -110,12 +110,12 @@ func (m metric) parts(points []client.Point, by split, w period.Window) *partsVi
 // additional dimensions are left out, because their values would be counted twice.
 func (s split) groups(points []client.Point) map[string][]client.Point {
 	alone := !s.isCurrency() && slices.ContainsFunc(points, func(p client.Point) bool {
-		_, has := s.of(p)
+		_, has := s.partOf(p)
 		return has && len(dimsOf(p)) == 1
 	})
 	out := map[string][]client.Point{}
 	for _, p := range points {
-		if name, has := s.of(p); has && (!alone || len(dimsOf(p)) == 1) {
+		if name, has := s.partOf(p); has && (!alone || len(dimsOf(p)) == 1) {
 			out[name] = append(out[name], p)
 		}
 	}
@@ -132,7 +132,7 @@ func (m metric) sumOfSeries(points []client.Point, money money, w period.Window)
 	}
 	values := make([]chart.Value, len(w.Now))
 	for _, series := range bySeries {
-		for i, v := range money.place(series, w.Now) {
+		for i, v := range money.bucketValues(series, w.Now) {
 			if v.OK {
 				values[i] = m.combine([]chart.Value{values[i], v})
 			}
@@ -154,7 +154,7 @@ func (d *partsView) draw(unit units.Unit) {
 	}
 	for i := range d.List {
 		p := &d.List[i]
-		p.Class, p.Drawn = fmt.Sprintf("s%d", i), i < partsDrawn
+		p.Class, p.Drawn = fmt.Sprintf("s%d", i), i < partsDrawnMax
 		if whole > 0 {
 			p.Share = math.Abs(p.Value.V) / whole
 		}
@@ -162,7 +162,7 @@ func (d *partsView) draw(unit units.Unit) {
 			l.Series = append(l.Series, chart.Series{Name: p.Name, Values: p.Values})
 		}
 	}
-	d.Left = max(0, len(d.List)-partsDrawn)
+	d.Left = max(0, len(d.List)-partsDrawnMax)
 	l.Title = fmt.Sprintf("%s by %s, %s, UTC. %s. The table below has the values.", d.Name, d.Dimension, w.Text(w.Now, w.Future), plural(len(d.List), "line", "lines"))
 	d.Chart = l.SVG()
 }

@@ -11,25 +11,25 @@ import (
 
 // metricQuery holds the query parameters of the metrics page, after parsing.
 type metricQuery struct {
-	key, split string // the metric's key and the dimension to split by; both may be empty
-	find       string // words to search for in the names and keys of the metrics; may be empty
-	grain      period.Grain
-	rng        period.Range
-	now        time.Time
-	complaint  string     // why the range is invalid, so that the page shows the default range; empty if it is valid
-	values     url.Values // the query parameters of the address, without find
+	key, split   string // the metric's key and the dimension to split by; both may be empty
+	searchText   string // words to search for in the names and keys of the metrics; may be empty
+	grain        period.Grain
+	dateRange    period.Range
+	now          time.Time
+	rangeProblem string     // why the range is invalid, so that the page shows the default range; empty if it is valid
+	values       url.Values // the query parameters of the address, without find
 }
 
 func (v *pageRequest) metricQuery() metricQuery {
 	q := v.r.URL.Query()
-	out := metricQuery{key: q.Get("key"), split: q.Get("split"), find: strings.TrimSpace(q.Get("find")), now: v.Now().UTC(), values: url.Values{}}
+	out := metricQuery{key: q.Get("key"), split: q.Get("split"), searchText: strings.TrimSpace(q.Get("find")), now: v.Now().UTC(), values: url.Values{}}
 	var err error
-	if out.rng, err = period.ParseRange(q.Get("range"), q.Get("from"), q.Get("to"), out.now); err != nil {
-		out.complaint = err.Error()
+	if out.dateRange, err = period.ParseRange(q.Get("range"), q.Get("from"), q.Get("to"), out.now); err != nil {
+		out.rangeProblem = err.Error()
 	}
 	out.grain = period.Grain(q.Get("grain"))
-	if !out.grain.Valid() || !out.rng.Allows(out.grain) {
-		out.grain = out.rng.DefaultGrain()
+	if !out.grain.Valid() || !out.dateRange.Allows(out.grain) {
+		out.grain = out.dateRange.DefaultGrain()
 	}
 	for _, name := range []string{"key", "range", "from", "to", "grain", "split"} {
 		if text := q.Get(name); text != "" {
@@ -64,7 +64,7 @@ func (q metricQuery) with(path string, pairs ...string) string {
 // before the first dot.
 func (q metricQuery) menu(all []metric) (groups []menuGroup) {
 	for _, m := range all {
-		if !containsWords(m.Name+" "+m.Key, q.find) {
+		if !containsWords(m.Name+" "+m.Key, q.searchText) {
 			continue
 		}
 		note, group := "", m.group()
@@ -75,7 +75,7 @@ func (q metricQuery) menu(all []metric) (groups []menuGroup) {
 			groups = append(groups, menuGroup{Name: group})
 		}
 		last := &groups[len(groups)-1]
-		last.Links = append(last.Links, choice{m.Name, q.with("/metrics", "key", m.Key, "split", "", "grain", "", "find", q.find), note, m.Key == q.key})
+		last.Links = append(last.Links, choice{m.Name, q.with("/metrics", "key", m.Key, "split", "", "grain", "", "find", q.searchText), note, m.Key == q.key})
 	}
 	return groups
 }
@@ -96,9 +96,9 @@ func (m metric) group() string {
 
 // controls returns the links to other ranges, and the values of the form for a custom range.
 func (q metricQuery) controls() *periodControls {
-	out := &periodControls{Range: q.rng, From: dayText(q.rng.From), To: dayText(q.rng.To), Key: q.key, Split: q.split}
+	out := &periodControls{Range: q.dateRange, From: dayText(q.dateRange.From), To: dayText(q.dateRange.To), Key: q.key, Split: q.split}
 	for _, r := range period.Ranges(q.now) {
-		out.Ranges = append(out.Ranges, choice{r.Name, q.with("/metrics", "range", r.ID, "from", "", "to", "", "grain", ""), "", q.rng.ID == r.ID})
+		out.Ranges = append(out.Ranges, choice{r.Name, q.with("/metrics", "range", r.ID, "from", "", "to", "", "grain", ""), "", q.dateRange.ID == r.ID})
 	}
 	return out
 }
@@ -106,7 +106,7 @@ func (q metricQuery) controls() *periodControls {
 // grains returns links that show the range by day, week or month, as far as its length allows.
 func (q metricQuery) grains() (links []choice) {
 	for _, g := range []period.Grain{period.Day, period.Week, period.Month} {
-		if q.rng.Allows(g) {
+		if q.dateRange.Allows(g) {
 			links = append(links, choice{capital(g), q.with("/metrics", "grain", string(g)), "", q.grain == g})
 		}
 	}

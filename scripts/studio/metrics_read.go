@@ -68,7 +68,7 @@ const piecesMax = 6
 // readPoints reads the window in several pieces in parallel, because a page of the API contains at
 // most 1,000 points.
 func (v *pageRequest) readPoints(q metricQuery) (out pointReads) {
-	w := q.rng.Window(q.grain, q.now)
+	w := q.dateRange.Window(q.grain, q.now)
 	pieces := 1 // without a split, one piece is enough to find the metric's dimensions and currencies
 	if q.split != "" {
 		pieces = min(piecesMax, len(w.Now))
@@ -85,7 +85,7 @@ func (v *pageRequest) readPoints(q metricQuery) (out pointReads) {
 // readTotal starts the calls for the metric's totals over all series. If full is true, it also
 // starts the calls for pointReads.full and fullBefore.
 func (v *pageRequest) readTotal(label string, q metricQuery, full bool) (out pointReads) {
-	w := q.rng.Window(q.grain, q.now)
+	w := q.dateRange.Window(q.grain, q.now)
 	out.total = v.listPoints(label, q.key, q.grain, w.First(), w.Now[len(w.Now)-1], true)
 	if from, to, before, beforeTo, some := w.FullDays(q.now); some && full {
 		out.full = v.listPoints("The days of this "+string(q.grain), q.key, period.Day, from, to, true)

@@ -52,8 +52,8 @@ type valueRow struct {
 	Focused bool   // whether the write of this row's form failed
 }
 
-// seriesShown is the maximum number of series that one page shows for correction.
-const seriesShown = 200
+// seriesShownMax is the maximum number of series that one page shows for correction.
+const seriesShownMax = 200
 
 // bucket identifies one day, week or month of a metric. It is read from an address or a form.
 type bucket struct {
@@ -126,8 +126,8 @@ func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, r
 	}
 	out.title = "Values of " + d.Metric.Name
 	points := reads.points.Value.Items
-	d.More = reads.points.Value.Next != "" || len(points) > seriesShown
-	for _, p := range points[:min(len(points), seriesShown)] {
+	d.More = reads.points.Value.Next != "" || len(points) > seriesShownMax
+	for _, p := range points[:min(len(points), seriesShownMax)] {
 		d.Rows = append(d.Rows, newValueRow(m, p))
 	}
 	d.Sum = m.sumText(points, d.More)
@@ -174,8 +174,8 @@ func (m metric) sumText(points []client.Point, more bool) string {
 	return fmt.Sprintf("The value of the day, %s, is the %s of these parts. Correct the part that is wrong.", unit.Text(total), m.How())
 }
 
-// sum returns the value that the service computes for a day from the values of its parts. It returns
-// false if they cannot be combined.
+// sum returns the value that the service computes for a day from the values of its parts. It
+// returns false if they cannot be combined.
 func (m metric) sum(points []client.Point) (total float64, unit units.Unit, ok bool) {
 	money := moneyOf(points)
 	switch m.Aggregation {
@@ -329,7 +329,7 @@ func (s *Studio) saveMetricValue(v *pageRequest) *view {
 	written := v.pushPoint("Save the value", point)
 	v.wait()
 	if written.Failure != nil {
-		return refuse(fieldsOfPoint(written.Failure))
+		return refuse(renamePointFields(written.Failure))
 	}
 	unit := units.Unit{Name: m.UnitName, Currency: point.Currency.Or("")}
 	subject := b.grain.Label(b.start)
@@ -390,10 +390,10 @@ func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.Pu
 	}
 	c := &changes{sent: sent}
 	if _, err := time.Parse(time.DateOnly, sent.Get("day")); err != nil {
-		c.refuse("day", "must be a day such as 2026-09-30")
+		c.addProblem("day", "must be a day such as 2026-09-30")
 	}
 	if slices.ContainsFunc(lines(sent.Get("dims")), func(line string) bool { return !strings.Contains(line, "=") }) {
-		c.refuse("dims", "must be like country = de, one on each line")
+		c.addProblem("dims", "must be like country = de, one on each line")
 	}
 	switch {
 	case c.problem != nil:
@@ -402,16 +402,16 @@ func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.Pu
 		return point, &failure{Status: http.StatusPreconditionFailed}
 	case correcting:
 		r := newValueRow(m, *old)
-		if r.Value.Stored != typedWas(sent, "value") || r.Base != nil && r.Base.Stored != typedWas(sent, "baseValue") {
+		if r.Value.Stored != renderedField(sent, "value") || r.Base != nil && r.Base.Stored != renderedField(sent, "baseValue") {
 			return point, &failure{Status: http.StatusPreconditionFailed}
 		}
-		point = pointAgain(*old)
+		point = restoringPoint(*old)
 	case old != nil:
 		return point, &failure{Status: http.StatusConflict, Code: "conflict", Messages: []string{"there is a value for this day already: correct it above"}}
 	}
 	value, ok := units.Unit{Name: m.UnitName, Currency: point.Currency.Or("")}.Parse(sent.Get("value"))
 	if !ok {
-		c.refuse("value", "must be a number such as 12.5")
+		c.addProblem("value", "must be a number such as 12.5")
 	}
 	point.Value = value
 	if _, has := point.BaseValue.Get(); correcting && has && c.problem == nil {
@@ -431,13 +431,13 @@ func correctedBase(c *changes, old client.Point, r *valueRow, value float64) cli
 	case typed != r.Base.Stored:
 		base, ok := r.baseUnit().Parse(typed)
 		if !ok {
-			c.refuse("baseValue", "must be a number such as 12.5")
+			c.addProblem("baseValue", "must be a number such as 12.5")
 		}
 		return client.Value(base)
 	case value == before:
 		return old.BaseValue
 	case before == 0:
-		c.refuse("baseValue", "cannot follow the corrected value, because the old value was 0: type it, or empty the field")
+		c.addProblem("baseValue", "cannot follow the corrected value, because the old value was 0: type it, or empty the field")
 	}
 	base := old.BaseValue.Or(0) * value / before
 	if r.Unit.Name == units.Currency {
@@ -446,8 +446,8 @@ func correctedBase(c *changes, old client.Point, r *valueRow, value float64) cli
 	return client.Value(base)
 }
 
-// pointAgain returns the input of a push that restores an old point.
-func pointAgain(p client.Point) client.PushMetricPointsPoint {
+// restoringPoint returns the input of a push that restores an old point.
+func restoringPoint(p client.Point) client.PushMetricPointsPoint {
 	out := client.PushMetricPointsPoint{
 		MetricKey: p.MetricKey, TS: p.TS.Or(time.Time{}).UTC().Format(time.RFC3339), Grain: p.Grain, Value: p.Value.Or(0), Currency: p.Currency, BaseValue: p.BaseValue, Source: p.Source,
 	}
@@ -473,9 +473,9 @@ func (v *pageRequest) pushPoint(label string, point client.PushMetricPointsPoint
 	})
 }
 
-// fieldsOfPoint replaces the paths in the error messages of a push with the names of the form's
+// renamePointFields replaces the paths in the error messages of a push with the names of the form's
 // fields.
-func fieldsOfPoint(refused *failure) *failure {
+func renamePointFields(refused *failure) *failure {
 	out := *refused
 	out.Messages = nil
 	for _, message := range refused.Messages {
@@ -500,7 +500,7 @@ func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *cli
 			return undoNotice(m.Name, &failure{Status: http.StatusPreconditionFailed})
 		}
 		if old != nil {
-			written := v.pushPoint("Undo", pointAgain(*old))
+			written := v.pushPoint("Undo", restoringPoint(*old))
 			v.wait()
 			return undoNotice(m.Name, written.Failure)
 		}

@@ -108,7 +108,7 @@ func (d *wholeView) rows() (rows []bucketRow) {
 		if now.OK && before.OK && !r.Open { // a bucket that has not ended is not compared with a whole one
 			var sign int
 			r.Change, sign, _ = d.Unit.Change(now.V, before.V)
-			r.Good = d.judge(sign)
+			r.Good = d.changeQuality(sign)
 		}
 		rows = append(rows, r)
 	}
@@ -122,12 +122,12 @@ func (d comparison) fullDays(m metric, reads pointReads) (now, before chart.Valu
 	if reads.full == nil || reads.full.Failure != nil || reads.fullBefore.Failure != nil {
 		return now, before, false
 	}
-	now, before = d.ofDays(m, reads.full.Value.Items), d.ofDays(m, reads.fullBefore.Value.Items)
+	now, before = d.combineDays(m, reads.full.Value.Items), d.combineDays(m, reads.fullBefore.Value.Items)
 	return now, before, now.OK && before.OK
 }
 
-// ofDays combines the values of several days as the metric's aggregation says.
-func (d comparison) ofDays(m metric, points []client.Point) chart.Value {
+// combineDays combines the values of several days as the metric's aggregation says.
+func (d comparison) combineDays(m metric, points []client.Point) chart.Value {
 	values := make([]chart.Value, len(points))
 	for i, p := range points {
 		values[i] = d.Money.value(p)
@@ -145,7 +145,7 @@ func (d *wholeView) compareFullDays(now, before chart.Value) {
 	var sign int
 	r.Before, r.Part = d.Unit.Text(before.V), d.Unit.Text(now.V)
 	r.Change, sign, _ = d.Unit.Change(now.V, before.V)
-	r.Good = d.judge(sign)
+	r.Good = d.changeQuality(sign)
 }
 
 // goalLine returns the line for the first active goal, over the buckets whose values can be

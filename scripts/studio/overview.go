@@ -54,14 +54,14 @@ type trouble struct {
 	Task      bool   // nothing is broken, but somebody has to decide
 }
 
-// reviewsShown is the maximum number of waiting reviews that the overview lists.
-const reviewsShown = 5
+// reviewsShownMax is the maximum number of waiting reviews that the overview lists.
+const reviewsShownMax = 5
 
 // overdueDays is how many days back the overview looks for overdue posts.
 const overdueDays = 30
 
-// postsShown is the maximum number of scheduled posts that the overview lists.
-const postsShown = 5
+// postsShownMax is the maximum number of scheduled posts that the overview lists.
+const postsShownMax = 5
 
 func (s *Studio) overview(v *pageRequest) *view {
 	now := v.Now().UTC()
@@ -107,7 +107,7 @@ func (v *pageRequest) readNews(d *overviewData) {
 	d.Posts = startCall(v, "broadcast:read", "The next posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
 		return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{
 			Status: client.Value(client.BroadcastPostStatusScheduled), From: client.Value(client.Day(d.Today.AddDate(0, 0, -overdueDays))),
-			Order: client.Value("asc"), Limit: client.Value(postsShown),
+			Order: client.Value("asc"), Limit: client.Value(postsShownMax),
 		}, options...)
 	})
 	d.Failed = startCall(v, "broadcast:read", "Posts that failed", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
@@ -142,7 +142,7 @@ func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 		if t.Failure == nil {
 			t.comparison = m.compare(points[i].Value.Items, w)
 		}
-		t.Apart = t.Failure.apart() || len(points[i].Value.Items) > 0 && present(t.Now)+present(t.Before) == 0
+		t.Apart = t.Failure.refusesTotal() || len(points[i].Value.Items) > 0 && present(t.Now)+present(t.Before) == 0
 		if target, ok := m.target(); ok && (t.How() != "total" || d.Range.IsMonth()) { // a goal for a total is a goal for a month, so it does not apply to a few days
 			t.Goal = "goal " + t.unit().Short(target)
 		}
@@ -172,7 +172,7 @@ func (d *overviewData) waiting(k *frameData) {
 		d.NoReviews = k.noReply.Failure
 	}
 	d.Reviews = byUrgency(k.needsReview.Value.Items, k.noReply.Value.Items)
-	d.Reviews = d.Reviews[:min(len(d.Reviews), reviewsShown)]
+	d.Reviews = d.Reviews[:min(len(d.Reviews), reviewsShownMax)]
 	d.Waiting = k.badge()
 	d.Next = d.Posts.Value.Items
 }

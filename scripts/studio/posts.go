@@ -213,7 +213,7 @@ func (d *postData) suggest(day string, now time.Time) {
 		}
 	}
 	if date, err := time.Parse(time.DateOnly, day); err == nil {
-		clock := morning(date)
+		clock := defaultPostTime(date)
 		times := civiltime.Times(clock, d.Clock.Location)
 		if len(times) > 0 && times[0].Before(now) && dateOf(now, d.Clock.Location).Equal(date) {
 			clock = now.In(d.Clock.Location).Truncate(time.Hour).Add(time.Hour) // for today, the start of the next hour
@@ -236,7 +236,7 @@ func channelOf(all []client.Channel, platform client.BroadcastPlatform) *client.
 // the user changed it, and absent otherwise.
 func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.Time) {
 	typed, which := typedField(c.sent, "scheduledFor"), typedField(c.sent, "which")
-	same := typed == typedWas(c.sent, "scheduledFor") && which == typedWas(c.sent, "which")
+	same := typed == renderedField(c.sent, "scheduledFor") && which == renderedField(c.sent, "which")
 	c.any = c.any || !same
 	if typed == "" {
 		if same {
@@ -249,13 +249,13 @@ func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.T
 		shown, err = time.Parse(civiltime.Layout+":05", typed)
 	}
 	if err != nil {
-		c.refuse("scheduledFor", "must be a date and a time such as 2026-08-12T09:30")
+		c.addProblem("scheduledFor", "must be a date and a time such as 2026-08-12T09:30")
 		return client.Optional[time.Time]{}, at
 	}
 	times := civiltime.Times(shown, zone.Location)
 	switch {
 	case len(times) == 0:
-		c.refuse("scheduledFor", skippedTimeText(shown, zone))
+		c.addProblem("scheduledFor", skippedTimeText(shown, zone))
 		return client.Optional[time.Time]{}, at
 	case len(times) == 1:
 		at = times[0]
@@ -264,7 +264,7 @@ func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.T
 	case which == "second":
 		at = times[1]
 	case !same:
-		c.refuse("which", "Choose one.")
+		c.addProblem("which", "Choose one.")
 		return client.Optional[time.Time]{}, at
 	}
 	if same {
@@ -290,7 +290,7 @@ func (s *Studio) savePost(v *pageRequest) *view {
 	_, button := in.Status.Get()
 	state = in.Status.Or(state)
 	if state == client.BroadcastPostStatusScheduled && (moved || button) && !at.IsZero() && at.Before(v.Now()) {
-		c.refuse("scheduledFor", "This time is over, and the post would be sent at once. Choose a later one.")
+		c.addProblem("scheduledFor", "This time is over, and the post would be sent at once. Choose a later one.")
 	}
 	if c.problem != nil {
 		return v.postPage(typed, c.problem)

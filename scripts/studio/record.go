@@ -212,7 +212,7 @@ func (c *changes) decimal(name string) client.Optional[float64] {
 	}
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil {
-		c.refuse(name, "must be a number such as 12.5")
+		c.addProblem(name, "must be a number such as 12.5")
 		return client.Optional[float64]{}
 	}
 	return client.Value(n)
@@ -227,7 +227,7 @@ func (c *changes) date(name string) client.Optional[time.Time] {
 	}
 	at, err := time.Parse(time.DateOnly, value)
 	if err != nil {
-		c.refuse(name, "must be a day such as 2026-09-30")
+		c.addProblem(name, "must be a day such as 2026-09-30")
 		return client.Optional[time.Time]{}
 	}
 	return client.Value(at)

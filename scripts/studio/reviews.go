@@ -157,10 +157,10 @@ func (d *reviewsData) Heading() string {
 }
 
 // Long reports whether the review is so long that it needs its own scroll area.
-func (d *reviewsData) Long() bool { return len(d.Review.Body.Or("")) > longReview }
+func (d *reviewsData) Long() bool { return len(d.Review.Body.Or("")) > longReviewBytes }
 
-// longReview is the length of a review, in bytes, above which it gets its own scroll area.
-const longReview = 3000
+// longReviewBytes is the length of a review, in bytes, above which it gets its own scroll area.
+const longReviewBytes = 3000
 
 // keep puts the text that the user typed back into the form. The page shows the form even if the
 // review cannot be read.
@@ -242,10 +242,10 @@ func undoReply(stored *result[client.Feedback], form url.Values) undo {
 	old := client.UpdateFeedbackReplyInput{
 		FeedbackID: stored.Value.ID, ReplyBody: client.Null[string](), ReplyStatus: client.Value(client.FeedbackReplyStatus(form.Get("was.status"))),
 	}
-	if text := typedWas(form, "body"); text != "" {
+	if text := renderedField(form, "body"); text != "" {
 		old.ReplyBody = client.Value(text)
 	}
-	back := replyBack(old, stored.ETag)
+	back := restoreReplyStep(old, stored.ETag)
 	if back == nil || !form.Has("was.status") {
 		return nil
 	}

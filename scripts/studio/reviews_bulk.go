@@ -62,8 +62,8 @@ func (s *Studio) bulkReviews(v *pageRequest) *view {
 		return v.finish(address, notice{Text: "Choose what to do with the ticked reviews.", Bad: true})
 	case len(chosen) == 0:
 		return v.finish(address, notice{Text: "No review was ticked.", Bad: true})
-	case len(chosen) > bulkMax:
-		return v.finish(address, notice{Text: fmt.Sprintf("At most %d reviews are changed at once; nothing was changed.", bulkMax), Bad: true})
+	case len(chosen) > bulkRecordsMax:
+		return v.finish(address, notice{Text: fmt.Sprintf("At most %d reviews are changed at once; nothing was changed.", bulkRecordsMax), Bad: true})
 	}
 	action := reviewActions[at]
 	a := &bulk{Verb: action.verb, Done: action.done, Already: action.already, Noun: "review", Nouns: "reviews", Place: "Reviews", Back: address}
@@ -75,8 +75,8 @@ func (s *Studio) bulkReviews(v *pageRequest) *view {
 	return v.start(a)
 }
 
-// reviewStep returns a step that does an action with a reply, unless the review has changed. seen is
-// the version of the review in the list. The step first reads the review to get its entity tag,
+// reviewStep returns a step that does an action with a reply, unless the review has changed. seen
+// is the version of the review in the list. The step first reads the review to get its entity tag,
 // because lists contain no entity tags.
 func reviewStep(id, seen string, action reviewAction) step {
 	return func(v *pageRequest) (step, *failure) {
@@ -99,7 +99,7 @@ func reviewStep(id, seen string, action reviewAction) step {
 		if stored.Failure != nil {
 			return nil, stored.Failure
 		}
-		return replyBack(client.UpdateFeedbackReplyInput{FeedbackID: id, ReplyStatus: client.Value(old)}, stored.ETag), nil
+		return restoreReplyStep(client.UpdateFeedbackReplyInput{FeedbackID: id, ReplyStatus: client.Value(old)}, stored.ETag), nil
 	}
 }
 
@@ -111,9 +111,9 @@ func (v *pageRequest) setReply(in client.UpdateFeedbackReplyInput, tag string) *
 	})
 }
 
-// replyBack returns a step that restores an earlier reply. It returns nil if the earlier status is
-// one that only the worker that posts replies can set.
-func replyBack(old client.UpdateFeedbackReplyInput, tag string) step {
+// restoreReplyStep returns a step that restores an earlier reply. It returns nil if the earlier
+// status is one that only the worker that posts replies can set.
+func restoreReplyStep(old client.UpdateFeedbackReplyInput, tag string) step {
 	switch old.ReplyStatus.Or("") {
 	case client.FeedbackReplyStatusFailed, client.FeedbackReplyStatusPosting, client.FeedbackReplyStatusPosted:
 		return nil

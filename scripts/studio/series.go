@@ -186,9 +186,9 @@ func (m money) value(p client.Point) chart.Value {
 	return chart.Value{V: v, OK: ok}
 }
 
-// place returns the value of each bucket, given the starts of the buckets. It ignores points
+// bucketValues returns the value of each bucket, given the starts of the buckets. It ignores points
 // outside these buckets.
-func (m money) place(points []client.Point, starts []time.Time) []chart.Value {
+func (m money) bucketValues(points []client.Point, starts []time.Time) []chart.Value {
 	index := map[int64]int{}
 	for i, at := range starts {
 		index[at.Unix()] = i
@@ -226,7 +226,7 @@ type comparison struct {
 func (m metric) compare(points []client.Point, w period.Window) comparison {
 	d := comparison{Money: moneyOf(points), Window: w}
 	d.Unit = units.Unit{Name: m.UnitName, Currency: d.Money.currency}
-	d.Now, d.Before, d.against = d.Money.place(points, w.Now), d.Money.place(points, w.Before), d.Money.place(points, w.Against)
+	d.Now, d.Before, d.against = d.Money.bucketValues(points, w.Now), d.Money.bucketValues(points, w.Before), d.Money.bucketValues(points, w.Against)
 	d.Value = m.combine(d.Now[:w.Future])
 	d.SoFar, d.BeforeValue = m.combine(d.Now[:w.Open]), m.combine(d.against)
 	d.setChange(m)
@@ -235,16 +235,16 @@ func (m metric) compare(points []client.Point, w period.Window) comparison {
 
 // setChange computes Change and Good from SoFar and BeforeValue.
 func (d *comparison) setChange(m metric) {
-	if d.SoFar.OK && d.BeforeValue.OK && d.comparable() {
+	if d.SoFar.OK && d.BeforeValue.OK && d.hasEnoughValues() {
 		var sign int
 		d.Change, sign, _ = d.Unit.Change(d.SoFar.V, d.BeforeValue.V)
-		d.Good = m.judge(sign)
+		d.Good = m.changeQuality(sign)
 	}
 }
 
-// comparable reports whether the earlier period has enough values for a comparison. Otherwise, a
-// metric that began in the middle of that period would seem to have grown.
-func (d comparison) comparable() bool {
+// hasEnoughValues reports whether the earlier period has enough values for a comparison. Otherwise,
+// a metric that began in the middle of that period would seem to have grown.
+func (d comparison) hasEnoughValues() bool {
 	return 2*present(d.against) >= present(d.Now[:d.Window.Open])
 }
 
@@ -264,9 +264,9 @@ func (d comparison) HasBefore() bool {
 	return n > 0 && 2*n >= present(d.Now)
 }
 
-// judge returns "good", "bad" or "even" for a change with the given sign. Whether an increase is
-// good depends on the metric's polarity.
-func (m metric) judge(sign int) string {
+// changeQuality returns "good", "bad" or "even" for a change with the given sign. Whether an
+// increase is good depends on the metric's polarity.
+func (m metric) changeQuality(sign int) string {
 	switch {
 	case sign == 0 || m.Polarity == client.MetricsPolarityNeutral:
 		return "even"

@@ -45,8 +45,8 @@ type score struct {
 	Good               string // "good", "bad" or "even"; empty if there is nothing to compare with
 }
 
-// auditsShown is the maximum number of audits on one page.
-const auditsShown = 50
+// auditsPerPage is the maximum number of audits on one page.
+const auditsPerPage = 50
 
 // everySite is the value of the site parameter that selects all audits, including those of deleted
 // sites.
@@ -68,7 +68,7 @@ func (v *pageRequest) listSites() *result[client.Page[client.Site]] {
 }
 
 func (v *pageRequest) listAudits(site, cursor string) *result[client.Page[client.AuditSummary]] {
-	in := client.ListOptimiseAuditsInput{Limit: client.Value(auditsShown), SiteID: optional(site), Cursor: optional(cursor)}
+	in := client.ListOptimiseAuditsInput{Limit: client.Value(auditsPerPage), SiteID: optional(site), Cursor: optional(cursor)}
 	return startCall(v, "optimise:read", "The audits, newest first", func(ctx context.Context, options ...client.CallOption) (client.Page[client.AuditSummary], error) {
 		return v.api.ListOptimiseAudits(ctx, in, options...)
 	})
@@ -270,7 +270,7 @@ func (v *pageRequest) siteGoalScreens() recordScreens[client.SiteGoal] {
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.SiteGoal, error) {
 			name, pattern, active := c.required("name"), c.required("pattern"), c.flag("active")
 			kind, match := enumValue[client.OptimiseGoalKind](c.text("kind")), enumValue[client.OptimiseGoalMatch](c.text("matchType"))
-			value, order := c.decimal("value"), c.whole("order")
+			value, order := c.decimal("value"), c.integer("order")
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.SiteGoal, error) {
 					return v.api.UpdateOptimiseGoal(ctx, client.UpdateOptimiseGoalInput{

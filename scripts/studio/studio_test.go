@@ -123,7 +123,7 @@ func newWorld(t *testing.T, scopes ...auth.Scope) *world {
 func newService(t *testing.T) *apitest.Service {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
-	s.Handler = functions.Handler(s.Serving, slog.New(slog.DiscardHandler))
+	s.Handler = functions.Handler(s.ServingTable, slog.New(slog.DiscardHandler))
 	load(t, s, demo.Line{Type: "company", Record: demo.Record{"id": s.CompanyID, "name": "Northwind Notes", "slug": "northwind"}})
 	return s
 }

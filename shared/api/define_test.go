@@ -133,8 +133,8 @@ func TestOperation(t *testing.T) {
 	s := start(t)
 	for _, op := range s.operations() {
 		list, company := strings.HasPrefix(op.ID, "list"), op.ID != "list_things"
-		if op.IsList() != list || op.Company() != company {
-			t.Errorf("%s: list %v, company %v", op.ID, op.IsList(), op.Company())
+		if op.IsList() != list || op.HasCompanyID() != company {
+			t.Errorf("%s: list %v, company %v", op.ID, op.IsList(), op.HasCompanyID())
 		}
 		if want := map[api.Effect]string{api.Read: "read", api.Create: "write", api.Write: "write", api.Destructive: "write"}[op.Effect]; op.ID != "publish_board" && string(op.Class) != want {
 			t.Errorf("%s has the class %s", op.ID, op.Class)

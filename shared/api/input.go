@@ -37,7 +37,7 @@ func finishBinding(binder *schema.Binder) input {
 	switch {
 	case len(binder.Problems) > 0:
 		in.err = &fault.Error{Code: fault.BadRequest, Messages: binder.Problems}
-	case binder.Missing:
+	case binder.NotFound:
 		in.err = fault.ErrNotFound
 	}
 	return in

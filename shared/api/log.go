@@ -62,8 +62,8 @@ type LogLine struct {
 	Trace     Trace
 	Status    int
 	Time      time.Time
-	Took      time.Duration
-	Used      table.Units
+	Duration  time.Duration
+	Units     table.Units
 	Err       error // in full, including the details that are not sent to the caller
 	Note      error // a failure that did not change the response
 }
@@ -80,8 +80,8 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 	}
 	attributes := []slog.Attr{
 		slog.String("requestId", r.RequestID), slog.String("companyId", r.CompanyID), slog.String("keyId", r.KeyID), slog.Int("status", r.Status),
-		slog.String("Operation", operation), slog.Float64("Duration", float64(r.Took.Microseconds())/1000),
-		slog.Int("TableCalls", r.Used.Calls), slog.Float64("ReadUnits", r.Used.Read), slog.Float64("WriteUnits", r.Used.Write),
+		slog.String("Operation", operation), slog.Float64("Duration", float64(r.Duration.Microseconds())/1000),
+		slog.Int("TableCalls", r.Units.Calls), slog.Float64("ReadUnits", r.Units.Read), slog.Float64("WriteUnits", r.Units.Write),
 	}
 	if r.Trace != (Trace{}) {
 		attributes = append(attributes, slog.String("traceId", r.Trace.ID), slog.String("parentId", r.Trace.ParentID))

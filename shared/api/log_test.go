@@ -46,8 +46,8 @@ func checkLine(t *testing.T, what string, v, want map[string]any) {
 func TestEmbeddedMetrics(t *testing.T) {
 	at := time.UnixMilli(1_786_440_600_123)
 	r := api.LogLine{
-		RequestID: "req_1", Operation: "get_item", CompanyID: "co_1", KeyID: "key_1", Status: 429, Time: at, Took: 1500 * time.Microsecond,
-		Used: table.Units{Calls: 2, Read: 1.5, Write: 1}, Err: errors.New("slow down"),
+		RequestID: "req_1", Operation: "get_item", CompanyID: "co_1", KeyID: "key_1", Status: 429, Time: at, Duration: 1500 * time.Microsecond,
+		Units: table.Units{Calls: 2, Read: 1.5, Write: 1}, Err: errors.New("slow down"),
 	}
 	v := loggedFields(t, r, api.Metrics{Detail: api.MetricsByOperation, Namespace: "mine"})
 	raw, err := json.Marshal(v["_aws"])

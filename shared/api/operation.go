@@ -83,8 +83,8 @@ type Caller struct {
 }
 
 // Has reports whether the key allows what a scope allows. It waits until the key is verified, so a
-// function calls it after its reads, in the function that it passes to table.Modify, for example. If
-// the key is refused, Has returns false, and the refusal replaces the function's result.
+// function calls it after its reads, in the function that it passes to table.Modify, for example.
+// If the key is refused, Has returns false, and the refusal replaces the function's result.
 func (c Caller) Has(scope auth.Scope) bool {
 	<-c.call.admitted
 	return scope.IsGrantedBy(c.call.admission.Scopes)
@@ -154,8 +154,8 @@ func ExplainEmpty[In any](op Operation, why func(ctx context.Context, caller Cal
 
 // AddNote adds a function to an operation that writes. After a successful call of a tool, the
 // function says in a sentence what the caller should know beside the result; an empty string means
-// nothing. It may read the table. It cannot fail the call, which has been carried out, so it says if
-// it could not find out.
+// nothing. It may read the table. It cannot fail the call, which has been carried out, so it says
+// if it could not find out.
 func AddNote[In, Out any](op Operation, note func(ctx context.Context, caller Caller, in In, out Out) string) Operation {
 	if op.input != reflect.TypeFor[In]() || op.Output != reflect.TypeFor[Out]() {
 		panic(fmt.Sprintf("api: operation %s: has another input or output", op.ID))
@@ -309,9 +309,9 @@ func (op Operation) BodyRequired() bool {
 // tool are always limited to 256 KB.
 func (op Operation) BodyLimit() int { return max(op.BodyBytes, bodyBytesMax) }
 
-// Company reports whether the path contains the id of the company. Every path does, except that of
-// list_companies.
-func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
+// HasCompanyID reports whether the path contains the id of the company. Every path does, except
+// that of list_companies.
+func (op Operation) HasCompanyID() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
 
 // CompanyArea is the area of paths that name no other area. Its Lambda function also serves the
 // operations on keys.

@@ -27,8 +27,9 @@ type Response struct {
 	// Backward is set for a list whose next page contains the records before these.
 	Backward bool
 
-	// Note is a sentence or two beside the result: why a list is empty, if the arguments of the call
-	// are the reason, or what the function of AddNote says. It is set only if Call.Explain is set.
+	// Note is a sentence or two beside the result: why a list is empty, if the arguments of the
+	// call are the reason, or what the function of AddNote says. It is set only if Call.Explain is
+	// set.
 	Note string
 
 	// Authenticated reports whether the key is valid, even when it lacks the scope or has used up
@@ -95,18 +96,18 @@ func (a *API) respond(t *callState, r result, err error) Response {
 	}
 	line := LogLine{
 		RequestID: t.requestID, Operation: t.operation, CompanyID: t.token.CompanyID, KeyID: t.token.KeyID,
-		Trace: t.trace, Status: out.Status, Time: t.started, Took: a.now().Sub(t.started), Err: err,
+		Trace: t.trace, Status: out.Status, Time: t.started, Duration: a.now().Sub(t.started), Err: err,
 	}
 	if t.request != nil {
-		line.Used, line.Note = t.request.Units(), t.request.Failures()
+		line.Units, line.Note = t.request.Units(), t.request.Failures()
 	}
 	line.Write(a.log, a.metrics)
 	return out
 }
 
 // ErrorResponse returns the response to a request that calls no operation, such as one with an
-// unknown path, and logs it. Only RequestID and Trace of the call are used. operation is the name in
-// the log; it may be empty.
+// unknown path, and logs it. Only RequestID and Trace of the call are used. operation is the name
+// in the log; it may be empty.
 func (a *API) ErrorResponse(c Call, operation string, err error) Response {
 	return a.respond(&callState{requestID: c.RequestID, trace: c.Trace, operation: operation, started: a.now()}, result{}, err)
 }

@@ -26,9 +26,9 @@ type Request struct {
 	// Quota names the key's quota that the request uses, such as write. After a 429, requests that
 	// use the same quota wait together.
 	Quota string
-	// TakesKey reports whether the operation accepts an Idempotency-Key, which makes the request
-	// repeatable.
-	TakesKey bool
+	// AcceptsIdempotencyKey reports whether the operation accepts an Idempotency-Key, which makes
+	// the request repeatable.
+	AcceptsIdempotencyKey bool
 }
 
 // Response is an HTTP response.
@@ -70,7 +70,7 @@ func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (Resp
 	if err != nil {
 		return Response{}, err
 	}
-	if r.TakesKey && o.header.Get("Idempotency-Key") == "" {
+	if r.AcceptsIdempotencyKey && o.header.Get("Idempotency-Key") == "" {
 		o.header.Set("Idempotency-Key", c.newIdempotencyKey())
 	}
 	var p callProgress

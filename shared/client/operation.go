@@ -35,7 +35,7 @@ func call[T any](ctx context.Context, c *Client, op operation, in any, options [
 // request builds the request for an input. Optional fields without a value are left out of the
 // query.
 func (op operation) request(in any) (Request, error) {
-	r := Request{Method: op.method, Path: op.path, Query: url.Values{}, Repeatable: op.repeatable, TakesKey: op.takesKey, Quota: op.quota}
+	r := Request{Method: op.method, Path: op.path, Query: url.Values{}, Repeatable: op.repeatable, AcceptsIdempotencyKey: op.takesKey, Quota: op.quota}
 	v := reflect.ValueOf(in)
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

@@ -125,7 +125,7 @@ func (c *Client) retryDelay(r Request, response *Response, failed error, p *call
 
 // mayRepeat reports whether a call may be executed again.
 func mayRepeat(r Request, response *Response, failed error, after time.Duration) bool {
-	repeatable := r.Repeatable || r.TakesKey
+	repeatable := r.Repeatable || r.AcceptsIdempotencyKey
 	if failed != nil {
 		var certificate *tls.CertificateVerificationError
 		return repeatable && !errors.As(failed, &certificate)

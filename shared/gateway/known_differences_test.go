@@ -81,7 +81,7 @@ var knownDifferences = []knownDifference{
 		theirs: "escapes a path anew when it has an unescaped character, so that %2F becomes a separator",
 		ours:   "escapes only that character",
 		matches: func(x exchange) bool {
-			return strings.ContainsAny(x.event.Path, "%!'()*[]") && strings.ContainsFunc(x.event.Path, isUnescaped)
+			return strings.ContainsAny(x.event.Path, "%!'()*[]") && strings.ContainsFunc(x.event.Path, mustBeEscaped)
 		},
 		aspects: []aspect{aspectPath},
 		trigger: func(x *exchange) { x.event.Path = "/a%2Fb c" },
@@ -532,8 +532,8 @@ var (
 
 func isControl(c rune) bool { return c < ' ' || c == 0x7f }
 
-// isUnescaped reports whether c must be escaped in a path.
-func isUnescaped(c rune) bool { return c >= 0x7f || strings.ContainsRune(" \"<>\\^`{|}", c) }
+// mustBeEscaped reports whether c must be escaped in a path.
+func mustBeEscaped(c rune) bool { return c >= 0x7f || strings.ContainsRune(" \"<>\\^`{|}", c) }
 
 // isToken reports whether s is a token as defined in RFC 9110.
 func isToken(s string) bool {

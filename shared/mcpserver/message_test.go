@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	parseError     = -32700
-	invalidRequest = -32600
-	noMethod       = -32601
-	invalidParams  = -32602
-	headerMismatch = -32020
-	noVersion      = -32022
+	parseError         = -32700
+	invalidRequest     = -32600
+	methodNotFound     = -32601
+	invalidParams      = -32602
+	headerMismatch     = -32020
+	unsupportedVersion = -32022
 )
 
 // statelessMeta is the _meta of a request in revision 2026-07-28.
@@ -54,10 +54,10 @@ func TestBadFrames(t *testing.T) {
 		{"an id that is an object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, nil, 400, invalidRequest, ""},
 		{"a request without an id", `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"service_create_item","arguments":{"text":""}}}`, nil, 400, invalidRequest, ""},
 		{"a notification with an id", `{"jsonrpc":"2.0","id":1,"method":"notifications/initialized"}`, nil, 400, invalidRequest, "1"},
-		{"an unknown method", frame("nope", ""), nil, 200, noMethod, "1"},
-		{"a method that is not served", frame("resources/list", ""), nil, 200, noMethod, "1"},
-		{"a method that keeps the connection", frame("subscriptions/listen", `{}`), nil, 200, noMethod, "1"},
-		{"a method that keeps the connection, in the new revision", frame("subscriptions/listen", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen"}, 404, noMethod, "1"},
+		{"an unknown method", frame("nope", ""), nil, 200, methodNotFound, "1"},
+		{"a method that is not served", frame("resources/list", ""), nil, 200, methodNotFound, "1"},
+		{"a method that keeps the connection", frame("subscriptions/listen", `{}`), nil, 200, methodNotFound, "1"},
+		{"a method that keeps the connection, in the new revision", frame("subscriptions/listen", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen"}, 404, methodNotFound, "1"},
 		{"params that are an array", frame("tools/list", `[]`), nil, 200, invalidParams, "1"},
 		{"params that are text", frame("tools/call", `"x"`), nil, 200, invalidParams, "1"},
 		{"no params", frame("tools/call", ""), nil, 400, invalidRequest, "1"},
@@ -69,9 +69,9 @@ func TestBadFrames(t *testing.T) {
 		{"deep params", frame("tools/list", `{"a":`+deep+`}`), nil, 200, invalidParams, "1"},
 		{"a long id", `{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 999) + `","method":"ping"}`, nil, 400, invalidRequest, ""},
 		{"a long number", `{"jsonrpc":"2.0","id":` + strings.Repeat("1", 1001) + `,"method":"ping"}`, nil, 400, invalidRequest, ""},
-		{"an old revision", ping, []string{"Mcp-Protocol-Version", "2024-01-01"}, 400, noVersion, "1"},
-		{"a future revision", ping, []string{"Mcp-Protocol-Version", "2099-01-01"}, 400, noVersion, "1"},
-		{"a revision that is not a date", ping, []string{"Mcp-Protocol-Version", "latest"}, 400, noVersion, "1"},
+		{"an old revision", ping, []string{"Mcp-Protocol-Version", "2024-01-01"}, 400, unsupportedVersion, "1"},
+		{"a future revision", ping, []string{"Mcp-Protocol-Version", "2099-01-01"}, 400, unsupportedVersion, "1"},
+		{"a revision that is not a date", ping, []string{"Mcp-Protocol-Version", "latest"}, 400, unsupportedVersion, "1"},
 		{"an empty batch", `[]`, nil, 400, invalidRequest, ""},
 		{"a large batch", `[` + strings.Repeat(ping+",", 20) + ping + `]`, nil, 400, invalidRequest, ""},
 		{"a batch in a revision without batches", `[` + ping + `]`, []string{"Mcp-Protocol-Version", "2025-06-18"}, 400, invalidRequest, ""},
@@ -79,7 +79,7 @@ func TestBadFrames(t *testing.T) {
 		{"a request of the new revision without Mcp-Method", frame("tools/list", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28"}, 400, headerMismatch, "1"},
 		{"another method in Mcp-Method", frame("tools/list", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 400, headerMismatch, "1"},
 		{"a new revision in the header only", frame("tools/list", `{}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list"}, 400, invalidParams, "1"},
-		{"a method of old revisions", frame("ping", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 404, noMethod, "1"},
+		{"a method of old revisions", frame("ping", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 404, methodNotFound, "1"},
 	} {
 		s := start(t)
 		a := s.post(c.frame, c.header...)
@@ -210,7 +210,7 @@ func TestBatch(t *testing.T) {
 		if err := json.Unmarshal([]byte(a.body), &out); err != nil || a.status != 200 || len(out) != 7 {
 			t.Fatalf("status %d with %d responses, want 200 with 7: %s: %v", a.status, len(out), a.body, err)
 		}
-		for i, code := range []int64{0, 0, 0, invalidRequest, noMethod, invalidRequest, 0} {
+		for i, code := range []int64{0, 0, 0, invalidRequest, methodNotFound, invalidRequest, 0} {
 			if (out[i].Error == nil) != (code == 0) || code != 0 && out[i].Error.Code != code {
 				t.Errorf("message %d: %s", i, a.body)
 			}

@@ -69,7 +69,7 @@ func Tools(operations []api.Operation) []*Tool {
 	out := make([]*Tool, len(operations))
 	for i, op := range operations {
 		out[i] = &Tool{
-			Name: ToolName(op), Description: op.Summary, InputSchema: mustEncode(jsonschema.Arguments(append(inputWithListHints(op, operations), viewFields(op)...), op.Company())),
+			Name: ToolName(op), Description: op.Summary, InputSchema: mustEncode(jsonschema.Arguments(append(inputWithListHints(op, operations), viewFields(op)...), op.HasCompanyID())),
 			Annotations: annotations{ReadOnly: op.Effect == api.Read},
 		}
 		if op.Description != "" {

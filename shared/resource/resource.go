@@ -151,9 +151,9 @@ func (o Operations) List(id, summary, description string) api.Operation {
 	return o.lists(reflect.TypeFor[pageInput](), id, summary, description)
 }
 
-// ListShort is like List, but for large records. A page has up to 25 of them by default; the caller
-// may ask for up to 100.
-func (o Operations) ListShort(id, summary, description string) api.Operation {
+// ListShortPages is like List, but for large records. A page has up to 25 of them by default; the
+// caller may ask for up to 100.
+func (o Operations) ListShortPages(id, summary, description string) api.Operation {
 	return o.lists(reflect.TypeFor[shortPageInput](), id, summary, description)
 }
 

@@ -138,7 +138,7 @@ func TestDeclarations(t *testing.T) {
 	if page := operations(nil)[0].Input[0]; page.Default != "50" || *page.Max != 200 {
 		t.Errorf("the limit of Page has the default %s and the maximum %v, want 50 and 200", page.Default, *page.Max)
 	}
-	if page := resource.New[room](rooms, rooms.Store(nil)).ListShort("list_rooms", "List", "").Input[0]; page.Default != "25" || *page.Max != 100 {
+	if page := resource.New[room](rooms, rooms.Store(nil)).ListShortPages("list_rooms", "List", "").Input[0]; page.Default != "25" || *page.Max != 100 {
 		t.Errorf("the limit of ShortPage has the default %s and the maximum %v, want 25 and 100", page.Default, *page.Max)
 	}
 }

@@ -18,7 +18,7 @@ import (
 type Binder struct {
 	Input    reflect.Value // the input struct; not valid if there are Problems, or if Missing or TooLarge is true
 	Problems []string      // each begins with the path of a field
-	Missing  bool          // the path contains an id that no record can have
+	NotFound bool          // the path contains an id that no record can have
 	TooLarge bool          // the body is larger than Source.BodyBytes; nothing else was read
 	Page     CursorScope   // encodes the cursor of the next page
 
@@ -82,7 +82,7 @@ func (b *Binder) bindField(f *Field, a argument, present bool) {
 		return
 	}
 	if f.In == InPath && !id.Valid("", a.text) {
-		b.Missing = true
+		b.NotFound = true
 		return
 	}
 	if f.In == InPath || f.In == InQuery && f.Name != "limit" && f.Name != "cursor" {

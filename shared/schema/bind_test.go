@@ -316,8 +316,8 @@ func TestPathIDs(t *testing.T) {
 		"itm_a\x00": true, "itm_" + strings.Repeat("0", 41): true, "itm": true, "itm_é": true, "itm_\xff": true,
 	} {
 		b := schema.BindText(reflect.TypeFor[textInput](), &field, text)
-		if b.Missing != missing || len(b.Problems) > 0 {
-			t.Errorf("%q: missing is %v, problems %v", text, b.Missing, b.Problems)
+		if b.NotFound != missing || len(b.Problems) > 0 {
+			t.Errorf("%q: missing is %v, problems %v", text, b.NotFound, b.Problems)
 		}
 	}
 }

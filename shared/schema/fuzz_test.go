@@ -250,8 +250,8 @@ func bindPage(t *testing.T, operation, board, status, cursor string) (schema.Cur
 	overHTTP := schema.Bind(in, pageFields, schema.Source{Operation: operation, Path: map[string]string{"boardId": board}, Query: query.Encode()})
 	asTool := schema.BindFlat(in, pageFields, schema.FlatArguments{Operation: operation, Arguments: object, Problems: problems})
 	scope, tool := overHTTP.Page, asTool.Page
-	if !slices.Equal(overHTTP.Problems, asTool.Problems) || overHTTP.Missing != asTool.Missing {
-		t.Fatalf("%s: over HTTP problems %q, missing %v; as a tool %q, %v", text, overHTTP.Problems, overHTTP.Missing, asTool.Problems, asTool.Missing)
+	if !slices.Equal(overHTTP.Problems, asTool.Problems) || overHTTP.NotFound != asTool.NotFound {
+		t.Fatalf("%s: over HTTP problems %q, missing %v; as a tool %q, %v", text, overHTTP.Problems, overHTTP.NotFound, asTool.Problems, asTool.NotFound)
 	}
 	if !slices.Equal(scope.Filters, tool.Filters) {
 		t.Fatalf("%s: over HTTP filters %q, as a tool %q", text, scope.Filters, tool.Filters)

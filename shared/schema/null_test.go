@@ -38,7 +38,7 @@ func TestClearable(t *testing.T) {
 	}
 }
 
-type created struct {
+type nullableInput struct {
 	Key    string            `json:"key" max:"10"`
 	Title  *string           `json:"title" max:"10"`
 	Tags   []string          `json:"tags" items:"3" each:"5"`
@@ -54,7 +54,7 @@ type created struct {
 // and that null is refused in all other properties.
 func TestNullOfACreate(t *testing.T) {
 	t.Parallel()
-	typ := reflect.TypeFor[created]()
+	typ := reflect.TypeFor[nullableInput]()
 	fields := schema.Fields(typ)
 	schema.AcceptNull(fields)
 	bare, problems := bindBody(typ, fields, `{"key":"a","must":[],"points":[{"key":"a","ts":"2026-08-11T09:30:00Z","value":1}]}`)

@@ -22,7 +22,7 @@ type record struct {
 	Times  []string        `json:"times" format:"date-time"`
 	Media  json.RawMessage `json:"media"`
 	At     *string         `json:"at" format:"date-time"`
-	Unsaid string          `json:"-"`
+	Unset  string          `json:"-"`
 }
 
 // Ensure a record may be partial, its timestamps are normalised, and its free-form JSON is

@@ -217,9 +217,9 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 	type batch struct {
 		Points []point `json:"points" items:"3" min:"1" required:"true"`
 	}
-	for _, input := range []reflect.Type{reflect.TypeFor[shapes](), reflect.TypeFor[leaf](), reflect.TypeFor[batch](), reflect.TypeFor[created]()} {
+	for _, input := range []reflect.Type{reflect.TypeFor[shapes](), reflect.TypeFor[leaf](), reflect.TypeFor[batch](), reflect.TypeFor[nullableInput]()} {
 		fields := schema.Fields(input)
-		if input == reflect.TypeFor[created]() {
+		if input == reflect.TypeFor[nullableInput]() {
 			schema.AcceptNull(fields)
 		}
 		referee := compileReference(t, fields)

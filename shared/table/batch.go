@@ -19,8 +19,8 @@ const BatchMax = 25
 // also be sent within the timeout of an attempt, which is one second.
 const batchBytesMax = 1 << 20
 
-// batchTries bounds how many times a batch is sent while items remain unprocessed.
-const batchTries = 12
+// batchAttemptsMax bounds how many times a batch is sent while items remain unprocessed.
+const batchAttemptsMax = 12
 
 // batchDelay is the pause before the first retry. The pause doubles with every retry, up to 64
 // times batchDelay.
@@ -74,7 +74,7 @@ func (c *Client) BatchDelete(ctx context.Context, keys []Key) error {
 var errThrottled = errors.New("DynamoDB throttles the table")
 
 func (c *Client) batchWrite(ctx context.Context, requests []types.WriteRequest) error {
-	for try := range batchTries {
+	for try := range batchAttemptsMax {
 		// This loop retries throttled batches itself, so the SDK makes fewer attempts.
 		out, err := c.db.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
 			RequestItems:           map[string][]types.WriteRequest{c.name: requests},

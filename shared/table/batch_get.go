@@ -48,7 +48,7 @@ func (c *Client) batchGet(ctx context.Context, keys []Key) (items []Item, err er
 	for _, key := range keys {
 		wanted.Keys = append(wanted.Keys, key.item())
 	}
-	for try := range batchTries {
+	for try := range batchAttemptsMax {
 		out, err := c.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 			RequestItems:           map[string]types.KeysAndAttributes{c.name: wanted},
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,

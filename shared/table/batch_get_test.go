@@ -61,7 +61,7 @@ func TestManyUnprocessed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := leavesUnread(t, test.take, test.times)
+				p := unreadLeavingProxy(t, test.take, test.times)
 				_, keys := newNotes(offline(p), "co", 40, 10, "x")
 				found, err := table.BatchGet[note](t.Context(), offline(p), keys)
 				if (err == nil) != test.ok || p.count("") != test.calls {
@@ -75,9 +75,9 @@ func TestManyUnprocessed(t *testing.T) {
 	}
 }
 
-// leavesUnread returns a proxy that processes at most n keys of a batch and leaves the rest
+// unreadLeavingProxy returns a proxy that processes at most n keys of a batch and leaves the rest
 // unprocessed. It does so with the first batches; times is how many.
-func leavesUnread(t *testing.T, n, times int) *faultProxy {
+func unreadLeavingProxy(t *testing.T, n, times int) *faultProxy {
 	t.Helper()
 	var mu sync.Mutex
 	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
@@ -106,7 +106,7 @@ func leavesUnread(t *testing.T, n, times int) *faultProxy {
 // Ensure a refused call is an error, and not a list that lacks the records.
 func TestManyRefused(t *testing.T) {
 	t.Parallel()
-	p := rejectsCalls("BatchGetItem", "AccessDeniedException", http.StatusBadRequest, 1)
+	p := callRejectingProxy("BatchGetItem", "AccessDeniedException", http.StatusBadRequest, 1)
 	found, err := table.BatchGet[note](t.Context(), offline(p), []table.Key{noteKey("co", "itm_1")})
 	if err == nil || p.count("") != 1 {
 		t.Errorf("%v, %v after %d calls", found, err, p.count(""))

@@ -95,10 +95,10 @@ func TestPutLargeItems(t *testing.T) {
 	}
 }
 
-// leavesUnprocessed returns a proxy that processes at most n requests of a batch and leaves the
-// rest unprocessed. It does so with the first batches; times is how many. If n is -1, it throttles
-// these batches as a whole.
-func leavesUnprocessed(t *testing.T, n, times int, taken map[string]int) *faultProxy {
+// unprocessedLeavingProxy returns a proxy that processes at most n requests of a batch and leaves
+// the rest unprocessed. It does so with the first batches; times is how many. If n is -1, it
+// throttles these batches as a whole.
+func unprocessedLeavingProxy(t *testing.T, n, times int, taken map[string]int) *faultProxy {
 	t.Helper()
 	var mu sync.Mutex
 	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
@@ -152,7 +152,7 @@ func TestPutUnprocessed(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				taken := map[string]int{}
-				p := leavesUnprocessed(t, test.take, test.times, taken)
+				p := unprocessedLeavingProxy(t, test.take, test.times, taken)
 				c := offline(p)
 				items, _ := newNotes(c, "co", 51, 10, "x")
 				err := c.BatchPut(t.Context(), items)
@@ -180,7 +180,7 @@ func TestPutStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		p := leavesUnprocessed(t, 0, 1<<30, map[string]int{})
+		p := unprocessedLeavingProxy(t, 0, 1<<30, map[string]int{})
 		c := offline(p)
 		items, _ := newNotes(c, "co", 1, 10, "x")
 		done := make(chan error, 1)
@@ -196,7 +196,7 @@ func TestPutStopsWithItsContext(t *testing.T) {
 // Ensure a batch that is throttled as a whole also counts as a call.
 func TestThrottledBatchCounts(t *testing.T) {
 	t.Parallel()
-	p := rejectsCalls("BatchWriteItem", "ProvisionedThroughputExceededException", http.StatusBadRequest, 4)
+	p := callRejectingProxy("BatchWriteItem", "ProvisionedThroughputExceededException", http.StatusBadRequest, 4)
 	c, _ := newTestClient(t, p)
 	ctx, m := apitest.Request(t)
 	n := newNote(c)

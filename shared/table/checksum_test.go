@@ -15,10 +15,10 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// corruptsByte returns a proxy that gives each response its checksum, as DynamoDB does, and then
-// changes one byte of each of the first n responses. at is the position of that byte, counted from
-// the end. If at is 0, the proxy replaces the checksum with sum instead.
-func corruptsByte(n int, at int, sum string) *faultProxy {
+// byteCorruptingProxy returns a proxy that gives each response its checksum, as DynamoDB does, and
+// then changes one byte of each of the first n responses. at is the position of that byte, counted
+// from the end. If at is 0, the proxy replaces the checksum with sum instead.
+func byteCorruptingProxy(n int, at int, sum string) *faultProxy {
 	return &faultProxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		out, err := pass()
 		if err != nil {
@@ -78,11 +78,11 @@ func TestChecksums(t *testing.T) {
 				n := newNote(good)
 				n.Text = ptr("a text that tells")
 				insert(t, good, n)
-				if err := call(t.Context(), clientOver(t, corruptsByte(2, at, "1")), n); err != nil {
+				if err := call(t.Context(), newClientOver(t, byteCorruptingProxy(2, at, "1")), n); err != nil {
 					t.Errorf("flipped twice: %v", err)
 				}
-				p := corruptsByte(1<<30, at, "x")
-				if err := call(t.Context(), clientOver(t, p), n); name != "failed condition" && (err == nil || p.count("") != 3) {
+				p := byteCorruptingProxy(1<<30, at, "x")
+				if err := call(t.Context(), newClientOver(t, p), n); name != "failed condition" && (err == nil || p.count("") != 3) {
 					t.Errorf("flipped always: %v after %d calls", err, p.count(""))
 				}
 			})
@@ -90,8 +90,8 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// clientOver returns a client of the test's table that sends its calls through p.
-func clientOver(t *testing.T, p *faultProxy) *table.Client {
+// newClientOver returns a client of the test's table that sends its calls through p.
+func newClientOver(t *testing.T, p *faultProxy) *table.Client {
 	t.Helper()
 	c, _ := newTestClient(t, p)
 	return c

@@ -23,16 +23,16 @@ import (
 // Options configure a Client. They replace the SDK's package config, which would slow the start of
 // a Lambda function; only the command line uses that package.
 type Options struct {
-	Name        string
-	Region      string
-	Endpoint    string // empty: DynamoDB itself
-	Credentials aws.CredentialsProvider
-	Transport   http.RoundTripper // nil: a pooled transport that tries the root certificates of AWS first (roots.go)
-	Timeout     time.Duration     // timeout of one attempt; zero: one second
-	CallsAtOnce int               // maximum number of concurrent calls; further calls wait; zero: no limit
-	Now         func() time.Time
-	NewID       id.Generator
-	Random      io.Reader // source of randomness for public keys; nil: crypto/rand
+	Name               string
+	Region             string
+	Endpoint           string // empty: DynamoDB itself
+	Credentials        aws.CredentialsProvider
+	Transport          http.RoundTripper // nil: a pooled transport that tries the root certificates of AWS first (roots.go)
+	Timeout            time.Duration     // timeout of one attempt; zero: one second
+	MaxConcurrentCalls int               // maximum number of concurrent calls; further calls wait; zero: no limit
+	Now                func() time.Time
+	NewID              id.Generator
+	Random             io.Reader // source of randomness for public keys; nil: crypto/rand
 }
 
 // Client reads and writes the table. A write needs a permit: a context with a Request whose key was
@@ -72,8 +72,8 @@ func New(o Options) *Client {
 		if o.Endpoint != "" {
 			d.BaseEndpoint = &o.Endpoint
 		}
-		if o.CallsAtOnce > 0 {
-			d.APIOptions = append(d.APIOptions, limitConcurrency(make(chan struct{}, o.CallsAtOnce)))
+		if o.MaxConcurrentCalls > 0 {
+			d.APIOptions = append(d.APIOptions, limitConcurrency(make(chan struct{}, o.MaxConcurrentCalls)))
 		}
 	})
 	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random}
@@ -122,7 +122,7 @@ func (c *Client) NewPublicKey() string { return id.PublicKey(c.random) }
 // lacks, and waits until the table is active. It is for local engines and tests; in an AWS account,
 // the CloudFormation stack does this.
 func (c *Client) Create(ctx context.Context) error {
-	_, err := c.db.CreateTable(ctx, Definition(c.name))
+	_, err := c.db.CreateTable(ctx, CreateTableInput(c.name))
 	var exists *types.ResourceInUseException
 	if errors.As(err, &exists) {
 		err = c.addIndexes(ctx)
@@ -143,7 +143,7 @@ func (c *Client) addIndexes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	wanted := Definition(c.name)
+	wanted := CreateTableInput(c.name)
 	for _, index := range wanted.GlobalSecondaryIndexes {
 		if slices.ContainsFunc(found.Table.GlobalSecondaryIndexes, func(have types.GlobalSecondaryIndexDescription) bool {
 			return *have.IndexName == *index.IndexName

@@ -40,9 +40,9 @@ func (b *slowEngine) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// Ensure calls beyond CallsAtOnce wait for the others as long as their requests have time left, and
-// each is sent only once. Without the limit, an overloaded engine would respond to none of them in
-// time.
+// Ensure calls beyond MaxConcurrentCalls wait for the others as long as their requests have time
+// left, and each is sent only once. Without the limit, an overloaded engine would respond to none
+// of them in time.
 func TestCallsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +120,7 @@ func insertAll(t *testing.T, b *slowEngine, n int, each time.Duration) []error {
 
 func clientWithSlots(transport http.RoundTripper, calls int) *table.Client {
 	return table.New(table.Options{
-		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: transport, Now: time.Now, CallsAtOnce: calls,
+		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: transport, Now: time.Now, MaxConcurrentCalls: calls,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), NewID: func(prefix string) string { return prefix },
 	}).AsOperator()
 }

@@ -17,16 +17,16 @@ import (
 // These tests run with the clock of package synctest, so they measure the timeouts of a Lambda
 // function exactly.
 
-// neverResponds returns a proxy that never responds.
-func neverResponds() *faultProxy {
+// silentProxy returns a proxy that never responds.
+func silentProxy() *faultProxy {
 	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}}
 }
 
-// neverFinishes returns a proxy that starts a response and never finishes it.
-func neverFinishes() *faultProxy {
+// stallingProxy returns a proxy that starts a response and never finishes it.
+func stallingProxy() *faultProxy {
 	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		out := jsonResponse(http.StatusOK, map[string]any{})
 		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), blockingReader{r.Context()}))
@@ -39,8 +39,8 @@ type blockingReader struct{ ctx context.Context }
 
 func (w blockingReader) Read([]byte) (int, error) { <-w.ctx.Done(); return 0, w.ctx.Err() }
 
-// truncatesBodies returns a proxy that breaks off every response in the middle.
-func truncatesBodies() *faultProxy {
+// truncatingProxy returns a proxy that breaks off every response in the middle.
+func truncatingProxy() *faultProxy {
 	return &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 		out := jsonResponse(http.StatusOK, map[string]any{})
 		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), failingReader{io.ErrUnexpectedEOF}))
@@ -70,19 +70,21 @@ func TestAttempts(t *testing.T) {
 		attempts  int
 		longest   time.Duration
 	}{
-		{"hangs", neverResponds, 3, 3400 * time.Millisecond},
-		{"drips", neverFinishes, 3, 3400 * time.Millisecond},
-		{"cut off", truncatesBodies, 3, 400 * time.Millisecond},
+		{"hangs", silentProxy, 3, 3400 * time.Millisecond},
+		{"drips", stallingProxy, 3, 3400 * time.Millisecond},
+		{"cut off", truncatingProxy, 3, 400 * time.Millisecond},
 		{"reset", resetsConnections, 3, 400 * time.Millisecond},
-		{"500", func() *faultProxy { return rejectsCalls("", "InternalServerError", 500, always) }, 3, 400 * time.Millisecond},
-		{"503", func() *faultProxy { return rejectsCalls("", "ServiceUnavailable", 503, always) }, 3, 400 * time.Millisecond},
-		{"throughput", func() *faultProxy { return rejectsCalls("", "ProvisionedThroughputExceededException", 400, always) }, 8, 1300 * time.Millisecond},
-		{"throttling", func() *faultProxy { return rejectsCalls("", "ThrottlingException", 400, always) }, 8, 1300 * time.Millisecond},
-		{"limit", func() *faultProxy { return rejectsCalls("", "RequestLimitExceeded", 400, always) }, 8, 1300 * time.Millisecond},
-		{"conflict", func() *faultProxy { return rejectsCalls("", "TransactionConflictException", 400, always) }, 8, 1300 * time.Millisecond},
-		{"invalid", func() *faultProxy { return rejectsCalls("", "ValidationException", 400, always) }, 1, 0},
-		{"no table", func() *faultProxy { return rejectsCalls("", "ResourceNotFoundException", 400, always) }, 1, 0},
-		{"denied", func() *faultProxy { return rejectsCalls("", "AccessDeniedException", 400, always) }, 1, 0},
+		{"500", func() *faultProxy { return callRejectingProxy("", "InternalServerError", 500, always) }, 3, 400 * time.Millisecond},
+		{"503", func() *faultProxy { return callRejectingProxy("", "ServiceUnavailable", 503, always) }, 3, 400 * time.Millisecond},
+		{"throughput", func() *faultProxy {
+			return callRejectingProxy("", "ProvisionedThroughputExceededException", 400, always)
+		}, 8, 1300 * time.Millisecond},
+		{"throttling", func() *faultProxy { return callRejectingProxy("", "ThrottlingException", 400, always) }, 8, 1300 * time.Millisecond},
+		{"limit", func() *faultProxy { return callRejectingProxy("", "RequestLimitExceeded", 400, always) }, 8, 1300 * time.Millisecond},
+		{"conflict", func() *faultProxy { return callRejectingProxy("", "TransactionConflictException", 400, always) }, 8, 1300 * time.Millisecond},
+		{"invalid", func() *faultProxy { return callRejectingProxy("", "ValidationException", 400, always) }, 1, 0},
+		{"no table", func() *faultProxy { return callRejectingProxy("", "ResourceNotFoundException", 400, always) }, 1, 0},
+		{"denied", func() *faultProxy { return callRejectingProxy("", "AccessDeniedException", 400, always) }, 1, 0},
 	} {
 		for name, call := range map[string]func(context.Context, *table.Client) error{
 			"read": func(ctx context.Context, c *table.Client) error {
@@ -122,7 +124,7 @@ func TestTransientFaults(t *testing.T) {
 		if code == "InternalServerError" {
 			status = http.StatusInternalServerError
 		}
-		p := rejectsCalls("", code, status, 2)
+		p := callRejectingProxy("", code, status, 2)
 		c, _ := newTestClient(t, p)
 		n := insert(t, c, newNote(c))
 		if p.count("") != 3 {
@@ -138,8 +140,8 @@ func TestContextEndsACall(t *testing.T) {
 	for name, transport := range map[string]*faultProxy{"hangs": nil, "throttled": nil} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if transport = neverResponds(); name == "throttled" {
-					transport = cancelsTransactions(1<<30, "TransactionConflict")
+				if transport = silentProxy(); name == "throttled" {
+					transport = transactionCancelingProxy(1<<30, "TransactionConflict")
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Millisecond)
 				defer cancel()

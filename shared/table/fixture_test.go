@@ -57,12 +57,13 @@ func (p *faultProxy) count(call string) (n int) {
 	return n
 }
 
-// losesResponses returns a proxy that passes on every call, but loses the responses to the first n
-// calls of the named operation.
-func losesResponses(name string, n int) *faultProxy { return losesResponsesFrom(name, 1, n) }
+// responseLosingProxy returns a proxy that passes on every call, but loses the responses to the
+// first n calls of the named operation.
+func responseLosingProxy(name string, n int) *faultProxy { return responseLosingProxyFrom(name, 1, n) }
 
-// losesResponsesFrom is like losesResponses, but starts at the call whose number is first.
-func losesResponsesFrom(name string, first, n int) *faultProxy {
+// responseLosingProxyFrom is like responseLosingProxy, but starts at the call whose number is
+// first.
+func responseLosingProxyFrom(name string, first, n int) *faultProxy {
 	var mu sync.Mutex
 	calls := 0
 	return &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
@@ -81,9 +82,9 @@ func losesResponsesFrom(name string, first, n int) *faultProxy {
 	}}
 }
 
-// rejectsCalls returns a proxy that responds to the first n calls of the named operation with an
-// error of this code. An empty name means every operation.
-func rejectsCalls(name, code string, status, n int) *faultProxy {
+// callRejectingProxy returns a proxy that responds to the first n calls of the named operation with
+// an error of this code. An empty name means every operation.
+func callRejectingProxy(name, code string, status, n int) *faultProxy {
 	var mu sync.Mutex
 	return &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()

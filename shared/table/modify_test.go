@@ -260,7 +260,7 @@ func TestModifyConcurrently(t *testing.T) {
 // Ensure a change is applied exactly once even if its response is lost.
 func TestModifyAfterALostResponse(t *testing.T) {
 	t.Parallel()
-	c, _ := newTestClient(t, losesResponses("UpdateItem", 2))
+	c, _ := newTestClient(t, responseLosingProxy("UpdateItem", 2))
 	n := insert(t, c, newNote(c))
 	got, err := modify(t, c, n, func(n *note) error { n.Count++; return nil })
 	if err != nil || got.Count != 1 {
@@ -489,7 +489,7 @@ func TestCreateAddsIndexes(t *testing.T) {
 		Region: o.Region, BaseEndpoint: &o.Endpoint, Credentials: o.Credentials, HTTPClient: &http.Client{Transport: apitest.Transport},
 	})
 	o.Name = o.NewID("older")
-	older := table.Definition(o.Name)
+	older := table.CreateTableInput(o.Name)
 	older.GlobalSecondaryIndexes, older.AttributeDefinitions = older.GlobalSecondaryIndexes[:3], older.AttributeDefinitions[:2*(1+3)]
 	if _, err := db.CreateTable(t.Context(), older); err != nil {
 		t.Fatal(err)

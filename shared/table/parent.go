@@ -102,7 +102,7 @@ func RemoveAndWrite[T any](ctx context.Context, c *Client, key Key, others func(
 }
 
 func (c *Client) removeAndWrite(ctx context.Context, key Key, t reflect.Type, others func(record any) ([]Write, error)) error {
-	for range contendedMax {
+	for range modifyAttemptsMax {
 		stored, err := c.get(ctx, key)
 		if err != nil {
 			return err

@@ -301,7 +301,7 @@ func TestChildDuringRemoval(t *testing.T) {
 func TestRemovalWithLostResponse(t *testing.T) {
 	t.Parallel()
 	for first := range 2 {
-		c, _ := newTestClient(t, losesResponsesFrom("TransactWriteItems", first+1, 1))
+		c, _ := newTestClient(t, responseLosingProxyFrom("TransactWriteItems", first+1, 1))
 		n := insert(t, c, newNote(c))
 		if err := remove(t, c, n, removalWithChildren(c, n)); err != nil || countPartitionRecords(t, c, n) != 0 {
 			t.Errorf("%v, %d records are left", err, countPartitionRecords(t, c, n))

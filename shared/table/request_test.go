@@ -65,7 +65,7 @@ func TestUpdateKeyReachesKeysOnly(t *testing.T) {
 // Ensure a call that DynamoDB refuses counts as a call without units.
 func TestRefusedCallsCount(t *testing.T) {
 	t.Parallel()
-	p := rejectsCalls("", "AccessDeniedException", http.StatusBadRequest, 1<<30)
+	p := callRejectingProxy("", "AccessDeniedException", http.StatusBadRequest, 1<<30)
 	c, _ := newTestClient(t, p)
 	n := newNote(c)
 	for name, write := range everyWrite(c, n) {

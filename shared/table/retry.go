@@ -21,14 +21,14 @@ import (
 // same time. If 20 % of attempts are throttled, a call then fails once in 390,000 times instead of
 // once in 125.
 const (
-	attemptTimeout = time.Second
-	attemptsMax    = 3
-	refusalsMax    = 8
-	backoffMax     = 200 * time.Millisecond
+	attemptTimeout       = time.Second
+	attemptsMax          = 3
+	throttledAttemptsMax = 8
+	backoffMax           = 200 * time.Millisecond
 )
 
 // throttledCallMax is the longest time that a call takes if every attempt is throttled.
-const throttledCallMax = (refusalsMax - 1) * backoffMax
+const throttledCallMax = (throttledAttemptsMax - 1) * backoffMax
 
 // backoff returns the pause after an attempt, counted from 1, or an error if the call must not be
 // retried. The SDK's backoff has no jitter below a second.
@@ -81,7 +81,7 @@ type retryer struct{ *retry.Standard }
 
 func newRetryer() retryer {
 	return retryer{retry.NewStandard(func(s *retry.StandardOptions) {
-		s.MaxAttempts, s.RetryCost = refusalsMax, retryCost
+		s.MaxAttempts, s.RetryCost = throttledAttemptsMax, retryCost
 		s.Backoff = retry.BackoffDelayerFunc(backoff)
 		s.Retryables = append(s.Retryables, isConflict, retry.IsErrorRetryableFunc(isTruncated))
 	})}

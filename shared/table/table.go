@@ -108,9 +108,9 @@ var (
 	ErrTooMuchContention = fault.RetryableConflict("too many concurrent writes to the same record; try again")
 )
 
-// Definition returns the request that creates the table in local engines and tests. Package infra
-// declares the same table for AWS.
-func Definition(name string) *dynamodb.CreateTableInput {
+// CreateTableInput returns the request that creates the table in local engines and tests. Package
+// infra declares the same table for AWS.
+func CreateTableInput(name string) *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{
 		TableName:   &name,
 		BillingMode: types.BillingModePayPerRequest,

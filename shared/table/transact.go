@@ -33,11 +33,11 @@ func (e *CanceledError) Failed(n int) (stored Item, failed bool) {
 	return stored, failed
 }
 
-// conflictsMax bounds how many times a transaction that conflicts with another is retried. The
-// pauses before the retries start at conflictDelay and double.
+// conflictRetriesMax bounds how many times a transaction that conflicts with another is retried.
+// The pauses before the retries start at conflictDelay and double.
 const (
-	conflictsMax  = 8
-	conflictDelay = 10 * time.Millisecond
+	conflictRetriesMax = 8
+	conflictDelay      = 10 * time.Millisecond
 )
 
 // Transact makes all writes or none. It returns a *CanceledError if a condition failed. DynamoDB
@@ -83,7 +83,7 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 		if !retryable {
 			return wrapCallError("transact", err)
 		}
-		if attempt == conflictsMax {
+		if attempt == conflictRetriesMax {
 			return wrapUnavailable("transact", err)
 		}
 		if err := SleepJittered(ctx, conflictDelay<<min(attempt, 4)); err != nil {
@@ -127,7 +127,7 @@ func TransactGet(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 			return nil, ErrTooMuchContention
 		case !codes["ThrottlingError"] && !codes["ProvisionedThroughputExceeded"]:
 			return nil, wrapCallError("get at once", err)
-		case attempt == conflictsMax:
+		case attempt == conflictRetriesMax:
 			return nil, wrapUnavailable("get at once", err)
 		}
 		if err := SleepJittered(ctx, conflictDelay<<min(attempt, 4)); err != nil {

@@ -81,7 +81,7 @@ func TestTransact(t *testing.T) {
 // token.
 func TestTransactAfterALostResponse(t *testing.T) {
 	t.Parallel()
-	p := losesResponses("TransactWriteItems", 2)
+	p := responseLosingProxy("TransactWriteItems", 2)
 	c, _ := newTestClient(t, p)
 	n, counter := newNote(c), table.Key{PK: c.NewID("co"), SK: "counter"}
 	err := c.Transact(t.Context(), c.WriteCreate(keysOf(n), n), c.WriteUpdate(counter, "ADD n :one", "", nil, table.Item{":one": table.Number(1)}))
@@ -118,9 +118,9 @@ func TestTransactConcurrently(t *testing.T) {
 	}
 }
 
-// cancelsTransactions returns a proxy that rejects transactions with these reasons. It rejects only
-// the first ones; times is how many.
-func cancelsTransactions(times int, codes ...string) *faultProxy {
+// transactionCancelingProxy returns a proxy that rejects transactions with these reasons. It
+// rejects only the first ones; times is how many.
+func transactionCancelingProxy(times int, codes ...string) *faultProxy {
 	var mu sync.Mutex
 	return &faultProxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()
@@ -160,7 +160,7 @@ func TestTransactConflicts(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			p := cancelsTransactions(test.times, test.codes...)
+			p := transactionCancelingProxy(test.times, test.codes...)
 			c, _ := newTestClient(t, p)
 			n := newNote(c)
 			ctx, m := apitest.Request(t)

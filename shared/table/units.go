@@ -14,10 +14,10 @@ type Unit struct {
 
 // Failure describes why a unit was not stored.
 type Failure struct {
-	Unit   int  // index of the unit
-	Orphan bool // the parent of the unit does not exist
-	Write  int  // the index of the unit's first write whose condition failed; 0 for an orphan
-	Stored Item // the record under the key of that write; nil if there is none
+	UnitIndex  int  // index of the unit
+	Orphan     bool // the parent of the unit does not exist
+	WriteIndex int  // the index of the unit's first write whose condition failed; 0 for an orphan
+	Stored     Item // the record under the key of that write; nil if there is none
 }
 
 // StoreUnits makes the writes of units, with as many units in each transaction as fit. If a
@@ -121,7 +121,7 @@ func (c *Client) storeBatch(ctx context.Context, t *unitBatch) (failures []Failu
 		var rest []int
 		for n, at := range left {
 			if f, failed := t.units[at].failure(canceled, begins[n], gone); failed {
-				f.Unit = t.firstUnit + at
+				f.UnitIndex = t.firstUnit + at
 				failures = append(failures, f)
 			} else {
 				rest = append(rest, at)
@@ -159,7 +159,7 @@ func (u Unit) failure(canceled *CanceledError, begin int, missingParents map[Key
 	}
 	for n := range u.Writes {
 		if stored, failed := canceled.Failed(begin + n); failed {
-			return Failure{Write: n, Stored: stored}, true
+			return Failure{WriteIndex: n, Stored: stored}, true
 		}
 	}
 	return Failure{}, false

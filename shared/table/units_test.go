@@ -47,7 +47,7 @@ func TestStoreUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]table.Failure{{Unit: 17}, {Unit: 50, Orphan: true}}, failures, cmpopts.IgnoreFields(table.Failure{}, "Stored")); diff != "" {
+	if diff := cmp.Diff([]table.Failure{{UnitIndex: 17}, {UnitIndex: 50, Orphan: true}}, failures, cmpopts.IgnoreFields(table.Failure{}, "Stored")); diff != "" {
 		t.Fatalf("failures (-want +got):\n%s", diff)
 	}
 	if failures[0].Stored == nil {
@@ -131,7 +131,7 @@ func TestStoreUnitsEndsWithAnError(t *testing.T) {
 	p := &faultProxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		if call == "TransactWriteItems" {
 			if calls++; calls > 2 {
-				return rejectsCalls("", "ResourceNotFoundException", 400, 1).respond(call, pass, r)
+				return callRejectingProxy("", "ResourceNotFoundException", 400, 1).respond(call, pass, r)
 			}
 		}
 		return pass()
@@ -147,7 +147,7 @@ func TestStoreUnitsEndsWithAnError(t *testing.T) {
 	}
 	units[3] = childUnit(c, newNote(c), "orphan", 1)
 	failures, err := c.StoreUnits(t.Context(), units)
-	if err == nil || !slices.EqualFunc(failures, []int{3}, func(f table.Failure, want int) bool { return f.Unit == want }) {
+	if err == nil || !slices.EqualFunc(failures, []int{3}, func(f table.Failure, want int) bool { return f.UnitIndex == want }) {
 		t.Errorf("failures %+v, want unit 3 and an error: %v", failures, err)
 	}
 }

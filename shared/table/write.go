@@ -20,10 +20,10 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// contendedMax bounds how many times a compare-and-set starts again. Each lost race means that
+// modifyAttemptsMax bounds how many times a compare-and-set starts again. Each lost race means that
 // another writer won, and returns that writer's record, so a race of n writers ends after n rounds.
 // Usually the deadline of the request comes first.
-const contendedMax = 500
+const modifyAttemptsMax = 500
 
 // NewItem returns the item of a new record: its fields, its keys, rev 1 and a new write token.
 func (c *Client) NewItem(keys Keys, record any) Item {
@@ -93,11 +93,11 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 // that no other write intervened. If one did, Modify starts again with the new record. So anything
 // that the change function checks still holds when the record is written.
 //
-// updatedAt changes only when a value changes that is not silent, and never decreases (NowAfter). If
-// no value changes, nothing is written. The changed record has exactly the index keys that keysOf
-// returns. If change returns an error, Modify returns it unwrapped and writes nothing. Modify
-// returns fault.ErrNotFound if the record does not exist, and ErrTooMuchContention after losing very
-// many races.
+// updatedAt changes only when a value changes that is not silent, and never decreases (NowAfter).
+// If no value changes, nothing is written. The changed record has exactly the index keys that
+// keysOf returns. If change returns an error, Modify returns it unwrapped and writes nothing.
+// Modify returns fault.ErrNotFound if the record does not exist, and ErrTooMuchContention after
+// losing very many races.
 func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
 	return ModifyWith(ctx, c, key, keysOf, change, nil)
 }
@@ -155,7 +155,7 @@ func (c *Client) modify(ctx context.Context, stored Item, m modification) (recor
 			return nil, err
 		}
 	}
-	for range contendedMax {
+	for range modifyAttemptsMax {
 		before, err1 := decodeNew(stored, m.recordType)
 		after, err2 := decodeNew(stored, m.recordType)
 		if err := errors.Join(err1, err2); err != nil {
@@ -219,7 +219,7 @@ func copyIndexKeysTo(to, from Item) {
 // written is false if the keys were already correct or the record does not exist.
 func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys) (written bool, err error) {
 	stored, err := c.get(ctx, key)
-	for range contendedMax {
+	for range modifyAttemptsMax {
 		var record T
 		if err == nil {
 			err = Decode(stored, &record)
@@ -336,7 +336,7 @@ func (c *Client) remove(ctx context.Context, key Key, t reflect.Type, check func
 	if err != nil {
 		return nil, err
 	}
-	for range contendedMax {
+	for range modifyAttemptsMax {
 		record, err := decodeNew(stored, t)
 		if err != nil {
 			return nil, err

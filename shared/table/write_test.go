@@ -28,7 +28,7 @@ func TestInsertTwice(t *testing.T) {
 func TestInsertAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	for lost := range 3 {
-		p := losesResponses("PutItem", lost)
+		p := responseLosingProxy("PutItem", lost)
 		c, _ := newTestClient(t, p)
 		n := insert(t, c, newNote(c))
 		if p.count("PutItem") != lost+1 {
@@ -36,7 +36,7 @@ func TestInsertAfterALostResponse(t *testing.T) {
 		}
 		requireStored(t, c, n)
 	}
-	c, _ := newTestClient(t, losesResponses("PutItem", 3)) // every attempt loses its response, so the caller gets an error
+	c, _ := newTestClient(t, responseLosingProxy("PutItem", 3)) // every attempt loses its response, so the caller gets an error
 	n := newNote(c)
 	if err := c.Insert(t.Context(), keysOf(n), n); err == nil || errors.Is(err, table.ErrExists) {
 		t.Errorf("got %v", err)
@@ -87,7 +87,7 @@ func TestRemove(t *testing.T) {
 // Ensure a delete whose response was lost succeeds, instead of reporting a missing record.
 func TestRemoveAfterALostResponse(t *testing.T) {
 	t.Parallel()
-	p := losesResponses("DeleteItem", 1)
+	p := responseLosingProxy("DeleteItem", 1)
 	c, _ := newTestClient(t, p)
 	n := insert(t, c, newNote(c))
 	removed, err := table.Remove(t.Context(), c, noteKey(n.Company, n.ID), func(note) error { return nil })

@@ -114,7 +114,7 @@ func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf f
 	}
 	refused := RefusedRecords{}
 	for _, f := range failures {
-		n := indexes[f.Unit]
+		n := indexes[f.UnitIndex]
 		switch problem, err := refusal(records[n], f); {
 		case err != nil:
 			return skipped, err
@@ -148,8 +148,8 @@ func PutRecords[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T
 	}
 }
 
-// addFunc returns an add function for WithExisting. It stores the records whose keys are free.
-func addFunc[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T, _ FileHasName) (int, error) {
+// newAddFunc returns an add function for WithExisting. It stores the records whose keys are free.
+func newAddFunc[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T, _ FileHasName) (int, error) {
 	return func(ctx context.Context, companyID string, records []T, _ FileHasName) (skipped int, err error) {
 		return t.InsertMissing(ctx, itemsOf(t, keysOf, owner, companyID, records))
 	}
@@ -175,7 +175,7 @@ func DefineStored[T any](name, prefix string, check func(*T) []string, t *table.
 	return WithExisting(Define(name, prefix, check, PutRecords(t, keysOf, owner), each), ExistsByKey(t, func(companyID string, r T) table.Key {
 		*owner(&r) = companyID
 		return keysOf(r).Key
-	}), addFunc(t, keysOf, owner))
+	}), newAddFunc(t, keysOf, owner))
 }
 
 // ExportEach returns an each function for Define that visits every record in a collection of the

@@ -83,7 +83,7 @@ func errorCodesOf(op api.Operation) []fault.Code {
 
 func (b *builder) parameters(op api.Operation) []any {
 	var out []any
-	if op.Company() {
+	if op.HasCompanyID() {
 		out = append(out, refTo("parameters", companyParameter))
 	}
 	for _, f := range op.Input {

@@ -101,7 +101,7 @@ func (d *drawing) draw() {
 	}
 	d.goal()
 	d.printf(`</g><g class="points">`)
-	every := d.every()
+	every := d.pointStep()
 	for i := range d.Names {
 		if (len(d.Names)-1-i)%every == 0 { // count from the end, so that the last and most interesting bucket has a label
 			d.point(i, every)
@@ -115,9 +115,9 @@ func (d *drawing) draw() {
 // chart lists every value.
 const pointWidthMin = 8
 
-// every returns the step between the points that a user can choose: 1 means every point, 2 means
-// every second point.
-func (d *drawing) every() int {
+// pointStep returns the step between the points that a user can choose: 1 means every point, 2
+// means every second point.
+func (d *drawing) pointStep() int {
 	slice := (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
 	if d.class != "narrow" || slice >= pointWidthMin {
 		return 1

@@ -29,15 +29,15 @@ type Page struct {
 	Issues []Issue
 }
 
-// Found holds the pages and issues that an audit found, in the order in which the findings list
+// Report holds the pages and issues that an audit found, in the order in which the findings list
 // them.
-type Found struct {
+type Report struct {
 	Known bool // the findings have one of the formats that Read recognises
 	Pages []*Page
 }
 
 // Issues returns the issues of all pages.
-func (f Found) Issues() (out []Issue) {
+func (f Report) Issues() (out []Issue) {
 	for _, p := range f.Pages {
 		out = append(out, p.Issues...)
 	}
@@ -45,16 +45,16 @@ func (f Found) Issues() (out []Issue) {
 }
 
 // Read reads findings from JSON. root is the address at which the audit started.
-func Read(text []byte, root string) Found {
+func Read(text []byte, root string) Report {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var value any
 	if d.Decode(&value) != nil {
-		return Found{}
+		return Report{}
 	}
 	r := &reader{root: strings.TrimSuffix(root, "/"), pages: map[string]*Page{}}
 	r.value(value, place{})
-	return r.found
+	return r.report
 }
 
 // Each variable lists the names that different tools use for the same property, with the most
@@ -75,9 +75,9 @@ var impliedSeverities = map[string]string{"errors": "error", "warnings": "warnin
 const depthMax = 8
 
 type reader struct {
-	root  string
-	pages map[string]*Page
-	found Found
+	root   string
+	pages  map[string]*Page
+	report Report
 }
 
 // place describes the position of a value in the findings.
@@ -94,7 +94,7 @@ func (r *reader) value(value any, at place) {
 	switch v := value.(type) {
 	case []any:
 		at.listed = true
-		r.found.Known = r.found.Known || len(v) == 0
+		r.report.Known = r.report.Known || len(v) == 0
 		for _, one := range v {
 			r.value(one, at)
 		}
@@ -108,8 +108,8 @@ func (r *reader) value(value any, at place) {
 }
 
 func (r *reader) object(v map[string]any, at place) {
-	if name := first(v, pageNames); name != "" {
-		at.page = r.short(name)
+	if name := firstValue(v, pageNames); name != "" {
+		at.page = r.relativePage(name)
 	}
 	if audits, is := v["audits"].(map[string]any); is {
 		r.lighthouse(audits, at.page)
@@ -136,7 +136,7 @@ func (r *reader) object(v map[string]any, at place) {
 		}
 		return
 	}
-	i := Issue{Page: at.page, Rule: first(v, ruleNames), Severity: cmp.Or(first(v, severityNames), at.severity), Text: first(v, textNames)}
+	i := Issue{Page: at.page, Rule: firstValue(v, ruleNames), Severity: cmp.Or(firstValue(v, severityNames), at.severity), Text: firstValue(v, textNames)}
 	switch {
 	case at.listed && (i.Text != "" || i.Rule != "") && (i.Severity != "" || i.Rule != "" || i.Page != ""):
 		i.Text = cmp.Or(i.Text, i.Rule)
@@ -159,7 +159,7 @@ func (r *reader) byPage(v map[string]any, at place) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		at.page = r.short(name)
+		at.page = r.relativePage(name)
 		r.page(at.page)
 		r.value(v[name], at)
 	}
@@ -180,11 +180,11 @@ func (r *reader) lighthouse(audits map[string]any, page string) {
 		if !is || !scored || score >= 0.9 {
 			continue
 		}
-		i := Issue{Page: page, Rule: name, Severity: "medium", Text: cmp.Or(first(audit, []string{"title", "description"}), name)}
+		i := Issue{Page: page, Rule: name, Severity: "medium", Text: cmp.Or(firstValue(audit, []string{"title", "description"}), name)}
 		if score < 0.5 {
 			i.Severity = "high"
 		}
-		if value := first(audit, []string{"displayValue"}); value != "" {
+		if value := firstValue(audit, []string{"displayValue"}); value != "" {
 			i.Text += ": " + value
 		}
 		r.add(i)
@@ -197,12 +197,12 @@ func (r *reader) add(i Issue) {
 }
 
 func (r *reader) page(name string) *Page {
-	r.found.Known = true
+	r.report.Known = true
 	p := r.pages[name]
 	if p == nil {
 		p = &Page{Name: name}
 		r.pages[name] = p
-		r.found.Pages = append(r.found.Pages, p)
+		r.report.Pages = append(r.report.Pages, p)
 	}
 	return p
 }
@@ -213,8 +213,8 @@ func (r *reader) score(p *Page, value any) {
 	}
 }
 
-// short removes the audit's root address from the beginning of a page's address.
-func (r *reader) short(page string) string {
+// relativePage removes the audit's root address from the beginning of a page's address.
+func (r *reader) relativePage(page string) string {
 	rest, below := strings.CutPrefix(page, r.root)
 	switch {
 	case r.root == "" || !below:
@@ -227,8 +227,9 @@ func (r *reader) short(page string) string {
 	return page
 }
 
-// first returns the value of the first property in names that is a number or a non-empty string.
-func first(v map[string]any, names []string) string {
+// firstValue returns the value of the first property in names that is a number or a non-empty
+// string.
+func firstValue(v map[string]any, names []string) string {
 	for _, name := range names {
 		switch text := v[name].(type) {
 		case string:
@@ -267,13 +268,13 @@ func Rank(severity string) int {
 // Compare compares two audits of a site. It returns the issues that only now has and those that
 // only before has. Two issues count as the same if they have the same page and rule, even if their
 // texts differ, for example in a number. Issues without a rule are compared by page and text.
-func Compare(now, before Found) (fresh, gone []Issue) {
-	return without(now.Issues(), before.Issues()), without(before.Issues(), now.Issues())
+func Compare(now, before Report) (fresh, gone []Issue) {
+	return subtract(now.Issues(), before.Issues()), subtract(before.Issues(), now.Issues())
 }
 
-// without returns the issues that are not in others. If an issue occurs three times in issues and
+// subtract returns the issues that are not in others. If an issue occurs three times in issues and
 // once in others, without returns it twice.
-func without(issues, others []Issue) (out []Issue) {
+func subtract(issues, others []Issue) (out []Issue) {
 	type identity struct{ page, rule string }
 	of := func(i Issue) identity { return identity{i.Page, cmp.Or(i.Rule, i.Text)} }
 	left := map[identity]int{}

@@ -30,7 +30,7 @@ var tokenPattern = regexp.MustCompile(`^\s*(?:(\d+(?:\.\d+)?)|([a-z][a-z0-9_]*(?
 // depthMax bounds how deeply parentheses may be nested.
 const depthMax = 50
 
-var errDeep = fmt.Errorf("parentheses are nested more than %d deep", depthMax)
+var errTooDeep = fmt.Errorf("parentheses are nested more than %d deep", depthMax)
 
 // Parse parses the text of a formula. Its error says what is wrong with the text.
 func Parse(text string) (*Formula, error) {
@@ -150,7 +150,7 @@ func combined(operator string, left, right node) node {
 // factor parses a number, a metric key, a group in parentheses, or one of these after a minus sign.
 func (p *parser) factor(depth int) (node, error) {
 	if depth > depthMax {
-		return nil, errDeep
+		return nil, errTooDeep
 	}
 	text := p.text
 	switch {

@@ -55,7 +55,7 @@ var sizes = []scale{{0, 1, "\u00a0B"}, {1e3, 1e3, "\u00a0kB"}, {1e6, 1e6, "\u00a
 
 var plain = []scale{{0, 1, ""}, {1e4, 1e3, "k"}, {1e6, 1e6, "M"}, {1e9, 1e9, "B"}, {1e12, 1e12, "T"}}
 
-func fit(all []scale, value float64) scale {
+func scaleFor(all []scale, value float64) scale {
 	best := all[0]
 	for _, s := range all {
 		if math.Abs(value) >= s.from {
@@ -68,8 +68,8 @@ func fit(all []scale, value float64) scale {
 // Whole reports whether values in this unit must be whole numbers.
 func (u Unit) Whole() bool { return u.Name == Count }
 
-// Text formats a value, such as € 8,240.00, 2.1 % or 2.2 h. Its spaces do not break, so that a number
-// stays on the line of its unit.
+// Text formats a value, such as € 8,240.00, 2.1 % or 2.2 h. Its spaces do not break, so that a
+// number stays on the line of its unit.
 func (u Unit) Text(v float64) string {
 	switch u.Name {
 	case Currency:
@@ -80,10 +80,10 @@ func (u Unit) Text(v float64) string {
 	case Ratio:
 		return Number(v*100, 0, 2) + "\u00a0%"
 	case Duration:
-		s := fit(durations, v)
+		s := scaleFor(durations, v)
 		return Number(v/s.size, 0, digits(v/s.size)) + s.suffix
 	case Bytes:
-		s := fit(sizes, v)
+		s := scaleFor(sizes, v)
 		return Number(v/s.size, 0, digits(v/s.size)) + s.suffix
 	}
 	return Number(v, 0, 2)
@@ -109,7 +109,7 @@ func (u Unit) Short(v float64) string {
 	switch u.Name {
 	case Currency:
 		v /= math.Pow10(u.Exponent())
-		if s := fit(plain, v); s.size > 1 {
+		if s := scaleFor(plain, v); s.size > 1 {
 			return u.money(Number(v/s.size, 0, digits(v/s.size)) + s.suffix)
 		}
 		if v == math.Trunc(v) {
@@ -117,7 +117,7 @@ func (u Unit) Short(v float64) string {
 		}
 		return u.money(Number(v, u.Exponent(), u.Exponent()))
 	case Count, "", "score":
-		s := fit(plain, v)
+		s := scaleFor(plain, v)
 		if s.size == 1 {
 			return Number(v, 0, 2)
 		}
@@ -234,9 +234,9 @@ func (u Unit) step(top float64) float64 {
 	case Ratio:
 		return 0.01
 	case Duration:
-		return fit(durations, top).size
+		return scaleFor(durations, top).size
 	case Bytes:
-		return fit(sizes, top).size
+		return scaleFor(sizes, top).size
 	}
 	return 1
 }
@@ -248,7 +248,7 @@ func (u Unit) Ticks(low, high float64) []float64 {
 		high, low = high+1, min(low, max(0, low-1))
 	}
 	size := u.step(max(math.Abs(low), math.Abs(high)))
-	step := nice((high-low)/size/4) * size
+	step := roundUp((high-low)/size/4) * size
 	if u.Whole() && step < 1 {
 		step = 1
 	}
@@ -262,8 +262,8 @@ func (u Unit) Ticks(low, high float64) []float64 {
 	}
 }
 
-// nice returns the smallest number not below v that is 1, 2 or 5 times a power of ten.
-func nice(v float64) float64 {
+// roundUp returns the smallest number not below v that is 1, 2 or 5 times a power of ten.
+func roundUp(v float64) float64 {
 	base := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{1, 2, 5, 10} {
 		if m*base >= v*(1-1e-9) {

@@ -30,9 +30,9 @@ type demoTools struct {
 func startDemo(t *testing.T) *demoTools {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
-	config := api.NewConfig(s.Serving, slog.New(slog.DiscardHandler))
+	config := api.NewConfig(s.ServingTable, slog.New(slog.DiscardHandler))
 	config.Timeout = time.Minute
-	s.Handler = mcpserver.New(functions.Operations(s.Serving), config)
+	s.Handler = mcpserver.New(functions.Operations(s.ServingTable), config)
 	records := map[string][]any{}
 	kinds := functions.Transfers(s.Table)
 	for _, line := range demo.Lines(s.Clock.Now()) {

@@ -10,7 +10,7 @@ import (
 )
 
 func (o *operatorCommands) approvedCommand() *cobra.Command {
-	w := workerCommands[feedback.Store, feedback.Feedback, feedback.Posting]{
+	w := workerCommands[feedback.Store, feedback.Feedback, feedback.ClaimedReply]{
 		operatorCommands: o, noun: "feedback", nouns: "replies", readyWord: "approved",
 		openStore: feedback.NewStore, listReady: feedback.Store.ApprovedReplies, claim: feedback.Store.ClaimReply, listStuck: feedback.Store.StuckReplies,
 		readyHeader: "FEEDBACK\tCOMPANY\tSOURCE\tADDRESS",
@@ -18,14 +18,16 @@ func (o *operatorCommands) approvedCommand() *cobra.Command {
 			return []string{f.ID, f.CompanyID, terminal.FormatText(f.Source), terminal.FormatText(f.ExternalURL)}
 		},
 		stuckHeader: "FEEDBACK\tCOMPANY\tSOURCE\tCLAIM\tCLAIMED",
-		stuckRow: func(p feedback.Posting) []string {
+		stuckRow: func(p feedback.ClaimedReply) []string {
 			return []string{p.ID, p.CompanyID, terminal.FormatText(p.Source), terminal.FormatText(p.ClaimID), terminal.FormatText(p.ClaimedAt)}
 		},
-		claimedText: func(p feedback.Posting) string {
+		claimedText: func(p feedback.ClaimedReply) string {
 			return fmt.Sprintf("the reply to %s is posting; the claim is %s\n\n%s\n\nWhen it is posted:\n  %s",
 				p.ID, *p.ClaimID, terminal.FormatText(p.ReplyBody), o.command("approved posted %s --company %s --claim %s", p.ID, p.CompanyID, *p.ClaimID))
 		},
-		reportedText: func(p feedback.Posting) string { return fmt.Sprintf("the reply to %s is %s", p.ID, *p.ReplyStatus) },
+		reportedText: func(p feedback.ClaimedReply) string {
+			return fmt.Sprintf("the reply to %s is %s", p.ID, *p.ReplyStatus)
+		},
 	}
 	return terminal.AddCommands(&cobra.Command{
 		Use: "approved", Short: "Post the replies that are approved: list, claim, report",

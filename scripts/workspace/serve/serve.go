@@ -36,8 +36,8 @@ const callTimeout = 2500 * time.Millisecond
 type server struct {
 	*terminal.Terminal
 
-	table *tableconn.Flags
-	pages sync.WaitGroup // done when the studio has stopped
+	table   *tableconn.Flags
+	studios sync.WaitGroup // done when the studio has stopped
 }
 
 // Command returns the command serve.
@@ -140,7 +140,7 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer func() {
 		end()
-		s.pages.Wait()
+		s.studios.Wait()
 	}()
 	front := newFront(server.Handler, open, log, listener.Addr(), public)
 	var site *teamStudio
@@ -204,7 +204,7 @@ func (s *server) startStudio(ctx context.Context, base string, d storedKey, log 
 	if err != nil {
 		return "", err
 	}
-	s.pages.Go(func() {
+	s.studios.Go(func() {
 		if err := open.Serve(ctx); err != nil {
 			log.Error("the studio ended", "error", err)
 		}

@@ -32,11 +32,11 @@ import (
 // Session is an open table.
 type Session struct {
 	Target
-	Table   *table.Client  // for the operator's commands, whose writes need no permit
-	Serving *table.Client  // for handlers, whose writes need a permit that only a verified key gives
-	Engine  *engine.Engine // nil if the table is in an AWS account
-	region  string
-	list    string // the command line that lists the companies, for error messages
+	Table       *table.Client  // for the operator's commands, whose writes need no permit
+	Serving     *table.Client  // for handlers, whose writes need a permit that only a verified key gives
+	Engine      *engine.Engine // nil if the table is in an AWS account
+	region      string
+	listCommand string // the command line that lists the companies, for error messages
 }
 
 // callsPerCPU is the maximum number of concurrent calls to a local engine, per processor. More
@@ -53,14 +53,14 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Target: target, list: t.Command("company list") + flags.Arguments()}
+	s := &Session{Target: target, listCommand: t.Command("company list") + flags.Arguments()}
 	o := table.Options{Name: target.TableName, Timeout: timeout, Now: t.Now, NewID: id.NewGenerator(t.Now, rand.Reader)}
 	if !target.IsAWS() {
 		s.Engine, err = engine.Open(ctx, engine.Options{Endpoint: target.Endpoint, Data: target.Data, Share: share, Install: true, Log: t.Notes()})
 		if err != nil {
 			return nil, err
 		}
-		o.Endpoint, o.CallsAtOnce = s.Engine.Endpoint, callsPerCPU*runtime.GOMAXPROCS(0)
+		o.Endpoint, o.MaxConcurrentCalls = s.Engine.Endpoint, callsPerCPU*runtime.GOMAXPROCS(0)
 	}
 	err = s.configureCredentials(ctx, &o)
 	if err == nil {
@@ -198,7 +198,7 @@ func (s *Session) Company(ctx context.Context, companyID string) (company.Compan
 		c, err = company.NewStore(s.Table).Get(ctx, companyID)
 	}
 	if errors.Is(err, fault.ErrNotFound) {
-		return c, fmt.Errorf("no company %q in %s: `%s` shows the companies", companyID, s.Target, s.list)
+		return c, fmt.Errorf("no company %q in %s: `%s` shows the companies", companyID, s.Target, s.listCommand)
 	}
 	return c, err
 }

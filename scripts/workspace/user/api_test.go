@@ -54,7 +54,7 @@ func TestRepeatableFlags(t *testing.T) {
 		for _, name := range c.fieldNames(schema.InPath) {
 			c.fields[name].values = []string{"x"}
 		}
-		if r := c.request(); !r.Repeatable && !r.TakesKey {
+		if r := c.request(); !r.Repeatable && !r.AcceptsIdempotencyKey {
 			t.Errorf("%s cannot be retried: %s %s", op.ID, r.Method, r.Path)
 		}
 	}

@@ -68,9 +68,9 @@ func (f *fieldFlag) isJSON() bool {
 	return f.Kind == schema.Map || f.Kind == schema.Any || f.Kind == schema.Array && f.Fields != nil
 }
 
-// inFile reports whether text refers to a file (@FILE) or to standard input (-), from which a flag
-// can read a value that is too long for an argument. No JSON value looks like this.
-func (f *fieldFlag) inFile(text string) bool {
+// refersToFile reports whether text refers to a file (@FILE) or to standard input (-), from which a
+// flag can read a value that is too long for an argument. No JSON value looks like this.
+func (f *fieldFlag) refersToFile(text string) bool {
 	return f.isJSON() && (text == "-" || strings.HasPrefix(text, "@"))
 }
 
@@ -81,7 +81,7 @@ func (f *fieldFlag) Set(text string) error {
 		return errors.New("is given twice")
 	}
 	f.values = append(f.values, text)
-	if f.In != schema.InBody || slices.ContainsFunc(f.values, f.inFile) {
+	if f.In != schema.InBody || slices.ContainsFunc(f.values, f.refersToFile) {
 		return nil
 	}
 	_, err := f.value()
@@ -322,11 +322,11 @@ func (c *operationCall) readInput(cmd *cobra.Command, in io.Reader) (err error) 
 		}
 	}
 	for name, f := range c.fields {
-		if !slices.ContainsFunc(f.values, f.inFile) {
+		if !slices.ContainsFunc(f.values, f.refersToFile) {
 			continue
 		}
 		for i, text := range f.values {
-			if !f.inFile(text) {
+			if !f.refersToFile(text) {
 				continue
 			}
 			content, err := readFile(in, text)
@@ -354,7 +354,7 @@ func readFile(in io.Reader, name string) ([]byte, error) {
 func (c *operationCall) request() client.Request {
 	r := client.Request{
 		Method: c.Method, Path: c.Path, Query: url.Values{}, Body: c.body,
-		Repeatable: c.Method != http.MethodPost || c.Effect == api.Read, TakesKey: c.IdempotencyKey != nil,
+		Repeatable: c.Method != http.MethodPost || c.Effect == api.Read, AcceptsIdempotencyKey: c.IdempotencyKey != nil,
 	}
 	body := map[string]json.RawMessage{}
 	for _, f := range c.Input {

@@ -78,7 +78,7 @@ var operation = define[thing]("POST", "/v1/companies/{companyId}/things/{thingId
 // the schemas contain no more than a model acts on.
 func TestInput(t *testing.T) {
 	t.Parallel()
-	compare(t, jsonschema.Arguments(operation.Input, operation.Company()), `{
+	compare(t, jsonschema.Arguments(operation.Input, operation.HasCompanyID()), `{
 "type":"object",
 "properties":{
 "companyId":{"type":"string","description":"leave out"},
@@ -162,7 +162,7 @@ func TestBody(t *testing.T) {
 	if jsonschema.Body(none.Input, nil) != nil {
 		t.Error("a GET has a body")
 	}
-	compare(t, jsonschema.Arguments(none.Input, none.Company()), `{"type":"object","properties":{}}`)
+	compare(t, jsonschema.Arguments(none.Input, none.HasCompanyID()), `{"type":"object","properties":{}}`)
 }
 
 // Ensure named types become references, with null and a description next to them. Without a

@@ -64,12 +64,12 @@ var Epoch = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 
 // Service is a service for one test, with its own company.
 type Service struct {
-	Handler   http.Handler
-	Table     *table.Client // the operator's client, for the setup of a test
-	Serving   *table.Client // the handlers' client, whose writes need the permit of a verified key
-	Keys      *keys.Store
-	Clock     *Clock
-	CompanyID string
+	Handler      http.Handler
+	Table        *table.Client // the operator's client, for the setup of a test
+	ServingTable *table.Client // the handlers' client, whose writes need the permit of a verified key
+	Keys         *keys.Store
+	Clock        *Clock
+	CompanyID    string
 
 	operations []api.Operation
 }
@@ -87,7 +87,7 @@ func NewOver(t testing.TB, operations api.Operations, transport http.RoundTrippe
 	clock := &Clock{now: Epoch}
 	client := table.New(Options(t, clock.Now, transport))
 	s := &Service{
-		Table: client.AsOperator(), Serving: client, Clock: clock, Keys: keys.NewStore(client.AsOperator(), clock.Now),
+		Table: client.AsOperator(), ServingTable: client, Clock: clock, Keys: keys.NewStore(client.AsOperator(), clock.Now),
 		CompanyID: client.NewID(id.CompanyPrefix), operations: operations(client),
 	}
 	s.Handler = s.Serve(s.operations)
@@ -97,7 +97,7 @@ func NewOver(t testing.TB, operations api.Operations, transport http.RoundTrippe
 // Serve returns a handler for operations that use the handlers' client. Its calls may take
 // callTimeout.
 func (s *Service) Serve(operations []api.Operation) http.Handler {
-	config := api.NewConfig(s.Serving, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	config := api.NewConfig(s.ServingTable, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	config.BaseURL, config.Timeout = gateway.BaseURL, callTimeout
 	return api.New(operations, config)
 }

@@ -157,8 +157,8 @@ func equalJSON(got, want any) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(a, b)
 }
 
-// Next returns the cursor of a list's next page.
-func (r Response) Next(t *testing.T) (cursor string, more bool) {
+// NextCursor returns the cursor of a list's next page.
+func (r Response) NextCursor(t *testing.T) (cursor string, more bool) {
 	t.Helper()
 	link := r.Header.Get("Link")
 	if link == "" {

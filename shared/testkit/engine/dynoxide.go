@@ -108,7 +108,7 @@ func findPinnedDynoxide(ctx context.Context, h *host, install bool) (string, err
 		return "", fmt.Errorf("%snpm is not on PATH: install Node.js %s or later, which has it", h.missingBeside(), NodeVersionMin)
 	}
 	if !install {
-		return "", errNotAllowed
+		return "", errInstallNotAllowed
 	}
 	node, err := h.lookPath("node")
 	if err != nil {

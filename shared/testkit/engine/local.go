@@ -75,7 +75,7 @@ func mavenInstall(ctx context.Context, h *host, final string, install bool) erro
 		return errors.New("mvn is not on PATH: install Maven 3.8 or later")
 	}
 	if !install {
-		return errNotAllowed
+		return errInstallNotAllowed
 	}
 	h.logf("installing %s with Maven, once, into %s", engineTitles[DynamoDBLocal], final)
 	return installOnce(ctx, final, filepath.Join("lib", localJar), func(dir string) error {

@@ -172,7 +172,7 @@ func (p *process) waitReady(ctx context.Context, wait time.Duration) error {
 			return nil
 		}
 		if time.Since(begin) > wait {
-			return fmt.Errorf("%s didn't answer at %s within %s%s", p.program.title, p.address.endpoint, wait, quote(p.tail()))
+			return fmt.Errorf("%s didn't answer at %s within %s%s", p.program.title, p.address.endpoint, wait, formatOutput(p.tail()))
 		}
 		if err := sleep(ctx, 10*time.Millisecond); err != nil {
 			return fmt.Errorf("wait for %s: %w", p.program.title, err)
@@ -237,7 +237,7 @@ func (p *process) exitError(how string) error {
 	if p.err != nil {
 		why = "with " + p.err.Error()
 	}
-	return fmt.Errorf("%s %s, %s%s", p.program.title, how, why, quote(p.tail()))
+	return fmt.Errorf("%s %s, %s%s", p.program.title, how, why, formatOutput(p.tail()))
 }
 
 // tail returns the last part of the process's output.
@@ -253,8 +253,8 @@ func (p *process) tail() string {
 
 const tailBytes = 2048
 
-// quote formats the last part of a program's output for the end of an error message.
-func quote(output string) string {
+// formatOutput formats the last part of a program's output for the end of an error message.
+func formatOutput(output string) string {
 	if output = strings.TrimSpace(output); output == "" {
 		return "; it printed nothing"
 	}

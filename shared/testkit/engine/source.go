@@ -158,8 +158,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// errNotAllowed is returned if an installation is needed but not allowed.
-var errNotAllowed = errors.New("not installed yet, and this command may not install it; `go run ./scripts/workspace serve` does")
+// errInstallNotAllowed is returned if an installation is needed but not allowed.
+var errInstallNotAllowed = errors.New("not installed yet, and this command may not install it; `go run ./scripts/workspace serve` does")
 
 // run runs an installer and returns its output. If it fails, the error contains the output, too.
 func run(ctx context.Context, dir, path string, args ...string) (string, error) {
@@ -169,7 +169,7 @@ func run(ctx context.Context, dir, path string, args ...string) (string, error) 
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("%s failed with %w%s", filepath.Base(path), err, quote(string(out)))
+		return "", fmt.Errorf("%s failed with %w%s", filepath.Base(path), err, formatOutput(string(out)))
 	}
 	return string(out), nil
 }

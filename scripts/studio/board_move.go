@@ -133,8 +133,10 @@ func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanI
 
 // changedBy names the items that somebody else has changed.
 func changedBy(titles []string) string {
-	return "somebody else has just changed “" + strings.Join(titles, "”, “") + "”."
+	return "somebody else has just changed " + quotedTitles(titles) + "."
 }
+
+func quotedTitles(titles []string) string { return "“" + strings.Join(titles, "”, “") + "”" }
 
 // moveUndo is what undoing a move needs: the place that an item had before the move, and the
 // item's entity tag after it.
@@ -184,7 +186,11 @@ func undoMove(record string, before []moveUndo) undo {
 			}
 		}
 		if len(changed) > 0 {
-			return notice{Record: record, Bad: true, Text: "Not undone: " + changedBy(changed)}
+			done := "Not undone"
+			if len(changed) < len(before) {
+				done = "Only partly undone"
+			}
+			return notice{Record: record, Bad: true, Text: done + ", because of later changes to " + quotedTitles(changed) + "."}
 		}
 		return undoNotice(record, nil)
 	}

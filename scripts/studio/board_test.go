@@ -288,8 +288,11 @@ func TestRoadmapRenameColumn(t *testing.T) {
 	if got := strings.Join(cards(w.undo(t, body)), " "); got != "Now: One Two Next: Later: Three Done:" {
 		t.Errorf("cards after the undo %q", got)
 	}
-	has(t, "twice", rename("now", "Doing", false), "2 items moved")
-	if got := strings.Join(cards(rename("Doing", "Doing it", false)), " "); got != "Doing it: One Two Next: Later: Three Done:" {
+	first := rename("now", "Doing", false)
+	has(t, "twice", first, "2 items moved")
+	last := rename("Doing", "Doing it", false)
+	has(t, "undo of the first", w.undo(t, first), "Nothing was changed. 2 items were changed since then, and so not undone.")
+	if got := strings.Join(cards(last), " "); got != "Doing it: One Two Next: Later: Three Done:" {
 		t.Errorf("cards %q", got)
 	}
 	if column(0) != "Doing it" {
@@ -375,7 +378,7 @@ func TestRoadmapMoveNeighbour(t *testing.T) {
 	_, body := w.submit(t, "/roadmap/items/"+items[0]+"/move", arrow(t, w.page(t, path), items[0], "down"))
 	has(t, "moved", body, "A1: Moved to A.")
 	change(2)
-	has(t, "undo", w.undo(t, body), "A1: Not undone: somebody else has just changed “A3”.")
+	has(t, "undo", w.undo(t, body), "A1: Only partly undone, because of later changes to “A3”.")
 }
 
 // Ensure an item that somebody has changed since the page was rendered is neither moved nor

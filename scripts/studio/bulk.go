@@ -250,11 +250,14 @@ func (a *bulk) undo(record string) undo {
 	}
 }
 
+// undoVerb is the verb of a bulk action that reverts the changes of another one.
+const undoVerb = "Undo"
+
 // reverse returns the bulk action that reverts the changes, or only that of one record.
 func (a *bulk) reverse(record string) *bulk {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	out := &bulk{Verb: "Undo", Done: "Undone:", Already: "undone already", Noun: a.Noun, Nouns: a.Nouns, Place: a.Place, Back: a.Back}
+	out := &bulk{Verb: undoVerb, Done: "Undone:", Already: "undone already", Noun: a.Noun, Nouns: a.Nouns, Place: a.Place, Back: a.Back}
 	for n, item := range a.items {
 		if item.back != nil && (record == "" || record == fmt.Sprint(n)) {
 			out.items = append(out.items, &bulkItem{Name: item.Name, Path: item.Path, run: a.backOf(item)})
@@ -372,7 +375,10 @@ func (c bulkCounts) Text() string {
 	if c.Undone > 0 {
 		text += fmt.Sprintf(" %s taken back.", plural(c.Undone, "change was", "changes were"))
 	}
-	if c.Conflicts > 0 {
+	switch {
+	case c.Conflicts > 0 && c.Verb == undoVerb: // by somebody else or by a later change of this person
+		text += fmt.Sprintf(" %s changed since then, and so not undone.", plural(c.Conflicts, c.Noun+" was", c.Nouns+" were"))
+	case c.Conflicts > 0:
 		text += fmt.Sprintf(" %s changed by somebody else since the page was loaded, and so not by this.", plural(c.Conflicts, c.Noun+" was", c.Nouns+" were"))
 	}
 	if c.Failed > 0 {

@@ -136,7 +136,7 @@ func TestUndoConflict(t *testing.T) {
 	form.Set("name", "Second")
 	_, body := w.submit(t, path, form)
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}"+path, `{"name": "Theirs"}`)
-	has(t, "undo", w.undo(t, body), "Not undone, because somebody has changed it since")
+	has(t, "undo", w.undo(t, body), "Not undone, because it has been changed since")
 	if got := w.definition(t, "a.b")["name"]; got != "Theirs" {
 		t.Errorf("the name is %v, want Theirs", got)
 	}

@@ -457,7 +457,7 @@ func TestUndoReply(t *testing.T) {
 	}
 	_, body := w.answer(t, id, typed, "approve", nil)
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/"+id+"/reply", `{"replyBody": "Theirs"}`)
-	has(t, "late", w.undo(t, body), "Not undone, because somebody has changed it since")
+	has(t, "late", w.undo(t, body), "Not undone, because it has been changed since")
 	if got := w.stored(t, id)["replyBody"]; got != "Theirs" {
 		t.Errorf("the reply is %v, want Theirs", got)
 	}

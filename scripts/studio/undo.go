@@ -47,7 +47,7 @@ func undoNotice(record string, failed *failure) notice {
 	case failed == nil:
 		return notice{Record: record, Text: "Undone."}
 	case failed.Conflict():
-		return notice{Record: record, Bad: true, Text: "Not undone, because somebody has changed it since. It stays as it is now."}
+		return notice{Record: record, Bad: true, Text: "Not undone, because it has been changed since. It stays as it is now."}
 	}
 	return notice{Record: record, Bad: true, Text: "Not undone: " + failed.Text()}
 }

@@ -236,6 +236,17 @@ func TestAt(t *testing.T) {
 	}
 }
 
+// Ensure a long pointer does not make what is said about a slice long.
+func TestAtLongPointer(t *testing.T) {
+	t.Parallel()
+	name := strings.Repeat("k", 30_000)
+	text, rest, err := modeltext.At([]byte(`{"`+name+`":"abcdef"}`), "/"+name+"/2-3", 1000)
+	want := "These are characters 2 to 3 of 6; the next: 4-5, after the same pointer."
+	if err != nil || string(text.JSON) != `"cd"` || rest != want {
+		t.Errorf("%s, %.100q (%d bytes), %v; want %q", text.JSON, rest, len(rest), err, want)
+	}
+}
+
 // Ensure a pointer that leads nowhere names the part that fails, and what is there.
 func TestErrAt(t *testing.T) {
 	t.Parallel()

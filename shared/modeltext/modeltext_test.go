@@ -280,6 +280,21 @@ func TestErrAt(t *testing.T) {
 	}
 }
 
+// Ensure an error takes little memory if the pointer and the names of an object are long: a
+// comparison of two names would take the product of their lengths.
+func TestErrAtLongName(t *testing.T) {
+	name := strings.Repeat("n", 4000)
+	record := []byte(`{"findings":{"` + name + `":1}}`)
+	allocations := testing.AllocsPerRun(1, func() {
+		if _, _, err := modeltext.At(record, "/findings/"+name+"s", 1000); err == nil || len(err.Error()) > 500 {
+			t.Errorf("the error is %.600v", err)
+		}
+	})
+	if allocations > 100 {
+		t.Errorf("%.0f allocations", allocations)
+	}
+}
+
 // Ensure the memory for a text does not grow with the number of parts of a value, because findings
 // may have two million.
 func TestManyParts(t *testing.T) {

@@ -207,6 +207,17 @@ func TestNotesChannelsThatDoNotWork(t *testing.T) {
 	}
 }
 
+// Ensure an agent is told about the channels of an imported post, which may have no updatedAt.
+func TestNotesChannelsOfImportedPost(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	importLines(t, s, "post", json.RawMessage(`{"id":"pst_old","platform":"tiktok","body":"Hello","status":"scheduled","scheduledFor":"2026-09-01T09:00:00Z"}`))
+	got := callTool(t, s, s.Key(t), "update_broadcast_post", map[string]any{"postId": "pst_old", "status": "scheduled"})
+	if got.IsError || got.Content[1].Text != "The post is scheduled, but the company has no channel for tiktok to send it over." {
+		t.Errorf("the result is %s", got.http.Body)
+	}
+}
+
 // Ensure an agent that schedules a post is told if the channels cannot be read, because the post is
 // scheduled all the same.
 func TestNotesUnreadChannels(t *testing.T) {

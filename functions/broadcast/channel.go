@@ -87,7 +87,10 @@ func (s service) channelNote(ctx context.Context, companyID string, p Post) stri
 	if err != nil {
 		return fmt.Sprintf("The post is scheduled, but whether a channel for %s works could not be read.", *p.Platform)
 	}
-	at := max(*p.ScheduledFor, *p.UpdatedAt) // a post in the past is due at once
+	at := *p.ScheduledFor
+	if p.UpdatedAt != nil { // an imported post may have none
+		at = max(at, *p.UpdatedAt) // a post in the past is due at once
+	}
 	var found []string
 	for _, c := range all.Records {
 		if c.Platform == nil || *c.Platform != *p.Platform {

@@ -482,8 +482,14 @@ func testInstallKeys(t *testing.T, s *server, data string) {
 		t.Error("a revoked key was not replaced")
 	}
 	other := runCommand(t, "", "mcp", "install", "claude-desktop", "--yes", "--scopes", "metrics:read")
-	if other.code != 0 || !strings.Contains(other.err, "The agent's key "+second+" has other scopes or is for another service. It keeps working until `workspace api revoke_key "+second+"`") {
+	if other.code != 0 || !strings.Contains(other.err, "The agent's key "+second+" has other scopes, or is for another company or service. It keeps working until `workspace api revoke_key "+second+"`") {
 		t.Errorf("other scopes: %+v", other)
+	}
+	company := runJSON(t, data, "", "company", "create", "--name", "Second")["companyId"].(string)
+	t.Setenv(keyVariable, runJSON(t, data, "", "key", "issue", "--company", company, "--scopes", "all")["key"].(string))
+	third := install("--scopes", "metrics:read")["keyId"].(string)
+	if all := fmt.Sprint(runJSON(t, data, "", "key", "list", "--company", company)["items"]); !strings.Contains(all, third) {
+		t.Errorf("after a login to another company the agent's key is %s, which the company does not have: %s", third, all)
 	}
 	reader := runJSON(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "metrics:read")["key"].(string)
 	t.Setenv(keyVariable, reader)

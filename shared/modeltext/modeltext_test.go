@@ -236,6 +236,17 @@ func TestAt(t *testing.T) {
 	}
 }
 
+// Ensure a long pointer does not make what is said about a slice long.
+func TestAtLongPointer(t *testing.T) {
+	t.Parallel()
+	name := strings.Repeat("k", 30_000)
+	text, rest, err := modeltext.At([]byte(`{"`+name+`":"abcdef"}`), "/"+name+"/2-3", 1000)
+	want := "These are characters 2 to 3 of 6; the next: 4-5, after the same pointer."
+	if err != nil || string(text.JSON) != `"cd"` || rest != want {
+		t.Errorf("%s, %.100q (%d bytes), %v; want %q", text.JSON, rest, len(rest), err, want)
+	}
+}
+
 // Ensure a pointer that leads nowhere names the part that fails, and what is there.
 func TestErrAt(t *testing.T) {
 	t.Parallel()
@@ -267,6 +278,21 @@ func TestErrAt(t *testing.T) {
 	}
 	if _, _, err := modeltext.At([]byte(many.String()+"}}"), "/a/"+strings.Repeat("x", 100_000), 1000); err == nil || len(err.Error()) > 2500 || !strings.HasSuffix(err.Error(), "and 2981 more") {
 		t.Errorf("the error is too long or does not say how many there are: %v", err)
+	}
+}
+
+// Ensure an error takes little memory if the pointer and the names of an object are long: a
+// comparison of two names would take the product of their lengths.
+func TestErrAtLongName(t *testing.T) {
+	name := strings.Repeat("n", 4000)
+	record := []byte(`{"findings":{"` + name + `":1}}`)
+	allocations := testing.AllocsPerRun(1, func() {
+		if _, _, err := modeltext.At(record, "/findings/"+name+"s", 1000); err == nil || len(err.Error()) > 500 {
+			t.Errorf("the error is %.600v", err)
+		}
+	})
+	if allocations > 100 {
+		t.Errorf("%.0f allocations", allocations)
 	}
 }
 

@@ -29,10 +29,17 @@ type slice struct {
 	parent              string // the pointer to the whole value
 }
 
+// repeatedPointerMax is the maximum size of a pointer that String repeats.
+const repeatedPointerMax = 300
+
 // String says which part this is, and which slice of the same length comes next.
 func (s slice) String() string {
-	next := s.parent + "/" + sliceToken(s.last+1, min(2*s.last-s.first+1, s.length-1))
-	return fmt.Sprintf("These are %s %d to %d of %d; the next: at %q.", s.what, s.first, s.last, s.length, next)
+	token := sliceToken(s.last+1, min(2*s.last-s.first+1, s.length-1))
+	next := fmt.Sprintf("at %q", s.parent+"/"+token)
+	if len(s.parent) > repeatedPointerMax {
+		next = token + ", after the same pointer"
+	}
+	return fmt.Sprintf("These are %s %d to %d of %d; the next: %s.", s.what, s.first, s.last, s.length, next)
 }
 
 // parseIndex parses an index, which has neither a sign nor a leading zero.

@@ -5,8 +5,11 @@ import "strings"
 // Nearest returns the name that the caller most likely meant, or "" if none is near. It ignores
 // letter case, hyphens and underscores. Apart from that, a name is near if at most a third of the
 // letters differ, or if sent is the beginning or the end of the name. Of several equally near
-// names, it returns the first.
+// names, it returns the first. Nothing is near to a name of more than nearestBytesMax bytes.
 func Nearest(sent string, names []string) string {
+	if len(sent) > nearestBytesMax {
+		return ""
+	}
 	sent = normalizeName(sent)
 	best, most := "", len(sent)/3
 	for _, name := range names {
@@ -28,6 +31,10 @@ func Nearest(sent string, names []string) string {
 	}
 	return ""
 }
+
+// nearestBytesMax bounds the work and the memory of a comparison, which grow with the square of the
+// length. The names may be as long as those that a caller has stored.
+const nearestBytesMax = 250
 
 // minPartChars is the minimum length of a string that may match as the beginning or the end of a
 // name.

@@ -158,14 +158,15 @@ func (i *installation) run(ctx context.Context) error {
 	return i.apply(ctx, plan, skills)
 }
 
-// checkAgentKey sets stored if the agent has a key that works and has the wanted scopes.
+// checkAgentKey sets stored if the agent has a key of the user's company that works and has the
+// wanted scopes.
 func (i *installation) checkAgentKey(ctx context.Context) error {
 	k, err := readAgentKey(i.client.Name)
 	if err != nil || k.Key == "" || !i.ownKey {
 		return err
 	}
-	if !slices.Equal(slices.Sorted(slices.Values(k.Scopes)), slices.Sorted(slices.Values(i.wanted))) || k.BaseURL != i.using.BaseURL {
-		i.Note("The agent's key %s has other scopes or is for another service. It keeps working until `%s`.", k.KeyID, i.Command("api revoke_key %s", k.KeyID))
+	if !slices.Equal(slices.Sorted(slices.Values(k.Scopes)), slices.Sorted(slices.Values(i.wanted))) || k.BaseURL != i.using.BaseURL || i.isOtherCompany(k) {
+		i.Note("The agent's key %s has other scopes, or is for another company or service. It keeps working until `%s`.", k.KeyID, i.Command("api revoke_key %s", k.KeyID))
 		return nil
 	}
 	remote, err := i.connectWith(k.credential, "")
@@ -183,6 +184,14 @@ func (i *installation) checkAgentKey(ctx context.Context) error {
 	}
 	i.stored = k
 	return nil
+}
+
+// isOtherCompany reports whether the agent's key belongs to another company than the user's key. It
+// is false if there is no user's key.
+func (i *installation) isOtherCompany(k agentKey) bool {
+	own, err := auth.Parse(i.using.Key)
+	agents, _ := auth.Parse(k.Key) // the zero token of a key that cannot be parsed belongs to no company
+	return err == nil && own.CompanyID != agents.CompanyID
 }
 
 // chooseKey asks whether to create a key for the agent, and sets ownKey. It returns an error if the

@@ -63,8 +63,10 @@ func (r *refusingTransport) shouldRefuse(request *http.Request) bool {
 	}
 	request.Body = io.NopCloser(bytes.NewReader(body))
 	call := describeCall(request.Header.Get("X-Amz-Target"), body)
-	r.callCounts[call]++
-	if call += strings.Repeat(" again", r.callCounts[call]-1); r.refusedCall != "" || r.refusedBefore[call] {
+	if call != laterScanPage {
+		r.callCounts[call]++
+	}
+	if call += strings.Repeat(" again", max(0, r.callCounts[call]-1)); r.refusedCall != "" || r.refusedBefore[call] {
 		return false
 	}
 	r.refusedCall, r.refusedBefore[call] = call, true
@@ -76,10 +78,17 @@ var (
 	randomPartPattern = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 )
 
+// laterScanPage describes every page of a scan after its first. How many there are depends on what
+// the other tests have in the table.
+const laterScanPage = "Scan from a key"
+
 // describeCall describes a call by its action and keys. It omits ids, digests and times, which
 // differ in every run.
 func describeCall(target string, body []byte) string {
 	_, action, _ := strings.Cut(target, ".")
+	if action == "Scan" && bytes.Contains(body, []byte(`"ExclusiveStartKey"`)) {
+		return laterScanPage
+	}
 	var keys []string
 	for _, found := range keysInBodyPattern.FindAllSubmatch(body, -1) {
 		keys = append(keys, randomPartPattern.ReplaceAllString(string(found[1]), ""))

@@ -21,7 +21,7 @@ import (
 type racer struct {
 	name     string
 	turns    chan struct{} // closed: it need not wait any more
-	called   chan struct{} // receives after each call that had a turn
+	called   chan struct{} // gets a value after each call that took its turn
 	finished chan struct{} // closed when the request has its response
 	loses    bool          // the response to its first write is lost
 	response apitest.Response
@@ -29,7 +29,8 @@ type racer struct {
 
 type racerKey struct{}
 
-// turnTransport is a transport that holds each call of a racer to the record until the racer's turn.
+// turnTransport is a transport that holds each call of a racer to the record until the racer's
+// turn.
 type turnTransport struct{ record string }
 
 func (w turnTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -56,8 +57,8 @@ func (w turnTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // race sends two requests and lets them call the table in an order, such as "aabb": a letter is the
-// next call of the racer of that name, if it has not finished. What is left of the requests then runs
-// freely.
+// next call of the racer of that name, if it has not finished. What is left of the requests then
+// runs freely.
 func race(t *testing.T, s *apitest.Service, order string, requests map[string]func(*http.Request), loses string) map[string]apitest.Response {
 	t.Helper()
 	racers, out := map[string]*racer{}, map[string]apitest.Response{}
@@ -89,11 +90,11 @@ func race(t *testing.T, s *apitest.Service, order string, requests map[string]fu
 	return out
 }
 
-// Ensure that of a draft and an approval that arrive together, at every interleaving of their calls,
-// and with a lost response, exactly the one that is stored first succeeds. A draft that is stored
-// after the approval would replace an approved text. An approval that is stored after the draft
-// would approve a text that nobody has read. Accepting an idea is no approval of a text, so it may
-// follow a draft, but a draft may not follow it.
+// Ensure that of a draft and an approval that arrive together, at every interleaving of their
+// calls, and with a lost response, exactly the one that is stored first succeeds. A draft that is
+// stored after the approval would replace an approved text. An approval that is stored after the
+// draft would approve a text that nobody has read. Accepting an idea is no approval of a text, so
+// it may follow a draft, but a draft may not follow it.
 func TestDraftRacesApproval(t *testing.T) {
 	t.Parallel()
 	const draft, approval = "d", "a"

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// generatedCall is one generated call.
+// generatedCall is a call of an operation with random arguments.
 type generatedCall struct {
 	args       map[string]any // by argument name; nil stands for null
 	raw        string         // JSON that no map can represent, such as repeated keys; if empty, args is sent

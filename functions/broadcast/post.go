@@ -94,7 +94,7 @@ func sortKeyBounds(from, until *string) (least, greatest string) {
 	if until != nil {
 		least = table.DescendingTimeKey(until)
 	}
-	greatest = table.DescendingTimeKey(from) // if from is nil, just before the posts without a time
+	greatest = table.DescendingTimeKey(from) // a nil from gives the key just before those of the posts without a time
 	if from != nil {
 		greatest = table.JoinKey(greatest, afterAllIDs)
 	}

@@ -148,7 +148,7 @@ func clusterWeight(cluster string) (weight int) {
 // isEmoji reports whether a cluster of several code points is one emoji.
 func isEmoji(runes []rune) bool {
 	const (
-		firstSymbol = 0x2190 // the first arrow; a cluster that begins before it is no emoji, except a keycap
+		firstSymbol = 0x2190 // the first arrow; a grapheme cluster that begins with an earlier character is treated as text, except a keycap
 		keycap      = 0x20E3
 	)
 	if runes[len(runes)-1] == keycap {

@@ -134,7 +134,7 @@ func TestFunctionLinksNoTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for dependency := range strings.Lines(strings.ReplaceAll(string(out), "growthworkspace/scripts/docs\n", "")) { // the pages, which import nothing
+	for dependency := range strings.Lines(strings.ReplaceAll(string(out), "growthworkspace/scripts/docs\n", "")) { // scripts/docs only embeds the documentation's pages, and imports nothing
 		for _, banned := range []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "growthworkspace/shared/table", "github.com/google/jsonschema-go", "github.com/modelcontextprotocol", "growthworkspace/scripts"} {
 			if strings.HasPrefix(dependency, banned) {
 				t.Errorf("links %s", dependency)

@@ -42,7 +42,7 @@ func (a AuditSummary) ETag() string {
 }
 
 // Audit is an audit with its findings. Only a read of one audit returns it. Everything else returns
-// AuditSummary, which cannot contain findings by accident.
+// AuditSummary, which has no field for findings.
 type Audit struct {
 	AuditSummary
 

@@ -89,7 +89,7 @@ func (a *aroundLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error
 	return out, err
 }
 
-// Ensure the publish that leases a board first wins. Another publish that read the board before the
+// Ensure the first publish to lease a board wins. Another publish that read the board before the
 // lease was taken does not replace the lease: it waits, and then finds that its content is already
 // live.
 func TestFirstLeaseWins(t *testing.T) {

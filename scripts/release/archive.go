@@ -85,7 +85,7 @@ func tarOf(files []entry, at time.Time) ([]byte, error) {
 
 func compressed(text []byte) ([]byte, error) {
 	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression) // its header has no time
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression) // the time in its header stays unset, so that equal files give equal archives
 	if err != nil {
 		return nil, err
 	}

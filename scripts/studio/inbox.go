@@ -290,7 +290,7 @@ func (b *inbox) read(v *pageRequest) {
 	}
 }
 
-// readMore reads the additional pages that the address requests, one after another.
+// readMore reads, one after another, the additional pages that the URL asks for.
 func (b *inbox) readMore(v *pageRequest) {
 	last := slices.Clone(b.lists)
 	for range b.pages - 1 {

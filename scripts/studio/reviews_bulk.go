@@ -29,7 +29,8 @@ var reviewActions = []reviewAction{
 	{"review", "Hand over for review", "Hand over", "Handed over for review:", "under To approve already", client.FeedbackReplyStatusNeedsReview},
 }
 
-// tabActions lists the actions for the reviews of a tab, if they are not skip, approve and review.
+// tabActions lists the actions for the reviews of those tabs whose actions are not the default
+// ones: skip, approve and review.
 var tabActions = map[string][]string{
 	string(client.FeedbackReplyStatusNeedsReview): {"skip", "approve"},
 	string(client.FeedbackReplyStatusApproved):    {"skip", "withdraw"},

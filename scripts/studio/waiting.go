@@ -95,7 +95,7 @@ func (s *Studio) badgeFragment(v *pageRequest) *view {
 	return nil
 }
 
-// hasCounts reports whether the waiting reviews were read.
+// hasCounts reports whether both counts of waiting reviews were read from the service.
 func (k *frameData) hasCounts() bool { return k.needsReview.Failure == nil && k.noReply.Failure == nil }
 
 // badge returns the number of reviews that wait for a reply, as text. The text is empty if there

@@ -34,9 +34,8 @@ func listOfSizes(asTexts, backward bool, next string, sizes ...int) (list interf
 }
 
 // Ensure a page contains as many records as fit into table.PageBytes, but at least one, and that
-// the next page continues after the last of them. The page keeps the first records that were read.
-// If the list is read backward, so that the next page comes before this one, it keeps the last
-// records.
+// the next page continues after the last of them. A page that is cut loses records at its end, or
+// at its start if the list is read backward.
 func TestPagesEndAtBytes(t *testing.T) {
 	const envelope = len(`{"items":[]}`)
 	const half = (table.PageBytes - envelope - len(",")) / 2

@@ -50,8 +50,8 @@ func Start(operations Operations) {
 	Serve(func(t *table.Client, log *slog.Logger) http.Handler { return Handler(t, operations(t), log) })
 }
 
-// Serve is like Start, with a handler other than Handler's. It opens connections to the table
-// before the first request, while Lambda does not limit the CPU.
+// Serve is like Start, but serves the given handler instead of Handler's. It opens connections to
+// the table before the first request, because Lambda does not limit the CPU while a program starts.
 func Serve(handler func(t *table.Client, log *slog.Logger) http.Handler) {
 	now := time.Now
 	t := table.New(table.Options{

@@ -93,8 +93,9 @@ type Charge struct {
 }
 
 // Charge returns the charge for a bucket. tat is the theoretical arrival time that the bucket had
-// when it was last seen. If the bucket has changed since and no longer meets the condition, the
-// charge fails without effect. ok is false if the bucket is empty.
+// when it was last seen. A charge is a conditional write: it fails without effect if the bucket has
+// changed so much since then that the condition no longer holds. ok is false if the bucket is
+// empty.
 func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
 	if q <= 0 {
 		return Charge{}, false
@@ -143,8 +144,8 @@ func (q Quota) At(tat int64, now time.Time) QuotaState {
 	}
 }
 
-// PolicyHeader returns the quota as the value of a RateLimit-Policy header: `"read";q=600;w=60`, which
-// is 600 requests in 60 seconds. See draft-ietf-httpapi-ratelimit-headers-10.
+// PolicyHeader returns the quota as the value of a RateLimit-Policy header: `"read";q=600;w=60`,
+// which is 600 requests in 60 seconds. See draft-ietf-httpapi-ratelimit-headers-10.
 func (q Quota) PolicyHeader(c Class) string {
 	return fmt.Sprintf("%q;q=%d;w=%d", c, q, QuotaWindow/time.Second)
 }

@@ -29,8 +29,8 @@ func apply(c auth.Charge, tat *int64) bool {
 	return true
 }
 
-// Ensure a bucket admits exactly its size at once, and its size plus the refill in the following
-// minute.
+// Ensure a bucket admits exactly its size in a burst, and exactly its size plus a minute's refill
+// in the first minute.
 func TestAdmitsExactlyBucketAndRefill(t *testing.T) {
 	for _, q := range []auth.Quota{1, 7, 10, 60, 120, 600} {
 		var tat, admitted int64

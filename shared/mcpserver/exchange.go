@@ -170,7 +170,7 @@ func (s *Server) callSDK(exchange *messageExchange, r *http.Request, m message) 
 	r = r.Clone(context.WithValue(exchange.ctx, messageExchangeKey{}, exchange))
 	r.Body = io.NopCloser(bytes.NewReader(encodeMessage(&m.Request))) // the checked request, so that the SDK cannot parse it differently
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	r.Header.Del("Last-Event-ID") // identifies an event of a stream, which this server never opens
+	r.Header.Del("Last-Event-ID") // the SDK would resume an event stream from it, and this server never opens one
 	w := &recorder{header: http.Header{}}
 	s.sdk.ServeHTTP(w, r)
 	body := bytes.TrimSpace(w.body.Bytes())

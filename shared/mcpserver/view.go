@@ -61,8 +61,8 @@ func (v *view) arguments() (out []api.ExtraArgument) {
 	return out
 }
 
-// readFields reads an array of names. Like numbers, it may be sent as a text: names separated by
-// commas.
+// readFields reads an array of names. Like a number, the array may be sent as a string, with commas
+// between the names.
 func (v *view) readFields(value any) (problems []string) {
 	if value == nil {
 		return nil

@@ -113,8 +113,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// Ensure wrong fields and pointers are errors that say what there is, and that tools that write
-// have neither argument.
+// Ensure an unknown field or pointer is an error that lists what the record has, and that tools
+// that write have neither the argument fields nor at.
 func TestErrView(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -72,8 +72,8 @@ func appendJoined(out []byte, opening byte, parts []part) []byte {
 	return append(out, opening+2) // } or ]
 }
 
-// place is where a value is in its record. For a slice, it is the place of the whole value and the
-// index of the slice's first entry or character.
+// place locates a value in its record. For a part of an array or a text, it holds the path of the
+// whole value, and the index of the part's first entry or character.
 type place struct {
 	pointer string
 	first   int

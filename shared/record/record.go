@@ -57,7 +57,7 @@ func (k *Kind[T]) Keys(r T) (keys table.Keys) {
 	return keys
 }
 
-// Collection returns all records of a company, ordered by id.
+// Collection returns the collection that contains all records of a company, ordered by id.
 func (k *Kind[T]) Collection(companyID string) table.Collection {
 	all := k.Key(companyID, "")
 	return table.Collection{Partition: all.PK, Prefix: all.SK, Consistent: k.Consistent}

@@ -88,9 +88,9 @@ func plainInteger(number string) string {
 	return significant + strings.Repeat("0", zeros)
 }
 
-// asNumber returns a number, with a problem if DynamoDB cannot store it. ok reports whether the
-// argument is a number at all. -0 becomes 0, because DynamoDB has no -0, so the record would
-// otherwise have a different entity tag when it is next read.
+// asNumber returns the argument as a number, with a problem if DynamoDB cannot store it. ok reports
+// whether the argument is a number at all. -0 becomes 0: DynamoDB has no -0, and the record's
+// entity tag must be the same when the record is next read.
 func (a argument) asNumber() (n float64, problem string, ok bool) {
 	text := a.text
 	if !a.isRaw {

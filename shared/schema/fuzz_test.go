@@ -176,7 +176,8 @@ func isExpectedDifference(value any, problem string) bool {
 	return err != nil || math.Abs(f) > 1e125 || math.Abs(f) < 1e-129 && strings.Trim(mantissa, "-0.") != ""
 }
 
-// valueAt returns the value at a path, which is split at the dots, such as "points[1]", "value".
+// valueAt returns the value at a path that is already split at its dots, such as {"points[1]",
+// "value"}.
 func valueAt(value any, steps []string) any {
 	for _, step := range steps {
 		name, index, isList := strings.Cut(step, "[")

@@ -80,12 +80,13 @@ type recordRef struct {
 //
 // One partition takes one round trip. For several, a first wave requests firstWavePercent of a page
 // from each, in parallel. If the page needs more than that from a partition, a second wave requests
-// the rest of the page. A third wave is never needed. So, for any distribution of the records, a
-// merge of n partitions reads at most firstWavePercent × n + (100 % − firstWavePercent) of a page.
+// the rest of the page. That is as much as the page can need, so there is no third wave. For any
+// distribution of the records, a merge of n partitions reads at most firstWavePercent × n + (100 %
+// − firstWavePercent) of a page.
 //
-// With large records, a wave ends earlier, after partitionReadBytes from each partition, and more
-// waves are needed. The result then has at least PageBytes of JSON, perhaps in fewer records than
-// wanted.
+// Large records are an exception: a wave ends after partitionReadBytes from each partition, so
+// there may be more waves. The result then has at least PageBytes of JSON, perhaps in fewer records
+// than wanted.
 func mergePartitions[R any](ctx context.Context, q Query, wanted int, read fetchFunc[R]) (rows[R], error) {
 	if len(q.Partitions) == 1 {
 		return readPartition(ctx, q, q.Partitions[0], wanted, PageBytes, read)

@@ -82,7 +82,7 @@ func RemoveParent[T any](ctx context.Context, c *Client, key Key, r ParentRemova
 	return err
 }
 
-// removeParentRecord deletes the record and makes r.ExtraWrites.
+// removeParentRecord deletes the record and applies r.ExtraWrites, in one transaction.
 func removeParentRecord[T any](ctx context.Context, c *Client, key Key, r ParentRemoval[T]) error {
 	return RemoveAndWrite(ctx, c, key, func(record T) ([]Write, error) {
 		if err := r.Check(record); err != nil || r.CheckNoChildren == nil {

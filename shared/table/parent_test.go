@@ -309,7 +309,7 @@ func TestRemovalWithLostResponse(t *testing.T) {
 	}
 }
 
-// Ensure an update of a parent need not start again when a child is created.
+// Ensure an update of a parent is not retried because a child is created at the same time.
 func TestChildKeepsRevision(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)

@@ -77,8 +77,8 @@ func TestTransact(t *testing.T) {
 	}
 }
 
-// Ensure a transaction whose response was lost is made only once, because DynamoDB recognises its
-// token.
+// Ensure a transaction whose response was lost is applied only once, because DynamoDB recognises
+// its token.
 func TestTransactAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	p := responseLosingProxy("TransactWriteItems", 2)

@@ -141,7 +141,7 @@ func toRecord[T any](pointer any, err error) (record T, _ error) {
 	return record, err
 }
 
-// decodeNew returns a pointer to the record of an item.
+// decodeNew decodes an item into a new value of the type record, and returns a pointer to it.
 func decodeNew(item Item, record reflect.Type) (pointer any, err error) {
 	pointer = reflect.New(record).Interface()
 	return pointer, Decode(item, pointer)

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Source contains the descriptions and examples of a document that cannot be derived from the
-// declarations.
+// Source contains what cannot be derived from the declarations: descriptions and examples of the
+// document.
 type Source struct {
 	Areas   map[string]SourceArea      `json:"areas"`   // by path segment, or "company"
 	Records map[string]SourceRecord    `json:"records"` // by the name of the Go type

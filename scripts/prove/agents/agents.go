@@ -2,15 +2,15 @@
 // them.
 //
 // A task has a company that is seeded at random, an agent, and a checker. The agent is a script: it
-// does what a sensible model would do that reads the list of tools. It has nothing but the words of
-// the person who sets the task and the results of the tools. The checker compares the company before
-// and after, read over HTTP, and the agent's answer. It must accept the agent, and reject an agent
-// that does nothing and agents that make a typical mistake.
+// does what a sensible model would do after reading the list of tools. It has nothing but the words
+// of the person who sets the task and the results of the tools. The checker compares the company
+// before and after, read over HTTP, and the agent's answer. It must accept the agent, and reject an
+// agent that does nothing and agents that make a typical mistake.
 //
 // Reading order: task.go, session.go (what an agent can do), result.go (what it can read), then the
 // tasks: replies.go, metrics.go, roadmap.go, posts.go, sites.go, changes.go. company.go creates
-// companies, snapshot.go compares them, build.go serves them. before.go has the limits, and
-// survey.go looks for the largest results.
+// companies, snapshot.go compares them, build.go serves them. before.go has the limits on the bytes
+// of results, and survey.go looks for the largest results.
 package agents
 
 import (

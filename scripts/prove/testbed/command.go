@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// Workspace is a built program workspace with a data folder of its own.
+// Workspace is a compiled workspace program with its own data folder.
 type Workspace struct{ Program, Data string }
 
 // BuildWorkspace builds the program into dir. Its data folder is dir/data. `go run` would not do,

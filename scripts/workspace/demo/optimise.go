@@ -90,8 +90,8 @@ var auditRules = []struct {
 }
 
 // findings returns an audit's findings by page, and sets the audit's scores. A score is 100 minus
-// the average number of points that a page loses. If equally many pages break a rule in two audits,
-// they are the same pages.
+// the average number of points that a page loses. If a rule is broken by the same number of pages
+// in two audits, it is broken by the same pages.
 func findings(audit Record, root string, pages int, issues pagesByIssue) []Record {
 	names := []string{"/", "/pricing", "/teams", "/offline", "/blog", "/about", "/security"}
 	lost := map[string]float64{"scoreSeo": 0, "scoreAeo": 0, "scoreGeo": 0}

@@ -51,7 +51,7 @@ type Client struct {
 	program       string // its command that adds servers; "" if it has none
 	losesComments bool   // the command writes the file anew, without its comments
 	add           func(e Entry) []string
-	remove        []string // before an add replaces an entry; nil if that is not needed
+	remove        []string // arguments of the command that removes an existing entry before the add; nil if the add replaces it
 }
 
 // format is the format of a settings file.
@@ -267,8 +267,8 @@ func ReplaceFile(file string, text, with []byte, now time.Time) (backup string, 
 	return backup, writeFile(file, with, info.Mode().Perm())
 }
 
-// keepCopy writes the text of a file to another one beside it, with its permissions, and returns the
-// path.
+// keepCopy writes the text of a file to another one beside it, with its permissions, and returns
+// the path.
 func keepCopy(file string, text []byte, now time.Time) (backup string, err error) {
 	info, err := os.Stat(file)
 	if err != nil {

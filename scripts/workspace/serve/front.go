@@ -101,9 +101,10 @@ func behindProxy(r *http.Request) *http.Request {
 	return out
 }
 
-// accepts reports whether a request may have this Host. A server for this machine accepts loopback
-// hosts, so that a name that an attacker points at this machine (DNS rebinding) reaches nothing. If it
-// listens on other addresses, it accepts these, too.
+// accepts reports whether a request may have this Host. A server that listens only on this machine
+// accepts only loopback hosts, which prevents DNS rebinding: a page of an attacker whose name
+// points at this machine gets no response. A server that listens on other addresses accepts these,
+// too.
 func (f *front) accepts(host string) bool {
 	if f.public != nil {
 		return strings.EqualFold(strings.TrimSuffix(host, ":443"), f.public.Host)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure only the error is written to Err with JSON. Notes, such as that the command is waiting for
-// another one, are left out.
+// Ensure that with --json only the error is written to Err. Notes are left out, such as the one
+// that says that the command waits for another one.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -215,7 +215,7 @@ const record = `{
 "additionalProperties":false}`
 
 // Ensure the schema for a record is a closed object with every field required, in the order of the
-// struct. A field must be nullable if it may be null, and only then.
+// struct. A field is nullable in the schema if and only if it can be nil in the struct.
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	_ = thing{hidden: ""}

@@ -31,7 +31,8 @@ func tableOf(lines ...map[string]string) string {
 	return text
 }
 
-// readerCells returns the cells of a line for the operation in the reader column of updateCells.
+// readerCells returns the cells of a line for a read: the operation that updateCells names in its
+// reader column.
 func readerCells() map[string]string {
 	return map[string]string{"id": "get_shop", "method": "GET", "path": "/companies/{companyId}/shop", "scope": "any", "response": "as update_shop_till"}
 }

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -247,6 +248,9 @@ func FuzzMerge(f *testing.F) {
 			merged, _, err := format.merge([]byte(text), entry)
 			if err != nil {
 				continue
+			}
+			if format == strict && !json.Valid(merged) {
+				t.Errorf("%q becomes %q, which is not JSON", text, merged)
 			}
 			if again, _, err := format.merge(merged, entry); err != nil || string(again) != string(merged) {
 				t.Errorf("%T: %q becomes %q, then %q: %v", format, text, merged, again, err)

@@ -48,15 +48,18 @@ func Write(file string, v any) error {
 	return nil
 }
 
+// ownerOnly are the permissions of a file that os.CreateTemp makes.
+const ownerOnly fs.FileMode = 0o600
+
 // Create writes a file that only its owner can read. It does so atomically, so that the file appears
 // either complete or not at all.
 func Create(file string, write func(io.Writer) error) error {
-	return CreateWithMode(file, 0o600, write)
+	return CreateWithMode(file, ownerOnly, write)
 }
 
 // CreateWithMode is Create for a file with these permissions.
 func CreateWithMode(file string, mode fs.FileMode, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".*.tmp") // os.CreateTemp makes the file readable only by its owner
+	f, err := os.CreateTemp(filepath.Dir(file), ".*.tmp")
 	if err != nil {
 		return err
 	}
@@ -65,7 +68,7 @@ func CreateWithMode(file string, mode fs.FileMode, write func(io.Writer) error) 
 		err = f.Sync()
 	}
 	err = errors.Join(err, f.Close())
-	if err == nil {
+	if err == nil && mode != ownerOnly { // not every volume can change permissions
 		err = os.Chmod(f.Name(), mode)
 	}
 	if err == nil {

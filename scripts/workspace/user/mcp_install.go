@@ -147,7 +147,11 @@ func (i *installation) run(ctx context.Context) error {
 	if err := i.chooseKey(ctx); err != nil {
 		return err
 	}
-	plan, err := i.client.NewPlan(mcpclient.Entry{Command: program, Args: i.arguments()})
+	arguments, err := i.arguments()
+	if err != nil {
+		return err
+	}
+	plan, err := i.client.NewPlan(mcpclient.Entry{Command: program, Args: arguments})
 	if err != nil {
 		return err
 	}
@@ -238,21 +242,26 @@ func (i *installation) checkCanIssue(ctx context.Context) error {
 	return nil
 }
 
-// arguments returns the arguments of the bridge in the client's settings. They contain no key.
-func (i *installation) arguments() []string {
+// arguments returns the arguments of the bridge in the client's settings. They contain no key, and
+// no path that depends on the folder in which the client starts the bridge.
+func (i *installation) arguments() ([]string, error) {
 	out := []string{"mcp"}
 	if i.ownKey {
 		out = append(out, "--agent", i.client.Name)
 	} else {
 		out = append(out, "--base-url", i.using.BaseURL)
 		if i.using.source == demoKeySource && i.table.Data != "" {
-			out = append(out, "--data", i.table.Data)
+			data, err := filepath.Abs(i.table.Data)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, "--data", data)
 		}
 	}
 	if i.areas != "" {
 		out = append(out, "--areas", i.areas)
 	}
-	return out
+	return out, nil
 }
 
 // skillFile is a file of an agent skill that the client does not have yet.

@@ -152,8 +152,6 @@ func operations() []api.Operation {
 					panic("planted")
 				case "itm_large":
 					return record{ID: in.ItemID, Text: strings.Repeat("x", 600<<10)}, nil
-				case "itm_huge":
-					return record{ID: in.ItemID, Text: strings.Repeat("x", 2_200_000)}, nil
 				case "itm_quotes": // each takes two bytes in the text, and four in the message
 					return record{ID: in.ItemID, Text: strings.Repeat(`"`, 17_000)}, nil
 				case "itm_gone":

@@ -441,9 +441,10 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 				{"draft", args{"body": "A", "title": "T", "deepLink": "https://example.com"}, "", 200}, {"write", args{"body": "B"}, "", 200}, {"write", with(args{"title": "T"}, schedule), "", 409},
 				{"write", with(args{"title": "T", "deepLink": "https://example.com"}, schedule), "", 200},
 			},
-			"unscheduled": {{"draft", args{"body": "A"}, "", 200}, {"write", schedule, "current", 200}, {"write", args{"status": "draft"}, "", 200}, {"write", schedule, "", 409}},
-			"only a wish": {{"draft", args{"scheduledFor": "2026-09-03T09:00:00Z"}, "", 200}, {"write", schedule, "", 200}},
-			"title":       {{"draft", args{"title": "T"}, "", 200}, {"write", schedule, "", 409}}, "hashtags": {{"draft", args{"hashtags": []string{"a"}}, "", 200}, {"write", schedule, "", 409}},
+			"unscheduled":  {{"draft", args{"body": "A"}, "", 200}, {"write", schedule, "current", 200}, {"write", args{"status": "draft"}, "", 200}, {"write", schedule, "", 409}},
+			"a time":       {{"draft", args{"scheduledFor": "2020-09-03T09:00:00Z"}, "", 200}, {"write", schedule, "", 409}, {"write", schedule, "current", 200}},
+			"another time": {{"draft", args{"scheduledFor": "2020-09-03T09:00:00Z"}, "", 200}, {"write", with(args{"scheduledFor": "2026-09-03T09:00:00Z"}, schedule), "", 200}},
+			"title":        {{"draft", args{"title": "T"}, "", 200}, {"write", schedule, "", 409}}, "hashtags": {{"draft", args{"hashtags": []string{"a"}}, "", 200}, {"write", schedule, "", 409}},
 			"deepLink": {{"draft", args{"deepLink": "https://example.com"}, "", 200}, {"write", schedule, "", 409}}, "destination": {{"draft", args{"destination": "everyone"}, "", 200}, {"write", schedule, "", 409}},
 		},
 	}
@@ -479,8 +480,8 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 	}
 }
 
-// Ensure every property of a post that is published counts as a text: all that an update may send
-// but the status and the time.
+// Ensure whoever schedules a post must have read every property that a drafting key wrote: all that an
+// update may send but the status.
 func TestTextsOfPosts(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
@@ -488,13 +489,15 @@ func TestTextsOfPosts(t *testing.T) {
 	o, _ := operationTable.Lookup("update_broadcast_post")
 	for field := range strings.FieldsSeq(o.Body) {
 		name, kind, _ := strings.Cut(field, ":")
-		if name == "status" || name == "scheduledFor" {
+		if name == "status" {
 			continue
 		}
 		id := draftRules["update_broadcast_post"].storeInState(t, s, "draft")
 		importLinesOf(t, s.Service, s.kinds, "post", marshal(t, map[string]any{"id": id, "platform": "push", "body": "Old", "status": "draft", "scheduledFor": "2026-09-01T09:00:00Z"}))
 		value := any("https://example.com/new")
 		switch {
+		case name == "scheduledFor":
+			value = "2020-01-01T00:00:00Z"
 		case name == "media":
 			value = []any{map[string]any{"url": "https://example.com/new", "kind": "image"}}
 		case strings.HasPrefix(kind, "array"):

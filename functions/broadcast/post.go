@@ -3,6 +3,7 @@ package broadcast
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"growthworkspace/shared/api"
@@ -37,12 +38,14 @@ type Post struct {
 	CreatedAt     *string         `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string         `json:"updatedAt" format:"date-time"`
 
-	Drafted []string `json:"-" store:"drafted,silent"` // the texts that a key that may only draft wrote last; see api.Drafted
+	Drafted []string `json:"-" store:"drafted,silent"` // the properties that a key that may only draft wrote last; see api.Drafted
 }
 
-// postTexts are the properties of a post that are published, or that say where it leads and who
-// gets it. They do not include what never changes, nor scheduledFor, which is a wish in a draft.
-var postTexts = []string{"title", "body", "hashtags", "media", "destination", "deepLink"}
+// draftedProperties are the properties that decide what is published, where it leads, who gets it and
+// when. They do not include what never changes.
+var draftedProperties = []string{"title", "body", "hashtags", "media", "destination", "deepLink", scheduledForProperty}
+
+const scheduledForProperty = "scheduledFor"
 
 // PostStatus is the state of a post. scripts/docs/reference/states.md lists the allowed
 // transitions.
@@ -194,7 +197,7 @@ func (s service) createPost(ctx context.Context, caller api.Caller, in createPos
 		p.Status = new(PostStatusDraft)
 	}
 	p.ThreadParts = threadParts(p.Platform, p.Body)
-	p.Drafted = api.Drafted(&in.Body, Post{}, nil, postTexts, caller.Has(auth.BroadcastWrite))
+	p.Drafted = api.Drafted(&in.Body, Post{}, nil, draftedProperties, caller.Has(auth.BroadcastWrite))
 	return s.store.Posts.Insert(ctx, caller.CompanyID, p)
 }
 
@@ -210,6 +213,12 @@ func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePos
 	return s.store.Posts.Modify(ctx, caller.CompanyID, in.PostID, func(p *Post) error {
 		return in.edit(p, caller.Has(auth.BroadcastWrite))
 	})
+}
+
+// unread returns the drafted properties of a post that a caller who schedules it must have read. The
+// drafted time is not one of them if the caller sends a time.
+func (in *updatePostInput) unread(p Post) []string {
+	return slices.DeleteFunc(slices.Clone(p.Drafted), func(name string) bool { return name == scheduledForProperty && in.Sent(name) })
 }
 
 // edit edits a post, or returns the reason why it cannot be edited. An empty update is accepted in
@@ -229,11 +238,11 @@ func (in *updatePostInput) edit(p *Post, mayDecide bool) error {
 	}
 	before := *p
 	if !p.hasStatus(PostStatusScheduled) && in.Sent("status") && in.Record.hasStatus(PostStatusScheduled) {
-		if err := in.RequireRead(*p, p.Drafted); err != nil {
+		if err := in.RequireRead(*p, in.unread(*p)); err != nil {
 			return err
 		}
 	}
-	p.Drafted = api.Drafted(&in.Body, *p, p.Drafted, postTexts, mayDecide)
+	p.Drafted = api.Drafted(&in.Body, *p, p.Drafted, draftedProperties, mayDecide)
 	if err := in.Edit(p); err != nil {
 		return err
 	}

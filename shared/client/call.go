@@ -9,7 +9,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Request is one HTTP request to the API. The methods of Client build their own requests. To call
@@ -44,6 +46,25 @@ func (r Response) ETag() string { return r.Header.Get("ETag") }
 // HasMore reports whether there is more than the response contains. After a delete of many points,
 // it means that some points remain and that repeating the call deletes more of them.
 func (r Response) HasMore() bool { return r.Header.Get("Service-Has-More") == "true" }
+
+// RateLimit is the state of the quota that a request used.
+type RateLimit struct {
+	Limit     int           // requests in a full quota
+	Remaining int           // requests that would be admitted now
+	Reset     time.Duration // until the quota is full
+}
+
+// RateLimit returns the state of the quota after the request. ok is false if the response does not
+// report it, which is so if the key is not valid.
+func (r Response) RateLimit() (state RateLimit, ok bool) {
+	limit, err1 := strconv.Atoi(r.Header.Get("RateLimit-Limit"))
+	remaining, err2 := strconv.Atoi(r.Header.Get("RateLimit-Remaining"))
+	seconds, err3 := strconv.Atoi(r.Header.Get("RateLimit-Reset"))
+	if errors.Join(err1, err2, err3) != nil {
+		return RateLimit{}, false
+	}
+	return RateLimit{limit, remaining, time.Duration(seconds) * time.Second}, true
+}
 
 // RequestID returns the id of the request, which the operator can find in the logs.
 func (r Response) RequestID() string { return r.Header.Get("Service-Request-Id") }

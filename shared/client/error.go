@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -40,6 +41,24 @@ func (e *Error) Error() string {
 		text += " (" + e.RequestID + ")"
 	}
 	return text
+}
+
+// Fields returns the problems by the part of the request that they are about, such as body.title or
+// query.limit, without that name. Problems that are about no single part are not among them.
+func (e *Error) Fields() map[string]string {
+	out := map[string]string{}
+	for _, m := range e.Messages {
+		field, problem, found := strings.Cut(m, ": ")
+		place, _, _ := strings.Cut(field, ".")
+		switch {
+		case !found || strings.Contains(field, " ") || !slices.Contains([]string{"path", "query", "header", "body"}, place):
+		case out[field] != "":
+			out[field] += "; " + problem
+		default:
+			out[field] = problem
+		}
+	}
+	return out
 }
 
 // errorOf returns the error that a response describes. It does not quote a body that is not the

@@ -123,7 +123,7 @@ func (v *pageRequest) bulkProgress(a *bulk) *view {
 	case <-v.ctx.Done():
 	}
 	if c := a.counts(); !c.Running && c.Conflicts+c.Failed+c.Waiting == 0 {
-		what := notice{Text: c.Text(), Undo: a.undo("")}
+		what := notice{Text: c.Text(), Undo: a.undo(""), bulk: a}
 		if c.Changed > 1 {
 			what.More, what.Link = "/bulk/"+a.ID, "One by one"
 		}
@@ -242,7 +242,7 @@ func (a *bulk) undo(record string) undo {
 		case <-time.After(bulkWaitMax):
 		}
 		c := reverse.counts()
-		out := notice{Bad: c.Conflicts+c.Failed > 0, Text: c.Text()}
+		out := notice{Bad: c.Conflicts+c.Failed > 0, Text: c.Text(), retry: c.Failed > 0}
 		if c.Running || c.Changed < c.All {
 			out.More, out.Link = "/bulk/"+reverse.ID, "Details"
 		}

@@ -163,7 +163,7 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 			f.Company = *known
 		}
 	}
-	f.Places = []place{{Name: "Overview", Path: "/"}, {Name: "Metrics", Path: "/metrics"}, {Name: "Roadmap", Path: "/roadmap"}, {Name: "Reviews", Path: "/reviews"}, {Name: "Posts", Path: "/posts"}, {Name: "Sites", Path: "/sites"}, {Name: "Brand", Path: "/brand"}, {Name: "Keys", Path: "/keys"}, {Name: "Company", Path: "/company"}}
+	f.Places = []place{{Name: "Overview", Path: "/"}, {Name: "Metrics", Path: "/metrics"}, {Name: "Roadmap", Path: "/roadmap"}, {Name: "Reviews", Path: "/reviews"}, {Name: "Posts", Path: "/posts"}, {Name: "Sites", Path: "/sites"}, {Name: "Brand", Path: "/brand"}, {Name: "Keys", Path: "/keys"}, {Name: "Company", Path: "/company"}, {Name: "Changes", Path: "/changes"}}
 	for i := range f.Places {
 		if f.Places[i].Path == "/reviews" {
 			f.Places[i].Badge, f.Places[i].Pending = s.waitingBadge(k)
@@ -212,7 +212,10 @@ type notice struct {
 	At     time.Time
 	Part   string // the id of the part of the page that shows the change; empty: none
 	back   string // the page that shows the notice
-	undone bool   // Undo was pressed
+	bulk   *bulk  // the bulk action that the notice is about; nil if there is none
+	retry  bool   // the notice is about an undo that failed and may succeed later
+
+	Outcome string // how the undo ended; empty: Undo was not pressed
 }
 
 // notices keeps the latest notices. The address of a page contains the id of a notice and not its
@@ -243,7 +246,17 @@ func (n *notices) all() (out []notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for id := n.next; id > n.next-noticesMax && id > 0; id-- {
-		if what := n.recent[fmt.Sprint(id)]; what.Undo != nil || what.undone {
+		what := n.recent[fmt.Sprint(id)]
+		if what.bulk != nil && what.Undo != nil { // some of its changes may have been taken back one at a time
+			c := what.bulk.counts()
+			if c.Changed > 0 {
+				what.Text = c.Text()
+			}
+			if c.Undoable == 0 {
+				what.Undo, what.Outcome = nil, undoneText
+			}
+		}
+		if what.Undo != nil || what.Outcome != "" {
 			out = append(out, what)
 		}
 	}

@@ -497,7 +497,9 @@ func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *cli
 			return maps.Equal(dimsOf(p), map[string]string(pushed.Dims.Or(nil)))
 		})
 		if at < 0 || reads.points.Value.Items[at].Value.Or(0) != pushed.Value {
-			return undoNotice(m.Name, &failure{Status: http.StatusPreconditionFailed})
+			out := undoNotice(m.Name, &failure{Status: http.StatusPreconditionFailed})
+			out.retry = true // the undo of the later change brings the value back
+			return out
 		}
 		if old != nil {
 			written := v.pushPoint("Undo", restoringPoint(*old))

@@ -290,6 +290,7 @@ func TestUndoOneOfSeveral(t *testing.T) {
 		}
 	}
 	expect("approved needs_review approved")
+	w.page(t, "/changes", "Approved 2 reviews. 1 change was taken back.")
 	has(t, "undo of all", w.undo(t, all), "Undone: 2 reviews. 1 review was undone already.")
 	expect("needs_review needs_review needs_review")
 }

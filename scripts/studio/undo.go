@@ -11,7 +11,7 @@ import (
 type undo func(v *pageRequest) notice
 
 // takeUndo returns the undo of a notice and removes it from the notice, so that it runs only once.
-// back is the page to show after the undo.
+// back is the page to show after the undo. keepOutcome says how the undo ended.
 func (n *notices) takeUndo(id string) (run undo, back string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -19,26 +19,47 @@ func (n *notices) takeUndo(id string) (run undo, back string) {
 	if !known {
 		return nil, "/"
 	}
-	run, what.Undo, what.undone = what.Undo, nil, true
+	run, what.Undo, what.Outcome = what.Undo, nil, undoneText
 	n.recent[id] = what
 	return run, what.back
 }
 
+// undoneText is the outcome of an undo that succeeded.
+const undoneText = "undone"
+
+// keepOutcome stores how the undo of a notice ended. The undo is offered again if it may succeed
+// later.
+func (n *notices) keepOutcome(id string, run undo, result notice) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	what, known := n.recent[id]
+	if !known || !result.Bad {
+		return
+	}
+	if what.Outcome = result.Text; result.retry {
+		what.Undo = run
+	}
+	n.recent[id] = what
+}
+
 // undo reverts the change that a notice describes.
 func (s *Studio) undo(v *pageRequest) *view {
-	run, back := s.notices.takeUndo(v.r.PathValue("notice"))
+	id := v.r.PathValue("notice")
+	run, back := s.notices.takeUndo(id)
 	if v.r.PostForm.Get("from") == "changes" {
 		back = "/changes"
 	}
 	if run == nil {
 		return v.finish(back, notice{Bad: true, Text: "This cannot be undone any more: it was undone already, or the studio was started again."})
 	}
-	return v.finish(back, run(v))
+	result := run(v)
+	s.notices.keepOutcome(id, run, result)
+	return v.finish(back, result)
 }
 
 // changes lists the latest changes, each with its undo.
 func (s *Studio) changes(*pageRequest) *view {
-	return &view{page: "changes", title: "Your latest changes", data: s.notices.all()}
+	return &view{page: "changes", place: "Changes", title: "Your latest changes", data: s.notices.all()}
 }
 
 // undoNotice returns the notice about the result of an undo. failed is nil if the undo succeeded.
@@ -49,7 +70,7 @@ func undoNotice(record string, failed *failure) notice {
 	case failed.Conflict():
 		return notice{Record: record, Bad: true, Text: "Not undone, because it has been changed since. It stays as it is now."}
 	}
-	return notice{Record: record, Bad: true, Text: "Not undone: " + failed.Text()}
+	return notice{Record: record, Bad: true, Text: "Not undone: " + failed.Text(), retry: true}
 }
 
 // undoCall returns an undo that makes one call. tag is the record's entity tag after the change.

@@ -181,7 +181,7 @@ func TestFocusOnWrongField(t *testing.T) {
 func TestLatestChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.page(t, "/changes", "Nothing was changed here")
+	w.page(t, "/changes", "Nothing was changed here", `<a href="/changes" aria-current="page">Changes</a>`)
 	for _, id := range []string{"a", "b", "c"} {
 		w.review(t, id, nil)
 	}
@@ -191,19 +191,64 @@ func TestLatestChanges(t *testing.T) {
 	}
 	has(t, "the last one", body, "Title c: Skipped.", "Earlier changes")
 	page := w.page(t, "/changes", "Title a: Skipped.", "Title b: Skipped.", "Title c: Skipped.", "Author c · Aug 11, 09:30 UTC")
-	at := regexp.MustCompile(`<form action="(/undo/\d+)" method="post" id="(undo\d+)">`).FindAllStringSubmatch(page, -1)
+	at := changeForm.FindAllStringSubmatch(page, -1)
 	if len(at) != 3 {
 		t.Fatalf("%d changes can be undone, want 3: %s", len(at), shown(page))
 	}
 	_, body = w.submit(t, at[1][1], fields(t, page, at[1][2])) // the newest one is first
 	has(t, "undo", body, "Title b: Undone.", "Your latest changes")
-	if n := strings.Count(body, `<span class="quiet">undone</span>`); n != 1 {
+	if n := strings.Count(body, `<span class="quiet outcome">undone</span>`); n != 1 {
 		t.Errorf("%d changes are undone, want 1", n)
 	}
 	for id, want := range map[string]string{"fbk_a": "skipped", "fbk_b": "none", "fbk_c": "skipped"} {
 		if got := w.stored(t, id)["replyStatus"]; got != want {
 			t.Errorf("%s is %v, want %s", id, got, want)
 		}
+	}
+}
+
+// changeForm matches the undo of one change on the page of the latest changes.
+var changeForm = regexp.MustCompile(`<form action="(/undo/\d+)" method="post" id="(undo\d+)">`)
+
+// Ensure the page of the latest changes says that an undo changed nothing because a later change
+// stands. It offers the undo again only if it can succeed.
+func TestChangesUnderLaterOnes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.review(t, "one", nil)
+	w.answer(t, id, "First", "save", nil)
+	w.answer(t, id, "Second", "save", nil)
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/definitions", `{"key": "a.b", "name": "Rate"}`)
+	for _, value := range []string{"1", "2", "3"} {
+		page := w.page(t, "/metrics/values?key=a.b&day=2026-08-02")
+		form := filled(t, page, "profile")
+		if at := regexp.MustCompile(`method="post" id="(value-[^"]*)"`).FindStringSubmatch(page); at != nil {
+			form = fields(t, page, at[1])
+		}
+		form.Set("value", value)
+		w.submit(t, "/metrics/values", form)
+	}
+	press := func(n, want int) string {
+		t.Helper()
+		page := w.page(t, "/changes")
+		at := changeForm.FindAllStringSubmatch(page, -1)
+		if len(at) != want {
+			t.Fatalf("%d changes can be undone, want %d: %s", len(at), want, shown(page))
+		}
+		_, body := w.submit(t, at[n][1], fields(t, page, at[n][2]))
+		return body
+	}
+	body := press(4, 5) // the oldest one: the first reply
+	has(t, "reply", body, "Your latest changes", `<span class="quiet outcome">Not undone, because it has been changed since.`)
+	hasNot(t, "reply", body, ">undone<")
+	has(t, "value", press(1, 4), `<span class="quiet outcome">Not undone, because it has been changed since.`)
+	press(0, 4)
+	press(0, 3) // the second value, again
+	if got := w.values(t, "a.b"); got["2026-08-02"] != 1.0 {
+		t.Errorf("values %v, want 1", got)
+	}
+	if got := w.stored(t, id)["replyBody"]; got != "Second" {
+		t.Errorf("the reply is %v, want Second", got)
 	}
 }
 

@@ -215,6 +215,9 @@ type notice struct {
 	bulk   *bulk  // the bulk action that the notice is about; nil if there is none
 	retry  bool   // the notice is about an undo that failed and may succeed later
 
+	review string // the id of the review whose typed reply an undo has taken out of the store; empty: none
+	typed  string // that reply
+
 	Outcome string // how the undo ended; empty: Undo was not pressed
 }
 

@@ -40,6 +40,7 @@ type reviewsData struct {
 	MayWrite   bool
 	Locked     bool // the reply can no longer change
 	Text       string
+	Kept       bool // Text was typed and is not stored
 	Kit        *client.BrandKit
 	NoKit      *failure
 	Conflict   *failure // set if somebody else has changed the reply; the page then shows the stored reply next to the typed one
@@ -90,6 +91,7 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 	out := &view{page: "reviews", place: "Reviews", title: "Reviews", data: d}
 	if review != nil {
 		d.choose(review)
+		d.offer(v.notices.get(q.Get("done")))
 		if review.Failure != nil && d.Chosen {
 			out.status = review.Failure.status()
 		}
@@ -138,6 +140,13 @@ func (d *reviewsData) choose(r *result[client.Feedback]) {
 	}
 	if d.Next == "" && d.Previous == "" && len(d.Rows) > 0 && d.Rows[0].ID != r.Value.ID {
 		d.Next, d.NextID = d.Rows[0].Path, d.Rows[0].ID // the review is no longer in the list
+	}
+}
+
+// offer puts the reply that an undo has taken out of the store back into the form.
+func (d *reviewsData) offer(undone *notice) {
+	if undone != nil && d.Review != nil && !d.Locked && undone.review == d.Review.ID {
+		d.Text, d.Kept = undone.typed, true
 	}
 }
 
@@ -249,9 +258,15 @@ func undoReply(stored *result[client.Feedback], form url.Values) undo {
 	if back == nil || !form.Has("was.status") {
 		return nil
 	}
+	typed := strings.ReplaceAll(form.Get("body"), "\r\n", "\n")
 	return func(v *pageRequest) notice {
 		_, failed := back(v)
-		return undoNotice(reviewName(stored.Value), failed)
+		out := undoNotice(reviewName(stored.Value), failed)
+		if failed == nil && strings.TrimSpace(typed) != "" && typed != renderedField(form, "body") {
+			out.Text = "Undone. Your text is in the box again, but it is not stored."
+			out.review, out.typed = stored.Value.ID, typed
+		}
+		return out
 	}
 }
 

@@ -442,8 +442,8 @@ func TestBulkRunsOn(t *testing.T) {
 	}
 }
 
-// Ensure the undo of each action on a reply restores both the text and the status. It restores
-// nothing if somebody else has changed the reply since.
+// Ensure the undo of each action on a reply restores both the text and the status, and offers the
+// typed text again. It restores nothing if somebody else has changed the reply since.
 func TestUndoReply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -457,6 +457,19 @@ func TestUndoReply(t *testing.T) {
 		}
 	}
 	_, body := w.answer(t, id, typed, "approve", nil)
+	shown := w.undo(t, body)
+	has(t, "typed text", shown, "Your text is in the box again, but it is not stored", " data-kept ", "in two lines</textarea>")
+	form := fields(t, shown, "answer")
+	if form.Get("was.body") != "Before" {
+		t.Errorf("the form says that %q is stored, want Before", form.Get("was.body"))
+	}
+	hasNot(t, "other review", w.page(t, "/reviews?id="+w.review(t, "two", nil)), " data-kept ")
+	_, body = w.answer(t, id, typed, "approve", nil)
+	page := w.page(t, "/changes")
+	at := changeForm.FindStringSubmatch(page)
+	_, shown = w.submit(t, at[1], fields(t, page, at[2]))
+	has(t, "undo on the page of the latest changes", shown, "Your text is in the box again", "in two lines</textarea>")
+	_, body = w.answer(t, id, typed, "approve", nil)
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/"+id+"/reply", `{"replyBody": "Theirs"}`)
 	has(t, "late", w.undo(t, body), "Not undone, because it has been changed since")
 	if got := w.stored(t, id)["replyBody"]; got != "Theirs" {

@@ -46,7 +46,8 @@ func (n *notices) keepOutcome(id string, run undo, result notice) {
 func (s *Studio) undo(v *pageRequest) *view {
 	id := v.r.PathValue("notice")
 	run, back := s.notices.takeUndo(id)
-	if v.r.PostForm.Get("from") == "changes" {
+	changes := v.r.PostForm.Get("from") == "changes"
+	if changes {
 		back = "/changes"
 	}
 	if run == nil {
@@ -54,6 +55,9 @@ func (s *Studio) undo(v *pageRequest) *view {
 	}
 	result := run(v)
 	s.notices.keepOutcome(id, run, result)
+	if changes && result.review != "" { // only the review's page can show the typed reply again
+		back = inboxOf(nil).Path(result.review)
+	}
 	return v.finish(back, result)
 }
 

@@ -27,14 +27,17 @@ const chosen = () => document.querySelector('.reviews .current')?.dataset.id ?? 
 function remember(element) {
   const target = element?.closest?.('button, a, input, select, textarea, [data-id]') ?? document.body;
   sessionStorage.setItem('at', JSON.stringify({
-    path: location.pathname, scroll: scrollY, chosen: chosen(), top: target.getBoundingClientRect().top, focus: target === document.body ? '' : locator(target),
+    path: location.pathname, scroll: scrollY, chosen: target.closest('#list') ? null : chosen(), top: target.getBoundingClientRect().top, focus: target === document.body ? '' : locator(target),
   }));
 }
 function goBack() {
   const at = JSON.parse(sessionStorage.getItem('at') ?? 'null'), notice = document.getElementById('notice');
   sessionStorage.removeItem('at');
   if (!new URLSearchParams(location.search).has('done')) return;
-  if (at?.path !== location.pathname || at.chosen !== chosen()) { (document.getElementById('review') ?? notice)?.focus({ preventScroll: true }); return; }
+  if (at?.path !== location.pathname || at.chosen !== null && at.chosen !== chosen()) { // another review: the page shows it from its title on
+    (document.getElementById('review') ?? notice)?.focus({ preventScroll: true });
+    return;
+  }
   let target = null;
   try { target = at.focus && document.querySelector(at.focus); } catch { /* the page has changed: no such element */ }
   if (target?.disabled) target = target.closest('[data-id]')?.querySelector('a, button:not([disabled])');
@@ -298,8 +301,20 @@ if (listedMetric) {
   if (listedMetric.offsetLeft + listedMetric.offsetWidth > list.clientWidth) list.scrollLeft = listedMetric.offsetLeft - (list.clientWidth - listedMetric.offsetWidth) / 2;
 }
 
-// The chosen review is in view.
-document.querySelector('.reviews .current')?.scrollIntoView({ block: 'nearest' });
+// The list of reviews stays where it was, and shows the chosen review. The window is not scrolled, so
+// that a review is seen from its title on.
+const inbox = document.querySelector('.left');
+if (inbox) {
+  const tab = () => new URLSearchParams(location.search).get('show') ?? '';
+  const was = JSON.parse(sessionStorage.getItem('list') ?? 'null');
+  if (was?.tab === tab()) inbox.scrollTop = was.top;
+  const current = inbox.querySelector('.reviews .current');
+  if (current && inbox.scrollHeight > inbox.clientHeight) {
+    const top = inbox.getBoundingClientRect().top, seen = Math.min(inbox.clientHeight, innerHeight - top), row = current.getBoundingClientRect();
+    if (row.top < top || row.bottom > top + seen) inbox.scrollTop += row.top - top - seen / 3;
+  }
+  addEventListener('pagehide', () => sessionStorage.setItem('list', JSON.stringify({ tab: tab(), top: inbox.scrollTop })));
+}
 
 // An item is dragged to another place of the board, or moved there with the arrows on it. After a move
 // the page is where it was, and the focus is on the arrow that was pressed.

@@ -117,6 +117,9 @@ type row struct {
 	Current bool
 }
 
+// StatusWords calls statusWords, for the template.
+func (r row) StatusWords() string { return statusWords(r.Feedback) }
+
 // Locked calls locked, for the template.
 func (r row) Locked() bool { return locked(r.Feedback) }
 

@@ -165,6 +165,19 @@ func (d *reviewsData) Heading() string {
 	return cmp.Or(d.Review.Title.Or(""), kind+" by "+d.Review.AuthorName.Or("somebody"))
 }
 
+// StatusWords calls statusWords, for the template.
+func (d *reviewsData) StatusWords() string { return statusWords(*d.Review) }
+
+// statusWords formats the status of a review's reply for people. A review can wait for approval
+// without a reply, because a program can store that.
+func statusWords(f client.Feedback) string {
+	status := f.ReplyStatus.Or(client.FeedbackReplyStatusNone)
+	if status == client.FeedbackReplyStatusNeedsReview {
+		status = waitingStatus(f.ReplyBody.Or(""))
+	}
+	return replyWords(status)
+}
+
 // Long reports whether the review is so long that it needs its own scroll area.
 func (d *reviewsData) Long() bool { return len(d.Review.Body.Or("")) > longReviewBytes }
 

@@ -26,12 +26,13 @@ var reviewActions = []reviewAction{
 	{"unskip", "Put back", "Put back", "Put back under Waiting:", "waiting already", ""},
 	{"withdraw", "Back to draft", "Move to Drafts", "Moved to Drafts:", "a draft already", client.FeedbackReplyStatusDraft},
 	{"approve", "Approve drafts", "Approve", "Approved", "approved already", client.FeedbackReplyStatusApproved},
-	{"review", "Hand over for review", "Hand over", "Handed over for review:", "under To approve already", client.FeedbackReplyStatusNeedsReview},
+	{"review", "Move to To approve", "Move", "Moved to To approve:", "under To approve already", client.FeedbackReplyStatusNeedsReview},
 }
 
 // tabActions lists the actions for the reviews of those tabs whose actions are not the default
 // ones: skip, approve and review.
 var tabActions = map[string][]string{
+	"waiting": {"skip", "approve"},
 	string(client.FeedbackReplyStatusNeedsReview): {"skip", "approve"},
 	string(client.FeedbackReplyStatusApproved):    {"skip", "withdraw"},
 	string(client.FeedbackReplyStatusSkipped):     {"unskip"},
@@ -94,6 +95,8 @@ func reviewStep(id, seen string, action reviewAction) step {
 			return nil, nothingToDo
 		case status == client.FeedbackReplyStatusApproved && strings.TrimSpace(reply) == "":
 			return nil, &failure{Final: true, Messages: []string{"it has no reply to approve"}}
+		case action.status == client.FeedbackReplyStatusNeedsReview && strings.TrimSpace(reply) == "":
+			return nil, &failure{Final: true, Messages: []string{"it has no reply yet, so there is nothing to approve"}}
 		}
 		stored := v.setReply(client.UpdateFeedbackReplyInput{FeedbackID: id, ReplyStatus: client.Value(status)}, now.ETag)
 		v.wait()

@@ -239,15 +239,22 @@ func TestApproveSeveral(t *testing.T) {
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
 	has(t, "approve none", body, "Nothing was changed. 1 review could not be changed.")
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "review"))
-	has(t, "hand over", body, "Handed over for review: 1 review.", "Undo")
-	for id, want := range map[string]string{"fbk_ready": "approved", "fbk_empty": "needs_review"} {
+	has(t, "nothing to approve", body, "Nothing was changed. 1 review could not be changed.", "Title empty", "it has no reply yet, so there is nothing to approve")
+	hasNot(t, "nothing to approve", body, "Try the failed ones again")
+	w.review(t, "handed", demo.Record{"replyStatus": "needs_review"}) // a program has stored it without a reply
+	hasNot(t, "list", w.page(t, "/reviews?show=needs_review&id=fbk_handed", "no reply"), ">to approve<")
+	w.review(t, "draft", demo.Record{"replyBody": "Thanks", "replyStatus": "draft"})
+	hasNot(t, "waiting", w.page(t, "/reviews"), `value="review"`)
+	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=draft", "review"))
+	has(t, "to approve", body, "Moved to To approve: 1 review.", "Undo")
+	for id, want := range map[string]string{"fbk_ready": "approved", "fbk_empty": "none", "fbk_draft": "needs_review"} {
 		if got := w.stored(t, id); got["replyStatus"] != want {
 			t.Errorf("%s is %v, want %s", id, got["replyStatus"], want)
 		}
 	}
 	w.undo(t, body)
-	if got := w.stored(t, "fbk_empty"); got["replyStatus"] != "none" {
-		t.Errorf("the review is %v after the undo, want none", got["replyStatus"])
+	if got := w.stored(t, "fbk_draft"); got["replyStatus"] != "draft" {
+		t.Errorf("the review is %v after the undo, want draft", got["replyStatus"])
 	}
 }
 
@@ -266,9 +273,9 @@ func TestUndoOneOfSeveral(t *testing.T) {
 	if undoForm.MatchString(body) {
 		t.Error("nothing can be undone, and Undo is offered")
 	}
-	w.review(t, "d", nil)
-	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "review"))
-	has(t, "hand over one", body, "Handed over for review: 1 review. 3 reviews were under To approve already.", "Undo")
+	w.review(t, "d", demo.Record{"replyBody": "Hello", "replyStatus": "draft"})
+	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=all", "review"))
+	has(t, "hand over one", body, "Moved to To approve: 1 review. 3 reviews were under To approve already.", "Undo")
 	_, all := w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?q=Thanks", "approve"))
 	has(t, "approve", all, "Approved 3 reviews.", "One by one")
 	path := regexp.MustCompile(`<a href="(/bulk/\d+)">One by one`).FindStringSubmatch(all)
@@ -316,8 +323,11 @@ func TestPutBack(t *testing.T) {
 			t.Errorf("%s is %v, want %s", c.id, got, c.want)
 		}
 	}
-	if got := actions("waiting"); got != "skip approve review" {
+	if got := actions("waiting"); got != "skip approve" {
 		t.Errorf("actions of Waiting: %q", got)
+	}
+	if got := actions("draft"); got != "skip approve review" {
+		t.Errorf("actions of Drafts: %q", got)
 	}
 	if got := actions("needs_review"); got != "skip approve" {
 		t.Errorf("actions of To approve: %q", got)

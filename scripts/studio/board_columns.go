@@ -189,7 +189,10 @@ func (s *Studio) renameColumn(v *pageRequest) *view {
 		Verb: "Move", Noun: "item", Nouns: "items", Place: "Roadmap", Back: "/roadmap?" + back.Encode(), Already: "there already",
 		resultText: func(changed int) string {
 			moved := fmt.Sprintf("%s moved from %s to %s.", plural(changed, "item", "items"), roadmap.Readable(from), roadmap.Readable(to))
-			if changed == all && !joins {
+			switch {
+			case changed == all && joins:
+				moved += fmt.Sprintf(" The column %s is gone: it has no items any more.", roadmap.Readable(from))
+			case changed == all:
 				moved = fmt.Sprintf("%s is renamed to %s; %s moved.", roadmap.Readable(from), roadmap.Readable(to), plural(changed, "item", "items"))
 			}
 			return moved + " Visitors see it after the next publish."

@@ -299,14 +299,14 @@ func TestRoadmapRenameColumn(t *testing.T) {
 		t.Errorf("columnId %v, want Doing it", column(0))
 	}
 	body = rename("Doing it", "LATER", false)
-	has(t, "existing", body, "there is a column Later already", `value="LATER"`, "Move the items into Later")
+	has(t, "existing", body, "there is a column Later already", `value="LATER"`, "Move the items into Later, and Doing it goes")
 	if n := strings.Count(body, `class="rename" open`); n != 1 || strings.Count(body, "Move the items into") != 1 {
 		t.Errorf("%d forms are open, want that of the column", n)
 	}
 	if column(0) != "Doing it" {
 		t.Errorf("columnId %v, want Doing it", column(0))
 	}
-	has(t, "joined", rename("Doing it", "LATER", true), "2 items moved from Doing it to Later.")
+	has(t, "joined", rename("Doing it", "LATER", true), "2 items moved from Doing it to Later. The column Doing it is gone: it has no items any more.")
 	if column(1) != "later" {
 		t.Errorf("columnId %v, want later", column(1))
 	}

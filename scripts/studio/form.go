@@ -99,17 +99,13 @@ func (f *form) RareOpen() bool {
 	})
 }
 
-// RareLabels lists the labels of the rare fields.
+// RareLabels lists the labels of the rare fields, as the heading of their part.
 func (f *form) RareLabels() string {
 	var labels []string
-	for n, field := range f.Rare() {
-		label := field.Label
-		if n > 0 {
-			label = strings.ToLower(label[:1]) + label[1:]
-		}
-		labels = append(labels, label)
+	for _, field := range f.Rare() {
+		labels = append(labels, strings.ToLower(field.Label[:1])+field.Label[1:])
 	}
-	return strings.Join(labels, ", ")
+	return "More: " + strings.Join(labels, ", ")
 }
 
 // LabelOf returns how the form shows a value of a choice.

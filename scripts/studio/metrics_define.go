@@ -65,7 +65,7 @@ func definitionFields(d client.Definition, key string) []*field {
 	if isNew {
 		fields = append(fields,
 			&field{Name: "key", Label: "Key", Kind: "text", Hint: "What programs call it. It never changes. Left empty, it is made from the name.", Stored: key},
-			&field{Name: "kind", Label: "Values", Kind: "choice", Required: true, Rare: true, Stored: string(kind), Hint: "measured: they are pushed or typed. split: like measured, each with its dimensions. derived: a formula computes them. It never changes.",
+			&field{Name: "kind", Label: "How it is calculated", Kind: "choice", Required: true, Rare: true, Stored: string(kind), Hint: "measured: they are pushed or typed. split: like measured, each with its dimensions. derived: a formula computes them. It never changes.",
 				Choices: []string{string(client.MetricsKindMeasured), string(client.MetricsKindSplit), string(client.MetricsKindDerived)}})
 	}
 	if isNew || kind == client.MetricsKindDerived {

@@ -15,6 +15,23 @@ addEventListener('beforeunload', event => { if (dirty()) event.preventDefault();
 for (const f of [form, profile]) f?.addEventListener('submit', () => { sending = true; });
 addEventListener('pageshow', () => { sending = false; }); // a page that comes back from the browser's memory
 
+// The list of reviews stays where it was, and shows the chosen review. The window is not scrolled, so
+// that a review is seen from its title on.
+const inbox = document.querySelector('.left');
+if (inbox) {
+  const tab = () => new URLSearchParams(location.search).get('show') ?? '';
+  const was = JSON.parse(sessionStorage.getItem('list') ?? 'null');
+  if (was?.tab === tab()) inbox.scrollTop = was.top;
+  const current = document.querySelector('.chosen .reviews .current');
+  if (current && inbox.scrollHeight > inbox.clientHeight) {
+    const top = inbox.getBoundingClientRect().top, seen = Math.min(inbox.clientHeight, innerHeight - top), row = current.getBoundingClientRect();
+    if (row.top < top || row.bottom > top + seen) inbox.scrollTop += row.top - top - seen / 3;
+  }
+  addEventListener('pagehide', () => sessionStorage.setItem('list', JSON.stringify({ tab: tab(), top: inbox.scrollTop })));
+} else if (!location.pathname.includes('/bulk/')) {
+  sessionStorage.removeItem('list');
+}
+
 // After an action, scroll and focus are where they were.
 function locator(element) {
   if (element.id) return `#${CSS.escape(element.id)}`;
@@ -42,6 +59,11 @@ function goBack() {
   try { target = at.focus && document.querySelector(at.focus); } catch { /* the page has changed: no such element */ }
   if (target?.disabled) target = target.closest('[data-id]')?.querySelector('a, button:not([disabled])');
   if (target && !target.checkVisibility()) target = target.closest('details')?.querySelector('summary') ?? null;
+  if (at.chosen === null) { // an action with ticked reviews, which may have left the list
+    scrollTo(0, at.scroll);
+    (target ?? notice)?.focus({ preventScroll: true });
+    return;
+  }
   scrollTo(0, target ? scrollY + target.getBoundingClientRect().top - at.top : at.scroll);
   (target ?? notice)?.focus({ preventScroll: true });
   target?.scrollIntoView({ block: 'nearest' }); // not below the message
@@ -299,21 +321,6 @@ if (listedMetric) {
   const list = listedMetric.closest('.list');
   if (listedMetric.offsetTop + listedMetric.offsetHeight > list.clientHeight) list.scrollTop = listedMetric.offsetTop - list.clientHeight / 2;
   if (listedMetric.offsetLeft + listedMetric.offsetWidth > list.clientWidth) list.scrollLeft = listedMetric.offsetLeft - (list.clientWidth - listedMetric.offsetWidth) / 2;
-}
-
-// The list of reviews stays where it was, and shows the chosen review. The window is not scrolled, so
-// that a review is seen from its title on.
-const inbox = document.querySelector('.left');
-if (inbox) {
-  const tab = () => new URLSearchParams(location.search).get('show') ?? '';
-  const was = JSON.parse(sessionStorage.getItem('list') ?? 'null');
-  if (was?.tab === tab()) inbox.scrollTop = was.top;
-  const current = inbox.querySelector('.reviews .current');
-  if (current && inbox.scrollHeight > inbox.clientHeight) {
-    const top = inbox.getBoundingClientRect().top, seen = Math.min(inbox.clientHeight, innerHeight - top), row = current.getBoundingClientRect();
-    if (row.top < top || row.bottom > top + seen) inbox.scrollTop += row.top - top - seen / 3;
-  }
-  addEventListener('pagehide', () => sessionStorage.setItem('list', JSON.stringify({ tab: tab(), top: inbox.scrollTop })));
 }
 
 // An item is dragged to another place of the board, or moved there with the arrows on it. After a move

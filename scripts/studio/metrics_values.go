@@ -268,6 +268,11 @@ func addFields(m metric, b bucket, points []client.Point) []*field {
 // restore puts the typed values back into the form after a failed write.
 func (d *valuesData) restore(sent url.Values, refused *failure) {
 	series := sent.Get("series")
+	if at := d.storedRow(sent); series == "" && at != nil && refused.Conflict() {
+		at.Value.Text, at.Focused, d.Adding = sent.Get("value"), true, false
+		d.Conflict = fmt.Sprintf("%s has a value already: %s. You typed %s, and it is not stored. Press Correct to store it in place of the old value.", d.Name, at.Unit.Text(at.Point.Value.Or(0)), sent.Get("value"))
+		return
+	}
 	if series == "" && d.Add != nil {
 		d.Add.restore(sent, refused, false)
 		d.Problem = d.Add.Problem
@@ -292,6 +297,16 @@ func (d *valuesData) restore(sent url.Values, refused *failure) {
 	if refused.Conflict() {
 		d.Conflict, d.Problem = "This value is not stored any more, so it was not corrected.", nil
 	}
+}
+
+// storedRow returns the row of the value that is stored for the dimensions in a form for a new
+// value, or nil.
+func (d *valuesData) storedRow(sent url.Values) *valueRow {
+	at := slices.IndexFunc(d.Rows, func(r *valueRow) bool { return !r.Imported() && maps.Equal(dimsOf(r.Point), typedDims(sent)) })
+	if at < 0 {
+		return nil
+	}
+	return d.Rows[at]
 }
 
 // saveMetricValue corrects or adds a value. A point has no entity tag that could detect a change by
@@ -407,7 +422,7 @@ func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.Pu
 		}
 		point = restoringPoint(*old)
 	case old != nil:
-		return point, &failure{Status: http.StatusConflict, Code: "conflict", Messages: []string{"there is a value for this day already: correct it above"}}
+		return point, &failure{Status: http.StatusConflict, Code: "conflict", Messages: []string{"there is a value for this day already"}}
 	}
 	value, ok := units.Unit{Name: m.UnitName, Currency: point.Currency.Or("")}.Parse(sent.Get("value"))
 	if !ok {

@@ -346,7 +346,16 @@ func TestAddValue(t *testing.T) {
 	if status != http.StatusConflict {
 		t.Errorf("status %d, want 409: there is a value already", status)
 	}
-	has(t, "twice", again, "plan team", "12.5", "there is a value for this day already: correct it above")
+	has(t, "twice", again, "plan team", "12.5", "Sun, Aug 2 has a value already: 12.5 %.")
+	form.Set("value", "14")
+	_, again = w.submit(t, "/metrics/values", form)
+	has(t, "correction", again, "Sun, Aug 2 has a value already: 12.5 %. You typed 14, and it is not stored.")
+	correct := fields(t, again, regexp.MustCompile(`method="post" id="(value-[^"]*)"`).FindStringSubmatch(again)[1])
+	has(t, "correction", again, `name="value" value="14" inputmode="decimal" required autofocus`)
+	correct.Set("value", "14")
+	_, again = w.submit(t, "/metrics/values", correct)
+	has(t, "corrected", again, "Rate: Sun, Aug 2, plan team, is 14 %, and was 12.5 %.")
+	w.undo(t, again)
 	w.undo(t, body)
 	if got := w.values(t, "a.rate"); len(got) != 0 {
 		t.Errorf("values after the undo: %v, want none", got)

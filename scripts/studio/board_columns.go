@@ -198,6 +198,9 @@ func (s *Studio) renameColumn(v *pageRequest) *view {
 			return moved + " Visitors see it after the next publish."
 		},
 	}
+	a.undoneText = func(undone int) string {
+		return fmt.Sprintf("Undone: %s is back, with %s.", roadmap.Readable(from), plural(undone, "item", "items"))
+	}
 	v.renames.add(board, from, to)
 	for _, item := range stored[at].Items {
 		a.items = append(a.items, &bulkItem{Name: item.Title, Path: "/roadmap/items/" + url.PathEscape(item.ID), run: columnStep(item, to)})

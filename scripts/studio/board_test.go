@@ -285,7 +285,9 @@ func TestRoadmapRenameColumn(t *testing.T) {
 	if got := strings.Join(cards(body), " "); got != "Doing it: One Two Next: Later: Three Done:" { // without the empty column Now
 		t.Errorf("cards %q", got)
 	}
-	if got := strings.Join(cards(w.undo(t, body)), " "); got != "Now: One Two Next: Later: Three Done:" {
+	undone := w.undo(t, body)
+	has(t, "undo", undone, "Undone: Now is back, with 2 items.")
+	if got := strings.Join(cards(undone), " "); got != "Now: One Two Next: Later: Three Done:" {
 		t.Errorf("cards after the undo %q", got)
 	}
 	first := rename("now", "Doing", false)

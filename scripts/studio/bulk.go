@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -46,6 +47,7 @@ type bulk struct {
 	Already        string                   // what is said of a record that needed no change, such as "skipped already"
 	Place, Back    string                   // the sidebar entry and the address of the page that started the action
 	resultText     func(changed int) string // returns the first sentence of the result; nil: it is Done and the number of changed records
+	undoneText     func(undone int) string  // the resultText of the undo
 
 	mu      sync.Mutex
 	items   []*bulkItem
@@ -125,7 +127,7 @@ func (v *pageRequest) bulkProgress(a *bulk) *view {
 	if c := a.counts(); !c.Running && c.Conflicts+c.Failed+c.Waiting == 0 {
 		what := notice{Text: c.Text(), Undo: a.undo(""), bulk: a}
 		if c.Changed > 1 {
-			what.More, what.Link = "/bulk/"+a.ID, "One by one"
+			what.More, what.Link = "/bulk/"+a.ID, "Show each"
 		}
 		return v.finish(a.Back, what)
 	}
@@ -257,7 +259,7 @@ const undoVerb = "Undo"
 func (a *bulk) reverse(record string) *bulk {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	out := &bulk{Verb: undoVerb, Done: "Undone:", Already: "undone already", Noun: a.Noun, Nouns: a.Nouns, Place: a.Place, Back: a.Back}
+	out := &bulk{Verb: undoVerb, Done: "Undone:", Already: "undone already", Noun: a.Noun, Nouns: a.Nouns, Place: a.Place, Back: a.Back, resultText: a.undoneText}
 	for n, item := range a.items {
 		if item.back != nil && (record == "" || record == fmt.Sprint(n)) {
 			out.items = append(out.items, &bulkItem{Name: item.Name, Path: item.Path, run: a.backOf(item)})
@@ -357,6 +359,15 @@ func (i bulkItem) Unchanged() bool { return i.State == unchanged }
 // Undoable reports whether the change can be taken back. The template calls it.
 func (i bulkItem) Undoable() bool { return i.back != nil }
 
+// Title is the heading of the page: what the action does or, once it has ended, that it is over.
+func (c bulkCounts) Title() string {
+	what := " " + plural(c.All, c.Noun, c.Nouns)
+	if c.Running || c.Waiting > 0 {
+		return c.Verb + what
+	}
+	return "Finished: " + strings.ToLower(c.Verb[:1]) + c.Verb[1:] + what
+}
+
 // Text describes how many records the action has changed so far, and how many it has not.
 func (c bulkCounts) Text() string {
 	text := fmt.Sprintf("%s %s.", c.Done, plural(c.Changed, c.Noun, c.Nouns))
@@ -401,7 +412,7 @@ func (s *Studio) bulkPage(v *pageRequest) *view {
 	if c.Running {
 		v.w.Header().Set("Refresh", "1")
 	}
-	return &view{page: "bulk", place: a.Place, title: a.Verb + " " + plural(c.All, a.Noun, a.Nouns), data: c}
+	return &view{page: "bulk", place: a.Place, title: c.Title(), data: c}
 }
 
 // bulkAction stops, resumes or undoes an action.

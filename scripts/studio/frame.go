@@ -164,10 +164,12 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 		}
 	}
 	f.Places = []place{{Name: "Overview", Path: "/"}, {Name: "Metrics", Path: "/metrics"}, {Name: "Roadmap", Path: "/roadmap"}, {Name: "Reviews", Path: "/reviews"}, {Name: "Posts", Path: "/posts"}, {Name: "Sites", Path: "/sites"}, {Name: "Brand", Path: "/brand"}, {Name: "Keys", Path: "/keys"}, {Name: "Company", Path: "/company"}, {Name: "Changes", Path: "/changes"}}
+	c, bulk := shown.data.(bulkCounts)
+	running := bulk && c.Running
 	for i := range f.Places {
 		if f.Places[i].Path == "/reviews" {
 			f.Places[i].Badge, f.Places[i].Pending = s.waitingBadge(k)
-			f.Places[i].Pending = f.Places[i].Pending && shown.page != "bulk" // the next write of a bulk action would make the count wrong at once
+			f.Places[i].Pending = f.Places[i].Pending && !running // the next write of the action would make the count wrong at once
 		}
 		f.Places[i].Current = f.Places[i].Name == shown.place
 	}

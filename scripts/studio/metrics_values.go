@@ -354,7 +354,7 @@ func (s *Studio) saveMetricValue(v *pageRequest) *view {
 	what := notice{Record: m.Name, Text: fmt.Sprintf("%s is %s.", subject, unit.Text(point.Value)), Part: "d" + dayText(b.start)}
 	switch {
 	case old != nil:
-		what.Text = fmt.Sprintf("%s is %s, and was %s.%s A later push of this day replaces it.", subject, unit.Text(point.Value), unit.Text(old.Value.Or(0)), m.correctedText(reads.points.Value, *old, point))
+		what.Text = fmt.Sprintf("%s is %s, and was %s.%s A program that sends this day again replaces it.", subject, unit.Text(point.Value), unit.Text(old.Value.Or(0)), m.correctedText(reads.points.Value, *old, point))
 		what.Undo = undoPoint(m, b, point, old)
 	case b.grain == period.Day:
 		what.Undo = undoPoint(m, b, point, nil)
@@ -503,23 +503,38 @@ func renamePointFields(refused *failure) *failure {
 // undoPoint returns an undo that stores the old point again, or deletes the pushed point if there
 // was no old one. The undo changes nothing if the stored value is no longer the pushed value.
 func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *client.Point) undo {
+	subject := b.grain.Label(b.start)
+	if part := dimsText(pushed.Dims.Or(nil)); part != "" {
+		subject += ", " + part + ","
+	}
+	result := func(failed *failure) notice {
+		out := undoNotice(m.Name, failed)
+		switch {
+		case failed == nil && old == nil:
+			out.Text = fmt.Sprintf("Undone: %s has no value again.", subject)
+		case failed == nil:
+			unit := units.Unit{Name: m.UnitName, Currency: old.Currency.Or("")}
+			out.Text = fmt.Sprintf("Undone: %s is %s again.", subject, unit.Text(old.Value.Or(0)))
+		}
+		return out
+	}
 	return func(v *pageRequest) notice {
 		reads := v.readBucket(b)
 		if reads.points.Failure != nil {
-			return undoNotice(m.Name, reads.points.Failure)
+			return result(reads.points.Failure)
 		}
 		at := slices.IndexFunc(reads.points.Value.Items, func(p client.Point) bool {
 			return maps.Equal(dimsOf(p), map[string]string(pushed.Dims.Or(nil)))
 		})
 		if at < 0 || reads.points.Value.Items[at].Value.Or(0) != pushed.Value {
-			out := undoNotice(m.Name, &failure{Status: http.StatusPreconditionFailed})
+			out := result(&failure{Status: http.StatusPreconditionFailed})
 			out.retry = true // the undo of the later change brings the value back
 			return out
 		}
 		if old != nil {
 			written := v.pushPoint("Undo", restoringPoint(*old))
 			v.wait()
-			return undoNotice(m.Name, written.Failure)
+			return result(written.Failure)
 		}
 		deleted := startCall(v, "metrics:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.DeletedPoints, error) {
 			return v.api.DeleteMetricPoints(ctx, client.DeleteMetricPointsInput{
@@ -527,6 +542,6 @@ func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *cli
 			}, options...)
 		})
 		v.wait()
-		return undoNotice(m.Name, deleted.Failure)
+		return result(deleted.Failure)
 	}
 }

@@ -355,8 +355,8 @@ func TestAddValue(t *testing.T) {
 	correct.Set("value", "14")
 	_, again = w.submit(t, "/metrics/values", correct)
 	has(t, "corrected", again, "Rate: Sun, Aug 2, plan team, is 14 %, and was 12.5 %.")
-	w.undo(t, again)
-	w.undo(t, body)
+	has(t, "undo of the correction", w.undo(t, again), "Rate: Undone: Sun, Aug 2, plan team, is 12.5 % again.")
+	has(t, "undo of the first value", w.undo(t, body), "Rate: Undone: Sun, Aug 2, plan team, has no value again.")
 	if got := w.values(t, "a.rate"); len(got) != 0 {
 		t.Errorf("values after the undo: %v, want none", got)
 	}

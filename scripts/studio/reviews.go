@@ -275,6 +275,7 @@ func undoReply(stored *result[client.Feedback], form url.Values) undo {
 	return func(v *pageRequest) notice {
 		_, failed := back(v)
 		out := undoNotice(reviewName(stored.Value), failed)
+		out.By = stored.Value.AuthorName.Or("")
 		if failed == nil && strings.TrimSpace(typed) != "" && typed != renderedField(form, "body") {
 			out.Text = "Undone. Your text is in the box again, but it is not stored."
 			out.review, out.typed = stored.Value.ID, typed

@@ -178,7 +178,7 @@ func TestSkipSeveral(t *testing.T) {
 	}
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/fbk_b/reply", `{"replyBody": "Theirs", "replyStatus": "approved"}`)
 	_, body := w.submit(t, "/reviews/bulk", form)
-	has(t, "skip", body, "Finished", "Skipped 2 reviews.", "1 review was changed by somebody else since the page was loaded", "Title b · Author b was changed by somebody else")
+	has(t, "skip", body, "<h1>Finished: skip 3 reviews</h1>", "Skipped 2 reviews.", "1 review was changed by somebody else since the page was loaded", "Title b · Author b was changed by somebody else")
 	for id, want := range map[string]string{"fbk_a": "skipped", "fbk_b": "approved", "fbk_c": "skipped"} {
 		if got := w.stored(t, id); got["replyStatus"] != want {
 			t.Errorf("%s is %v, want %s", id, got["replyStatus"], want)
@@ -278,8 +278,8 @@ func TestUndoOneOfSeveral(t *testing.T) {
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=all", "review"))
 	has(t, "hand over one", body, "Moved to To approve: 1 review. 3 reviews were under To approve already.", "Undo")
 	_, all := w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?q=Thanks", "approve"))
-	has(t, "approve", all, "Approved 3 reviews.", "One by one")
-	path := regexp.MustCompile(`<a href="(/bulk/\d+)">One by one`).FindStringSubmatch(all)
+	has(t, "approve", all, "Approved 3 reviews.", "Show each")
+	path := regexp.MustCompile(`<a href="(/bulk/\d+)">Show each`).FindStringSubmatch(all)
 	page := w.page(t, path[1], "Undo all 3", "Title b · Author b")
 	at := regexp.MustCompile(`name="undo" value="(\d+)">Undo<span class="unseen"> Title b ·`).FindStringSubmatch(page)
 	if at == nil {
@@ -650,7 +650,7 @@ func TestTakeBackApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.review(t, "one", demo.Record{"replyBody": "Thanks", "replyStatus": "approved"})
-	hasNot(t, "approved", w.page(t, "/reviews?id="+id, "Back to draft", "Save for review", "your posting step sends it"), `value="approve"`)
+	hasNot(t, "approved", w.page(t, "/reviews?id="+id, "Back to draft", "Save for review", "the program that posts your replies sends it"), `value="approve"`)
 	status, body := w.answer(t, id, "Thanks", "withdraw", nil)
 	if status != http.StatusOK {
 		t.Errorf("status %d, want 200: %s", status, shown(body))

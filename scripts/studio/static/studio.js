@@ -19,6 +19,7 @@ addEventListener('pageshow', () => { sending = false; }); // a page that comes b
 // that a review is seen from its title on.
 const inbox = document.querySelector('.left');
 if (inbox) {
+  document.getElementById('tickall')?.parentElement.removeAttribute('hidden'); // before the scroll is restored, because it takes a line
   const tab = () => new URLSearchParams(location.search).get('show') ?? '';
   const was = JSON.parse(sessionStorage.getItem('list') ?? 'null');
   if (was?.tab === tab()) inbox.scrollTop = was.top;

@@ -27,7 +27,7 @@ type field struct {
 	Was       string // the record's value when the form was rendered
 	Problem   string // what is wrong with the value
 	Theirs    bool   // somebody else has changed the record's value since the form was rendered
-	Focused   bool   // this is the first field that has a problem
+	Focused   bool   // the field gets the focus, for example because it is the first one that has a problem
 	ReadOnly  bool   // the key may not change the record
 }
 
@@ -110,6 +110,11 @@ func (f *form) RareLabels() string {
 
 // LabelOf returns how the form shows a value of a choice.
 func (f *field) LabelOf(value string) string { return cmp.Or(f.Labels[value], words(value)) }
+
+// field returns the field with a name, which the form must have.
+func (f *form) field(name string) *field {
+	return f.Fields[slices.IndexFunc(f.Fields, func(field *field) bool { return field.Name == name })]
+}
 
 // focus marks the first field with a problem.
 func (f *form) focus() {

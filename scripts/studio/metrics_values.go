@@ -49,7 +49,7 @@ type valueRow struct {
 	Unit    units.Unit
 	Value   *field
 	Base    *field // the value in the base currency; nil if the point has none
-	Focused bool   // whether the write of this row's form failed
+	Focused bool   // the row's form gets the focus: its write failed, or it is the only one
 }
 
 // seriesShownMax is the maximum number of series that one page shows for correction.
@@ -142,9 +142,14 @@ func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, r
 	if m.Kind != client.MetricsKindDerived {
 		d.Add = newForm("the value", d.Back, "", d.MayWrite, addFields(m, b, points)...)
 	}
-	if refused != nil {
+	switch {
+	case refused != nil:
 		out.status = refused.status()
 		d.restore(sent, refused)
+	case len(d.Rows) == 1:
+		d.Rows[0].Focused = true
+	case d.Adding && d.Add != nil:
+		d.Add.field("value").Focused = true
 	}
 	return out
 }

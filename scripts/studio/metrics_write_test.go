@@ -330,7 +330,7 @@ func TestAddValue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/definitions", `{"key": "a.rate", "name": "Rate", "unit": "ratio", "aggregation": "avg", "kind": "split", "dimensions": ["plan"]}`)
-	form := filled(t, w.page(t, "/metrics/values?key=a.rate", "Add a value", "In percent"), "profile")
+	form := filled(t, w.page(t, "/metrics/values?key=a.rate", "Add a value", "In percent", `<input autofocus id="value"`), "profile")
 	form.Set("day", "2026-08-02")
 	form.Set("value", "12.5")
 	form.Set("dims", "plan = team\r\n")

@@ -73,6 +73,9 @@ document.addEventListener('submit', event => { if (event.target.method === 'post
 document.addEventListener('drop', event => remember(document.querySelector('.dragged') ?? event.target));
 goBack();
 
+// The form that renames a column has the focus when it opens.
+for (const rename of document.querySelectorAll('details.rename')) rename.addEventListener('toggle', () => { if (rename.open) rename.querySelector('input[name=name]').select(); });
+
 // A save that takes long says so.
 document.addEventListener('submit', event => {
   const button = event.submitter;

@@ -241,7 +241,7 @@ func newPlace(columns []roadmap.Column[client.Item], id string, form url.Values)
 		m.at--
 	case to == "down":
 		m.at++
-	default: // the item was the item was the item was dropped, or a column was chosen from a list from a list from a list
+	default: // the item was dropped, or a column was chosen from a list
 		m.column = form.Get("column")
 		c = slices.IndexFunc(columns, func(other roadmap.Column[client.Item]) bool { return other.ID == m.column })
 	}

@@ -38,7 +38,7 @@ type pageRequest struct {
 
 // apiCall is one API call. The page shows it to users who want to make the same call from a script.
 type apiCall struct {
-	Label  string // what the call is for, in words, in words, in words
+	Label  string // what the call is for, in words
 	Method string
 	URL    string
 	Body   string

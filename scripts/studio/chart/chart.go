@@ -21,7 +21,7 @@ type Value struct {
 // Series is one line of a chart.
 type Series struct {
 	Name   string
-	Values []Value // one value for each bucket of the horizontal axis of the horizontal axis of the horizontal axis
+	Values []Value // one value for each bucket of the horizontal axis
 }
 
 // Goal is a dashed line across the chart. From and To are the indexes of its first and last bucket.

@@ -42,7 +42,8 @@ type Written struct {
 // Write writes the client into a folder, as a package of the module that contains the folder. If
 // modulePath is not empty, it writes a module of that path instead, with a go.mod. It replaces the files
 // that an earlier call wrote, and removes those that the client no longer has. It returns an error
-// without writing anything if the folder has Go files of another origin, or no module contains it.
+// without writing anything if the folder has Go files, a go.mod or a LICENSE of another origin, or no
+// module contains it.
 func Write(folder, modulePath string) (Written, error) {
 	out := Written{Folder: folder, Version: fault.Version}
 	stale, err := ownFiles(folder)
@@ -58,6 +59,11 @@ func Write(folder, modulePath string) (Written, error) {
 	}
 	if modulePath != "" {
 		files["go.mod"] = []byte("module " + modulePath + "\n\ngo " + goVersion + "\n")
+	}
+	if len(stale) == 0 {
+		if err := requireNoOther(folder, files); err != nil {
+			return out, err
+		}
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return out, err
@@ -102,6 +108,22 @@ func ownFiles(folder string) (own []string, err error) {
 		own = append(own, f.Name())
 	}
 	return own, nil
+}
+
+// requireNoOther returns an error if a folder without the client has one of these files, such as the
+// go.mod or the LICENSE of the caller's own module.
+func requireNoOther(folder string, files map[string][]byte) error {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		case !bytes.Equal(text, files[name]):
+			return fmt.Errorf("%s has a %s that this command did not write: choose an empty folder", folder, name)
+		}
+	}
+	return nil
 }
 
 // sources returns the client's files by name. Comments that mention its import path mention

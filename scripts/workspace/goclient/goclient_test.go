@@ -161,6 +161,25 @@ func TestWriteAgain(t *testing.T) {
 	}
 }
 
+// Ensure the go.mod and the LICENSE of a caller's module are not replaced, even if the folder has no
+// Go files.
+func TestOtherModules(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"go.mod", "LICENSE"} {
+		folder := t.TempDir()
+		write(t, folder, map[string]string{name: "module example.com/mine\n"})
+		if _, err := goclient.Write(folder, "example.com/c"); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("the error is %v, want one that names %s", err, name)
+		}
+		if text, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(text) != "module example.com/mine\n" {
+			t.Errorf("%s is %q: %v", name, text, err)
+		}
+		if found, err := os.ReadDir(folder); err != nil || len(found) != 1 {
+			t.Errorf("%d files are there, want only %s: %v", len(found), name, err)
+		}
+	}
+}
+
 // Ensure a folder outside any module, a go.mod without a module and a bad module path are errors that
 // say what is wrong, and that nothing is written.
 func TestWrongFolders(t *testing.T) {

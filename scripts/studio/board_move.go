@@ -169,11 +169,14 @@ func revertingUpdate(items []client.Item, w client.UpdatePlanItemInput) client.U
 
 // undoMove returns the function that undoes a move. It restores the places of the items, starting
 // with the item that was written last. It leaves the items that somebody has changed since the move
-// as they are, and the notice names them.
+// as they are, and the notice names them. If a call fails for another reason, the function can be
+// called again, and continues with that item.
 func undoMove(record string, before []moveUndo) undo {
+	var changed []string
+	left := len(before)
 	return func(v *pageRequest) notice {
-		var changed []string
-		for _, b := range slices.Backward(before) {
+		for ; left > 0; left-- {
+			b := before[left-1]
 			stored := startCall(v, "plan:write", "Undo", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
 				return v.api.UpdatePlanItem(ctx, b.place, append(options, client.IfMatch(b.tag))...)
 			})

@@ -383,6 +383,38 @@ func TestRoadmapMoveNeighbour(t *testing.T) {
 	has(t, "undo", w.undo(t, body), "A1: Only partly undone, because of later changes to “A3”.")
 }
 
+// Ensure the undo of a move that fails after some items can be pressed again, and then restores the
+// others. The items that it restored before do not count as changed by somebody else.
+func TestUndoOfMoveAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id, items := w.board(t, [2]string{"a", "A1"}, [2]string{"a", "A2"}, [2]string{"a", "A3"})
+	path := "/roadmap?board=" + id
+	page := w.page(t, path)
+	before := strings.Join(cards(page), " ")
+	_, body := w.submit(t, "/roadmap/items/"+items[0]+"/move", arrow(t, page, items[0], "down"))
+	has(t, "moved", body, "A1: Moved to A.")
+	writes := 0
+	w.service.breakWith(func(r *http.Request) *http.Response {
+		if r.Method != http.MethodPatch {
+			return nil
+		}
+		if writes++; writes == 1 {
+			return nil
+		}
+		return refusal(http.StatusForbidden, "forbidden", "suspended")(r)
+	})
+	has(t, "undo", w.undo(t, body), "A1: Not undone: ")
+	if writes != 2 {
+		t.Fatalf("the undo made %d writes, want one that succeeds and one that fails", writes)
+	}
+	w.service.breakWith(nil)
+	has(t, "again", w.undo(t, w.page(t, "/changes")), "A1: Undone.")
+	if got := strings.Join(cards(w.page(t, path)), " "); got != before {
+		t.Errorf("cards %q after the undo, want %q", got, before)
+	}
+}
+
 // Ensure an item that somebody has changed since the page was rendered is neither moved nor
 // deleted.
 func TestRoadmapMoveConflict(t *testing.T) {

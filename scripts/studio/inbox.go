@@ -133,13 +133,13 @@ func (r row) Start() string {
 }
 
 // Draft returns the first words of the stored reply, so that people see what they approve. It
-// returns "" if there is none, or if the reply was posted or its review was skipped.
+// returns "" if there is none, or if the reply is posted or its review was skipped.
 func (r row) Draft() string {
 	switch r.ReplyStatus.Or("") {
-	case client.FeedbackReplyStatusDraft, client.FeedbackReplyStatusNeedsReview, client.FeedbackReplyStatusApproved, client.FeedbackReplyStatusFailed:
-		return excerpt(r.ReplyBody.Or(""), 140)
+	case client.FeedbackReplyStatusPosting, client.FeedbackReplyStatusPosted, client.FeedbackReplyStatusSkipped:
+		return ""
 	}
-	return ""
+	return excerpt(r.ReplyBody.Or(""), 140) // even with the status none, because the list can approve it
 }
 
 // SeenVersion returns the version of the review, which the form sends if the user ticks the

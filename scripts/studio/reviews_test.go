@@ -233,8 +233,13 @@ func TestApproveSeveral(t *testing.T) {
 	w := newWorld(t)
 	w.review(t, "ready", demo.Record{"replyBody": "Thanks", "replyStatus": "needs_review"})
 	w.review(t, "empty", nil)
-	_, body := w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
-	has(t, "approve", body, "Approved 1 review.", "1 review could not be changed", "Title empty", "it has no reply to approve")
+	w.review(t, "bare", demo.Record{"replyBody": "Stored without a status", "replyStatus": "none"})
+	w.page(t, "/reviews", "Reply: Stored without a status") // people see what they approve
+	w.review(t, "left", demo.Record{"replyBody": "Not for anybody", "replyStatus": "skipped"})
+	_, body := w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=all&q=left", "approve"))
+	has(t, "approve a skipped one", body, "Nothing was changed. 1 review could not be changed.", "it was skipped: put it back, and read its reply")
+	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
+	has(t, "approve", body, "Approved 2 reviews.", "1 review could not be changed", "Title empty", "it has no reply to approve")
 	hasNot(t, "approve", body, "Try the failed ones again") // it would fail again
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
 	has(t, "approve none", body, "Nothing was changed. 1 review could not be changed.")
@@ -248,7 +253,7 @@ func TestApproveSeveral(t *testing.T) {
 	has(t, "drafts", w.page(t, "/reviews?show=draft"), `value="review"`)
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=draft", "review"))
 	has(t, "to approve", body, "Moved to To approve: 1 review.", "Undo")
-	for id, want := range map[string]string{"fbk_ready": "approved", "fbk_empty": "none", "fbk_draft": "needs_review"} {
+	for id, want := range map[string]string{"fbk_ready": "approved", "fbk_bare": "approved", "fbk_left": "skipped", "fbk_empty": "none", "fbk_draft": "needs_review"} {
 		if got := w.stored(t, id); got["replyStatus"] != want {
 			t.Errorf("%s is %v, want %s", id, got["replyStatus"], want)
 		}

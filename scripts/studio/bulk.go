@@ -344,6 +344,17 @@ func (a *bulk) counts() bulkCounts {
 	return c
 }
 
+// undoOutcome says how the undo of an action has ended, or how far it has come.
+func (c bulkCounts) undoOutcome() string {
+	switch {
+	case c.Changed == 0:
+		return undoneText
+	case c.Undone == 0:
+		return "not undone"
+	}
+	return "only partly undone"
+}
+
 // settledMax is the maximum number of changed records that the page of an action lists.
 const settledMax = 200
 

@@ -252,13 +252,13 @@ func (n *notices) all() (out []notice) {
 	defer n.mu.Unlock()
 	for id := n.next; id > n.next-noticesMax && id > 0; id-- {
 		what := n.recent[fmt.Sprint(id)]
-		if what.bulk != nil && what.Undo != nil { // some of its changes may have been taken back one at a time
+		if what.bulk != nil && (what.Undo != nil || what.Outcome == undoneText) { // its changes are taken back one at a time
 			c := what.bulk.counts()
 			if c.Changed > 0 {
 				what.Text = c.Text()
 			}
-			if c.Undoable == 0 {
-				what.Undo, what.Outcome = nil, undoneText
+			if c.Undoable == 0 || what.Undo == nil {
+				what.Undo, what.Outcome = nil, c.undoOutcome()
 			}
 		}
 		if what.Undo != nil || what.Outcome != "" {

@@ -207,6 +207,27 @@ func TestLatestChanges(t *testing.T) {
 	}
 }
 
+// Ensure the page of the latest changes does not call a bulk action undone if somebody has changed one
+// of its records since, so that the record stays as it is.
+func TestPartlyUndone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, id := range []string{"a", "b"} {
+		w.review(t, id, nil)
+	}
+	form := w.tick(t, "/reviews", "skip")
+	_, body := w.submit(t, "/reviews/bulk", form)
+	has(t, "skip", body, "Skipped 2 reviews.")
+	path := regexp.MustCompile(`<a href="(/bulk/\d+)">Show each`).FindStringSubmatch(body)
+	w.Clock.Advance(1e9)
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/fbk_b/reply", `{"replyBody":"Theirs"}`)
+	w.submit(t, path[1], url.Values{"form": form["form"], "action": {"undo"}})
+	page := w.page(t, "/changes", "Skipped 1 review. 1 change was taken back.", `<span class="quiet outcome">only partly undone</span>`)
+	if changeForm.MatchString(page) {
+		t.Error("nothing is left to undo, and Undo is offered")
+	}
+}
+
 // changeForm matches the undo of one change on the page of the latest changes.
 var changeForm = regexp.MustCompile(`<form action="(/undo/\d+)" method="post" id="(undo\d+)">`)
 

@@ -98,6 +98,27 @@ func TestSeed(t *testing.T) {
 	}
 }
 
+// Ensure the tasks and the seed of CI are those of the earlier report: with others, no limit compares
+// the texts with it.
+func TestEarlierReport(t *testing.T) {
+	t.Parallel()
+	r := report{Seed: 1}
+	for _, task := range tasks() {
+		r.Tasks = append(r.Tasks, taskResult{Task: task.name})
+	}
+	earlier, err := r.before()
+	if err != nil || earlier == nil {
+		t.Fatalf("the earlier report is %v for the tasks of today: %v; write it again, as before.go says", earlier, err)
+	}
+	var sum Counts
+	for _, task := range earlier.Tasks {
+		sum.add(task.Counts)
+	}
+	if sum != earlier.Total || sum.TextBytes == 0 {
+		t.Errorf("the tasks have %+v, and the report says %+v", sum, earlier.Total)
+	}
+}
+
 // Ensure the trial fails when results take more than the limits, compared with the earlier build or
 // alone.
 func TestOverLimits(t *testing.T) {

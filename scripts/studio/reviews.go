@@ -57,6 +57,7 @@ func (s *Studio) reviews(v *pageRequest) *view { return v.reviewsPage("", nil) }
 // unsavedReply is the text of a reply that could not be stored.
 type unsavedReply struct {
 	text, action string
+	etag         string // the entity tag of the review that the user saw
 	problem      *failure
 	complaint    string
 }
@@ -193,8 +194,8 @@ func (d *reviewsData) keep(t *unsavedReply, id string) {
 	d.Text, d.Complaint, d.ActionName = t.text, t.complaint, t.action
 	if t.problem.Conflict() {
 		d.Conflict = t.problem
-	} else {
-		d.Problem = t.problem
+	} else { // the page does not show what somebody else may have stored meanwhile, so the next save must still detect it
+		d.Problem, d.ETag = t.problem, t.etag
 	}
 }
 
@@ -228,16 +229,16 @@ func (s *Studio) reply(v *pageRequest) *view {
 	}
 	action, known := replyActions[name]
 	if !known {
-		return v.reviewsPage(id, &unsavedReply{text: text, action: name, complaint: "Choose what to do: save, approve, take back or skip."})
+		return v.reviewsPage(id, &unsavedReply{text: text, action: name, etag: form.Get("etag"), complaint: "Choose what to do: save, approve, take back or skip."})
 	}
 	in.ReplyStatus = client.Value(cmp.Or(action.status, waitingStatus(text)))
 	if name != "skip" && name != "unskip" && in.ReplyBody.IsNull() {
-		return v.reviewsPage(id, &unsavedReply{text: text, action: name, complaint: "There is no reply yet. Type one, or skip the review."})
+		return v.reviewsPage(id, &unsavedReply{text: text, action: name, etag: form.Get("etag"), complaint: "There is no reply yet. Type one, or skip the review."})
 	}
 	stored := v.setReply(in, form.Get("etag"))
 	v.wait()
 	if stored.Failure != nil {
-		return v.reviewsPage(id, &unsavedReply{text: text, action: name, problem: stored.Failure})
+		return v.reviewsPage(id, &unsavedReply{text: text, action: name, etag: form.Get("etag"), problem: stored.Failure})
 	}
 	back := inboxOf(parsed(form.Get("back")))
 	what := notice{Record: reviewName(stored.Value), Text: action.said, Undo: undoReply(stored, form), back: back.Path(id), More: storedPath(stored.Value), Link: "Show it", By: stored.Value.AuthorName.Or("")}

@@ -141,6 +141,36 @@ func TestReplyFails(t *testing.T) {
 	}
 }
 
+// Ensure a reply that somebody else has stored is not replaced unseen by a save that is tried again
+// after a failure.
+func TestReplyChangesBeforeNextTry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.review(t, "one", nil)
+	_, body := w.answer(t, id, typed, "approve", func() {
+		w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/"+id+"/reply", `{"replyBody": "Theirs"}`)
+		w.service.breakWith(func(r *http.Request) *http.Response {
+			if r.Method == http.MethodPatch {
+				return refusal(http.StatusForbidden, "forbidden", "frozen")(r)
+			}
+			return nil
+		})
+	})
+	has(t, "failed", body, typed, "Your text was not stored.")
+	w.service.breakWith(nil)
+	form := fields(t, body, "answer")
+	form.Set("body", typed)
+	form.Set("action", "approve")
+	status, body := w.submit(t, "/reviews/"+id, form)
+	if status != http.StatusPreconditionFailed {
+		t.Errorf("status of the next try %d, want 412", status)
+	}
+	has(t, "next try", body, "Somebody else changed this reply", "Theirs", typed)
+	if got := w.stored(t, id); got["replyBody"] != "Theirs" {
+		t.Errorf("the stored reply is %v, want Theirs", got["replyBody"])
+	}
+}
+
 func fieldOf(t *testing.T, body, name string) string {
 	t.Helper()
 	for _, m := range hidden.FindAllStringSubmatch(body, -1) {

@@ -507,7 +507,7 @@ func TestUndoReply(t *testing.T) {
 		t.Errorf("the form says that %q is stored, want Before", form.Get("was.body"))
 	}
 	hasNot(t, "other review", w.page(t, "/reviews?id="+w.review(t, "two", nil)), " data-kept ")
-	_, body = w.answer(t, id, typed, "approve", nil)
+	w.answer(t, id, typed, "approve", nil)
 	page := w.page(t, "/changes")
 	at := changeForm.FindStringSubmatch(page)
 	_, shown = w.submit(t, at[1], fields(t, page, at[2]))

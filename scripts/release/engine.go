@@ -40,8 +40,11 @@ func (r *release) fetchEngine(ctx context.Context, platform string) ([]byte, err
 		return nil, err
 	}
 	packed, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
-	if err != nil || len(packed) != 1 {
-		return nil, fmt.Errorf("npm pack wrote %d packages, want 1: %w", len(packed), err)
+	if err == nil && len(packed) != 1 {
+		err = fmt.Errorf("npm pack wrote %d packages, want 1", len(packed))
+	}
+	if err != nil {
+		return nil, err
 	}
 	text, err := os.ReadFile(packed[0])
 	if err != nil {

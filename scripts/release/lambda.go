@@ -17,7 +17,7 @@ var (
 
 // makeLambda writes an archive with the zip of every function and a template that refers to them.
 func (r *release) makeLambda(ctx context.Context) error {
-	report, err := outputIn(ctx, "", []string{"GOARCH=arm64"}, "./scripts/build")
+	report, err := outputIn(ctx, "", append([]string{"GOARCH=arm64"}, buildVariables...), "./scripts/build")
 	if err != nil {
 		return err
 	}

@@ -192,7 +192,11 @@ func (v *pageRequest) issue(sent url.Values, label string, call func(context.Con
 		v.Log.Error("a secret could not be stored", "key", issued.Value.ID, "error", err)
 		return v.done("/keys", nil, notice{Bad: true, Text: fmt.Sprintf("The key %s was created, but its secret could not be stored: revoke it and try again. The studio's output has the reason.", issued.Value.ID)})
 	}
-	return v.done("/keys", nil, notice{Text: fmt.Sprintf("The secret of %q is in the file %s, which only you can read. Move it to where it is needed, then delete the file.", issued.Value.Name.Or("the key"), file)})
+	reader := "you"
+	if v.team {
+		reader = "whoever runs the server"
+	}
+	return v.done("/keys", nil, notice{Text: fmt.Sprintf("The secret of %q is in the file %s, which only %s can read. Move it to where it is needed, then delete the file.", issued.Value.Name.Or("the key"), file, reader)})
 }
 
 // revokeKey revokes a key.

@@ -50,6 +50,7 @@ type Studio struct {
 	Options
 
 	host    string // the host of the service, which the pages show
+	team    bool   // people use it from other machines
 	api     *client.Client
 	pages   *pages
 	notices notices
@@ -115,6 +116,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // pages are below prefix, such as /studio. host is the host of the public URL, and whoever types the
 // token is admitted.
 func (s *Studio) Site(ctx context.Context, host, prefix, token string) http.Handler {
+	s.team = true
 	guard := localauth.NewPublic(host, token, rand.Text, s.signIn)
 	context.AfterFunc(ctx, s.bulks.close)
 	go s.identify(ctx)

@@ -190,6 +190,17 @@ func testTeamStudio(t *testing.T, w *team) {
 		t.Errorf("a form: status %d at %s: %s", out.StatusCode, out.Request.URL, body)
 	}
 	requireContains(t, body, "https://example.com/v1/companies/"+demo.CompanyID)
+
+	// The secret of a new key is on the server, which people who use the studio may have no access to.
+	_, body = w.send(t, "GET", "/studio/keys", nil)
+	_, body, _ = strings.Cut(body, `id="newkey"`)
+	body, _, _ = strings.Cut(body, "</form>")
+	fields = url.Values{"name": {"CI"}, "scope": {"plan:read"}}
+	for _, f := range regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`).FindAllStringSubmatch(body, -1) {
+		fields.Set(f[1], f[2])
+	}
+	_, body = w.send(t, "POST", "/studio/keys", fields, "Origin", "https://example.com")
+	requireContains(t, body, "which only whoever runs the server can read")
 	if out, _ := w.send(t, "GET", "/studio/nowhere", nil); out.StatusCode != 404 {
 		t.Errorf("an unknown page: status %d, want 404", out.StatusCode)
 	}

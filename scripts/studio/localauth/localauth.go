@@ -113,7 +113,7 @@ func (g *Guard) admit(w http.ResponseWriter, r *http.Request) bool {
 	case r.Method == http.MethodPost && !g.validForm(w, r):
 		again := "open the address that the studio printed when it started."
 		if g.signIn != nil {
-			again = "sign in again at " + g.origin() + "."
+			again = "open the page again." // the request has a session, so there is nothing to sign in to
 		}
 		forbid(w, "This form is from an earlier start of the studio, so nothing was changed. Go back, copy what you typed, and "+again)
 	default:

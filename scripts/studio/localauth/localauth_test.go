@@ -167,7 +167,7 @@ func TestPublicRefusals(t *testing.T) {
 		"an empty token":              {request{method: "POST", target: SignInPath}, "sign in; wrong: true"},
 		"the cookie of another start": {request{method: "GET", target: "/", cookie: g.cookie() + "=secret-0"}, "sign in; wrong: false"},
 		"a form without the cookie":   {request{method: "POST", target: "/", form: form}, "sign in; wrong: false"},
-		"a form with an old token":    {request{method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {"secret-0"}}}, "sign in again at https://" + publicHost},
+		"a form with an old token":    {request{method: "POST", target: "/", cookie: sessionCookie(g), form: url.Values{"form": {"secret-0"}}}, "copy what you typed, and open the page again."},
 		"a form of another site":      {request{method: "POST", target: "/", cookie: sessionCookie(g), form: form, header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, "another web page"},
 		"a form of another origin":    {request{method: "POST", target: "/", cookie: sessionCookie(g), form: form, header: map[string]string{"Origin": "https://evil.example"}}, "another web page"},
 		"a sign-in of another site":   {request{method: "POST", target: SignInPath, form: token, header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, "another web page"},

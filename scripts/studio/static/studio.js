@@ -1,6 +1,9 @@
 // Comfort for the studio. Every page works without it.
 'use strict';
 
+// The address of the studio, which is below a prefix on a team's server. This file is ROOT/static/DIGEST/studio.js.
+const root = new URL('../..', document.currentScript.src).pathname;
+
 const body = document.getElementById('body');
 const form = document.getElementById('answer');
 const profile = document.getElementById('profile');
@@ -224,7 +227,7 @@ countTicked();
 addEventListener('pageshow', countTicked); // after "back", the browser ticks the boxes again
 
 // A metric's key is proposed from its name, until somebody types a key.
-const metricName = document.querySelector('[action="/metrics/definitions"] #name');
+const metricName = document.querySelector(`[action="${root}metrics/definitions"] #name`);
 if (metricName) {
   const key = document.getElementById('key');
   let proposed = '';
@@ -333,7 +336,7 @@ const drop = document.getElementById('drop');
 if (drop) {
   const columns = [...document.querySelectorAll('.column')];
   const whole = 'whole' in document.querySelector('.kanban').dataset;
-  const action = item => `/roadmap/items/${encodeURIComponent(item.dataset.id)}/move`;
+  const action = item => `${root}roadmap/items/${encodeURIComponent(item.dataset.id)}/move`;
   const arrows = document.getElementById('arrows').content.firstElementChild;
   for (const [n, column] of columns.entries()) {
     const items = [...column.querySelectorAll('.item')];
@@ -414,7 +417,7 @@ if (dropDay) {
     day.addEventListener('drop', event => {
       if (!dragged || day.contains(dragged)) return;
       event.preventDefault();
-      dropDay.action = `/posts/${encodeURIComponent(dragged.dataset.id)}/move`;
+      dropDay.action = `${root}posts/${encodeURIComponent(dragged.dataset.id)}/move`;
       dropDay.elements.seen.value = dragged.dataset.seen;
       dropDay.elements.day.value = day.dataset.day;
       dropDay.submit();

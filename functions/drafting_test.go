@@ -161,6 +161,7 @@ func TestDraftingOperations(t *testing.T) {
 // towards the quota and changes nothing.
 func TestDraftsInEveryState(t *testing.T) {
 	t.Parallel()
+	apitest.SkipIfShort(t)
 	s := startDrafting(t, nil)
 	for _, operation := range slices.Sorted(maps.Keys(draftRules)) {
 		rule := draftRules[operation]

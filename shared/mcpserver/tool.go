@@ -21,7 +21,7 @@ func toolOperations(operations []api.Operation) []api.Operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op api.Operation) bool { return op.NotTool })
 }
 
-// forDrafting returns the operations as a key sees them that may only draft.
+// forDrafting returns the operations in their form for keys that can only draft.
 func forDrafting(operations []api.Operation) []api.Operation {
 	out := make([]api.Operation, len(operations))
 	for i, op := range operations {

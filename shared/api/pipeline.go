@@ -91,8 +91,9 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	return out.result, out.err
 }
 
-// verify checks the key, and that it has one of the scopes (none is required if there are none). It
-// returns the reason if the key is refused, and otherwise refusal, which may be nil.
+// verify checks that the key is valid and has one of the scopes (none is required if there are
+// none). If the key is refused, it returns the reason. Otherwise it returns refusal, which may be
+// nil.
 func (a *API) verify(ctx context.Context, c Call, t *callState, scopes []auth.Scope, refusal error) (err error) {
 	t.admission.Quota, err = a.keys.Verify(ctx, t.token, scopes, c.Operation.Class)
 	return cmp.Or(err, refusal)
@@ -153,7 +154,8 @@ func (c Call) runFunction(ctx context.Context, t *callState) *callOutcome {
 }
 
 // admit admits the key. If the request has no Service-Version header, it also checks the version
-// for which the key was issued. A key that may only draft is refused if the input decides something.
+// for which the key was issued. It refuses a key that may only draft if the input contains a
+// decision.
 func (a *API) admit(ctx context.Context, c Call, t *callState) (err error) {
 	defer parallel.Recover(&err)
 	t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.admitting, c.Operation.Class)

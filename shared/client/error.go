@@ -43,8 +43,9 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Fields returns the problems by the part of the request that they are about, such as body.title or
-// query.limit, without that name. Problems that are about no single part are not among them.
+// Fields returns the problems by the part of the request that they concern, such as body.title or
+// query.limit. The problems do not contain this name. Fields leaves out problems that do not
+// concern a single part.
 func (e *Error) Fields() map[string]string {
 	out := map[string]string{}
 	for _, m := range e.Messages {

@@ -167,10 +167,10 @@ func revertingUpdate(items []client.Item, w client.UpdatePlanItemInput) client.U
 	return out
 }
 
-// undoMove returns the function that undoes a move. It restores the places of the items, starting
-// with the item that was written last. It leaves the items that somebody has changed since the move
-// as they are, and the notice names them. If a call fails for another reason, the function can be
-// called again, and continues with that item.
+// undoMove returns a function that undoes a move. It restores the places of the items, starting
+// with the item that was written last. It skips items that somebody has changed since the move, and
+// its notice names them. If a call fails for a different reason, the function can be called again,
+// and continues with the failed item.
 func undoMove(record string, before []moveUndo) undo {
 	var changed []string
 	left := len(before)

@@ -383,8 +383,9 @@ func TestRoadmapMoveNeighbour(t *testing.T) {
 	has(t, "undo", w.undo(t, body), "A1: Only partly undone, because of later changes to “A3”.")
 }
 
-// Ensure the undo of a move that fails after some items can be pressed again, and then restores the
-// others. The items that it restored before do not count as changed by somebody else.
+// Ensure the undo of a move can be repeated after it failed for some of the items, and then
+// restores these items. The items that it restored before must not count as changed by somebody
+// else.
 func TestUndoOfMoveAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -133,7 +133,7 @@ type failure struct {
 	Messages   []string
 	RequestID  string
 	RetryAfter time.Duration // how long to wait before a retry; 0 if the service does not say
-	Final      bool          // the same request would fail again
+	Final      bool          // another try would fail, too
 	Lacks      string        // the scope that the key lacks for this call
 	cause      *cause        // shared by all failures with the same reason; nil: the page always explains this failure
 }

@@ -16,21 +16,21 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// racer is one of two concurrent requests. A test determines the order of their calls that concern
-// a record. A racer waits for its turn before each call.
+// racer is one of two requests whose calls to a record a test puts into an order. It waits for its
+// turn before each call.
 type racer struct {
 	name     string
-	turns    chan struct{} // closed when the racer no longer needs to wait
-	called   chan struct{} // receives a value after each call that waited for its turn
+	turns    chan struct{} // closed: it need not wait any more
+	called   chan struct{} // gets a value after each call that took its turn
 	finished chan struct{} // closed when the request has its response
-	loses    bool          // whether the response to its first write is lost
+	loses    bool          // the response to its first write is lost
 	response apitest.Response
 }
 
 type racerKey struct{}
 
-// turnTransport is a transport that delays each call of a racer that concerns the record until the
-// racer's turn.
+// turnTransport is a transport that holds each call of a racer to the record until the racer's
+// turn.
 type turnTransport struct{ record string }
 
 func (w turnTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -56,9 +56,9 @@ func (w turnTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// race sends two requests. The order of their table calls is given as a string such as "aabb": each
-// letter is the name of the racer that makes the next call, unless it has finished. After that, the
-// racers no longer wait for turns. race returns the responses by name.
+// race sends two requests and lets them call the table in an order, such as "aabb": a letter is the
+// next call of the racer of that name, if it has not finished. What is left of the requests then
+// runs freely.
 func race(t *testing.T, s *apitest.Service, order string, requests map[string]func(*http.Request), loses string) map[string]apitest.Response {
 	t.Helper()
 	racers, out := map[string]*racer{}, map[string]apitest.Response{}
@@ -90,11 +90,11 @@ func race(t *testing.T, s *apitest.Service, order string, requests map[string]fu
 	return out
 }
 
-// Ensure a draft and an approval that arrive together never both succeed: only the one that is
-// stored first does. A later draft would replace an approved text, and a later approval would
-// approve a text that nobody has read. This must hold for every interleaving of their table calls,
-// and if a response is lost. Accepting an idea does not approve a text, so it may follow a draft,
-// but a draft may not follow it.
+// Ensure that of a draft and an approval that arrive together, at every interleaving of their
+// calls, and with a lost response, exactly the one that is stored first succeeds. A draft that is
+// stored after the approval would replace an approved text. An approval that is stored after the
+// draft would approve a text that nobody has read. Accepting an idea is no approval of a text, so
+// it may follow a draft, but a draft may not follow it.
 func TestDraftRacesApproval(t *testing.T) {
 	t.Parallel()
 	const draft, approval = "d", "a"
@@ -110,7 +110,7 @@ func TestDraftRacesApproval(t *testing.T) {
 			initial = "suggested"
 			text, approved, other, id, sortKey, path = "title", "accepted", "suggested", "ida_d", "idea#ida_d", "broadcast/ideas/ida_d"
 		default:
-			continue // creates a record, so there is nothing to race for
+			continue // it creates a record
 		}
 		s := apitest.NewOver(t, functions.Operations, turnTransport{sortKey})
 		world := draftingWorld{s, functions.Transfers(s.Table)}
@@ -120,7 +120,7 @@ func TestDraftRacesApproval(t *testing.T) {
 				for _, writer := range []string{"person", "agent"} { // who wrote the text that was read
 					for _, loses := range []string{"", draft, approval} {
 						if loses != "" && shown != "If-Match" && testing.Short() {
-							continue // after each lost response, the SDK waits before it retries
+							continue // each lost response takes the SDK's pause before its retry
 						}
 						what := fmt.Sprintf("%s, order %s, the approval shows %s of a text by the %s, lost response of %q", operation, order, shown, writer, loses)
 						rule.storeInState(t, world, initial)
@@ -132,7 +132,7 @@ func TestDraftRacesApproval(t *testing.T) {
 							t.Fatalf("%s: %d %s", what, r.Status, r.Body)
 						}
 						read := s.Call(t, person, rule.reader, map[string]any{rule.argument: id})
-						s.Clock.Advance(1e10) // 10 s, so that the quota is not exceeded
+						s.Clock.Advance(1e10) // 10 s, to stay below the quota
 						send := func(key, body string) func(*http.Request) {
 							return func(r *http.Request) {
 								r.URL.Path = "/v1/companies/" + s.CompanyID + "/" + path
@@ -158,12 +158,12 @@ func TestDraftRacesApproval(t *testing.T) {
 						approvalFirst := strings.LastIndex(order, approval) < strings.LastIndex(order, draft)
 						wantDraft, wantApproval, wantText, wantStatus := 200, 409, "Replaced", other
 						switch {
-						case rule.record != "content-idea" && writer == "agent" && shown == "nothing": // refused whether it comes first or second
+						case rule.record != "content-idea" && writer == "agent" && shown == "nothing": // refused in any order
 						case approvalFirst:
 							wantDraft, wantApproval, wantText, wantStatus = 401, 200, "Read", approved
 						case shown == "If-Match":
 							wantApproval = 412
-						case rule.record == "content-idea": // accepting an idea publishes nothing, so the caller need not have read it
+						case rule.record == "content-idea": // accepting an idea publishes nothing, so it need not have been read
 							wantApproval, wantStatus = 200, approved
 							if shown == "text" {
 								wantText = "Read"

@@ -399,7 +399,7 @@ func (c bulkCounts) Text() string {
 		text += fmt.Sprintf(" %s taken back.", plural(c.Undone, "change was", "changes were"))
 	}
 	switch {
-	case c.Conflicts > 0 && c.Verb == undoVerb: // by somebody else, or by the same user later
+	case c.Conflicts > 0 && c.Verb == undoVerb: // by somebody else or by a later change of this person
 		text += fmt.Sprintf(" %s changed since then, and so not undone.", plural(c.Conflicts, c.Noun+" was", c.Nouns+" were"))
 	case c.Conflicts > 0:
 		text += fmt.Sprintf(" %s changed by somebody else since the page was loaded, and so not by this.", plural(c.Conflicts, c.Noun+" was", c.Nouns+" were"))

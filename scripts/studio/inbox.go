@@ -139,7 +139,7 @@ func (r row) Draft() string {
 	case client.FeedbackReplyStatusPosting, client.FeedbackReplyStatusPosted, client.FeedbackReplyStatusSkipped:
 		return ""
 	}
-	return excerpt(r.ReplyBody.Or(""), 140) // also if the status is none, because the user can approve the reply from the list
+	return excerpt(r.ReplyBody.Or(""), 140) // even with the status none, because the list can approve it
 }
 
 // SeenVersion returns the version of the review, which the form sends if the user ticks the

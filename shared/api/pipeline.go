@@ -91,9 +91,8 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	return out.result, out.err
 }
 
-// verify checks that the key is valid and has one of the scopes (none is required if there are
-// none). If the key is refused, it returns the reason. Otherwise it returns refusal, which may be
-// nil.
+// verify checks the key, and that it has one of the scopes (none is required if there are none). It
+// returns the reason if the key is refused, and otherwise refusal, which may be nil.
 func (a *API) verify(ctx context.Context, c Call, t *callState, scopes []auth.Scope, refusal error) (err error) {
 	t.admission.Quota, err = a.keys.Verify(ctx, t.token, scopes, c.Operation.Class)
 	return cmp.Or(err, refusal)

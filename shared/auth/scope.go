@@ -7,8 +7,8 @@ import "slices"
 // Scope is a permission of a key. An operation requires one scope, or only a valid key.
 type Scope string
 
-// The scopes. The specification lists all of them except feedback:draft, metrics:write,
-// optimise:write, broadcast:draft, keys:read and keys:write.
+// The scopes. The specification lists all but feedback:draft, metrics:write, optimise:write,
+// broadcast:draft, keys:read and keys:write.
 const (
 	CompanyRead    Scope = "company:read"
 	CompanyWrite   Scope = "company:write"
@@ -36,7 +36,7 @@ var scopes = []Scope{
 	OptimiseRead, OptimiseWrite, BroadcastRead, BroadcastDraft, BroadcastWrite, ContextRead, ContextWrite, KeysRead, KeysWrite,
 }
 
-// containedIn maps a scope to the next wider scope, which contains it.
+// containedIn maps a scope to the next larger scope, which contains it.
 var containedIn = map[Scope]Scope{
 	FeedbackRead: FeedbackDraft, FeedbackDraft: FeedbackWrite,
 	BroadcastRead: BroadcastDraft, BroadcastDraft: BroadcastWrite,
@@ -72,8 +72,8 @@ func (s Scope) IsGrantedBy(scopes []Scope) bool {
 	return slices.ContainsFunc(s.WithContaining(), func(one Scope) bool { return slices.Contains(scopes, one) })
 }
 
-// DraftingAgent returns the scopes for the key of an agent that reads everything except keys, and
-// writes drafts that people decide about.
+// DraftingAgent returns the scopes of a key for an agent that reads everything but the keys and
+// writes drafts, on which people decide.
 func DraftingAgent() []Scope {
 	return []Scope{CompanyRead, PlanRead, FeedbackDraft, MetricsRead, OptimiseRead, BroadcastDraft, ContextRead}
 }

@@ -42,7 +42,7 @@ func (r *serviceFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&r.company, "company", "", "the `id` of the key's company (default: derived from the key, or requested from the service)")
 }
 
-// registerBaseURL registers only --base-url, for commands that do not need a company.
+// registerBaseURL registers --base-url alone, for commands that need no company.
 func (r *serviceFlags) registerBaseURL(flags *pflag.FlagSet) {
 	flags.StringVar(&r.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
 }
@@ -87,7 +87,7 @@ func (u *userCommands) credential(r serviceFlags) (credential, error) {
 	return c, nil
 }
 
-// keyVariableSource is the source of a credential that comes from the environment.
+// keyVariableSource is the credential.source of a key in the environment.
 const keyVariableSource = "the key of " + keyVariable
 
 // demoKeySource is the credential.source of the demo company's key.

@@ -280,7 +280,7 @@ func TestRevokeKeyIfMatch(t *testing.T) {
 	requireError(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", seen), 404, "no such record")
 }
 
-// Ensure a key of another company is not_found.
+// Ensure requests for a different company's key return not_found.
 func TestKeysOfOtherCompany(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)

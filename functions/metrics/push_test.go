@@ -442,7 +442,7 @@ func TestPushAfterFailure(t *testing.T) {
 		}
 		return out
 	}
-	for _, records := range []int{24, 60} { // 60 records take transactions of 24, 24 and 12 records, one of which fails
+	for _, records := range []int{24, 60} { // 60 records take transactions of 24, 24 and 12 records; one transaction fails
 		prefix := fmt.Sprintf("of%d_", records)
 		faults.arm("TransactWriteItems", 0, 1, false)
 		if r := push(t, s, key, many(records, prefix)...); r.Status != 500 || !strings.Contains(r.Body, "safe to retry") {

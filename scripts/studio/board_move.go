@@ -288,8 +288,9 @@ func (m itemMove) dropIndex(before, after string) int {
 const sortOrderStep = 10
 
 // updates returns the updates that move the item to its place. The item gets a sortOrder between
-// those of its neighbours. If there is no integer between them, writes also renumbers as few other
-// items of the column as possible. possible is false if it would have to renumber too many items.
+// the sortOrders of its neighbours. If there is no integer between them, the updates also renumber
+// as few other items of the column as possible. possible is false if they would have to renumber
+// too many items.
 func (m itemMove) updates() (out []client.UpdatePlanItemInput, possible bool) {
 	update := client.UpdatePlanItemInput{ItemID: m.item.ID}
 	if m.column != m.item.ColumnID.Or("") {

@@ -333,9 +333,9 @@ func TestRoadmapRenameColumn(t *testing.T) {
 	has(t, "the rest", rename("later", "Someday", true), "1 item moved from Later to Someday.", "Undo")
 }
 
-// Ensure each write of a move is conditional. If somebody changes one of the items meanwhile,
-// nothing is moved, and the page names the item. The undo of a move names the items that it left
-// alone.
+// Ensure each write of a move is conditional. If somebody else changes one of the items before the
+// move is written, nothing is moved, and the page names the item. The undo of a move names the
+// items that it left alone.
 func TestRoadmapMoveNeighbour(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

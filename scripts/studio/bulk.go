@@ -14,7 +14,7 @@ import (
 // nothingToDo if the record needs no change.
 type step func(v *pageRequest) (back step, failed *failure)
 
-// nothingToDo is the result of a step whose record was already as the step would make it.
+// nothingToDo is the result of a step whose record needed no change.
 var nothingToDo = &failure{}
 
 // state is the state of a bulkItem.
@@ -44,7 +44,7 @@ type bulkItem struct {
 type bulk struct {
 	ID, Verb, Done string // Verb is a word such as Skip, and Done is then Skipped
 	Noun, Nouns    string
-	Already        string                   // what is said of a record that needed no change, such as "skipped already"
+	Already        string                   // the words for a record that needed no change, such as "skipped already"
 	Place, Back    string                   // the sidebar entry and the address of the page that started the action
 	resultText     func(changed int) string // returns the first sentence of the result; nil: it is Done and the number of changed records
 	undoneText     func(undone int) string  // the first sentence of the result of undoing the action
@@ -255,7 +255,8 @@ func (a *bulk) undo(record string) undo {
 // undoVerb is the Verb of a bulk action that reverts a different one.
 const undoVerb = "Undo"
 
-// reverse returns the bulk action that reverts the changes, or only that of one record.
+// reverse returns a bulk action that reverts the changes. record is the index of the only record
+// whose change is reverted; if it is empty, all changes are.
 func (a *bulk) reverse(record string) *bulk {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -207,7 +207,7 @@ func (f *failure) Conflict() bool {
 
 // refusesTotal reports whether the service refused to return the total of a metric because its
 // parts, such as the users of each country, do not add up to a total. The status 400 has other
-// reasons as well, so apart recognises this refusal by its message, which mentions seriesId.
+// reasons as well, so refusesTotal recognises this refusal by its message, which mentions seriesId.
 func (f *failure) refusesTotal() bool {
 	return f != nil && f.Status == http.StatusBadRequest && strings.Contains(strings.Join(f.Messages, " "), "seriesId")
 }

@@ -73,7 +73,7 @@ func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 			field.Was = field.Stored
 		}
 	}
-	if refused.Conflict() && (stored || refused.Status == http.StatusPreconditionFailed) { // else a new record clashes with another one
+	if refused.Conflict() && (stored || refused.Status == http.StatusPreconditionFailed) { // otherwise, a new record conflicts with an existing one
 		f.Conflict = refused
 		return
 	}

@@ -38,7 +38,7 @@ type keyRow struct {
 	Own   bool   // the studio itself uses this key
 }
 
-// scopeArea lists the scopes of one area of the API. Its name is that of the area in the sidebar.
+// scopeArea lists the scopes of one area of the API. Area is the name of this area in the sidebar.
 type scopeArea struct {
 	Area  string
 	Boxes []scopeBox

@@ -64,7 +64,7 @@ type Operation struct {
 	input        reflect.Type
 	rawFields    []string // the names of the body properties that accept any JSON value
 	hasETag      bool
-	admitting    []auth.Scope // a key must have one of these scopes, the first of which is Scope; empty: none
+	admitting    []auth.Scope // a key must have one of these scopes, which start with Scope; empty: none is required
 	run          func(ctx context.Context, caller Caller, in any) (out any, err error)
 	explainEmpty func(ctx context.Context, caller Caller, in any) (string, error) // set by ExplainEmpty; may be nil
 	note         func(ctx context.Context, caller Caller, in, out any) string     // set by AddNote; may be nil

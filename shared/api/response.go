@@ -27,9 +27,9 @@ type Response struct {
 	// Backward is set for a list whose next page contains earlier records.
 	Backward bool
 
-	// Note contains a sentence or two for the caller in addition to the result. It says that the
-	// arguments are the reason why a list is empty, or it is what the function of AddNote returned.
-	// It is set only if Call.Explain is set.
+	// Note contains a sentence or two for the caller in addition to the result. It explains why the
+	// arguments of a list match no record, or it is the result of the function that was passed to
+	// AddNote. It is set only if Call.Explain is set.
 	Note string
 
 	// Authenticated reports whether the key is valid, even when it lacks the scope or has used up
@@ -68,7 +68,7 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 	}
 }
 
-// respond ends a request: it builds the response and writes the log line. No other code in this
+// respond finishes a request: it builds the response and writes the log line. No other code in this
 // package does either.
 func (a *API) respond(t *callState, r result, err error) Response {
 	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, Note: r.note, tag: r.tag}

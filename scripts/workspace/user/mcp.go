@@ -92,7 +92,7 @@ func (u *userCommands) bridge(ctx context.Context, f bridgeFlags) error {
 		query = "?areas=" + url.QueryEscape(f.areas)
 	}
 	if c, err := u.bridgeCredential(f); err != nil {
-		log("%s", err) // log it and go on: the response to each message contains the error, too
+		log("%s", err) // only log it here: the response to each message contains the error, too
 	} else if isUnencrypted(c.BaseURL) {
 		log("%s is not encrypted: anyone on the network can read the key", c.BaseURL)
 	}

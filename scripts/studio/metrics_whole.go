@@ -115,9 +115,9 @@ func (d *wholeView) rows() (rows []bucketRow) {
 	return rows
 }
 
-// fullDays returns two values. now is computed from reads.full, which contains the finished days of
-// the current week or month. before is computed from reads.fullBefore, which contains the same
-// number of earlier days. ok is false if either value is missing.
+// fullDays returns the values computed from reads.full and reads.fullBefore: that of the days of
+// the current week or month that have ended, and that of the same number of earlier days. ok is
+// false if either value is missing.
 func (d comparison) fullDays(m metric, reads pointReads) (now, before chart.Value, ok bool) {
 	if reads.full == nil || reads.full.Failure != nil || reads.fullBefore.Failure != nil {
 		return now, before, false

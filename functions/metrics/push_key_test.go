@@ -265,7 +265,7 @@ func TestPushesThroughLostResponses(t *testing.T) {
 		process.CompanyID = s.CompanyID
 		for n := range 10 {
 			prefix := fmt.Sprintf("loss%d_", n)
-			sent[prefix] = newTestPush(prefix, 60, 1) // 60 metrics, because a push of one metric would block on a mutex, and the fake clock does not advance while a goroutine does so
+			sent[prefix] = newTestPush(prefix, 60, 1) // 60 metrics, because a push of one metric would block on a mutex, which stops the fake clock
 			r := pushWithKey(t, process, key, prefix, sent[prefix].points...)
 			for ; r.Status >= 500 && failures < 100; failures++ {
 				process.Clock.Advance(15 * time.Second) // so that a claim whose release failed expires

@@ -7,9 +7,8 @@ import "growthworkspace/shared/mcpserver"
 
 // All returns the prompts, sorted by name.
 //
-// Every prompt ends before a decision. Its steps use tools that read, and only those tools that
-// write which a key with drafting scopes may call. No step approves, schedules, publishes or
-// deletes.
+// Every prompt ends before a decision. Apart from tools that read, its steps use only tools that a
+// key with drafting scopes may call. No step approves, schedules, publishes or deletes.
 func All() []mcpserver.Prompt {
 	return []mcpserver.Prompt{draftLaunchPost, prepareNextWeeksPosts, reviewAudit, triageReviews, weeklyGrowthReport}
 }

@@ -18,7 +18,7 @@ type Columns struct {
 // dayColumn is the name of the column with the day.
 const dayColumn = "day"
 
-// table is a list of records in the form of a table.
+// table is a list of records, arranged in rows and columns.
 type table struct {
 	names []string // the properties in the columns after the day
 	rows  []row
@@ -69,7 +69,7 @@ func (v View) columns(items [][]byte, c Columns) []string {
 	return names
 }
 
-// table returns the records in the form of a table.
+// table arranges records in rows and columns.
 func (v View) table(items [][]byte, c Columns) table {
 	t := table{names: v.columns(items, c), rows: make([]row, len(items))}
 	width := 1 + len(t.names)

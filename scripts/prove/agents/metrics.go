@@ -216,12 +216,13 @@ func wrongNameTask() task {
 	}
 }
 
-// pointText returns the fields of a point that must not change when it moves to another metric.
+// pointText returns a string with the values of a point that must not change when the point moves
+// to a different metric.
 func pointText(p record) string {
 	return fmt.Sprint(p.text("ts")[:len(time.DateOnly)], p["dims"], p["value"])
 }
 
-// repair contains the steps that an agent takes to move the points.
+// repair selects the steps with which an agent moves the points.
 type repair struct{ push, dims, remove bool }
 
 // pushMax is the maximum number of points that an agent pushes in one call.

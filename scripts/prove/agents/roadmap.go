@@ -52,7 +52,7 @@ func publishOneTask() task {
 	}
 }
 
-// publishing contains the steps that an agent takes.
+// publishing selects the steps that an agent takes.
 type publishing struct{ holdBack, putBack, publish bool }
 
 // publishOne returns an agent that moves an item and publishes the board. Before it publishes, it

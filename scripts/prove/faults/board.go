@@ -53,8 +53,8 @@ func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
 	return b, nil
 }
 
-// fullEditItemsMax is the number of items up to which an edit of a board changes every item. To
-// save time, an edit of a larger board changes only every fourth item.
+// fullEditItemsMax is the maximum number of items on a board for which an edit changes all of them.
+// To save time, an edit of a larger board changes only every fourth item.
 const fullEditItemsMax = 200
 
 // edit changes the titles and statuses of items, so that the next publish makes items appear,

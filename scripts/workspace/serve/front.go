@@ -75,7 +75,7 @@ func publicURL(text string) (*url.URL, error) {
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.EscapedPath(); {
-	case f.public != nil && path == healthPath: // before the check of the host: probes send the address of this machine
+	case f.public != nil && path == healthPath: // handled before the host is checked, because probes send this machine's address as the host
 		f.serveHealth(w, r)
 	case !f.accepts(r.Host):
 		w.Header().Set("Connection", "close") // the body was not read

@@ -157,10 +157,10 @@ func TestDraftingOperations(t *testing.T) {
 	}
 }
 
-// Ensure keys with the scope read, draft, write or all scopes can do what the rules say with a
-// record in each status: set each status, change the text, or send an empty update. Everything else
-// by a key that may only draft is refused with 401 and the name of the missing scope. A refused
-// request counts towards the quota and changes nothing.
+// Ensure the rules hold for records in each status, and for keys with the scope read, draft or
+// write, or with all scopes. The requests set each status, change the text, or send an empty
+// update. Everything else by a key that may only draft is refused with 401 and the name of the
+// missing scope. A refused request counts towards the quota and changes nothing.
 func TestDraftsInEveryState(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
@@ -214,7 +214,7 @@ type draftCase struct {
 }
 
 // checkOne sends a request and compares the response, the quota and the stored record with the
-// rule. It uses the key full to read the record.
+// rule. full is the key with which it reads the record.
 func (d draftRule) checkOne(t *testing.T, s draftingWorld, operation string, c draftCase, full string) {
 	t.Helper()
 	what := fmt.Sprintf("%s of a record in state %q with %v by a key with %s", operation, c.state, c.body, c.kind)

@@ -226,8 +226,8 @@ func hasOutline(record map[string]any) bool {
 	return false
 }
 
-// shownFields returns what a text shows of a record if the call has the argument fields. nil means
-// that the call does not have it.
+// shownFields returns what a text shows of a record if the call names these fields. If fields is
+// nil, the call names none.
 func shownFields(record map[string]any, fields []string) map[string]any {
 	if fields == nil {
 		return shownRecord(record)
@@ -336,8 +336,8 @@ func largeRecord(t *testing.T, s *apitest.Service, key string, get api.Operation
 	return arguments
 }
 
-// Ensure following the outlines of a record with the argument at returns exactly the record of the
-// HTTP response, even if the record is large.
+// Ensure following the outlines of a record returns exactly the record of the HTTP response, even
+// if the record is large. The argument named at follows an outline.
 func TestToolRecordsInParts(t *testing.T) {
 	t.Parallel()
 	outlined, calls, s := 0, 0, start(t, nil)
@@ -395,8 +395,8 @@ func TestToolRecordsInParts(t *testing.T) {
 	}
 }
 
-// Ensure the argument fields limits the result of every read-only tool to the named properties and
-// the id. The error for a misspelled property must suggest the right name.
+// Ensure the argument named fields limits the result of every read-only tool to these properties
+// and the id. The error for a misspelled property must suggest the right name.
 func TestToolFields(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

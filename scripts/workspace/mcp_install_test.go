@@ -23,7 +23,7 @@ import (
 const fakeClient = "WORKSPACE_TEST_AS_CLIENT"
 
 // runFakeClient adds or removes a server as the client's real program does, to the extent that `mcp
-// install` uses it. It appends its arguments to the file commands in the home folder.
+// install` uses it. It appends its arguments to a file named commands in the home folder.
 func runFakeClient(program string, args []string) error {
 	home := os.Getenv("HOME")
 	log, err := os.OpenFile(filepath.Join(home, "commands"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

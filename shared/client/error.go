@@ -43,9 +43,9 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Fields returns the problems by the part of the request that they concern, such as body.title or
-// query.limit. The problems do not contain this name. Fields leaves out problems that do not
-// concern a single part.
+// Fields maps parts of the request, such as body.title or query.limit, to the problems with them.
+// The problems do not repeat the name of the part. Fields leaves out problems that do not concern a
+// single part.
 func (e *Error) Fields() map[string]string {
 	out := map[string]string{}
 	for _, m := range e.Messages {

@@ -26,12 +26,12 @@ const (
 	atArgument     = "at"
 )
 
-// hasFields reports whether an operation's tool has the argument fields, as all tools do that only
-// read.
+// hasFields reports whether an operation's tool has the argument named fields. All tools that only
+// read have it.
 func hasFields(op api.Operation) bool { return op.Effect == api.Read }
 
-// hasAt reports whether an operation's tool has the argument at, as all tools do that get one
-// record.
+// hasAt reports whether an operation's tool has the argument named at. All tools that get one
+// record have it.
 func hasAt(op api.Operation) bool { return op.Effect == api.Read && !op.IsList() }
 
 // viewFields declares the arguments that select what the result of an operation's tool shows.
@@ -115,8 +115,9 @@ type shown struct {
 	isWhole bool   // false if the view leaves something out, or if the list was cut
 }
 
-// show returns the text for a response. If a list does not fit, show changes the response so that
-// it continues where the text ends. An error says why the view's pointer is invalid.
+// show returns the text for a response. If a list does not fit, show changes the cursor of the
+// response, so that the next page begins where the text ends. An error says why the view's pointer
+// is invalid.
 func (v *view) show(response *api.Response) (out shown, err error) {
 	out.isWhole = v.fields == nil && v.at == nil
 	texts := modeltext.View{Fields: v.fields, BytesMax: bodyTextMax}

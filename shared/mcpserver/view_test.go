@@ -19,8 +19,8 @@ func (r response) size() (text, all int) {
 	return text, text + len(r.Result.StructuredContent)
 }
 
-// Ensure a record that does not fit is outlined, and its text says how to read the rest. The
-// argument at must return the value in slices.
+// Ensure a record that does not fit is outlined, and its text says how to read the rest. With the
+// argument named at, the tool must return the value in slices.
 func TestOutlinedRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t)

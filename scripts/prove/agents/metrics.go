@@ -57,8 +57,9 @@ func metricNamed(s *session, name string) record {
 	return nil
 }
 
-// compareMonths returns an agent that compares this month with last month. With total, it reads the
-// sum of all series. With wholeMonth, it makes the mistake of summing all days of last month.
+// compareMonths returns an agent that compares this month with last month. If total is set, the
+// agent reads the sum of all series. If wholeMonth is set, it makes the mistake of summing all days
+// of last month.
 func compareMonths(total, wholeMonth bool) agent {
 	return func(s *session, words map[string]string) answer {
 		today, err := time.Parse(time.DateOnly, words["today"])
@@ -110,8 +111,8 @@ func countryTask() task {
 	}
 }
 
-// fastest returns the country whose sign-ups grew most from the first half of the last days to the
-// second half, and the increase.
+// fastest divides the given number of days before today into two halves. It returns the country
+// whose sign-ups grew most from the first half to the second, and the increase.
 func fastest(points []record, today time.Time, days int) answer {
 	from, half := day(today.AddDate(0, 0, -days)), day(today.AddDate(0, 0, -days/2))
 	growth := map[string]float64{}

@@ -62,8 +62,9 @@ func ideasTask() task {
 	}
 }
 
-// postIdeas returns an agent that creates posts from the ideas with the status of. The posts get
-// the given status. With onlyNew, the agent skips ideas that already have posts.
+// postIdeas returns an agent that creates posts from ideas. of is the status of the ideas, and
+// status is the status of the new posts. If onlyNew is set, the agent skips ideas that already have
+// posts.
 func postIdeas(of string, onlyNew bool, status string) agent {
 	return func(s *session, words map[string]string) answer {
 		ideas := s.list("list_broadcast_ideas", arguments{"status": of}, nil, "title", "summary", "platforms", "suggestedFor")
@@ -129,8 +130,9 @@ func calendarTask() task {
 	}
 }
 
-// freeDays returns an agent that lists the days of a week without scheduled posts. The week starts
-// early days before the right one. With drafts, a draft also occupies its day.
+// freeDays returns an agent that lists the days of a week without scheduled posts. early is the
+// number of days by which the week starts too early. If drafts is set, the agent also counts drafts
+// as scheduled.
 func freeDays(early int, drafts bool) agent {
 	return func(s *session, words map[string]string) answer {
 		monday := daysBefore(words["monday"], early)

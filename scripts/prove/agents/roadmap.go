@@ -169,8 +169,9 @@ func launchPostTask() task {
 	}
 }
 
-// launchPost returns an agent that creates a post about the item that was done last. With live, it
-// considers only items that visitors see. With working, it chooses a platform whose channel works.
+// launchPost returns an agent that creates a post about the item that was done last. If live is
+// set, the agent considers only items that visitors see. If working is set, it chooses a platform
+// whose channel works.
 func launchPost(live, working bool, status string) agent {
 	return func(s *session, words map[string]string) answer {
 		var done record

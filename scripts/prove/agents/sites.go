@@ -17,7 +17,7 @@ import (
 var rules = []string{"title-length", "answer-first", "image-text", "structured-data", "author", "canonical", "heading-order", "broken-link"}
 
 // findings returns the findings of an audit: how many pages break each rule, a table of the pages'
-// scores, and the pages. Each page contains about padding bytes of details.
+// scores, and the pages. padding is the approximate size of the details on each page, in bytes.
 func (g *generator) findings(root string, pages, padding int, share map[string]int) record {
 	counts := map[string]int{}
 	var scores []any
@@ -94,9 +94,9 @@ func scoreTask() task {
 	}
 }
 
-// explainFall returns an agent that compares the newest complete audit of a site with an older one.
-// back is how many audits older it is. The agent names the rule for which the number of breaking
-// pages grew most. Without grown, it names the rule that most pages break.
+// explainFall returns an agent that compares the newest complete audit of a site with the one that
+// is back audits older. If grown is set, the agent names the rule for which the number of pages
+// that break it grew most. Otherwise it names the rule that most pages break.
 func explainFall(back int, grown bool) agent {
 	return func(s *session, words map[string]string) answer {
 		siteID := ""

@@ -13,8 +13,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// jsonFormat is the format of a JSON settings file. The member named object of the file's top-level
-// object has a member for each server.
+// jsonFormat is the format of a JSON settings file. object is the name of the top-level member that
+// contains the entries of all servers.
 type jsonFormat struct {
 	object   string
 	typed    bool // an entry has the member "type": "stdio"

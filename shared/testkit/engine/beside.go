@@ -80,8 +80,8 @@ func findBeside(ctx context.Context, h *host) (*program, error) {
 	return nil, unusable("is damaged: its SHA-256 is %s, and that of %s is %s", got, engineTitles[Dynoxide], want)
 }
 
-// Describe returns a sentence for the user that names the engine that this program would start, and
-// says where it comes from.
+// Describe returns text for the user that names the engine that this program would start, and says
+// where the engine comes from.
 func Describe(ctx context.Context) string {
 	p, err := findBeside(ctx, newHost(nil))
 	switch {
@@ -94,7 +94,7 @@ func Describe(ctx context.Context) string {
 }
 
 // besidePath returns the path of the engine in this program's folder. If the program was started
-// through a symbolic link, this is the folder of the link's target.
+// through a symbolic link, its folder is the folder of the link's target.
 func (h *host) besidePath() (string, error) {
 	self, err := h.executable()
 	if err == nil {
@@ -119,8 +119,8 @@ func (h *host) missingBeside() string {
 // headBytes is the number of bytes at the beginning of a program that binaryPlatform needs.
 const headBytes = 20
 
-// binaryPlatform returns the platform of a program, which it recognises by the first bytes. If they
-// fit several platforms, it returns all of them. It returns "" if they are not known.
+// binaryPlatform returns the platform of a program with the given first bytes. If these bytes fit
+// several platforms, it returns all of them. If they fit none, it returns "".
 func binaryPlatform(head []byte) string {
 	little := binary.LittleEndian
 	switch {

@@ -86,7 +86,8 @@ func TestPushOnePoint(t *testing.T) {
 }
 
 // Ensure a pushed point moves to the start of its bucket (UTC, ISO weeks) and replaces the stored
-// point with the same identity, and that the last point of a batch with the same identity wins.
+// point with the same identity. If several points in a batch have the same identity, the last one
+// must win.
 func TestPushBuckets(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

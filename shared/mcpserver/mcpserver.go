@@ -6,7 +6,7 @@
 //   - exchange.go: how the SDK and the pipeline of package api handle one message.
 //   - areas.go: which tools a request can see and call.
 //   - tool.go: the tool for an operation.
-//   - view.go: the arguments fields and at, and the text of a result.
+//   - view.go: the arguments named fields and at, and the text of a result.
 //   - result.go: the result of a call.
 //   - prompt.go: the prompts, which say how to do a task with the tools.
 //

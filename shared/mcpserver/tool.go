@@ -133,8 +133,8 @@ func hasIDs(list, op api.Operation) bool {
 	})
 }
 
-// listsIDsNamed reports whether name is what the ids of a list's records are called: the path of
-// some operation in the same area has {name} right after the last segment of the list's path.
+// listsIDsNamed reports whether the ids of a list's records have this name. They do if the path of
+// an operation in the same area contains {name} right after the last segment of the list's path.
 func listsIDsNamed(name string, list api.Operation, operations []api.Operation) bool {
 	noun := list.Path[strings.LastIndex(list.Path, "/"):]
 	return slices.ContainsFunc(operations, func(op api.Operation) bool {

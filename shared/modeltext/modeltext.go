@@ -1,7 +1,7 @@
 // Package modeltext writes the JSON of records for a model to read. It leaves out what the model
 // does not need, and writes at most a given number of bytes.
 //
-//   - modeltext.go: the text of a record, and of a list, which ends after the last record that fits.
+//   - modeltext.go: the text of a record or list. A list ends after the last record that fits.
 //   - rows.go: the text of a list of values over time, as a table.
 //   - fit.go and outline.go: outlines, which replace values that do not fit.
 //   - pointer.go: pointers, with which a model reads the parts of an outlined value.

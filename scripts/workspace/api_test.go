@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -261,6 +262,78 @@ func TestAPIAll(t *testing.T) {
 	}
 }
 
+// Ensure --fields, --csv and --jq print parts of a response, of a single page and of all pages.
+func TestAPIFormats(t *testing.T) {
+	startTestServer(t)
+	all := apiJSON(t, "", "list_feedback", "--all")["items"].([]any)
+	first := all[0].(map[string]any)
+	id := first["id"].(string)
+	board := apiJSON(t, "", "create_plan_board", "--name", "Empty")["id"].(string)
+	for _, c := range []struct {
+		args, want string
+	}{
+		{"list_feedback --limit 1 --fields id,rating", fmt.Sprintf("ID"+strings.Repeat(" ", len(id))+"RATING\n"+id+"  %v\n", first["rating"])},
+		{"list_feedback --limit 1 --fields rating,id --json", fmt.Sprintf(`{"items":[{"rating":%v,"id":"%s"}]}`+"\n", first["rating"], id)},
+		{"list_feedback --limit 1 --fields id --fields app-version --csv", fmt.Sprintf("id,appVersion\n%s,%s\n", id, first["appVersion"])},
+		{"list_feedback --all --jq .items|length", fmt.Sprintln(len(all))},
+		{"list_feedback --limit 1 --jq .items[0]|.id,{rating}", fmt.Sprintf("%s\n{\"rating\":%v}\n", id, first["rating"])},
+		{"get_feedback " + id + " --fields id", "id  " + id + "\n"},
+		{"get_feedback " + id + " --fields id --json", fmt.Sprintf(`{"id":"%s"}`+"\n", id)},
+		{"get_feedback " + id + " --fields id,source --csv", fmt.Sprintf("id,source\n%s,%s\n", id, first["source"])},
+		{"get_feedback " + id + " --jq .id", id + "\n"},
+		{"list_plan_items " + board + " --fields id --csv", "id\n"},
+		{"get_feedback " + id + " --jq halt", ""},
+	} {
+		if r := runCommand(t, "", append([]string{"api"}, strings.Fields(c.args)...)...); r.out != c.want || r.code != 0 {
+			t.Errorf("%s: %+v, want %q", c.args, r, c.want)
+		}
+	}
+	csvAll := runCommand(t, "", "api", "list_feedback", "--all", "--csv")
+	lines, err := csv.NewReader(strings.NewReader(csvAll.out)).ReadAll()
+	if err != nil || len(lines) != len(all)+1 || len(lines[0]) != len(first) {
+		t.Errorf("--csv: %d lines of %d values, want a heading and %d records of %d fields: %v", len(lines), len(lines[0]), len(all), len(first), err)
+	}
+	requireContains(t, runRefused(t, 1, "", "api", "get_feedback", id, "--jq", ".id.x"), "--jq: expected an object but got: string")
+}
+
+// Ensure --include prints the whole response: the status, the headers, the cursor of the next page
+// and the body. With it, a script can read all pages of a list and publish what it previewed.
+func TestAPIInclude(t *testing.T) {
+	startTestServer(t)
+	var ids []string
+	cursor := []string{}
+	for {
+		page := apiJSON(t, "", append([]string{"list_feedback", "--limit", "7", "--include"}, cursor...)...)
+		for _, record := range page["body"].(map[string]any)["items"].([]any) {
+			ids = append(ids, record.(map[string]any)["id"].(string))
+		}
+		if page["nextCursor"] == nil {
+			break
+		}
+		cursor = []string{"--cursor", page["nextCursor"].(string)}
+	}
+	if all := apiJSON(t, "", "list_feedback", "--all")["items"].([]any); len(ids) != len(all) || ids[len(ids)-1] != all[len(all)-1].(map[string]any)["id"] {
+		t.Errorf("%d records with --cursor, want %d", len(ids), len(all))
+	}
+	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
+	preview := runCommand(t, "", "api", "preview_plan_publish", board, "--include")
+	var got struct {
+		Status  int
+		Headers map[string]string
+		Body    map[string]any
+	}
+	if err := json.Unmarshal([]byte(preview.out), &got); err != nil || got.Status != http.StatusOK || got.Body["boardId"] != board || preview.err != "" {
+		t.Fatalf("the preview is %+v, want the response: %v", preview, err)
+	}
+	tag := runCommand(t, "", "api", "preview_plan_publish", board, "--include", "--jq", ".headers.etag").out
+	if tag != got.Headers["etag"]+"\n" || !strings.HasPrefix(tag, `"`) {
+		t.Errorf("the entity tag is %q with --jq, and %q without", tag, got.Headers["etag"])
+	}
+	if r := runCommand(t, "", "api", "publish_plan_board", board, "--if-match", strings.TrimSpace(tag), "--include", "--jq", ".status"); r.out != "200\n" {
+		t.Errorf("publish with the preview's ETag: %+v, want 200", r)
+	}
+}
+
 // Ensure a command prints an error response as JSON with --json. Without --json, it prints each
 // message on its own line, with a flag instead of the field's path, and the request id on the last
 // line.
@@ -310,6 +383,13 @@ func TestAPIUsage(t *testing.T) {
 		"api get_plan_item --item-id itm_1 itm_2":                 {`too many arguments, starting with "itm_2"`},
 		"api list_feedback --reply-statu x":                       {"unknown flag: --reply-statu", "did you mean --reply-status?"},
 		"api list_feedback --all --cursor x":                      {"--all starts at the first page"},
+		"api list_feedback --fields=":                             {"--fields: name at least one of id, companyId, "},
+		"api list_feedback --fields id,stars":                     {`--fields: no field "stars"; the fields are id, companyId, `},
+		"api list_feedback --jq .items[":                          {"--jq: "},
+		"api list_feedback --jq nope":                             {"--jq: function not defined: nope/0"},
+		"api get_plan_item itm_1 --csv --jq .id":                  {"--csv cannot be combined with --json, --jq or --include"},
+		"api list_feedback --all --include":                       {"--all joins the bodies of several responses: leave out --include"},
+		"api --include":                                           {"name an operation: --fields, --csv, --jq and --include are for its response"},
 		"api list_feedback --limit 1 --limit 2":                   {"is given twice"},
 		"api update_plan_item itm_1":                              {"nothing to change: give at least one of --title, --summary, ", "--clear or --input"},
 		"api update_company --if-match x":                         {"nothing to change: give at least one of --name, "},

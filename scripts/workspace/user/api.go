@@ -13,6 +13,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/client"
 	"growthworkspace/shared/schema"
 )
 
@@ -20,6 +21,7 @@ import (
 // flag for each of the operation's fields.
 func (u *userCommands) apiCommand() *cobra.Command {
 	var where serviceFlags
+	var output outputFlags
 	cmd := &cobra.Command{
 		Use: "api OPERATION [--field value ...]", Short: "Call an operation of the API",
 		Long: `Call an operation of the API, on the local server or any other. Without an operation,
@@ -35,23 +37,27 @@ the path's order. For a list, repeat the flag or give a JSON array. --clear FIEL
 clears a field of an update. --input FILE sends the JSON body in a file, or from
 standard input with "-". A flag whose value is JSON accepts @FILE and - likewise.
 
-The response is printed as a table or a list of fields; with --json it is printed as
-the service sent it. --all fetches every page of a list. On a terminal, a delete asks
-first; --yes does not.
+The response is printed as a table or a list of fields. A table has the columns that
+fit; --fields a,b shows these fields whole, and --csv all of them. With --json the
+response is printed as the service sent it, and with --include also its status, its
+headers (ETag) and the cursor of the next page. --jq prints parts of the JSON.
+--all fetches every page of a list. On a terminal, a delete asks first; --yes does not.
 
   workspace completion bash | zsh | fish     completes operations, fields, values`,
 		Example: `  workspace api list_feedback --reply-status needs_review
   workspace api get_plan_item itm_... --json
   workspace api create_broadcast_post --platform x --body "It is out." --hashtags launch --hashtags ios
-  workspace api list_metric_points --metric-key growth.signups --from 2026-08-01 --all --json
+  workspace api list_feedback --all --fields postedAt,rating,body --csv > reviews.csv
+  workspace api list_metric_points --metric-key growth.signups --from 2026-08-01 --all --jq '.items | length'
   workspace api push_metric_points --input points.json`,
 	}
 	where.register(cmd.PersistentFlags())
+	output.register(cmd.PersistentFlags())
 	u.table.RegisterDemo(cmd.PersistentFlags())
 	for _, area := range functions.All() {
 		cmd.AddGroup(&cobra.Group{ID: area.Name, Title: area.Name + ":"})
 		for _, op := range area.Operations(nil) {
-			cmd.AddCommand(u.operationCommand(&where, area.Name, op))
+			cmd.AddCommand(u.operationCommand(&where, &output, area.Name, op))
 		}
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -64,7 +70,12 @@ first; --yes does not.
 	// Ignore unknown flags, so that the error is about the unknown operation and not about its
 	// flags.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}
-	cmd.RunE = func(*cobra.Command, []string) error { return u.listOperations() }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if output.isUsed() {
+			return terminal.NewCommandUsageError(cmd, "name an operation: --fields, --csv, --jq and --include are for its response")
+		}
+		return u.listOperations()
+	}
 	return cmd
 }
 
@@ -95,7 +106,7 @@ func (u *userCommands) listOperations() error {
 		terminal.AlignColumns(lines[1:]), u.Command("api OPERATION --help"))
 }
 
-func (u *userCommands) operationCommand(where *serviceFlags, area string, op api.Operation) *cobra.Command {
+func (u *userCommands) operationCommand(where *serviceFlags, output *outputFlags, area string, op api.Operation) *cobra.Command {
 	c := &operationCall{Operation: op, fields: map[string]*fieldFlag{}}
 	cmd := &cobra.Command{
 		Use: strings.Join(append([]string{op.ID}, c.argumentNames()...), " "), Short: op.Summary, GroupID: area,
@@ -112,6 +123,10 @@ func (u *userCommands) operationCommand(where *serviceFlags, area string, op api
 		if err := c.setArguments(cmd, args); err != nil {
 			return err
 		}
+		format, err := c.formatOf(cmd, *output, u.JSON)
+		if err != nil {
+			return err
+		}
 		if err := c.readInput(cmd, u.In); err != nil {
 			return err
 		}
@@ -122,7 +137,7 @@ func (u *userCommands) operationCommand(where *serviceFlags, area string, op api
 		if err != nil {
 			return err
 		}
-		return c.explainError(u, u.callOperation(cmd.Context(), remote, c), remote)
+		return c.explainError(u, u.callOperation(cmd.Context(), remote, c, format), remote)
 	}
 	return cmd
 }
@@ -235,9 +250,13 @@ func wrapText(text string, width int) string {
 }
 
 // callOperation calls the operation and prints the response.
-func (u *userCommands) callOperation(ctx context.Context, r connection, c *operationCall) error {
+func (u *userCommands) callOperation(ctx context.Context, r connection, c *operationCall, format responseFormat) error {
 	if c.allPages {
-		return u.printPages(ctx, r, c)
+		body, err := readPages(ctx, r, c)
+		if err != nil {
+			return err
+		}
+		return u.printResponse(ctx, c, client.Response{Body: body}, "", format)
 	}
 	response, err := r.client.Do(ctx, c.request(), c.options()...)
 	if err != nil {
@@ -249,7 +268,7 @@ func (u *userCommands) callOperation(ctx context.Context, r connection, c *opera
 			return err
 		}
 	}
-	if err := u.printResponse(c, response.Body, next); err != nil {
+	if err := u.printResponse(ctx, c, response, next, format); err != nil || format.isJSON {
 		return err
 	}
 	if c.Method == http.MethodDelete && response.HasMore() {

@@ -147,7 +147,7 @@ func TestAPIWrites(t *testing.T) {
 	if r := runCommand(t, "", "api", "update_plan_item", id, "--title", "x", "--if-match", `"stale"`); r.code != 1 || !strings.Contains(r.err, "precondition_failed (412)") || !strings.Contains(r.err, "--if-match: ") {
 		t.Errorf("%+v, want exit code 1, precondition_failed (412) and --if-match", r)
 	}
-	if got := apiJSON(t, "", "delete_plan_item", id); got["deleted"] != true {
+	if got := apiJSON(t, "", "delete_plan_item", id, "--yes"); got["deleted"] != true {
 		t.Errorf("deleted is %v, want true", got["deleted"])
 	}
 	kind := apiJSON(t, "", "create_context_content_type", "--name", "Note", "--active", "false")
@@ -206,7 +206,7 @@ func TestAPILargeValue(t *testing.T) {
 }
 
 // Ensure a command that deletes a record asks for confirmation at a terminal, and deletes only
-// after the reply yes. It does not ask with --yes or without a terminal.
+// after the reply yes. It does not ask with --yes. Without a terminal it needs --yes.
 func TestAPIDeleteAsks(t *testing.T) {
 	startTestServer(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
@@ -220,7 +220,8 @@ func TestAPIDeleteAsks(t *testing.T) {
 		{reply: "", asks: true, asked: true},
 		{reply: "Yes\n", asks: true, asked: true, gone: true},
 		{asks: true, flags: []string{"--yes"}, gone: true},
-		{gone: true},
+		{flags: []string{"--yes"}, gone: true},
+		{},
 	} {
 		id := apiJSON(t, "", "create_plan_item", board, "--title", "Short-lived")["id"].(string)
 		var out, errOut bytes.Buffer
@@ -389,6 +390,8 @@ func TestAPIUsage(t *testing.T) {
 		"api list_feedback --jq nope":                             {"--jq: function not defined: nope/0"},
 		"api get_plan_item itm_1 --csv --jq .id":                  {"--csv cannot be combined with --json, --jq or --include"},
 		"api list_feedback --all --include":                       {"--all joins the bodies of several responses: leave out --include"},
+		"api delete_plan_item itm_1":                              {"without a terminal to ask at, --yes is needed"},
+		"api revoke_key key_1":                                    {"without a terminal to ask at, --yes is needed"},
 		"api --include":                                           {"name an operation: --fields, --csv, --jq and --include are for its response"},
 		"api list_feedback --limit 1 --limit 2":                   {"is given twice"},
 		"api update_plan_item itm_1":                              {"nothing to change: give at least one of --title, --summary, ", "--clear or --input"},

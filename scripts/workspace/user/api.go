@@ -41,7 +41,7 @@ The response is printed as a table or a list of fields. A table has the columns 
 fit; --fields a,b shows these fields whole, and --csv all of them. With --json the
 response is printed as the service sent it, and with --include also its status, its
 headers (ETag) and the cursor of the next page. --jq prints parts of the JSON.
---all fetches every page of a list. On a terminal, a delete asks first; --yes does not.
+--all fetches every page of a list. A delete asks first; in a script it needs --yes.
 
   workspace completion bash | zsh | fish     completes operations, fields, values`,
 		Example: `  workspace api list_feedback --reply-status needs_review
@@ -130,7 +130,7 @@ func (u *userCommands) operationCommand(where *serviceFlags, output *outputFlags
 		if err := c.readInput(cmd, u.In); err != nil {
 			return err
 		}
-		if err := c.confirm(u.Terminal); err != nil {
+		if err := c.confirm(cmd, u.Terminal); err != nil {
 			return err
 		}
 		remote, err := u.connect(*where)

@@ -300,10 +300,14 @@ func (c *operationCall) checkHasChange(cmd *cobra.Command) error {
 	return terminal.NewCommandUsageError(cmd, "nothing to change: give at least one of %s or --input", strings.Join(properties, ", "))
 }
 
-// confirm asks the user for confirmation before a delete.
-func (c *operationCall) confirm(t *terminal.Terminal) error {
-	if c.Method != http.MethodDelete || c.yes {
+// confirm asks the user for confirmation before a delete. Without a terminal it returns a usage
+// error, so that no script deletes by mistake.
+func (c *operationCall) confirm(cmd *cobra.Command, t *terminal.Terminal) error {
+	switch {
+	case c.Method != http.MethodDelete || c.yes:
 		return nil
+	case !t.Interactive:
+		return terminal.NewCommandUsageError(cmd, "without a terminal to ask at, --yes is needed")
 	}
 	what := c.Summary + ":"
 	for _, f := range c.Input {

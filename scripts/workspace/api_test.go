@@ -473,7 +473,7 @@ func TestAPICommands(t *testing.T) {
 	}
 }
 
-// Ensure shell completion offers the operations and the values of enum fields.
+// Ensure shell completion offers the operations, the values of enum fields and the names of fields.
 func TestAPICompletion(t *testing.T) {
 	t.Parallel()
 	requireContains(t, runCommand(t, "", "__complete", "api", "list_pl").out, "list_plan_boards\t", "list_plan_items\t")
@@ -481,6 +481,44 @@ func TestAPICompletion(t *testing.T) {
 	requireContains(t, runCommand(t, "", "__complete", "api", "create_context_content_type", "--active", "").out, "true\nfalse\n")
 	requireContains(t, runCommand(t, "", "__complete", "api", "create_plan_item", "--tit").out, "--title")
 	requireContains(t, runCommand(t, "", "__complete", "check", "http://x", "--rule", "list").out, "list-shape\n")
+	requireContains(t, runCommand(t, "", "__complete", "api", "list_feedback", "--fields", "id,post").out, "id,postedAt\n")
+	requireContains(t, runCommand(t, "", "__complete", "api", "update_plan_item", "--clear", "").out, "column-id\n")
+}
+
+// Ensure completion offers the ids of records with their titles: for an argument, for a flag, and
+// for the items of all boards. It writes nothing to standard error if there is no service.
+func TestAPICompletionOfIDs(t *testing.T) {
+	startTestServer(t)
+	complete := func(args ...string) string {
+		t.Helper()
+		r := runCommand(t, "", append([]string{"__complete", "api"}, args...)...)
+		if r.code != 0 || strings.Contains(r.err, "workspace:") {
+			t.Errorf("%v: %+v, want exit code 0 and no error", args, r)
+		}
+		return r.out
+	}
+	boards := apiJSON(t, "", "list_plan_boards")["items"].([]any)
+	board := boards[0].(map[string]any)
+	item := apiJSON(t, "", "create_plan_item", board["id"].(string), "--title", "Two\tcolumns")
+	boardLine, itemLine := fmt.Sprintf("%s\t%s\n", board["id"], board["name"]), fmt.Sprintf("%s\t%s\n", item["id"], `Two\tcolumns`)
+	requireContains(t, complete("create_plan_item", ""), boardLine)
+	requireContains(t, complete("create_plan_item", "--board-id", "brd_"), boardLine)
+	requireContains(t, complete("get_plan_item", item["id"].(string)[:10]), itemLine)
+	requireContains(t, complete("list_metric_points", "--metric-key", "growth.sign"), "growth.signups\t")
+	site := apiJSON(t, "", "list_optimise_sites")["items"].([]any)[0].(map[string]any)
+	requireContains(t, complete("list_optimise_audits", "--site-id", ""), fmt.Sprintf("%s\t%s\n", site["id"], site["name"]))
+	goal := apiJSON(t, "", "list_optimise_goals", site["id"].(string))["items"].([]any)[0].(map[string]any)
+	requireContains(t, complete("get_optimise_goal", site["id"].(string), ""), fmt.Sprintf("%s\t%s\n", goal["id"], goal["name"]))
+	for name, args := range map[string][]string{
+		"an id that does not exist":  {"get_plan_item", "itm_none"},
+		"more ids than the path has": {"get_plan_item", item["id"].(string), ""},
+		"no server":                  {"get_plan_item", "--base-url", "http://127.0.0.1:1", ""},
+		"a key without encryption":   {"get_plan_item", "--base-url", "http://service.example", ""},
+	} {
+		if out := complete(args...); strings.Contains(out, "\t") || !strings.HasPrefix(out, ":") {
+			t.Errorf("%s: %q, want no completion", name, out)
+		}
+	}
 }
 
 // Ensure login stores the key in a file that only the user can read. Commands send the key only to

@@ -43,7 +43,7 @@ response is printed as the service sent it, and with --include also its status, 
 headers (ETag) and the cursor of the next page. --jq prints parts of the JSON.
 --all fetches every page of a list. A delete asks first; in a script it needs --yes.
 
-  workspace completion bash | zsh | fish     completes operations, fields, values`,
+  workspace completion bash | zsh | fish     completes operations, fields, values, ids`,
 		Example: `  workspace api list_feedback --reply-status needs_review
   workspace api get_plan_item itm_... --json
   workspace api create_broadcast_post --platform x --body "It is out." --hashtags launch --hashtags ios
@@ -52,7 +52,7 @@ headers (ETag) and the cursor of the next page. --jq prints parts of the JSON.
   workspace api push_metric_points --input points.json`,
 	}
 	where.register(cmd.PersistentFlags())
-	output.register(cmd.PersistentFlags())
+	output.register(cmd)
 	u.table.RegisterDemo(cmd.PersistentFlags())
 	for _, area := range functions.All() {
 		cmd.AddGroup(&cobra.Group{ID: area.Name, Title: area.Name + ":"})
@@ -112,13 +112,13 @@ func (u *userCommands) operationCommand(where *serviceFlags, output *outputFlags
 		Use: strings.Join(append([]string{op.ID}, c.argumentNames()...), " "), Short: op.Summary, GroupID: area,
 		Aliases: []string{strings.ReplaceAll(op.ID, "_", "-")},
 		Long:    helpOf(op), Example: exampleOf(op),
-		Args:              cobra.ArbitraryArgs, // setArguments counts them
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cobra.ArbitraryArgs, // setArguments counts them
 	}
 	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(kebabCase(name))
 	})
 	c.addFlags(cmd)
+	u.addCompletions(cmd, where, c)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := c.setArguments(cmd, args); err != nil {
 			return err

@@ -24,3 +24,19 @@ func TestRepeatableFlags(t *testing.T) {
 		}
 	}
 }
+
+// Ensure completion knows for each id of a path the list that has the ids.
+func TestListsOfIDs(t *testing.T) {
+	t.Parallel()
+	for _, op := range functions.Operations(nil) {
+		for _, f := range op.Input {
+			list, found := listOfIDs(op, f.Name)
+			if f.In == schema.InPath && !found {
+				t.Errorf("%s: no list has the ids of %s", op.ID, f.Name)
+			}
+			if found && !list.IsList() {
+				t.Errorf("%s: the ids of %s are those of %s, which is not a list", op.ID, f.Name, list.ID)
+			}
+		}
+	}
+}

@@ -161,9 +161,7 @@ func (c *operationCall) addFlags(cmd *cobra.Command) {
 	for _, field := range c.Input {
 		f := &fieldFlag{Field: field}
 		c.fields[field.Name] = f
-		name := kebabCase(field.Name)
-		cmd.Flags().Var(f, name, usageOf(field))
-		completeValues(cmd, name, field)
+		cmd.Flags().Var(f, kebabCase(field.Name), usageOf(field))
 	}
 	if c.IsList() && c.fields["cursor"] != nil {
 		cmd.Flags().BoolVar(&c.allPages, "all", false, "fetch every page of the list")
@@ -193,16 +191,6 @@ func usageOf(f schema.Field) string {
 		usage = strings.TrimPrefix(usage+"; ", "; ") + "required"
 	}
 	return strings.ReplaceAll(usage, "`", "")
-}
-
-func completeValues(cmd *cobra.Command, name string, f schema.Field) {
-	values := f.Enum
-	if f.Kind == schema.Boolean {
-		values = []string{"true", "false"}
-	}
-	if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("workspace: " + err.Error()) // a second completion for a flag is a bug
-	}
 }
 
 func (c *operationCall) hasBody() bool {

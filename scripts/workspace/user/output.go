@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/client"
@@ -27,27 +26,19 @@ type outputFlags struct {
 	jq      string
 }
 
-func (o *outputFlags) register(flags *pflag.FlagSet) {
+func (o *outputFlags) register(cmd *cobra.Command) {
+	flags := cmd.PersistentFlags()
 	flags.StringSliceVar(&o.fields, "fields", nil, "print only these `fields` of each record, in this order")
 	flags.BoolVar(&o.csv, "csv", false, "print comma-separated values, with a line of field names")
 	flags.StringVar(&o.jq, "jq", "", "print the result of this jq `expression` on the JSON response")
 	flags.BoolVar(&o.include, "include", false, `print {"status","headers","nextCursor","body"} as JSON`)
+	if err := cmd.RegisterFlagCompletionFunc("fields", completeFields); err != nil {
+		panic("workspace: " + err.Error()) // a second completion for a flag is a bug
+	}
 }
 
 // isUsed reports whether one of the flags is set.
 func (o outputFlags) isUsed() bool { return o.fields != nil || o.csv || o.include || o.jq != "" }
-
-// completeFields completes the values of --fields.
-func completeFields(c *operationCall) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		before := toComplete[:strings.LastIndex(toComplete, ",")+1]
-		var names []string
-		for _, f := range recordFields(c.Record()) {
-			names = append(names, before+f.name)
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	}
-}
 
 // responseFormat is how the response of one call is printed.
 type responseFormat struct {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -239,6 +240,85 @@ func TestAPIDeleteAsks(t *testing.T) {
 	}
 	if help := runCommand(t, "", "api", "update_plan_item", "--help").out; strings.Contains(help, "--yes") {
 		t.Error("an update has --yes")
+	}
+}
+
+// runAtTerminal runs a command as a person at a terminal who replies yes to every question.
+func runAtTerminal(t *testing.T, args ...string) commandResult {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	screen := &terminal.Terminal{In: strings.NewReader("yes\n"), Out: &out, Err: &errOut, Interactive: true, Now: time.Now}
+	root := rootCommand(screen)
+	root.SetArgs(args)
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		return commandResult{screen.Fail(err), out.String(), errOut.String()}
+	}
+	return commandResult{0, out.String(), errOut.String()}
+}
+
+// runUndo runs the command that a write suggests to undo it.
+func runUndo(t *testing.T, r commandResult) {
+	t.Helper()
+	_, line, found := strings.Cut(r.err, "To undo: workspace ")
+	if !found || r.code != 0 {
+		t.Fatalf("%+v, want exit code 0 and a command that undoes the write", r)
+	}
+	words, err := exec.Command("sh", "-c", `printf '%s\0' `+line).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if undo := runAtTerminal(t, strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00")...); undo.code != 0 {
+		t.Fatalf("%s: %+v", line, undo)
+	}
+}
+
+// Ensure a person at a terminal gets a command after a write that undoes it, with the flags of the
+// connection. A program gets none.
+func TestAPIUndo(t *testing.T) {
+	s, _ := startTestServer(t)
+	t.Setenv(urlVariable, "http://127.0.0.1:1")
+	at := []string{"--base-url", s.BaseURL}
+	list := func(args ...string) []any {
+		t.Helper()
+		return apiJSON(t, "", append(args, at...)...)["items"].([]any)
+	}
+	board := list("list_plan_boards")[0].(map[string]any)["id"].(string)
+	site := list("list_optimise_sites")[0].(map[string]any)["id"].(string)
+	for _, c := range []struct {
+		list   []string
+		create []string
+	}{
+		{[]string{"list_plan_items", board, "--all"}, []string{"create_plan_item", board, "--title", "x"}},
+		{[]string{"list_optimise_goals", site}, []string{"create_optimise_goal", site, "--name", "x", "--kind", "path", "--match-type", "prefix", "--pattern", "/x"}},
+		{[]string{"list_context_goals"}, []string{"create_context_goal", "--name", "x"}},
+	} {
+		before := list(c.list...)
+		created := runAtTerminal(t, append(append([]string{"api"}, c.create...), at...)...)
+		if after := list(c.list...); len(after) != len(before)+1 {
+			t.Errorf("%v: %d records, want one more than %d: %+v", c.create, len(after), len(before), created)
+		}
+		runUndo(t, created)
+		if diff := cmp.Diff(before, list(c.list...)); diff != "" {
+			t.Errorf("%v and its undo (-want +got):\n%s", c.create, diff)
+		}
+	}
+	id := apiJSON(t, "", append([]string{"create_plan_item", board, "--title", "It's \"quoted\"\n$HOME", "--category-ids", "a b", "--sort-order", "3"}, at...)...)["id"].(string)
+	before := apiJSON(t, "", append([]string{"get_plan_item", id}, at...)...)
+	runUndo(t, runAtTerminal(t, append([]string{"api", "update_plan_item", id, "--title", "y", "--summary", "new", "--column-id", "now", "--clear", "category-ids,sort-order"}, at...)...))
+	after := apiJSON(t, "", append([]string{"get_plan_item", id}, at...)...)
+	before["updatedAt"], after["updatedAt"] = nil, nil
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("an update and its undo (-want +got):\n%s", diff)
+	}
+	requireContains(t, runAtTerminal(t, append([]string{"api", "delete_plan_item", id}, at...)...).err, "An operator can import the record from an earlier export.")
+	requireContains(t, runAtTerminal(t, append([]string{"api", "push_metric_points", "--points", `{"metricKey":"growth.signups","ts":"2026-08-10","value":1}`}, at...)...).err, "delete_metric_points deletes new points")
+	for _, args := range [][]string{{"--json"}, {"--csv"}, {"--jq", ".id"}, {"--include"}} {
+		if r := runAtTerminal(t, append(append([]string{"api", "create_plan_item", board, "--title", "x"}, args...), at...)...); r.code != 0 || strings.Contains(r.err, "undo") {
+			t.Errorf("%v: %+v, want exit code 0 and no hint", args, r)
+		}
+	}
+	if r := runCommand(t, "", append([]string{"api", "create_plan_item", board, "--title", "x"}, at...)...); strings.Contains(r.err, "undo") {
+		t.Errorf("%+v, want no hint without a terminal", r)
 	}
 }
 

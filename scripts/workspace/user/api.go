@@ -2,7 +2,6 @@ package user
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -41,7 +40,8 @@ The response is printed as a table or a list of fields. A table has the columns 
 fit; --fields a,b shows these fields whole, and --csv all of them. With --json the
 response is printed as the service sent it, and with --include also its status, its
 headers (ETag) and the cursor of the next page. --jq prints parts of the JSON.
---all fetches every page of a list. A delete asks first; in a script it needs --yes.
+--all fetches every page of a list. A delete asks first; in a script it needs
+--yes. On a terminal, a write also says how to undo it.
 
   workspace completion bash | zsh | fish     completes operations, fields, values, ids`,
 		Example: `  workspace api list_feedback --reply-status needs_review
@@ -137,7 +137,7 @@ func (u *userCommands) operationCommand(where *serviceFlags, output *outputFlags
 		if err != nil {
 			return err
 		}
-		return c.explainError(u, u.callOperation(cmd.Context(), remote, c, format), remote)
+		return c.explainError(u, u.callOperation(cmd, remote, c, format), remote)
 	}
 	return cmd
 }
@@ -250,7 +250,8 @@ func wrapText(text string, width int) string {
 }
 
 // callOperation calls the operation and prints the response.
-func (u *userCommands) callOperation(ctx context.Context, r connection, c *operationCall, format responseFormat) error {
+func (u *userCommands) callOperation(cmd *cobra.Command, r connection, c *operationCall, format responseFormat) error {
+	ctx := cmd.Context()
 	if c.allPages {
 		body, err := readPages(ctx, r, c)
 		if err != nil {
@@ -258,6 +259,7 @@ func (u *userCommands) callOperation(ctx context.Context, r connection, c *opera
 		}
 		return u.printResponse(ctx, c, client.Response{Body: body}, "", format)
 	}
+	undo := u.prepareUndo(ctx, cmd, r, c, format)
 	response, err := r.client.Do(ctx, c.request(), c.options()...)
 	if err != nil {
 		return err
@@ -276,6 +278,9 @@ func (u *userCommands) callOperation(ctx context.Context, r connection, c *opera
 	}
 	if tag := response.ETag(); tag != "" {
 		u.Note("\nETag %s, for --if-match", tag)
+	}
+	if hint := undo.text(u, response.Body); hint != "" {
+		u.Note("\n%s", hint)
 	}
 	return nil
 }

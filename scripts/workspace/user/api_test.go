@@ -1,11 +1,14 @@
 package user
 
 import (
+	"encoding/json"
+	"net/http"
 	"testing"
 
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions"
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/schema"
 )
 
@@ -37,6 +40,53 @@ func TestListsOfIDs(t *testing.T) {
 			if found && !list.IsList() {
 				t.Errorf("%s: the ids of %s are those of %s, which is not a list", op.ID, f.Name, list.ID)
 			}
+		}
+	}
+}
+
+// Ensure there is a hint for each write: a delete undoes a create, and the record can be read before
+// an update.
+func TestUndoOfWrites(t *testing.T) {
+	t.Parallel()
+	for _, op := range functions.Operations(nil) {
+		found := true
+		switch {
+		case op.Effect == api.Create:
+			_, found = deleteOf(op)
+		case op.Method == http.MethodPatch:
+			_, found = readOf(op)
+		}
+		if !found {
+			t.Errorf("%s: undo.go has no hint", op.ID)
+		}
+	}
+	for id := range undoTexts {
+		if _, found := operationWhere(func(op api.Operation) bool { return op.ID == id }); !found {
+			t.Errorf("undoTexts has a hint for %s, which does not exist", id)
+		}
+	}
+}
+
+// Ensure a flag of an undo sets exactly the old value, or that there is no flag.
+func TestFlagValue(t *testing.T) {
+	t.Parallel()
+	text, status := schema.Field{Kind: schema.String}, schema.Field{Kind: schema.String, Enum: []string{"draft"}}
+	for _, c := range []struct {
+		field schema.Field
+		value string
+		want  string
+		ok    bool
+	}{
+		{text, `"it's \n"`, "it's \n", true},
+		{text, `"\u001b[2J"`, "", false},
+		{text, `null`, "", false},
+		{status, `"draft"`, "draft", true},
+		{status, `"posted"`, "", false},
+		{schema.Field{Kind: schema.Array}, `["a","b"]`, `["a","b"]`, true},
+		{schema.Field{Kind: schema.Number}, `1.5`, `1.5`, true},
+	} {
+		if got, ok := flagValue(c.field, json.RawMessage(c.value)); ok != c.ok || ok && got != c.want {
+			t.Errorf("%s: %q, %t; want %q, %t", c.value, got, ok, c.want, c.ok)
 		}
 	}
 }

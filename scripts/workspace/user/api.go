@@ -155,7 +155,16 @@ func helpOf(op api.Operation) string {
 	if op.DraftScope != "" {
 		scope += ", for a draft " + string(op.DraftScope)
 	}
-	return text + objectsOf(op) + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
+	return text + objectsOf(op) + responseOf(op) + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
+}
+
+// responseOf lists the fields of the response, which are the values of --fields.
+func responseOf(op api.Operation) string {
+	what := "The fields of the response"
+	if op.IsList() {
+		what = "The fields of each record"
+	}
+	return "\n\n" + wrapText(what+", for --fields: "+strings.Join(namesOf(recordFields(op.Record())), ", ")+".", 84)
 }
 
 // objectsOf describes the fields of the objects that an operation's flags accept as JSON.

@@ -3,7 +3,11 @@ package user
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -87,6 +91,28 @@ func TestFlagValue(t *testing.T) {
 	} {
 		if got, ok := flagValue(c.field, json.RawMessage(c.value)); ok != c.ok || ok && got != c.want {
 			t.Errorf("%s: %q, %t; want %q, %t", c.value, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// Ensure the help of an operation names the fields of the response, and explains those of each object
+// that a flag accepts.
+func TestHelpNamesFields(t *testing.T) {
+	t.Parallel()
+	for _, op := range functions.Operations(nil) {
+		help := helpOf(op)
+		words := strings.FieldsFunc(help, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(",.:", c) })
+		for _, name := range namesOf(recordFields(op.Record())) {
+			if !slices.Contains(words, name) {
+				t.Errorf("%s: the help does not name the field %s", op.ID, name)
+			}
+		}
+		for _, f := range op.Input {
+			for _, inner := range f.Fields {
+				if !regexp.MustCompile(`(?m)^  ` + inner.Name + ` .*` + regexp.QuoteMeta(usageOf(inner)) + `$`).MatchString(help) {
+					t.Errorf("%s: the help does not explain the field %s of --%s", op.ID, inner.Name, kebabCase(f.Name))
+				}
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -164,8 +165,12 @@ func (u *userCommands) printResponse(ctx context.Context, c *operationCall, resp
 const widthDefault = 80
 
 // hasColor reports whether the output is for a person at a terminal with colors. NO_COLOR is the
-// variable of no-color.org.
+// variable of no-color.org. On Windows, only Windows Terminal, which sets WT_SESSION, is known to
+// have colors.
 func (u *userCommands) hasColor() bool {
+	if runtime.GOOS == "windows" && os.Getenv("WT_SESSION") == "" {
+		return false
+	}
 	return terminal.Width(u.Out) > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 

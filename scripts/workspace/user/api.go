@@ -28,7 +28,8 @@ list all operations.
 The key is the first of: WORKSPACE_KEY, the key of "workspace login", and, for a server
 on this machine, the demo company's key. It is never an argument. The server is the
 first of: --base-url, WORKSPACE_URL, the server of "workspace login", and
-` + defaultBaseURL + `.
+` + defaultBaseURL + `. --profile uses the key and the server of one login instead,
+whatever the variables say.
 
 Each field is a flag: itemId is --item-id. The ids of a path may also be arguments, in
 the path's order. For a list, repeat the flag or give a JSON array. --clear FIELD
@@ -46,7 +47,7 @@ first; --yes does not.
   workspace api list_metric_points --metric-key growth.signups --from 2026-08-01 --all --json
   workspace api push_metric_points --input points.json`,
 	}
-	where.register(cmd.PersistentFlags())
+	where.register(cmd, cmd.PersistentFlags())
 	u.table.RegisterDemo(cmd.PersistentFlags())
 	for _, area := range functions.All() {
 		cmd.AddGroup(&cobra.Group{ID: area.Name, Title: area.Name + ":"})

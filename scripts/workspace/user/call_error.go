@@ -59,7 +59,7 @@ func (u *userCommands) explainCallError(err error, r connection) error {
 		out := &callError{Code: refused.Code, Status: refused.Status, Messages: refused.Messages, RequestID: refused.RequestID}
 		switch refused.Status {
 		case http.StatusUnauthorized:
-			out.hint = fmt.Sprintf("%s was sent to %s; `%s` explains more", r.source, r.BaseURL, u.Command("doctor"))
+			out.hint = fmt.Sprintf("%s was sent to %s; `%s` explains more", r.source, r.BaseURL, u.Command("doctor%s", r.profileArgument("--profile")))
 		case http.StatusTooManyRequests:
 			if wait := refused.RetryAfter; wait > 0 {
 				out.hint = fmt.Sprintf("retry in %d s", int(wait.Seconds()))

@@ -241,6 +241,9 @@ func (u *userCommands) callOperation(ctx context.Context, r connection, c *opera
 		return u.printPages(ctx, r, c)
 	}
 	response, err := r.client.Do(ctx, c.request(), c.options()...)
+	if err == nil {
+		err = checkIsJSON(response.Body)
+	}
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type loginResult struct {
 func (u *userCommands) loginCommand() *cobra.Command {
 	var as profileName
 	cmd := &cobra.Command{
-		Use: "login [--as NAME] [--base-url URL]", Short: "Store a key for this and the other commands", Args: terminal.RequireArgs(),
+		Use: "login [--as NAME] [--base-url URL]", Short: "Store a key for `workspace api` and the other commands", Args: terminal.RequireArgs(),
 		Long: `Read a secret key from standard input, verify it, and store it in a file of your settings
 folder that only you can read. The key is used only for this base URL. WORKSPACE_KEY
 overrides it.

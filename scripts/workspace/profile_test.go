@@ -119,7 +119,7 @@ func TestProfileList(t *testing.T) {
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	requireContains(t, runCommand(t, "", "profiles").out, "tea.json can be read by others")
+	requireContains(t, runCommand(t, "", "profiles").err, "tea.json can be read by others")
 	requireContains(t, runRefused(t, 1, "", "api", "get_company", "--profile", "tea"), "can be read by others", "workspace login --as tea")
 	if r := runCommand(t, "", "logout"); r.code != 0 || !strings.Contains(r.out, "tea.json") {
 		t.Errorf("logout with WORKSPACE_PROFILE: %+v", r)
@@ -132,10 +132,10 @@ func TestProfileErrors(t *testing.T) {
 	s, data, tea := startWithProfiles(t)
 	for _, args := range [][]string{
 		{"api", "get_company", "--profile", "coffee"}, {"doctor", "--profile", "coffee"}, {"studio", "--profile", "coffee"}, {"check", "--profile", "coffee"},
-		{"logout", "--as", "coffee"},
 	} {
 		requireContains(t, runRefused(t, 1, "", args...), "there is no profile coffee (stored are default, tea)", "workspace login --as coffee")
 	}
+	requireContains(t, runRefused(t, 1, "", "logout", "--as", "coffee"), "there is no profile coffee (stored are default, tea)")
 	for _, name := range []string{"Tea", "../tea", "", "a b", strings.Repeat("x", 41)} {
 		for _, args := range [][]string{{"api", "get_company", "--profile=" + name}, {"login", "--as=" + name}} {
 			r := runCommand(t, "", args...)

@@ -86,7 +86,7 @@ func (u *userCommands) foreignResponseAdvice(status int, base string) string {
 	case status >= http.StatusInternalServerError:
 		return "a gateway or a proxy between this machine and the service has failed: try again, then ask the service's operator"
 	}
-	return u.addressAdvice()
+	return u.addressAdvice(base)
 }
 
 // isNotServing reports whether err means that no server listens at base, although serve could

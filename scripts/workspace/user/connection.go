@@ -84,7 +84,7 @@ func (u *userCommands) credential(r serviceFlags) (credential, error) {
 	case err != nil:
 		err = fmt.Errorf("%w; `%s` stores a key again", err, u.Command("login%s", stored.profileArgument("--as")))
 	case stored.Key == "" && named:
-		err = u.noProfileError(name)
+		err = fmt.Errorf("%w; `%s` stores one", noProfileError(name), u.Command("login --as %s --base-url URL", name))
 	case r.profile != "" && base != "" && base != stored.BaseURL:
 		err = terminal.NewUsageError("--base-url: the key of the profile %s is for %s alone; leave out --base-url, or store a key for the other service with `%s`",
 			name, stored.BaseURL, u.Command("login --as NAME --base-url %s", terminal.QuoteArgument(base)))
@@ -163,15 +163,15 @@ func (u *userCommands) connect(r serviceFlags, options ...client.Option) (connec
 }
 
 func (u *userCommands) connectWith(c credential, company string, options ...client.Option) (connection, error) {
-	if isUnencrypted(c.BaseURL) {
-		u.Note("%s is not encrypted: anyone on the network can read the key", c.BaseURL)
-	}
 	options = append([]client.Option{
 		client.WithCompany(company), client.WithUserAgent("workspace"), client.WithSleep(u.Wait),
 	}, options...)
 	api, err := client.New(c.BaseURL, c.Key, options...)
 	if err != nil {
 		return connection{}, errors.New(strings.TrimPrefix(err.Error(), "client: "))
+	}
+	if isUnencrypted(c.BaseURL) {
+		u.Note("%s is not encrypted: anyone on the network can read the key", c.BaseURL)
 	}
 	return connection{api, c}, nil
 }

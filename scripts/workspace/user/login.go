@@ -143,7 +143,7 @@ revoke it with "workspace key revoke".`,
 		case errors.Is(err, fs.ErrNotExist) && name == defaultProfile:
 			return u.Print(logoutResult{name, false, file}, "no key is stored")
 		case errors.Is(err, fs.ErrNotExist):
-			return u.noProfileError(name)
+			return noProfileError(name)
 		case err != nil:
 			return fmt.Errorf("remove the key: %w", err)
 		}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/client"
 	"growthworkspace/shared/timestamp"
 )
@@ -74,7 +75,7 @@ func (u *userCommands) networkProblemOf(err error, base string) (p networkProble
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return networkProblem{"closed the connection without a response", "try again; if it stays so, check the address and the port"}, true
 	case errors.As(err, &syntax):
-		return networkProblem{"responds with something that is not JSON, so it is not this service", u.addressAdvice()}, true
+		return networkProblem{"responds with something that is not JSON, so it is not this service", u.addressAdvice(base)}, true
 	case errors.As(err, &network):
 		return networkProblem{fmt.Sprintf("does not respond (%s)", reasonOf(err)), proxyAdvice(base)}, true
 	}
@@ -82,8 +83,9 @@ func (u *userCommands) networkProblemOf(err error, base string) (p networkProble
 }
 
 // addressAdvice says how to find a wrong address.
-func (u *userCommands) addressAdvice() string {
-	return fmt.Sprintf("check the address: that of a deployed stack ends with its stage, such as /prod; `%s` explains more", u.Command("doctor"))
+func (u *userCommands) addressAdvice(base string) string {
+	return fmt.Sprintf("check the address: that of a deployed stack ends with its stage, such as /prod; `%s` explains more",
+		u.Command("doctor --base-url %s", terminal.QuoteArgument(base)))
 }
 
 // isTLSAlert reports whether the server or this machine ended the TLS handshake.

@@ -118,7 +118,7 @@ func listProfileNames() ([]string, error) {
 }
 
 // noProfileError returns the error for a profile that does not exist. It names those that do.
-func (u *userCommands) noProfileError(name string) error {
+func noProfileError(name string) error {
 	names, err := listProfileNames()
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (u *userCommands) noProfileError(name string) error {
 	if len(names) > 0 {
 		there = "stored are " + strings.Join(names, ", ")
 	}
-	return fmt.Errorf("there is no profile %s (%s); `%s` stores one", name, there, u.Command("login --as %s --base-url URL", name))
+	return fmt.Errorf("there is no profile %s (%s)", name, there)
 }
 
 // profilesOf returns the names of the profiles whose key is for a service. It ignores the files that
@@ -229,10 +229,15 @@ func (u *userCommands) listProfiles() error {
 			if p.Selected {
 				mark = "*"
 			}
-			return []string{mark, p.Name, terminal.FormatText(cmp.Or(p.BaseURL, p.Problem)), terminal.FormatText(p.CompanyID)}
+			return []string{mark, p.Name, terminal.FormatText(p.BaseURL), terminal.FormatText(p.CompanyID)}
 		})
 	if err != nil {
 		return err
+	}
+	for _, p := range items {
+		if p.Problem != nil {
+			u.Note("\n%s", *p.Problem)
+		}
 	}
 	if !slices.Contains(names, selected) && selected != defaultProfile {
 		u.Note("\n%s selects %s, which is not stored.", profileVariable, selected)

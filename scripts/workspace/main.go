@@ -105,6 +105,7 @@ DynamoDB's protocol.`,
 	add("About this program", versionCommand(t, root))
 	root.SetHelpCommandGroupID("About this program")
 	root.SetCompletionCommandGroupID("About this program")
+	user.CompleteProfiles(root)
 	t.NameProgram(root)
 	return root
 }

@@ -47,7 +47,7 @@ first; --yes does not.
   workspace api list_metric_points --metric-key growth.signups --from 2026-08-01 --all --json
   workspace api push_metric_points --input points.json`,
 	}
-	where.register(cmd, cmd.PersistentFlags())
+	where.register(cmd.PersistentFlags())
 	u.table.RegisterDemo(cmd.PersistentFlags())
 	for _, area := range functions.All() {
 		cmd.AddGroup(&cobra.Group{ID: area.Name, Title: area.Name + ":"})

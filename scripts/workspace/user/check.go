@@ -32,7 +32,7 @@ The exit code is 1 when a rule does not hold.`,
 		Example: "  workspace check http://127.0.0.1:8080\n  workspace check --profile staging --write --json\n  workspace check http://127.0.0.1:8080 --rule limit-honoured --rule limit-bounds",
 	}
 	u.table.RegisterDemo(cmd.Flags())
-	where.registerService(cmd, cmd.Flags())
+	where.registerBaseURL(cmd.Flags())
 	cmd.Flags().BoolVar(&write, "write", false, "also create, change and delete records")
 	cmd.Flags().StringArrayVar(&only, "rule", nil, "only this `rule`; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"growthworkspace/scripts/workspace/tableconn"
@@ -39,18 +38,16 @@ type serviceFlags struct {
 	profile          profileName
 }
 
-// register registers the flags of a command that calls the service. flags are those of cmd alone, or
-// those that its subcommands have, too.
-func (r *serviceFlags) register(cmd *cobra.Command, flags *pflag.FlagSet) {
-	r.registerService(cmd, flags)
+func (r *serviceFlags) register(flags *pflag.FlagSet) {
+	r.registerBaseURL(flags)
 	flags.StringVar(&r.company, "company", "", "the `id` of the key's company (default: derived from the key, or requested from the service)")
 }
 
-// registerService registers --base-url and --profile, for commands that need no company.
-func (r *serviceFlags) registerService(cmd *cobra.Command, flags *pflag.FlagSet) {
+// registerBaseURL registers --base-url, and --profile, which includes a base URL. It is for commands
+// that need no company.
+func (r *serviceFlags) registerBaseURL(flags *pflag.FlagSet) {
 	flags.StringVar(&r.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
 	flags.Var(&r.profile, "profile", "use the key and the service of this login (default: WORKSPACE_PROFILE, or "+defaultProfile+")")
-	completeProfiles(cmd, "profile")
 }
 
 // credential is a key and its service.

@@ -30,7 +30,7 @@ The exit code is 1 when a check fails; a warning is not a failure.`,
 		Example: "  workspace doctor\n  workspace doctor --base-url https://api.example.com --json",
 	}
 	u.table.RegisterDemo(cmd.Flags())
-	where.register(cmd, cmd.Flags())
+	where.register(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		d := doctor{userCommands: u, flags: where}
 		key, err := u.credential(where)

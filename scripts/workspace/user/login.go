@@ -42,7 +42,6 @@ profiles" lists the profiles. A login replaces the key that its profile had; wit
 	}
 	base := cmd.Flags().String("base-url", "", "the service's `URL` (default: that of the profile of --as, WORKSPACE_URL, or "+defaultBaseURL+")")
 	cmd.Flags().Var(&as, "as", "store the key in this profile (default: WORKSPACE_PROFILE, or "+defaultProfile+")")
-	completeProfiles(cmd, "as")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		name, err := selectProfile(as)
 		if err != nil {
@@ -128,7 +127,6 @@ revoke it with "workspace key revoke".`,
 		Example: "  workspace logout\n  workspace logout --as prod",
 	}
 	cmd.Flags().Var(&as, "as", "remove the key of this profile (default: WORKSPACE_PROFILE, or "+defaultProfile+")")
-	completeProfiles(cmd, "as")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		name, err := selectProfile(as)
 		if err != nil {

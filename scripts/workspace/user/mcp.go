@@ -50,7 +50,7 @@ the client closes standard input.`,
   workspace mcp --agent claude-code`,
 	}
 	u.table.RegisterDemo(cmd.Flags())
-	f.registerService(cmd, cmd.Flags())
+	f.registerBaseURL(cmd.Flags())
 	cmd.Flags().StringVar(&f.areas, "areas", "", areasFlag)
 	cmd.Flags().StringVar(&f.agent, "agent", "", "use the key that \"workspace mcp install\" created under this `name`")
 	cmd.AddCommand(u.mcpInstallCommand())

@@ -47,7 +47,7 @@ A second run changes nothing.`,
 		ValidArgs: mcpclient.Names(),
 	}
 	u.table.RegisterDemo(cmd.Flags())
-	i.where.registerService(cmd, cmd.Flags())
+	i.where.registerBaseURL(cmd.Flags())
 	cmd.Flags().StringVar(&i.areas, "areas", "", areasFlag)
 	cmd.Flags().StringVar(&i.scopes, "scopes", "", "create the agent's key with these `scopes` (default: read the areas, and draft)")
 	cmd.Flags().BoolVar(&i.ownKey, "own-key", true, "create a key for this agent alone; without it the agent uses your key")

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"growthworkspace/scripts/workspace/secretfile"
 	"growthworkspace/scripts/workspace/terminal"
@@ -160,14 +161,25 @@ func (c credential) profileArgument(flag string) string {
 	return " " + flag + " " + c.profile
 }
 
-// completeProfiles makes the shell complete the values of a flag with the names of the profiles.
-func completeProfiles(cmd *cobra.Command, flag string) {
+// CompleteProfiles makes the shell complete the names of profiles, for every flag of cmd and of its
+// subcommands that names one.
+func CompleteProfiles(cmd *cobra.Command) {
 	names := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		names, _ := listProfileNames() // a completion has no place for an error
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	if err := cmd.RegisterFlagCompletionFunc(flag, names); err != nil {
-		panic("workspace: " + err.Error()) // a second completion for a flag is a bug
+	complete := func(f *pflag.Flag) {
+		if _, ok := f.Value.(*profileName); !ok {
+			return
+		}
+		if err := cmd.RegisterFlagCompletionFunc(f.Name, names); err != nil {
+			panic("workspace: " + err.Error()) // a second completion for a flag is a bug
+		}
+	}
+	cmd.Flags().VisitAll(complete)
+	cmd.PersistentFlags().VisitAll(complete)
+	for _, child := range cmd.Commands() {
+		CompleteProfiles(child)
 	}
 }
 

@@ -39,7 +39,7 @@ With --json the only output is one line, {"url"}, and no browser is opened.`,
   workspace studio --no-open`,
 	}
 	u.table.RegisterDemo(cmd.Flags())
-	where.register(cmd, cmd.Flags())
+	where.register(cmd.Flags())
 	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "serve the page on this loopback `host:port`; port 0 picks a free one")
 	cmd.Flags().BoolVar(&noOpen, "no-open", false, "open no browser")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

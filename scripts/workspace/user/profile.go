@@ -111,7 +111,7 @@ func listProfileNames() ([]string, error) {
 	}
 	for _, e := range entries {
 		name, isJSON := strings.CutSuffix(e.Name(), ".json")
-		if isJSON && profileNamePattern.MatchString(name) {
+		if isJSON && name != defaultProfile && profileNamePattern.MatchString(name) {
 			out = append(out, name)
 		}
 	}

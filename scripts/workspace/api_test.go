@@ -481,11 +481,12 @@ func TestAPIUsage(t *testing.T) {
 		"api create_context_content_type --name x --active maybe": {"must be true or false"},
 		"api push_metric_points --points x":                       {"must be a JSON object, or an array of them"},
 		"api push_metric_points --input - --points {}":            {"--input has the whole body: leave out --points"},
-		"login now":                         {`too many arguments`},
-		"login --base-url nowhere":          {"--base-url: must be a URL"},
-		"logout now":                        {`too many arguments`},
-		"doctor now":                        {`too many arguments`},
-		"check":                             {"name the BASE_URL"},
+		"login now":                {`too many arguments`},
+		"login --base-url nowhere": {"--base-url: must be a URL"},
+		"logout now":               {`too many arguments`},
+		"doctor now":               {`too many arguments`},
+		"check --write":            {"--write: name the service"},
+		"check http://127.0.0.1:1 --base-url http://127.0.0.1:1": {"BASE_URL is the same as --base-url"},
 		"check nowhere":                     {"BASE_URL must be a URL"},
 		"check http://127.0.0.1:1 --rule x": {`no rule "x"`, "one-company", "retry-after"},
 		"check http://x --rule paging":      {`no rule "paging"`},
@@ -541,7 +542,7 @@ func TestAPICommands(t *testing.T) {
 			}
 		}
 	}
-	for _, command := range []string{"api", "studio", "login", "logout", "doctor", "check"} {
+	for _, command := range []string{"api", "studio", "login", "logout", "profiles", "doctor", "check"} {
 		requireContains(t, runCommand(t, "", command, "--help").out, "Examples:", "workspace "+command)
 	}
 	points := runCommand(t, "", "api", "push_metric_points", "--help").out

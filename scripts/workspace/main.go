@@ -94,13 +94,18 @@ DynamoDB's protocol.`,
 			root.AddCommand(c)
 		}
 	}
-	users, operators := user.Commands(t, &table), append(operator.Commands(t, &table), serve.Command(t, &table))
-	for _, c := range operators {
+	users, developers := user.Commands(t, &table)
+	operators, server := operator.Commands(t, &table), serve.Command(t, &table)
+	for _, c := range append(operators, server) {
 		table.Register(c.PersistentFlags())
 	}
 	add("For users of the API", users...)
 	add("For operators", operators...)
-	addVersion(t, root)
+	add("For developers", append(developers, server)...)
+	add("About this program", versionCommand(t, root))
+	root.SetHelpCommandGroupID("About this program")
+	root.SetCompletionCommandGroupID("About this program")
+	user.CompleteProfiles(root)
 	t.NameProgram(root)
 	return root
 }

@@ -98,6 +98,16 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// Ensure every command of the main help is in a group.
+func TestCommandGroups(t *testing.T) {
+	t.Parallel()
+	help := runCommand(t, "", "--help").out
+	requireContains(t, help, "For users of the API:\n  api ", "For operators:\n  approved ", "For developers:\n  check ", "About this program:\n  completion ")
+	if strings.Contains(help, "Additional Commands") {
+		t.Errorf("a command is in no group: %s", help)
+	}
+}
+
 // goRun is the command that the documentation uses to start the program from a clone.
 const goRun = "go run ./scripts/workspace"
 

@@ -29,7 +29,8 @@ list all operations.
 The key is the first of: WORKSPACE_KEY, the key of "workspace login", and, for a server
 on this machine, the demo company's key. It is never an argument. The server is the
 first of: --base-url, WORKSPACE_URL, the server of "workspace login", and
-` + defaultBaseURL + `.
+` + defaultBaseURL + `. --profile uses the key and the server of one login instead,
+whatever the variables say.
 
 Each field is a flag: itemId is --item-id. The ids of a path may also be arguments, in
 the path's order. For a list, repeat the flag or give a JSON array. --clear FIELD
@@ -270,6 +271,9 @@ func (u *userCommands) callOperation(cmd *cobra.Command, r connection, c *operat
 	}
 	undo := u.prepareUndo(ctx, cmd, r, c, format)
 	response, err := r.client.Do(ctx, c.request(), c.options()...)
+	if err == nil {
+		err = checkIsJSON(response.Body)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,3 @@
-// Package attention finds what needs a person, such as reviews that wait for a reply and channels that
-// fail.
 package attention
 
 import (

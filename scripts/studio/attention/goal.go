@@ -2,6 +2,7 @@ package attention
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -141,9 +142,18 @@ func (j Judgement) Text() string {
 	case j.State == GoalPast:
 		parts = append(parts, "was due "+due)
 	case j.State == GoalBehind, j.State == GoalOnPace:
-		parts = append(parts, "on pace would be "+j.Unit.Text(j.Expected), "due "+due)
+		parts = append(parts, "on pace would be "+j.Unit.Text(threeDigits(j.Expected)), "due "+due)
 	case due != "":
 		parts = append(parts, "due "+due)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// threeDigits rounds a value to about three digits, because more would pretend an exact prediction.
+func threeDigits(v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	scale := math.Pow10(2 - int(math.Floor(math.Log10(math.Abs(v)))))
+	return math.Round(v*scale) / scale
 }

@@ -44,8 +44,8 @@ func TestJudge(t *testing.T) {
 	}{
 		"on the line":                  {goal, sum, months(92, 3), GoalOnPace, "92 of 184 in July, on pace would be 92, due Nov 1, 2026"},
 		"below the line":               {goal, sum, months(91, 3), GoalBehind, "91 of 184 in July, on pace would be 92, due Nov 1, 2026"},
-		"the newest value":             {goal, last, months(91, 103), GoalOnPace, "103 of 184 so far this month, on pace would be 102.4, due Nov 1, 2026"},
-		"the newest value is low":      {goal, last, months(99, 102), GoalBehind, "102 of 184 so far this month, on pace would be 102.4, due Nov 1, 2026"},
+		"the newest value":             {goal, last, months(91, 103), GoalOnPace, "103 of 184 so far this month, on pace would be 102, due Nov 1, 2026"},
+		"the newest value is low":      {goal, last, months(99, 102), GoalBehind, "102 of 184 so far this month, on pace would be 102, due Nov 1, 2026"},
 		"no newer value":               {goal, last, months(99, 102)[:1], GoalOnPace, "99 of 184 in July, on pace would be 92, due Nov 1, 2026"},
 		"falling, above the line":      {falling, sum, months(93, 3), GoalBehind, "93 of 0 in July, on pace would be 92, due Nov 1, 2026"},
 		"falling, below the line":      {falling, sum, months(91, 3), GoalOnPace, "91 of 0 in July, on pace would be 92, due Nov 1, 2026"},

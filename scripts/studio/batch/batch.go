@@ -70,9 +70,7 @@ func Start[T any](r *Reader, part, scope string, call func(ctx context.Context) 
 		r.AddGap(lack(part, scope))
 		return out
 	}
-	r.mu.Lock()
-	r.sent++
-	r.mu.Unlock()
+	r.CountCall()
 	r.running.Go(func() {
 		out.Value, out.Err = call(r.ctx)
 		if out.Known = out.Err == nil; !out.Known {
@@ -85,14 +83,20 @@ func Start[T any](r *Reader, part, scope string, call func(ctx context.Context) 
 // Try is like Start, but adds no gap if the call fails. The caller handles the error.
 func Try[T any](r *Reader, call func(ctx context.Context) (T, error)) *Result[T] {
 	out := &Result[T]{}
-	r.mu.Lock()
-	r.sent++
-	r.mu.Unlock()
+	r.CountCall()
 	r.running.Go(func() {
 		out.Value, out.Err = call(r.ctx)
 		out.Known = out.Err == nil
 	})
 	return out
+}
+
+// CountCall counts a call. Only the function of a call that sends another one, such as that for the
+// next page of a list, must use it.
+func (r *Reader) CountCall() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sent++
 }
 
 // Wait waits for all calls that were started.

@@ -95,6 +95,8 @@ type Post struct {
 	Platform string `json:"platform"`
 	Text     string `json:"text"`
 	Reason   string `json:"reason,omitempty"` // why it failed
+
+	at time.Time
 }
 
 // Audit is an audit that ended in the week.
@@ -345,7 +347,7 @@ func (r *reading) postsOfWeek() Posts {
 	if r.posts.Value.Next != "" {
 		r.AddGap(batch.Gap{Part: partPosts, Reason: fmt.Sprintf("only the %d latest of the week were read", postsMax)})
 	}
-	for _, p := range slices.Backward(r.posts.Value.Items) { // earliest first
+	for _, p := range r.posts.Value.Items {
 		switch p.Status.Or("") {
 		case client.BroadcastPostStatusPublished:
 			if at := p.PublishedAt.Or(p.ScheduledFor.Or(time.Time{})); r.has(at) {
@@ -357,6 +359,9 @@ func (r *reading) postsOfWeek() Posts {
 			}
 		}
 	}
+	byTime := func(a, b Post) int { return a.at.Compare(b.at) }
+	slices.SortStableFunc(out.Sent, byTime)
+	slices.SortStableFunc(out.Failed, byTime)
 	overdue := 0
 	for _, p := range r.scheduled.Value.Items {
 		if attention.Overdue(p, r.now) {
@@ -373,7 +378,7 @@ func (r *reading) postsOfWeek() Posts {
 
 func (r *reading) post(p client.Post, at time.Time) Post {
 	return Post{
-		When: r.span.clock.Soon(at), Platform: phrase.Words(string(p.Platform.Or(""))),
+		at: at, When: r.span.clock.Soon(at), Platform: phrase.Words(string(p.Platform.Or(""))),
 		Text: phrase.Excerpt(cmp.Or(p.Title.Or(""), p.Body.Or(""), "(no text)"), 70), Reason: phrase.Excerpt(p.FailureReason.Or(""), 80),
 	}
 }

@@ -31,7 +31,7 @@ func (r Report) Notes() []string {
 		case r.Days == "":
 			out = append(out, "The week has just begun: metrics are compared once its first day is over, in "+r.TimeZone+" and in UTC.")
 		default:
-			out = append(out, "The week is not over for metrics: "+r.Days+" are compared with the same weekdays of the week before. A day is over once it is over in "+r.TimeZone+" and in UTC.")
+			out = append(out, "The week is not over for metrics: the values are those of "+r.Days+", against the same days of the week before. A day is over once it is over in "+r.TimeZone+" and in UTC.")
 		}
 	}
 	if r.MoreMetrics > 0 {

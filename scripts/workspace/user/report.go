@@ -37,7 +37,7 @@ are compared with the same weekdays of the week before, and reviews until the sa
 "-" is standard output. --markdown prints Markdown. --json prints everything as JSON.
 
 A part whose scope the key lacks is left out, and the last lines say so. If a part cannot be read
-for another reason, the report is printed without it, and the exit code is 1. A report uses 20 to
+for another reason, the report is printed without it, and the exit code is 1. A report uses 12 to
 38 requests of the read quota, and up to 48 for a week that is not over.`,
 		Example: `  workspace report
   workspace report --week 2026-W47 --markdown

@@ -122,8 +122,9 @@ const (
 const (
 	metricsMax     = 10
 	goalMetricsMax = 6
-	reviewPagesMax = 5 // pages of 200 reviews for both weeks
-	boardsMax      = 3
+	reviewPagesMax = 5   // pages of 200 reviews for both weeks
+	boardsMax      = 3   // boards whose items are read
+	boardRowsMax   = 6   // boards that are listed
 	itemsMax       = 200 // items that are read of each board
 	titlesMax      = 8   // titles that are listed of each kind
 	waitingMax     = 5
@@ -288,7 +289,12 @@ func goalsOf(all []attention.Judgement) []Goal {
 // roadmap returns the boards that were published in the week or after it.
 func (r *reading) roadmap() []Board {
 	out := []Board{}
+	left := 0
 	for i, b := range r.boards.Value.Items {
+		if len(out) == boardRowsMax {
+			left++
+			continue
+		}
 		at := b.PublishedAt.Or(time.Time{})
 		row := Board{Name: phrase.Excerpt(b.Name.Or(b.ID), 60), Created: []string{}, Edited: []string{}}
 		row.Text = fmt.Sprintf("version %d, published %s", b.PublishedVersion.Or(0), r.span.clock.Soon(at))
@@ -301,6 +307,9 @@ func (r *reading) roadmap() []Board {
 			row.setItems(r.span, at, r.live[i].Value, r.items[i].Value)
 		}
 		out = append(out, row)
+	}
+	if left > 0 {
+		out = append(out, Board{Name: phrase.Plural(left, "more board", "more boards"), Text: "published in the week or after it", Created: []string{}, Edited: []string{}})
 	}
 	return out
 }

@@ -52,7 +52,7 @@ func (r Report) Notes() []string {
 // NowHeading returns the heading of the values of Metric.Now.
 func (r Report) NowHeading() string {
 	if r.Days == "the week" || r.Days == "" {
-		return "This week"
+		return "The week"
 	}
 	return r.Days
 }
@@ -114,6 +114,9 @@ func (v Reviews) ByStars() (out []StarCount) {
 	return out
 }
 
+// barChars is the length of a bar for all reviews.
+const barChars = 30
+
 // Text formats the report for a terminal. Its lines contain text of third parties, whose control
 // characters the caller must escape.
 func (r Report) Text() string {
@@ -139,7 +142,7 @@ func (r Report) Text() string {
 		p("  %s", r.Reviews.CountText())
 		for _, s := range r.Reviews.ByStars() {
 			if r.Reviews.Average != "" {
-				p("  %s %4d  %s", phrase.Stars(s.Stars), s.Count, strings.Repeat("█", int(s.Share*30+0.5)))
+				p("  %s", strings.TrimRight(fmt.Sprintf("%s %4d  %s", phrase.Stars(s.Stars), s.Count, strings.Repeat("█", int(s.Share*barChars+0.5))), " "))
 			}
 		}
 		p("  %s", r.Reviews.WaitingText())

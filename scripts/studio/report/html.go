@@ -32,13 +32,14 @@ func (r Report) HTML() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Spark draws the weeks until this one.
+// Spark draws the weeks that are over. The total of a week that is not over would seem to have
+// fallen.
 func (m Metric) Spark() template.HTML {
-	open := len(m.values)
-	if !m.over {
-		open--
+	values := m.values
+	if !m.over && len(values) > 0 {
+		values = values[:len(values)-1]
 	}
-	return chart.Spark(m.Name+" by week", m.values, max(0, open))
+	return chart.Spark(m.Name+" by week", values, len(values))
 }
 
 // Class returns the CSS class of the goal's state.

@@ -5,13 +5,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/scripts/workspace/convert/review"
 )
 
 // All registers the flags of all kinds, and returns the kinds in the order of the help. A function
 // that returns kinds registers their flags with flags and reads them when it converts.
 func All(flags *pflag.FlagSet) []convert.Kind {
 	var all []convert.Kind
-	for _, kindsOf := range []func(*pflag.FlagSet) []convert.Kind{} {
+	for _, kindsOf := range []func(*pflag.FlagSet) []convert.Kind{review.Kinds} {
 		all = append(all, kindsOf(flags)...)
 	}
 	return all

@@ -157,7 +157,10 @@ func (o *Output) Report(p Problem) error {
 
 // Skip counts a row that is left out on purpose. The reason completes "3 rows were skipped: …", such
 // as "ratings without a text".
-func (o *Output) Skip(reason string) { o.skipped[reason]++ }
+func (o *Output) Skip(reason string) { o.SkipMany(reason, 1) }
+
+// SkipMany counts several rows as Skip does.
+func (o *Output) SkipMany(reason string, count int) { o.skipped[reason] += count }
 
 // encode encodes a value as compact JSON. It keeps the characters <, > and & as they are.
 func encode(v any) ([]byte, error) {

@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/scripts/workspace/convert/review"
 	"growthworkspace/scripts/workspace/convert/sheet"
 )
 
@@ -13,6 +14,7 @@ import (
 func All(flags *pflag.FlagSet) []convert.Kind {
 	var all []convert.Kind
 	for _, kindsOf := range []func(*pflag.FlagSet) []convert.Kind{
+		review.Kinds,
 		sheet.Kinds,
 	} {
 		all = append(all, kindsOf(flags)...)

@@ -121,6 +121,9 @@ const reasonSuperseded = "an older version of a record that is in the files agai
 
 // reportRecord reports the problems that an import has with a record.
 func (o *Output) reportRecord(r Record, problems []string) error {
+	if len(problems) > 1 { // a record that is valid otherwise gets a derived id
+		problems = slices.DeleteFunc(problems, func(p string) bool { return p == "record.id: is required" })
+	}
 	for i, problem := range problems {
 		p := Problem{Row: r.Row, Message: problem}
 		if path, message, ok := strings.Cut(problem, ": "); ok && strings.HasPrefix(path, "record") {

@@ -375,7 +375,7 @@ func (r *rows) convert() error {
 		}
 	}
 	if err := r.target.identify(fields, key); err != nil {
-		return err
+		return r.out.Report(r.table.problem(-1, err.Error()))
 	}
 	if r.target.name == typeItem {
 		r.setSlug(fields)

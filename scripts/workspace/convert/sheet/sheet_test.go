@@ -224,7 +224,7 @@ func TestCSV(t *testing.T) {
 // The rows of a sheet are counted, not the lines of its cells.
 func TestRowsOfCellsWithLineBreaks(t *testing.T) {
 	text := "Text,Stars\n\"two\nlines\",5\n\n\"three\n\nlines\",6\n"
-	_, problems, err := run(t, "csv", text, "--type", "feedback", "--map", "body=Text,rating=Stars")
+	_, problems, err := run(t, "csv", text, "--type", "feedback", "--map", "body=Text,rating=Stars", "--set", "source=app_store")
 	if err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0], "t.csv, row 4, column Stars: ") {
 		t.Errorf("problems %q, %v", problems, err)
 	}
@@ -243,8 +243,8 @@ func TestRecords(t *testing.T) {
 			`{"externalId":"7","kind":"review","postedAt":"2026-08-11T07:30:00.000Z","rating":5,"source":"app_store","title":"=HYPERLINK(1)"}`,
 		},
 		{
-			"feedback without an id", "Headline,Stars\nGood,5\n", []string{"--type", "feedback", "--map", "title=Headline,rating=Stars"},
-			`{"externalId":"00qkdesc2fz3w8afb03yr1653d","id":"fbk_3gzm51n35s4b0vhvnea79sdkqm","kind":"review","rating":5,"title":"Good"}`,
+			"feedback without an id", "Headline,Stars\nGood,5\n", []string{"--type", "feedback", "--map", "title=Headline,rating=Stars", "--set", "source=reddit", "--set", "kind=review"},
+			`{"externalId":"1e0d393qz0p0xgmm2tsdrddwr2","kind":"review","rating":5,"source":"reddit","title":"Good"}`,
 		},
 		{
 			"post", "Text,When,Tags\nHello,2026-08-11 09:30,\"#a, #b\"\n",
@@ -297,7 +297,7 @@ func TestFlagErrors(t *testing.T) {
 	}{
 		{nil, "--type is required: one of feedback, metric-point, post, content-idea, item"},
 		{[]string{"--type", "audit"}, "--type audit: must be one of feedback, "},
-		{[]string{"--type", "feedback", "--map", "titel=A"}, "--map titel: a feedback has no such field; did you mean title?; the fields are appVersion, "},
+		{[]string{"--type", "feedback", "--set", "source=reddit", "--map", "titel=A"}, "--map titel: a feedback has no such field; did you mean title?; the fields are appVersion, "},
 		{[]string{"--type", "feedback", "--map", "id=A"}, "--map id: is not set from a sheet; --id-column names the column"},
 		{[]string{"--type", "feedback", "--map", "title"}, "--map title: must be FIELD=COLUMN"},
 		{[]string{"--type", "feedback", "--metric", "A=a"}, "--metric, --scale, --unit, --currency and --aggregation are for --type metric-point"},

@@ -86,6 +86,11 @@ func newTarget(name string) (*target, error) {
 		f.fallback = value
 		t.fields[field] = f
 	}
+	if name == typeFeedback {
+		source := t.fields["source"]
+		source.isRequired = true
+		t.fields["source"] = source
+	}
 	if name == typePoint {
 		ts := t.fields["ts"]
 		ts.form, ts.isRequired = formDay, true
@@ -215,14 +220,16 @@ func digest(prefix, kind, text string) string {
 }
 
 // identify sets what identifies a record. key is the cell of --id-column, or empty; a record
-// without one is identified by all its fields.
+// without one is identified by all its fields. Feedback is identified by its source and externalId,
+// from which an import derives the id.
 func (t *target) identify(fields map[string]any, key string) error {
-	if key == "" {
+	isDigest := key == ""
+	if isDigest {
 		text, err := json.Marshal(fields) // in the order of the names
 		if err != nil {
 			return fmt.Errorf("encode a record: %w", err)
 		}
-		key = "fields\n" + string(text)
+		key = string(text)
 	} else if id.Valid(t.idPrefix, key) {
 		fields["id"] = key
 		return nil
@@ -231,14 +238,14 @@ func (t *target) identify(fields map[string]any, key string) error {
 		fields["id"] = digest(t.idPrefix, t.name, key)
 		return nil
 	}
-	if _, ok := fields["externalId"]; !ok {
-		fields["externalId"] = strings.TrimPrefix(key, "fields\n")
-		if strings.HasPrefix(key, "fields\n") {
-			_, fields["externalId"], _ = strings.Cut(digest(t.idPrefix, t.name, key), "_")
-		}
+	if _, ok := fields["source"]; !ok {
+		return errors.New("source: is required, because source and externalId identify a review or a mention")
 	}
-	if _, ok := fields["source"]; !ok { // with a source, the import derives the id as a push does
-		fields["id"] = digest(t.idPrefix, t.name, fmt.Sprint(fields["externalId"]))
+	if _, ok := fields["externalId"]; ok {
+		return nil
+	}
+	if fields["externalId"] = key; isDigest {
+		_, fields["externalId"], _ = strings.Cut(digest(t.idPrefix, t.name, key), "_")
 	}
 	return nil
 }

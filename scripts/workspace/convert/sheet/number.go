@@ -57,9 +57,8 @@ func (r *numberReader) read(cell string) (number, error) {
 		negative, digits = true, inner[:len(inner)-1]
 	}
 	digits, n.currency, n.isPercent = splitSigns(digits)
-	if minus, rest := cutMinus(digits); minus {
-		negative, digits = !negative, rest
-	}
+	minus, digits := cutMinus(digits)
+	negative = negative != minus
 	mantissa, exponent := digits, ""
 	if at := strings.IndexAny(digits, "eE"); at > 0 {
 		mantissa, exponent = digits[:at], digits[at:]

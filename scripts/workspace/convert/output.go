@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -51,6 +52,9 @@ func newSpool() (*spool, error) {
 	}
 	return &spool{f, bufio.NewWriterSize(f, 64<<10)}, nil
 }
+
+// reader returns a reader of the whole spool. Several can read at the same time.
+func (s *spool) reader() io.Reader { return io.NewSectionReader(s.file, 0, 1<<62) }
 
 func newOutput(kind Kind) (*Output, error) {
 	records, err := newSpool()

@@ -92,10 +92,7 @@ func (l Line) Place() string { return fmt.Sprintf("%s, row %d", l.File, l.Row) }
 
 // Each calls visit with each record, in the order of the files.
 func (r *Result) Each(visit func(Line) error) error {
-	if _, err := r.out.records.file.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("read a temporary file: %w", err)
-	}
-	in := bufio.NewReaderSize(r.out.records.file, 256<<10)
+	in := bufio.NewReaderSize(r.out.records.reader(), 256<<10)
 	for index := 0; ; index++ {
 		text, err := readLine(in)
 		if errors.Is(err, io.EOF) {
@@ -151,12 +148,29 @@ func (r *Result) WriteLines(w io.Writer) error {
 	return nil
 }
 
+// Lines returns a reader of the lines that WriteLines writes. The caller closes it.
+func (r *Result) Lines() io.ReadCloser {
+	in, out := io.Pipe()
+	go func() { out.CloseWithError(r.WriteLines(out)) }()
+	return in
+}
+
+// PlaceOf returns where the n-th line of WriteLines was read.
+func (r *Result) PlaceOf(n int) string {
+	place, line := fmt.Sprintf("line %d", n), 0
+	_ = r.Each(func(l Line) error { // without the file, the number of the line is the best place
+		if line++; line < n {
+			return nil
+		}
+		place = l.Place()
+		return io.EOF
+	})
+	return place
+}
+
 // EachProblem calls visit with each problem of a row.
 func (r *Result) EachProblem(visit func(Problem) error) error {
-	if _, err := r.out.problems.file.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("read a temporary file: %w", err)
-	}
-	d := json.NewDecoder(r.out.problems.file)
+	d := json.NewDecoder(r.out.problems.reader())
 	for d.More() {
 		var p Problem
 		if err := d.Decode(&p); err != nil {
@@ -193,10 +207,7 @@ func (r *Result) Err() error {
 
 // WriteProblems writes the rows with problems as lines of JSON.
 func (r *Result) WriteProblems(w io.Writer) error {
-	if _, err := r.out.problems.file.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("read a temporary file: %w", err)
-	}
-	if _, err := io.Copy(w, r.out.problems.file); err != nil {
+	if _, err := io.Copy(w, r.out.problems.reader()); err != nil {
 		return fmt.Errorf("write the rows with problems: %w", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/scripts/workspace/convert/lighthouse"
 	"growthworkspace/scripts/workspace/convert/review"
 )
 
@@ -12,7 +13,7 @@ import (
 // that returns kinds registers their flags with flags and reads them when it converts.
 func All(flags *pflag.FlagSet) []convert.Kind {
 	var all []convert.Kind
-	for _, kindsOf := range []func(*pflag.FlagSet) []convert.Kind{review.Kinds} {
+	for _, kindsOf := range []func(*pflag.FlagSet) []convert.Kind{review.Kinds, lighthouse.Kinds} {
 		all = append(all, kindsOf(flags)...)
 	}
 	return all

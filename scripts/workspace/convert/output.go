@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"growthworkspace/functions"
@@ -53,6 +54,9 @@ func newSpool() (*spool, error) {
 	return &spool{f, bufio.NewWriterSize(f, 64<<10)}, nil
 }
 
+// importTypes returns the record types of an import. They check records without a table.
+var importTypes = sync.OnceValue(func() []transfer.Type { return functions.Transfers(nil) })
+
 // reader returns a reader of the whole spool. Several can read at the same time.
 func (s *spool) reader() io.Reader { return io.NewSectionReader(s.file, 0, 1<<62) }
 
@@ -70,7 +74,7 @@ func newOutput(kind Kind) (*Output, error) {
 		kind: kind, types: map[string]transfer.Type{}, records: records, problems: problems,
 		counts: map[string]int{}, skipped: map[string]int{}, latest: map[[16]byte]version{}, superseded: map[int]bool{},
 	}
-	for _, t := range functions.Transfers(nil) {
+	for _, t := range importTypes() {
 		if slices.Contains(kind.Types, t.Name) {
 			o.types[t.Name] = t
 		}
@@ -125,7 +129,7 @@ const reasonSuperseded = "an older version of a record that is in the files agai
 
 // reportRecord reports the problems that an import has with a record.
 func (o *Output) reportRecord(r Record, problems []string) error {
-	if len(problems) > 1 { // a record that is valid otherwise gets a derived id
+	if len(problems) > 1 { // a record without an id gets one, unless it is invalid
 		problems = slices.DeleteFunc(problems, func(p string) bool { return p == "record.id: is required" })
 	}
 	for i, problem := range problems {

@@ -88,7 +88,12 @@ type Line struct {
 }
 
 // Place returns where the line was read, such as "reviews.csv, row 12".
-func (l Line) Place() string { return fmt.Sprintf("%s, row %d", l.File, l.Row) }
+func (l Line) Place() string {
+	if l.Row == 0 {
+		return l.File
+	}
+	return fmt.Sprintf("%s, row %d", l.File, l.Row)
+}
 
 // Each calls visit with each record, in the order of the files.
 func (r *Result) Each(visit func(Line) error) error {

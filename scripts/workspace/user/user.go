@@ -13,5 +13,5 @@ import (
 // Commands returns the commands for users of the API.
 func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 	u := &userCommands{t, table}
-	return []*cobra.Command{u.apiCommand(), u.convertCommand(), u.studioCommand(), u.mcpCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand(), u.checkCommand(), u.clientCommand()}
+	return []*cobra.Command{u.apiCommand(), u.convertCommand(), u.pushCommand(), u.studioCommand(), u.mcpCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand(), u.checkCommand(), u.clientCommand()}
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/scripts/workspace/convert/lighthouse"
 	"growthworkspace/scripts/workspace/convert/review"
 	"growthworkspace/scripts/workspace/convert/sheet"
 )
@@ -15,6 +16,7 @@ func All(flags *pflag.FlagSet) []convert.Kind {
 	var all []convert.Kind
 	for _, kindsOf := range []func(*pflag.FlagSet) []convert.Kind{
 		review.Kinds,
+		lighthouse.Kinds,
 		sheet.Kinds,
 	} {
 		all = append(all, kindsOf(flags)...)

@@ -42,6 +42,12 @@ applies twice, and repeating the command is safe. Kinds:
 
 `
 
+// pushedBefore lists the types of records that a command creates before it pushes those of its own
+// type.
+var pushedBefore = map[string][]string{"metric-point": {definitionType}}
+
+const definitionType = "metric-definition"
+
 // push is what the commands that push share.
 type push struct {
 	*userCommands
@@ -65,7 +71,7 @@ func (p *push) register(cmd *cobra.Command, recordType string, send func(ctx con
 		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		kind := convert.Lines(recordType)
+		kind := convert.Lines(append([]string{recordType}, pushedBefore[recordType]...)...)
 		if p.files.From != "" {
 			var err error
 			if kind, err = p.files.Kind(cmd); err != nil {
@@ -127,6 +133,9 @@ func pushBatches[T any](p *push, c connection, r *convert.Result, recordType str
 	}
 	err = r.Each(func(l convert.Line) error {
 		kind, record, err := decodePushed[T](l.JSON)
+		if slices.Contains(pushedBefore[recordType], kind) {
+			return err
+		}
 		if err != nil || kind != recordType {
 			return errors.Join(err, foreignTypeError(l, kind, recordType))
 		}
@@ -206,12 +215,18 @@ func (u *userCommands) pushPointsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "points FILE...", Short: "Push metric points",
 		Long: `Push metric points to the service. A point replaces the stored one of the same series and
-bucket. A metric that has no definition gets one, which a person should review. Needs the
-scope metrics:write.`,
-		Example: "  workspace push points points.jsonl",
+bucket. Definitions of metrics in the files are created first; a metric that has one already
+keeps it. A metric without any gets one, which a person should review. Needs the scope
+metrics:write.`,
+		Example: `  workspace push points points.jsonl
+  workspace push points --from csv numbers.csv --mapping numbers.json
+  workspace push points --from plausible export.zip`,
 	}
 	return p.register(cmd, "metric-point", func(ctx context.Context, c connection, r *convert.Result) error {
 		sum := client.PushResult{CreatedKeys: []string{}}
+		if err := p.createDefinitions(ctx, c, r); err != nil {
+			return err
+		}
 		_, err := pushBatches(p, c, r, "metric-point", pushPointsMax, func(batch []client.PushMetricPointsPoint) error {
 			got, err := c.client.PushMetricPoints(ctx, client.PushMetricPointsInput{Points: batch})
 			sum.Accepted, sum.CreatedKeys = sum.Accepted+got.Accepted, append(sum.CreatedKeys, got.CreatedKeys...)
@@ -225,5 +240,30 @@ scope metrics:write.`,
 			created = "; new metrics to review: " + strings.Join(sum.CreatedKeys, ", ")
 		}
 		return p.Print(sum, "pushed %d points%s", sum.Accepted, created)
+	})
+}
+
+// createDefinitions creates the definitions of a file. The service refuses those of metrics that
+// have one under either of their names, and these stay as they are.
+func (p *push) createDefinitions(ctx context.Context, c connection, r *convert.Result) error {
+	if r.Counts[definitionType] == 0 {
+		return nil
+	}
+	return r.Each(func(l convert.Line) error {
+		kind, in, err := decodePushed[client.CreateMetricDefinitionInput](l.JSON)
+		if kind != definitionType {
+			return nil
+		}
+		if err == nil {
+			_, err = c.client.CreateMetricDefinition(ctx, in)
+		}
+		var refused *client.Error
+		switch {
+		case err == nil, errors.As(err, &refused) && refused.Code == client.CodeConflict:
+			return nil
+		case refused != nil:
+			err = p.explainCallError(err, c)
+		}
+		return fmt.Errorf("%s: create the definition of the metric %s: %w", l.Place(), in.Key, err)
 	})
 }

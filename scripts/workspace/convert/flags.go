@@ -41,15 +41,25 @@ func (f *Flags) Register(cmd *cobra.Command, kindsOf func(*pflag.FlagSet) []Kind
 	}
 }
 
-// HelpKinds returns the list of kinds for the help of a command.
+// HelpKinds returns the list of kinds for the help of a command. Kinds with the same flags share
+// one list of them.
 func (f *Flags) HelpKinds() string {
 	var lines []string
-	for _, k := range f.kinds {
-		line := fmt.Sprintf("  %-12s %s", k.Name, k.Summary)
-		for _, name := range k.Flags {
-			line += fmt.Sprintf("\n  %-12s   --%s", "", name)
+	for i, k := range f.kinds {
+		lines = append(lines, fmt.Sprintf("  %-12s %s", k.Name, k.Summary))
+		if i+1 < len(f.kinds) && slices.Equal(k.Flags, f.kinds[i+1].Flags) {
+			continue
 		}
-		lines = append(lines, line)
+		line := ""
+		for _, name := range k.Flags {
+			if len(line)+len(name) > 70 {
+				lines, line = append(lines, "               "+line), ""
+			}
+			line += " --" + name
+		}
+		if line != "" {
+			lines = append(lines, "               "+line)
+		}
 	}
 	return strings.Join(lines, "\n")
 }

@@ -39,6 +39,15 @@ var (
 // byte order mark, or by the zero bytes of its first characters. Everything else must be UTF-8:
 // reading fails at the first byte that is not.
 func (in Input) Text() (io.Reader, error) {
+	r, err := in.UncheckedText()
+	if err != nil {
+		return nil, err
+	}
+	return transform.NewReader(r, encoding.UTF8Validator), nil
+}
+
+// UncheckedText is Text for a caller that checks whether the text is valid UTF-8.
+func (in Input) UncheckedText() (io.Reader, error) {
 	head := make([]byte, min(in.Size, 64))
 	if _, err := in.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read: %w", err)
@@ -48,7 +57,7 @@ func (in Input) Text() (io.Reader, error) {
 	switch {
 	case bytes.HasPrefix(head, markUTF8):
 		_, err := io.CopyN(io.Discard, r, int64(len(markUTF8)))
-		return transform.NewReader(r, encoding.UTF8Validator), err
+		return r, err
 	case bytes.HasPrefix(head, markUTF16LE), bytes.HasPrefix(head, markUTF16BE):
 		wide = unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
 	case zeroBytes(head, 1) > len(head)/4:
@@ -56,7 +65,7 @@ func (in Input) Text() (io.Reader, error) {
 	case zeroBytes(head, 0) > len(head)/4:
 		wide = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	default:
-		return transform.NewReader(r, encoding.UTF8Validator), nil
+		return r, nil
 	}
 	if in.Size%2 != 0 {
 		return nil, errors.New("is truncated: UTF-16 has an even number of bytes")

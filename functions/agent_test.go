@@ -145,8 +145,8 @@ func TestExplainsNoPoints(t *testing.T) {
 	}
 }
 
-// Ensure an agent that schedules a post is told if no channel of its platform works, and is not told
-// in a call that does not schedule one.
+// Ensure a tool call that schedules a post has a note if no channel of the post's platform works. A
+// call that does not schedule a post must not have this note.
 func TestNotesChannelsThatDoNotWork(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -207,7 +207,7 @@ func TestNotesChannelsThatDoNotWork(t *testing.T) {
 	}
 }
 
-// Ensure an agent is told about the channels of an imported post, which may have no updatedAt.
+// Ensure the note about channels also works for an imported post, which may have no updatedAt.
 func TestNotesChannelsOfImportedPost(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -218,8 +218,8 @@ func TestNotesChannelsOfImportedPost(t *testing.T) {
 	}
 }
 
-// Ensure an agent that schedules a post is told if the channels cannot be read, because the post is
-// scheduled all the same.
+// Ensure a call that schedules a post has a note if the channels cannot be read. The post must be
+// scheduled nevertheless.
 func TestNotesUnreadChannels(t *testing.T) {
 	t.Parallel()
 	table := &refusingTransport{}

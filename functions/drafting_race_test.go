@@ -31,7 +31,10 @@ type racerKey struct{}
 
 // turnTransport is a transport that holds each call of a racer to the record until the racer's
 // turn.
-type turnTransport struct{ record string }
+type turnTransport struct {
+	http.RoundTripper
+	record string // the record's sort key
+}
 
 func (w turnTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	one, _ := r.Context().Value(racerKey{}).(*racer)
@@ -41,10 +44,10 @@ func (w turnTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if one == nil || !bytes.Contains(body, []byte(w.record)) {
-		return apitest.Transport.RoundTrip(r)
+		return w.RoundTripper.RoundTrip(r)
 	}
 	_, hadTurn := <-one.turns
-	out, err := apitest.Transport.RoundTrip(r)
+	out, err := w.RoundTripper.RoundTrip(r)
 	if one.loses && err == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
 		one.loses = false
 		_, err = io.Copy(io.Discard, out.Body)
@@ -90,13 +93,14 @@ func race(t *testing.T, s *apitest.Service, order string, requests map[string]fu
 	return out
 }
 
-// Ensure that of a draft and an approval that arrive together, at every interleaving of their
-// calls, and with a lost response, exactly the one that is stored first succeeds. A draft that is
-// stored after the approval would replace an approved text. An approval that is stored after the
-// draft would approve a text that nobody has read. Accepting an idea is no approval of a text, so
-// it may follow a draft, but a draft may not follow it.
+// Ensure only the request that is stored first succeeds when a draft and an approval arrive
+// together, at every interleaving of their calls, and with a lost response. A draft that is stored
+// after the approval would replace an approved text. An approval that is stored after the draft
+// would approve a text that nobody has read. Accepting an idea does not approve a text, so it may
+// follow a draft, but a draft may not follow it.
 func TestDraftRacesApproval(t *testing.T) {
 	t.Parallel()
+	apitest.SkipIfShort(t)
 	const draft, approval = "d", "a"
 	for operation, rule := range draftRules {
 		var text, approved, other, id, path, sortKey string
@@ -112,71 +116,71 @@ func TestDraftRacesApproval(t *testing.T) {
 		default:
 			continue // it creates a record
 		}
-		s := apitest.NewOver(t, functions.Operations, turnTransport{sortKey})
+		bubble := &apitest.RoundTripCounter{}
+		s := apitest.NewOver(t, functions.Operations, turnTransport{bubble, sortKey})
 		world := draftingWorld{s, functions.Transfers(s.Table)}
 		drafter, person := s.Key(t, auth.DraftingAgent()...), s.Key(t)
-		for _, order := range []string{"aadd", "adad", "adda", "daad", "dada", "ddaa"} {
-			for _, shown := range []string{"nothing", "If-Match", "text"} { // how the approval shows that its caller has read the text
-				for _, writer := range []string{"person", "agent"} { // who wrote the text that was read
-					for _, loses := range []string{"", draft, approval} {
-						if loses != "" && shown != "If-Match" && testing.Short() {
-							continue // each lost response takes the SDK's pause before its retry
-						}
-						what := fmt.Sprintf("%s, order %s, the approval shows %s of a text by the %s, lost response of %q", operation, order, shown, writer, loses)
-						rule.storeInState(t, world, initial)
-						if writer == "agent" {
-							if r := s.Call(t, drafter, operation, map[string]any{rule.argument: id, text: "Read"}); r.Status != 200 {
+		bubble.Count(t, func(t *testing.T) { // the SDK pauses before it repeats a call whose response was lost
+			for _, order := range []string{"aadd", "adad", "adda", "daad", "dada", "ddaa"} {
+				for _, shown := range []string{"nothing", "If-Match", "text"} { // how the approval shows that its caller has read the text
+					for _, writer := range []string{"person", "agent"} { // who wrote the text that was read
+						for _, loses := range []string{"", draft, approval} {
+							what := fmt.Sprintf("%s, order %s, the approval shows %s of a text by the %s, lost response of %q", operation, order, shown, writer, loses)
+							rule.storeInState(t, world, initial)
+							if writer == "agent" {
+								if r := s.Call(t, drafter, operation, map[string]any{rule.argument: id, text: "Read"}); r.Status != 200 {
+									t.Fatalf("%s: %d %s", what, r.Status, r.Body)
+								}
+							} else if r := s.Call(t, person, operation, map[string]any{rule.argument: id, text: "Read"}); r.Status != 200 {
 								t.Fatalf("%s: %d %s", what, r.Status, r.Body)
 							}
-						} else if r := s.Call(t, person, operation, map[string]any{rule.argument: id, text: "Read"}); r.Status != 200 {
-							t.Fatalf("%s: %d %s", what, r.Status, r.Body)
-						}
-						read := s.Call(t, person, rule.reader, map[string]any{rule.argument: id})
-						s.Clock.Advance(1e10) // 10 s, to stay below the quota
-						send := func(key, body string) func(*http.Request) {
-							return func(r *http.Request) {
-								r.URL.Path = "/v1/companies/" + s.CompanyID + "/" + path
-								r.Header.Set("Authorization", "Bearer "+key)
-								r.Body = io.NopCloser(strings.NewReader(body))
-								r.ContentLength = int64(len(body))
-							}
-						}
-						body := `{"` + rule.status + `":"` + approved + `"}`
-						if shown == "text" {
-							body = `{"` + text + `":"Read","` + rule.status + `":"` + approved + `"}`
-						}
-						got := race(t, s, order, map[string]func(*http.Request){
-							draft: send(drafter, `{"`+text+`":"Replaced","`+rule.status+`":"`+other+`"}`),
-							approval: func(r *http.Request) {
-								send(person, body)(r)
-								if shown == "If-Match" {
-									r.Header.Set("If-Match", read.Header.Get("ETag"))
+							read := s.Call(t, person, rule.reader, map[string]any{rule.argument: id})
+							s.Clock.Advance(1e10) // 10 s, to stay below the quota
+							send := func(key, body string) func(*http.Request) {
+								return func(r *http.Request) {
+									r.URL.Path = "/v1/companies/" + s.CompanyID + "/" + path
+									r.Header.Set("Authorization", "Bearer "+key)
+									r.Body = io.NopCloser(strings.NewReader(body))
+									r.ContentLength = int64(len(body))
 								}
-							},
-						}, loses)
-
-						approvalFirst := strings.LastIndex(order, approval) < strings.LastIndex(order, draft)
-						wantDraft, wantApproval, wantText, wantStatus := 200, 409, "Replaced", other
-						switch {
-						case rule.record != "content-idea" && writer == "agent" && shown == "nothing": // refused in any order
-						case approvalFirst:
-							wantDraft, wantApproval, wantText, wantStatus = 401, 200, "Read", approved
-						case shown == "If-Match":
-							wantApproval = 412
-						case rule.record == "content-idea": // accepting an idea publishes nothing, so it need not have been read
-							wantApproval, wantStatus = 200, approved
-							if shown == "text" {
-								wantText = "Read"
 							}
-						}
-						after := s.Call(t, person, rule.reader, map[string]any{rule.argument: id}).JSON(t)
-						if got[draft].Status != wantDraft || got[approval].Status != wantApproval || after[text] != wantText || after[rule.status] != wantStatus {
-							t.Errorf("%s: the draft is %d, the approval %d, stored %v %v; want %d, %d, %s %s: %s %s", what, got[draft].Status, got[approval].Status,
-								after[text], after[rule.status], wantDraft, wantApproval, wantText, wantStatus, got[draft].Body, got[approval].Body)
+							body := `{"` + rule.status + `":"` + approved + `"}`
+							if shown == "text" {
+								body = `{"` + text + `":"Read","` + rule.status + `":"` + approved + `"}`
+							}
+							got := race(t, s, order, map[string]func(*http.Request){
+								draft: send(drafter, `{"`+text+`":"Replaced","`+rule.status+`":"`+other+`"}`),
+								approval: func(r *http.Request) {
+									send(person, body)(r)
+									if shown == "If-Match" {
+										r.Header.Set("If-Match", read.Header.Get("ETag"))
+									}
+								},
+							}, loses)
+
+							approvalFirst := strings.LastIndex(order, approval) < strings.LastIndex(order, draft)
+							wantDraft, wantApproval, wantText, wantStatus := 200, 409, "Replaced", other
+							switch {
+							case rule.record != "content-idea" && writer == "agent" && shown == "nothing": // refused in any order
+							case approvalFirst:
+								wantDraft, wantApproval, wantText, wantStatus = 401, 200, "Read", approved
+							case shown == "If-Match":
+								wantApproval = 412
+							case rule.record == "content-idea": // accepting an idea publishes nothing, so it need not have been read
+								wantApproval, wantStatus = 200, approved
+								if shown == "text" {
+									wantText = "Read"
+								}
+							}
+							after := s.Call(t, person, rule.reader, map[string]any{rule.argument: id}).JSON(t)
+							if got[draft].Status != wantDraft || got[approval].Status != wantApproval || after[text] != wantText || after[rule.status] != wantStatus {
+								t.Errorf("%s: the draft is %d, the approval %d, stored %v %v; want %d, %d, %s %s: %s %s", what, got[draft].Status, got[approval].Status,
+									after[text], after[rule.status], wantDraft, wantApproval, wantText, wantStatus, got[draft].Body, got[approval].Body)
+							}
 						}
 					}
 				}
 			}
-		}
+		})
 	}
 }

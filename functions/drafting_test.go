@@ -21,21 +21,23 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// draftRule says, by hand, what a key that may only draft can do with an operation.
+// draftRule says what a key that may only draft can do with an operation. The rules are written by
+// hand.
 type draftRule struct {
-	write    string   // the scope that decides
-	status   string   // the property with the words
-	words    []string // the words that such a key may set
+	write    string   // the scope that is needed to decide
+	status   string   // the property with the status
+	words    []string // the statuses that such a key may set
 	text     map[string]any
-	from     []string // the states in which it may change a record; nil: the operation creates one
-	others   []string // the other states
-	locked   []string // the states in which nobody may; they are among others
-	record   string   // the type of the record in an import
-	argument string   // the name of the id's argument
+	from     []string // the statuses in which the key may change a record; nil: the operation creates a record
+	others   []string // all other statuses
+	locked   []string // the statuses in which no key may change a record; also among others
+	record   string   // the record's type in an import
+	argument string   // the name of the id argument
 	reader   string   // the operation that reads the record
 }
 
-// draftRules lists the operations that a key may call that may only draft. The state "" is null.
+// draftRules contains the operations that a key which may only draft can call. The status "" is
+// null.
 var draftRules = map[string]draftRule{
 	"update_feedback_reply": {
 		write: "feedback:write", status: "replyStatus", words: []string{"none", "draft", "needs_review"}, text: map[string]any{"replyBody": "New"},
@@ -58,7 +60,7 @@ var draftRules = map[string]draftRule{
 	},
 }
 
-// draftingWorld is a service with the types of its imports, which take long to derive.
+// draftingWorld is a service with its import types, which take long to compute.
 type draftingWorld struct {
 	*apitest.Service
 
@@ -71,7 +73,7 @@ func startDrafting(t *testing.T, transport http.RoundTripper) draftingWorld {
 	return draftingWorld{s, functions.Transfers(s.Table)}
 }
 
-// storeInState stores a record in a state, and returns its id.
+// storeInState stores a record with the given status and returns its id.
 func (d draftRule) storeInState(t *testing.T, s draftingWorld, state string) (id string) {
 	t.Helper()
 	id = map[string]string{"feedback": "fbk_d", "post": "pst_d", "content-idea": "ida_d"}[d.record]
@@ -79,7 +81,7 @@ func (d draftRule) storeInState(t *testing.T, s draftingWorld, state string) (id
 	return id
 }
 
-// store stores records with the text Old. states maps the id of each to its state.
+// store stores records with the text Old. states maps their ids to their statuses.
 func (d draftRule) store(t *testing.T, s draftingWorld, states map[string]string) {
 	t.Helper()
 	var lines []json.RawMessage
@@ -103,7 +105,7 @@ func (d draftRule) store(t *testing.T, s draftingWorld, states map[string]string
 		if state != "" {
 			continue
 		}
-		var err error // an import sets a state
+		var err error // remove the status that the import has set
 		switch d.record {
 		case "feedback":
 			_, err = feedback.NewStore(s.Table).Modify(t.Context(), s.CompanyID, id, func(f *feedback.Feedback) error { f.ReplyStatus = nil; return nil })
@@ -127,7 +129,7 @@ func marshal(t *testing.T, value any) []byte {
 	return text
 }
 
-// allWords returns the values of an operation's property in the tables.
+// allWords returns all values of an operation's property, according to the tables.
 func allWords(t *testing.T, operation, property string) []string {
 	t.Helper()
 	o, _ := operationTable.Lookup(operation)
@@ -141,7 +143,7 @@ func allWords(t *testing.T, operation, property string) []string {
 	return nil
 }
 
-// Ensure exactly the operations in draftRules accept keys that may only draft, as the tables say.
+// Ensure exactly the operations in draftRules declare a DraftScope.
 func TestDraftingOperations(t *testing.T) {
 	var declared []string
 	for _, op := range functions.Operations(nil) {
@@ -155,12 +157,13 @@ func TestDraftingOperations(t *testing.T) {
 	}
 }
 
-// Ensure keys with the scope read, draft, write or all of them can do with a record in each state
-// what the rules say: set each word, change the text, or send an empty update. A key that may only
-// draft gets 401 for everything else, with the name of the missing scope. That request counts
-// towards the quota and changes nothing.
+// Ensure the rules hold for records in each status, and for keys with the scope read, draft or
+// write, or with all scopes. The requests set each status, change the text, or send an empty
+// update. Everything else by a key that may only draft is refused with 401 and the name of the
+// missing scope. A refused request counts towards the quota and changes nothing.
 func TestDraftsInEveryState(t *testing.T) {
 	t.Parallel()
+	apitest.SkipIfShort(t)
 	s := startDrafting(t, nil)
 	for _, operation := range slices.Sorted(maps.Keys(draftRules)) {
 		rule := draftRules[operation]
@@ -204,15 +207,15 @@ func TestDraftsInEveryState(t *testing.T) {
 	}
 }
 
-// draftCase is a request about a record in a state.
+// draftCase is a request that concerns a record with the given status.
 type draftCase struct {
 	id, state string
 	body      map[string]any
-	kind, key string // read, draft, write or all; and such a key
+	kind, key string // kind is read, draft, write or all; key is a key with these scopes
 }
 
 // checkOne sends a request and compares the response, the quota and the stored record with the
-// rule. It reads the record with the key full.
+// rule. full is the key with which it reads the record.
 func (d draftRule) checkOne(t *testing.T, s draftingWorld, operation string, c draftCase, full string) {
 	t.Helper()
 	what := fmt.Sprintf("%s of a record in state %q with %v by a key with %s", operation, c.state, c.body, c.kind)
@@ -220,7 +223,7 @@ func (d draftRule) checkOne(t *testing.T, s draftingWorld, operation string, c d
 	if d.from != nil {
 		args[d.argument] = c.id
 	}
-	s.Clock.Advance(time.Minute) // fills the buckets
+	s.Clock.Advance(time.Minute) // refills the quota
 	r := s.Call(t, c.key, operation, args)
 
 	word, _ := c.body[d.status].(string)
@@ -253,12 +256,12 @@ func (d draftRule) checkOne(t *testing.T, s draftingWorld, operation string, c d
 		expected[name] = "Old"
 	}
 	if expected[d.status] = c.state; c.state == "" {
-		expected[d.status], expected["updatedAt"] = nil, after["updatedAt"] // the test has removed the state
+		expected[d.status], expected["updatedAt"] = nil, after["updatedAt"] // updatedAt changed when store removed the status
 	}
 	if want == 200 && len(c.body) > 0 {
 		expected["updatedAt"] = after["updatedAt"]
 		if c.state == "approved" && c.body[d.status] == nil {
-			expected[d.status] = "draft" // an approval is of a text
+			expected[d.status] = "draft" // an approval is only for the old text
 		}
 		maps.Copy(expected, c.body)
 	}
@@ -269,9 +272,10 @@ func (d draftRule) checkOne(t *testing.T, s draftingWorld, operation string, c d
 	}
 }
 
-// Ensure a key that may only draft gets 400 for an invalid body that also decides, 401 for a
-// decision about a record that does not exist, and 404 for a draft of such a record. A state that
-// refuses the draft is reported before an If-Match that does not match.
+// Ensure a key that may only draft gets 400 for an invalid body, even if the body also decides
+// something. It gets 401 for a decision about a record that does not exist, and 404 for a draft of
+// such a record. If the status does not allow the draft, that error comes before the error for an
+// If-Match that does not match.
 func TestOrderOfDraftChecks(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
@@ -288,9 +292,9 @@ func TestOrderOfDraftChecks(t *testing.T) {
 		{"update_feedback_reply", map[string]any{"feedbackId": "fbk_none", "replyStatus": "draft"}, 404},
 		{"update_feedback_reply", map[string]any{"feedbackId": posted, "replyStatus": "draft", "If-Match": `"x"`}, 401},
 		{"update_feedback_reply", map[string]any{"feedbackId": "fbk_1", "replyStatus": "draft", "If-Match": `"x"`}, 412},
-		{"create_broadcast_post", map[string]any{"platform": "x", "body": "B", "status": "scheduled"}, 400}, // no scheduledFor
+		{"create_broadcast_post", map[string]any{"platform": "x", "body": "B", "status": "scheduled"}, 400}, // without scheduledFor
 		{"create_broadcast_post", map[string]any{"platform": "x", "body": "B", "status": "scheduled", "scheduledFor": "2026-09-01T09:00:00Z", "Idempotency-Key": "a"}, 401},
-		{"create_broadcast_post", map[string]any{"platform": "x", "body": "B", "scheduledFor": "2026-09-01T09:00:00Z", "Idempotency-Key": "a"}, 200}, // a refusal is not remembered
+		{"create_broadcast_post", map[string]any{"platform": "x", "body": "B", "scheduledFor": "2026-09-01T09:00:00Z", "Idempotency-Key": "a"}, 200}, // the refusal before was not stored for this Idempotency-Key
 		{"update_broadcast_post", map[string]any{"postId": "pst_none", "status": "scheduled"}, 401},
 		{"update_broadcast_post", map[string]any{"postId": "pst_none", "body": "B"}, 404},
 		{"update_broadcast_idea", map[string]any{"ideaId": "ida_none", "status": "accepted"}, 401},
@@ -302,9 +306,9 @@ func TestOrderOfDraftChecks(t *testing.T) {
 	}
 }
 
-// Ensure a key for a drafting agent can do nothing but read and draft, over HTTP and as a tool:
-// every other operation, and every word that decides, is 401 with the name of the missing scope,
-// and writes nothing.
+// Ensure the key of a drafting agent can only read and draft, over HTTP and with tools. Every other
+// operation, and every status that is a decision, gets 401 with the name of the missing scope, and
+// nothing is written.
 func TestDraftingKeyDecidesNothing(t *testing.T) {
 	t.Parallel()
 	calls := &callRecorder{}
@@ -330,7 +334,7 @@ func TestDraftingKeyDecidesNothing(t *testing.T) {
 			}
 		}
 		for _, args := range bodies {
-			s.Clock.Advance(10 * time.Second) // to stay below the quota
+			s.Clock.Advance(10 * time.Second) // so that the quota is not exceeded
 			calls.reset()
 			responses := []apitest.Response{s.Call(t, key, op.ID, args)}
 			if !op.NotTool {
@@ -352,8 +356,8 @@ func TestDraftingKeyDecidesNothing(t *testing.T) {
 	}
 }
 
-// Ensure tools/list shows a key that may only draft the words that it may set, and no others. All
-// else about these tools, and every other tool, is what other keys see.
+// Ensure tools/list shows a key that may only draft exactly the statuses that it may set. In all
+// other respects, these tools and all others must be the same as for other keys.
 func TestWordsOfDraftingTools(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
@@ -392,18 +396,18 @@ func TestWordsOfDraftingTools(t *testing.T) {
 	}
 }
 
-// readStep is a request in a sequence, and the status that it must have.
+// readStep is a request in a sequence, with the expected status of the response.
 type readStep struct {
 	key     string // draft or write
 	args    map[string]any
-	ifMatch string // current: the ETag of the record as it is stored; else as it is sent; empty: none
+	ifMatch string // current: the record's ETag; empty: no If-Match; any other value is sent unchanged
 	status  int
 }
 
-// Ensure a text that a key that may only draft wrote last is approved or scheduled only by a
-// request that shows that the caller has read it: with an If-Match that names the revision, or with
-// each of the drafted texts as it is stored. Any write of a text by another key makes the text its
-// own.
+// Ensure a text last written by a key that may only draft can be approved or scheduled only if the
+// request shows that its caller has read the text. Either If-Match names the revision, or the
+// request contains each drafted text as it is stored. If another key writes the text, no such proof
+// is needed any more.
 func TestNothingIsApprovedUnread(t *testing.T) {
 	t.Parallel()
 	type args = map[string]any
@@ -458,7 +462,7 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 				importLinesOf(t, s.Service, s.kinds, "post", marshal(t, args{"id": id, "platform": "push", "body": "Old", "status": "draft", "scheduledFor": "2026-09-01T09:00:00Z"}))
 			}
 			for n, step := range steps {
-				s.Clock.Advance(10 * time.Second) // to stay below the quota
+				s.Clock.Advance(10 * time.Second) // so that the quota is not exceeded
 				sent := with(args{rule.argument: id}, step.args)
 				before := s.Call(t, keys["write"], rule.reader, args{rule.argument: id})
 				switch step.ifMatch {
@@ -480,8 +484,8 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 	}
 }
 
-// Ensure whoever schedules a post must have read every property that a drafting key wrote: all that an
-// update may send but the status.
+// Ensure a caller can schedule a post only after reading every property that a drafting key wrote.
+// These are all properties that an update can change, except the status.
 func TestTextsOfPosts(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
@@ -513,9 +517,10 @@ func TestTextsOfPosts(t *testing.T) {
 	}
 }
 
-// Ensure clients cannot see which texts a key that may only draft wrote: no response and no export
-// contains it, and a key that makes the same text its own changes neither updatedAt nor the ETag.
-// An import replaces the record, so the text is the importer's.
+// Ensure clients cannot see which texts a key that may only draft has written: no response and no
+// export contains this information. When another key writes the same text, neither updatedAt nor
+// the ETag changes. An import replaces the record, so an imported text counts as written by the
+// importer.
 func TestDraftedIsHidden(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
@@ -531,7 +536,7 @@ func TestDraftedIsHidden(t *testing.T) {
 		before := s.Call(t, person, rule.reader, at)
 		s.Clock.Advance(time.Hour)
 		responses = append(responses, before, s.Call(t, person, map[string]string{"feedback": "list_feedback", "post": "list_broadcast_posts"}[rule.record], nil))
-		responses = append(responses, s.Call(t, person, operation, text)) // makes the text its own
+		responses = append(responses, s.Call(t, person, operation, text)) // from now on the text counts as written by this key
 		if after := s.Call(t, person, rule.reader, at); after.Body != before.Body || after.Header.Get("ETag") != before.Header.Get("ETag") {
 			t.Errorf("%s: the same text left %s, want %s", operation, after.Body, before.Body)
 		}
@@ -568,8 +573,9 @@ func TestDraftedIsHidden(t *testing.T) {
 	}
 }
 
-// Ensure a draft costs what the same request by a key that decides costs, and so does an approval
-// that is refused because nobody has read the text: the same round trips, calls and units.
+// Ensure a draft takes as many round trips, table calls and units as the same request by a key that
+// may decide. An approval that is refused because nobody has read the text must take one round trip
+// and no more read units than that.
 func TestDraftsCostNothing(t *testing.T) {
 	t.Parallel()
 	counter := &apitest.RoundTripCounter{}

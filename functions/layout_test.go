@@ -56,8 +56,8 @@ func isUnder(name string, places ...string) bool {
 }
 
 // Ensure imports point in one direction: scripts, infra → functions → functions/<area> → shared.
-// The studio may import only the client. functions/openapi serves the pages of scripts/docs, which
-// is a folder of texts and imports nothing.
+// The studio may import only the client. As an exception, functions/openapi imports scripts/docs to
+// serve its pages. That package contains only texts and imports nothing.
 func TestImportsPointOneWay(t *testing.T) {
 	t.Parallel()
 	areas := map[string]bool{}

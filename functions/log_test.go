@@ -118,8 +118,8 @@ func TestLogHasNoKeys(t *testing.T) {
 	}
 }
 
-// Ensure a log line has the trace of the request's traceparent header or of the tool call's _meta,
-// if it is valid, even if the request calls no operation.
+// Ensure a log line contains the trace from the request's traceparent header or from a tool call's
+// _meta, if the trace is valid. This must hold even for requests that call no operation.
 func TestLogHasTheTrace(t *testing.T) {
 	t.Parallel()
 	log := &lockedBuffer{}

@@ -16,13 +16,14 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure every prompt names only tools that exist, names none that decides something, and ends with
-// what is left to a person.
+// Ensure every prompt names only existing tools and no tool that decides something, and ends by
+// saying what is left to a person.
 func TestPromptsNameTools(t *testing.T) {
 	t.Parallel()
-	effects := map[string]bool{} // by the tool's name: whether a prompt may name it
+	effects := map[string]bool{} // whether a prompt may name the tool, by the tool's name
 	for _, op := range toolOperations() {
-		// An operation with a scope for drafts saves drafts and suggestions, on which people decide.
+		// An operation with a DraftScope saves drafts and suggestions, and people decide about
+		// them.
 		effects[mcpserver.ToolName(op)] = op.Effect == api.Read || op.DraftScope != ""
 	}
 	seen := map[string]bool{}
@@ -83,7 +84,7 @@ type promptFrame struct {
 	}
 }
 
-// sendPrompt sends a message at a protocol revision, with areas if they are not empty.
+// sendPrompt sends a message with a protocol revision. If areas is not empty, the URL contains it.
 func sendPrompt(t *testing.T, s *apitest.Service, key, revision, areas, method string, params map[string]any) (promptFrame, apitest.Response) {
 	t.Helper()
 	if params == nil {
@@ -115,7 +116,7 @@ func sendPrompt(t *testing.T, s *apitest.Service, key, revision, areas, method s
 	return frame, r
 }
 
-// exampleArguments returns values for the required arguments of a prompt.
+// exampleArguments returns values for a prompt's required arguments.
 func exampleArguments(p mcpserver.Prompt) map[string]any {
 	out := map[string]any{}
 	for _, a := range p.Arguments {
@@ -126,9 +127,9 @@ func exampleArguments(p mcpserver.Prompt) map[string]any {
 	return out
 }
 
-// Ensure a key sees a prompt exactly if it sees the tools of its required steps, and that the text
-// of a prompt names only tools that the key sees, at both kinds of protocol revisions and with
-// areas in the address.
+// Ensure a key sees exactly those prompts for which it sees the tools of all required steps. The
+// text of a prompt must name only tools that the key sees. Both must hold for both kinds of
+// protocol revisions, and with areas in the URL.
 func TestPromptsOfEveryKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -137,7 +138,7 @@ func TestPromptsOfEveryKey(t *testing.T) {
 		"posts": {auth.BroadcastWrite, auth.PlanRead}, "company": {auth.CompanyRead},
 		"reader": {auth.FeedbackRead, auth.BroadcastRead, auth.PlanRead, auth.MetricsRead, auth.OptimiseRead, auth.ContextRead},
 	}
-	want := map[string]string{ // typed by hand
+	want := map[string]string{ // written by hand
 		"all":      "draft-launch-post prepare-next-weeks-posts review-audit triage-reviews weekly-growth-report",
 		"drafting": "draft-launch-post prepare-next-weeks-posts review-audit triage-reviews weekly-growth-report", "reviews": "triage-reviews",
 		"metrics": "weekly-growth-report", "site": "review-audit", "posts": "draft-launch-post prepare-next-weeks-posts", "company": "",
@@ -193,7 +194,7 @@ func TestPromptsOfEveryKey(t *testing.T) {
 	}
 }
 
-// Ensure arguments of a prompt are filled in, and that wrong ones are errors that name them.
+// Ensure a prompt's arguments are filled in, and errors about wrong arguments name them.
 func TestPromptArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -223,8 +224,8 @@ func TestPromptArguments(t *testing.T) {
 	}
 }
 
-// Ensure the server's instructions name every area and the way of a draft, and that they and the
-// prompts leave room in a model's context.
+// Ensure the server's instructions name every area and say how a draft proceeds. The instructions
+// and the prompts must be short enough to leave room in a model's context.
 func TestInstructions(t *testing.T) {
 	t.Parallel()
 	const instructionsBytesMax, promptsBytesMax, promptBytesMax = 1100, 4000, 4000

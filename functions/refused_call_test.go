@@ -78,8 +78,8 @@ var (
 	randomPartPattern = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 )
 
-// laterScanPage describes every page of a scan after its first. How many there are depends on what
-// the other tests have in the table.
+// laterScanPage describes every page of a scan except its first. The number of pages depends on
+// what other tests have written to the table.
 const laterScanPage = "Scan from a key"
 
 // describeCall describes a call by its action and keys. It omits ids, digests and times, which

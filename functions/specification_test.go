@@ -66,7 +66,7 @@ func TestOperationsAreTheSpecification(t *testing.T) {
 	}
 }
 
-// scopeNotation returns an operation's scopes in the notation of operations.tsv.
+// scopeNotation returns the scopes of an operation in the notation of operations.tsv.
 func scopeNotation(op api.Operation) string {
 	return strings.TrimSuffix(cmp.Or(string(op.Scope), "any")+"|"+string(op.DraftScope), "|")
 }

@@ -118,13 +118,13 @@ func hasBody(op api.Operation) bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InBody })
 }
 
-// containedScopes lists, by hand, the scopes that other scopes contain.
+// containedScopes lists the scopes that each scope contains. It is written by hand.
 var containedScopes = map[auth.Scope][]auth.Scope{
 	"feedback:write": {"feedback:draft", "feedback:read"}, "feedback:draft": {"feedback:read"},
 	"broadcast:write": {"broadcast:draft", "broadcast:read"}, "broadcast:draft": {"broadcast:read"},
 }
 
-// admits reports whether a key with this scope alone may call an operation, at least for drafts.
+// admits reports whether a key with only this scope may call an operation, at least for drafts.
 func admits(scope auth.Scope, op api.Operation) bool {
 	return slices.ContainsFunc(append(containedScopes[scope], scope), func(s auth.Scope) bool { return s == op.Scope || s == op.DraftScope })
 }

@@ -60,8 +60,8 @@ func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments
 	return *frame.Result
 }
 
-// response returns the result as the equivalent HTTP response, and requires that the text shows the
-// same. The status follows from the error code.
+// response converts the result of a tool to the equivalent HTTP response. It requires that the text
+// and the structured content show the same. The status follows from the error code.
 func (c toolResult) response(t *testing.T) apitest.Response {
 	t.Helper()
 	r := apitest.Response{Status: http.StatusOK, Header: c.http.Header, Body: string(c.StructuredContent)}
@@ -326,12 +326,12 @@ func TestQuotaOfTools(t *testing.T) {
 	}
 }
 
-// Ensure a tool call takes as many round trips to the table as the HTTP request, one more if it
-// schedules a post, and every other message takes one.
+// Ensure a tool call takes as many round trips to the table as the HTTP request, and one more if it
+// schedules a post. Every other message takes one round trip.
 func TestRoundTripsOfTools(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	extra := map[string]int{"update_broadcast_post": 1} // its fixture schedules the post, and the tool also reads the channels
+	extra := map[string]int{"update_broadcast_post": 1} // the fixture schedules the post, so the tool also reads the channels
 	overHTTP, overMCP := &apitest.RoundTripCounter{}, &apitest.RoundTripCounter{}
 	a, b := start(t, overHTTP), start(t, overMCP)
 	keyA, keyB := a.Key(t), b.Key(t)

@@ -32,7 +32,7 @@ type Channel struct {
 // ChannelStatus is the state of a connection.
 type ChannelStatus string
 
-// The states in which a channel cannot be used.
+// Statuses in which a channel cannot be used.
 const (
 	ChannelDisconnected ChannelStatus = "disconnected"
 	ChannelError        ChannelStatus = "error"
@@ -58,8 +58,8 @@ func (c Channel) sortKey() string {
 	return table.JoinKey(platform, c.ID)
 }
 
-// problem returns why nothing can be sent over a channel at a time, or "" if nothing is known
-// against it.
+// problem returns why a channel cannot send anything at the given time, or "" if no reason is
+// known.
 func (c Channel) problem(at string) string {
 	switch {
 	case c.Active != nil && !*c.Active:
@@ -74,11 +74,11 @@ func (c Channel) problem(at string) string {
 	return ""
 }
 
-// notedChannelsMax is how many channels that do not work a note names.
+// notedChannelsMax is the maximum number of channels that a note lists.
 const notedChannelsMax = 5
 
-// channelNote says if a scheduled post cannot be sent, because no channel of its platform works
-// when it is due.
+// channelNote returns a note if a post has been scheduled but cannot be sent, because no channel of
+// its platform will work when it is due. Otherwise it returns "".
 func (s service) channelNote(ctx context.Context, companyID string, p Post) string {
 	if !p.hasStatus(PostStatusScheduled) || p.Platform == nil {
 		return ""
@@ -88,8 +88,8 @@ func (s service) channelNote(ctx context.Context, companyID string, p Post) stri
 		return fmt.Sprintf("The post is scheduled, but whether a channel for %s works could not be read.", *p.Platform)
 	}
 	at := *p.ScheduledFor
-	if p.UpdatedAt != nil { // an imported post may have none
-		at = max(at, *p.UpdatedAt) // a post in the past is due at once
+	if p.UpdatedAt != nil { // an imported post may not have it
+		at = max(at, *p.UpdatedAt) // a post scheduled in the past is due at once
 	}
 	var found []string
 	for _, c := range all.Records {

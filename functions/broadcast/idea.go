@@ -39,7 +39,7 @@ func (IdeaStatus) Values() []string {
 // ideaStatusSuggested is the status of an idea on which nobody has decided.
 const ideaStatusSuggested IdeaStatus = "suggested"
 
-// Drafts implements schema.DraftEnum: a key that may only draft suggests.
+// Drafts implements schema.DraftEnum: a key that may only draft can only suggest an idea.
 func (IdeaStatus) Drafts() []string { return []string{string(ideaStatusSuggested)} }
 
 // SourceKind says where an idea comes from.
@@ -96,8 +96,8 @@ func (s service) updateIdea(ctx context.Context, caller api.Caller, in updateIde
 	})
 }
 
-// edit edits an idea. A key that may only draft, for which mayDecide is false, changes only an idea
-// on which nobody has decided.
+// edit edits an idea. mayDecide is false for a key that may only draft. Such a key can change only
+// ideas on which nobody has decided.
 func (in *updateIdeaInput) edit(i *Idea, mayDecide bool) error {
 	if !mayDecide && !i.isSuggested() && !in.Empty() {
 		return auth.NewMissingScopeError(auth.BroadcastWrite)

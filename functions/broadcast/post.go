@@ -38,11 +38,12 @@ type Post struct {
 	CreatedAt     *string         `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string         `json:"updatedAt" format:"date-time"`
 
-	Drafted []string `json:"-" store:"drafted,silent"` // the properties that a key that may only draft wrote last; see api.Drafted
+	Drafted []string `json:"-" store:"drafted,silent"` // the properties last written by a key that may only draft; see api.Drafted
 }
 
-// draftedProperties are the properties that decide what is published, where it leads, who gets it and
-// when. They do not include what never changes.
+// draftedProperties are the properties of a draft that a person must have read before the post is
+// scheduled. They decide what is published, where it leads, who gets it and when. Properties that
+// never change are not among them.
 var draftedProperties = []string{"title", "body", "hashtags", "media", "destination", "deepLink", scheduledForProperty}
 
 const scheduledForProperty = "scheduledFor"
@@ -79,7 +80,7 @@ func (SettablePostStatus) Values() []string {
 	return []string{string(PostStatusDraft), string(PostStatusScheduled)}
 }
 
-// Drafts implements schema.DraftEnum: a key that may only draft schedules nothing.
+// Drafts implements schema.DraftEnum: a key that may only draft cannot schedule a post.
 func (SettablePostStatus) Drafts() []string { return []string{string(PostStatusDraft)} }
 
 // sortKey returns the sort position of a post in a list. Posts are ordered by scheduledFor,
@@ -215,8 +216,8 @@ func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePos
 	})
 }
 
-// unread returns the drafted properties of a post that a caller who schedules it must have read. The
-// drafted time is not one of them if the caller sends a time.
+// unread returns the drafted properties of a post that a caller must have read before scheduling
+// it. A drafted time is not among them if the request itself contains a time.
 func (in *updatePostInput) unread(p Post) []string {
 	return slices.DeleteFunc(slices.Clone(p.Drafted), func(name string) bool { return name == scheduledForProperty && in.Sent(name) })
 }
@@ -224,8 +225,8 @@ func (in *updatePostInput) unread(p Post) []string {
 // edit edits a post, or returns the reason why it cannot be edited. An empty update is accepted in
 // every state. Any other update of a sent post is a conflict, even if it sends the stored values.
 //
-// mayDecide is false for a key that may only draft. Such a key changes only drafts. What it writes
-// is scheduled only by a caller who has read it.
+// mayDecide is false for a key that may only draft. Such a key can change only drafts. A post with
+// its changes can be scheduled only by a caller who has read them.
 func (in *updatePostInput) edit(p *Post, mayDecide bool) error {
 	if !mayDecide && !p.hasStatus(PostStatusDraft) && !in.Empty() {
 		return auth.NewMissingScopeError(auth.BroadcastWrite)

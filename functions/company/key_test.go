@@ -157,13 +157,14 @@ func TestKeyGrantsOnlyItsScopes(t *testing.T) {
 	}
 }
 
-// Ensure a key can grant and rotate what its own scopes contain, but not what contains them.
+// Ensure a key can grant and rotate keys with scopes that its own scopes contain, but not with
+// scopes that contain its own.
 func TestKeyGrantsContainedScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	admin := s.Key(t)
 	for _, area := range []string{"feedback:", "broadcast:"} {
-		scopes := []string{area + "read", area + "draft", area + "write"} // the smallest first
+		scopes := []string{area + "read", area + "draft", area + "write"} // from the narrowest to the widest
 		for n, own := range scopes {
 			clerk := s.Key(t, auth.KeysWrite, auth.Scope(own))
 			for m, granted := range scopes {
@@ -279,7 +280,7 @@ func TestRevokeKeyIfMatch(t *testing.T) {
 	requireError(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", seen), 404, "no such record")
 }
 
-// Ensure a key of another company is not_found.
+// Ensure requests for a different company's key return not_found.
 func TestKeysOfOtherCompany(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)

@@ -67,8 +67,8 @@ func checkMessageCount(n int) func(*testing.T, apitest.Response) {
 	}
 }
 
-// Ensure a response has exactly the fields of the specification, in the same order, whatever values
-// were imported.
+// Ensure a response has exactly the fields of the specification, in the same order, no matter which
+// values were imported.
 func TestBrandKitFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)

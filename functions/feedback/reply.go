@@ -45,7 +45,8 @@ func (SettableReplyStatus) Values() []string {
 	})
 }
 
-// Drafts implements schema.DraftEnum: a key that may only draft hands a reply over for review.
+// Drafts implements schema.DraftEnum: a key that may only draft can hand a reply over for review,
+// but not approve it.
 func (SettableReplyStatus) Drafts() []string {
 	return []string{string(ReplyStatusNone), string(ReplyStatusDraft), string(ReplyStatusNeedsReview)}
 }
@@ -55,7 +56,7 @@ func (s ReplyStatus) mayDraft() bool {
 	return s == ReplyStatusFailed || slices.Contains(SettableReplyStatus("").Drafts(), string(s))
 }
 
-// replyTexts are the properties of a reply that are posted.
+// replyTexts are the properties of a reply that are published on the platform.
 var replyTexts = []string{"replyBody"}
 
 type updateFeedbackReplyInput struct {
@@ -74,8 +75,8 @@ func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in 
 // in every state. While the reply is posting or posted, any other update is a conflict, even if it
 // sends the stored values, because the caller assumes that the reply can still change.
 //
-// mayDecide is false for a key that may only draft. Such a key changes only a reply on which nobody
-// has decided. What it writes is approved only by a caller who has read it.
+// mayDecide is false for a key that may only draft. Such a key can change only a reply on which
+// nobody has decided. Its text can be approved only by a caller who has read it.
 func (in *updateFeedbackReplyInput) applyToReply(f *Feedback, mayDecide bool) error {
 	status := f.status()
 	if !mayDecide && !status.mayDraft() && !in.Empty() {

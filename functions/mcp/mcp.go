@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Handler serves all operations as MCP tools, and the prompts, at mcpserver.Path.
+// Handler serves all operations as MCP tools, together with the prompts, at mcpserver.Path.
 func Handler(t *table.Client, log *slog.Logger) http.Handler {
 	return mcpserver.New(functions.Operations(t), api.NewConfig(t, log), prompts.All()...)
 }

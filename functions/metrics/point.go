@@ -34,7 +34,7 @@ type Point struct {
 	IngestedAt *string         `json:"ingestedAt" format:"date-time" doc:"when the value was last pushed"`
 }
 
-// Rows implements modeltext.Rows: a tool shows points as the rows of their series.
+// Rows implements modeltext.Rows: a tool shows points as rows grouped by series.
 func (Point) Rows() modeltext.Columns {
 	return modeltext.Columns{
 		Series: []string{"seriesId", "dims"}, Day: "ts", Always: []string{"value"}, Optional: []string{"currency", "baseValue", "source"},

@@ -45,7 +45,7 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 	const pushes = 12
 	for i, c := range []struct {
 		name    string
-		metrics func(n int) int // how many new metrics the n-th push has, besides one point of the known metric
+		metrics func(n int) int // how many new metrics the n-th push has, in addition to one point of the known metric
 	}{
 		{"one point of a known metric", func(int) int { return 0 }},
 		{"one transaction", func(int) int { return 3 }},
@@ -265,7 +265,7 @@ func TestPushesThroughLostResponses(t *testing.T) {
 		process.CompanyID = s.CompanyID
 		for n := range 10 {
 			prefix := fmt.Sprintf("loss%d_", n)
-			sent[prefix] = newTestPush(prefix, 60, 1) // 60 metrics: a push of one metric would block on a mutex, and the fake clock stands still meanwhile
+			sent[prefix] = newTestPush(prefix, 60, 1) // 60 metrics, because a push of one metric would block on a mutex, which stops the fake clock
 			r := pushWithKey(t, process, key, prefix, sent[prefix].points...)
 			for ; r.Status >= 500 && failures < 100; failures++ {
 				process.Clock.Advance(15 * time.Second) // so that a claim whose release failed expires

@@ -86,7 +86,8 @@ func TestPushOnePoint(t *testing.T) {
 }
 
 // Ensure a pushed point moves to the start of its bucket (UTC, ISO weeks) and replaces the stored
-// point with the same identity, and that the last point of a batch with the same identity wins.
+// point with the same identity. If several points in a batch have the same identity, the last one
+// must win.
 func TestPushBuckets(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -442,7 +443,7 @@ func TestPushAfterFailure(t *testing.T) {
 		}
 		return out
 	}
-	for _, records := range []int{24, 60} { // 60 records take transactions of 24, 24 and 12 records, one of which fails
+	for _, records := range []int{24, 60} { // 60 records take transactions of 24, 24 and 12 records; one transaction fails
 		prefix := fmt.Sprintf("of%d_", records)
 		faults.arm("TransactWriteItems", 0, 1, false)
 		if r := push(t, s, key, many(records, prefix)...); r.Status != 500 || !strings.Contains(r.Body, "safe to retry") {

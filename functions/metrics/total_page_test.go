@@ -146,6 +146,7 @@ func TestTotalPagesAgainstOracle(t *testing.T) {
 // never refused.
 func TestPageOfVeryManySeries(t *testing.T) {
 	t.Parallel()
+	apitest.SkipIfShort(t)
 	s, store := start(t)
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", `,"aggregation":"sum"`))
 	var points []metrics.Point

@@ -1,7 +1,7 @@
-// Package openapi serves what describes the service: the OpenAPI document, which scripts/gen
-// generates from the declared operations, a reference page that the browser renders from it, a
-// guide for agents, and the pages of the documentation. None needs a key or the table, so this
-// function does not link the AWS SDK.
+// Package openapi serves the descriptions of the service: the OpenAPI document, which scripts/gen
+// generates from the declared operations, a reference page that the browser renders from the
+// document, a guide for agents, and the pages of the documentation. They need neither a key nor the
+// table, so this function does not link the AWS SDK.
 package openapi
 
 import (
@@ -21,13 +21,14 @@ const DocumentPath = "/openapi.json"
 //go:embed openapi.json
 var documentJSON []byte
 
-// Paths returns all paths that the function serves, as API Gateway writes them: {proxy+} stands for
+// Paths returns all paths that the function serves, in API Gateway's notation: {proxy+} stands for
 // the rest of a path.
 func Paths() []string {
 	return []string{DocumentPath, ReferencePath, ScriptPath, GuidePath, PagesPath + "{proxy+}"}
 }
 
-// Serves reports whether the function serves a path, or would if the page existed.
+// Serves reports whether this function handles a path. It is true for every path below PagesPath,
+// even if the page does not exist.
 func Serves(path string) bool {
 	return slices.Contains(Paths(), path) || strings.HasPrefix(path, PagesPath)
 }

@@ -12,16 +12,16 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// GuidePath is the path of the guide for agents: what the service is, how to connect, and where the
-// pages of the documentation are.
+// GuidePath is the path of the guide for agents. The guide says what the service is, how to connect
+// to it, and where the pages of the documentation are.
 const GuidePath = "/llms.txt"
 
-// PagesPath is the path of the folder with the pages of the documentation, in Markdown.
+// PagesPath is the path under which the pages of the documentation are served, in Markdown.
 const PagesPath = "/docs/"
 
 const markdownType = "text/markdown; charset=utf-8"
 
-// guideText is the guide, which scripts/gen generates. {base} stands for the base URL.
+// guideText is the guide, which scripts/gen generates. newGuide replaces {base} with the base URL.
 //
 //go:embed llms.txt
 var guideText string
@@ -47,7 +47,7 @@ func addPages(files map[string]func(*http.Request) staticFile) {
 	}
 }
 
-// readPage returns the text of a page.
+// readPage returns the text of a page as it is served.
 func readPage(name string) []byte {
 	text, err := docs.Pages.ReadFile(name)
 	if err != nil {
@@ -56,11 +56,12 @@ func readPage(name string) []byte {
 	return withoutRepositoryLinks(name, text)
 }
 
-// linkPattern matches a Markdown link or image with a relative target, and its text and target.
+// linkPattern matches a Markdown link or image with a relative target. Its groups are the link's
+// text and target.
 var linkPattern = regexp.MustCompile(`!?\[([^\]]*)\]\(([^):#\s][^):\s]*)\)`)
 
-// withoutRepositoryLinks replaces the links of a page to files that are only in the repository with
-// their text and the file's path, because the service does not serve them.
+// withoutRepositoryLinks replaces links to files that are only in the repository, because the
+// service does not serve these files. It writes the link's text and the file's path instead.
 func withoutRepositoryLinks(name string, text []byte) []byte {
 	return linkPattern.ReplaceAllFunc(text, func(link []byte) []byte {
 		parts := linkPattern.FindSubmatch(link)

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// pagesOnDisk returns the paths of all pages in scripts/docs, relative to it.
+// pagesOnDisk returns the paths of all pages in scripts/docs, relative to that folder.
 func pagesOnDisk(t *testing.T) (out []string) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS("../../scripts/docs"), ".", func(name string, _ fs.DirEntry, err error) error {
@@ -35,8 +35,8 @@ var (
 	absoluteLink = regexp.MustCompile(`https?://[^\s),]+`)
 )
 
-// Ensure every page of the documentation is served as Markdown, without a key and with an ETag, and
-// that each of its relative links leads to a page that is served.
+// Ensure every page of the documentation is served as Markdown, without a key and with an ETag.
+// Each relative link in a page must lead to a page that is served.
 func TestServesThePages(t *testing.T) {
 	t.Parallel()
 	for _, name := range pagesOnDisk(t) {
@@ -79,7 +79,7 @@ func TestServesThePages(t *testing.T) {
 	}
 }
 
-// Ensure links to files that are only in the repository become text.
+// Ensure links to files that are only in the repository are replaced with text.
 func TestPagesWithoutRepositoryLinks(t *testing.T) {
 	t.Parallel()
 	for page, want := range map[string]string{
@@ -92,8 +92,8 @@ func TestPagesWithoutRepositoryLinks(t *testing.T) {
 	}
 }
 
-// Ensure the guide names the addresses of the service that is asked, also below the stage path of
-// API Gateway, and leads to every page.
+// Ensure the guide contains the addresses of the service that returns it, also below a stage path
+// of API Gateway, and links to every page.
 func TestServesTheGuide(t *testing.T) {
 	t.Parallel()
 	r := send(t, "GET", "/llms.txt")

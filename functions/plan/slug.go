@@ -55,7 +55,7 @@ func DeriveSlug(title string) string {
 			unread = fmt.Sprintf("u%x", r)
 		}
 	}
-	if out.Len() == 0 { // the title has no letters or digits, or only those of a rare script without a transliteration
+	if out.Len() == 0 { // the title has no letters or digits, or only letters of a rare script without a transliteration
 		return cmp.Or(unread, "item")
 	}
 	return cutSlug(out.String(), slugChars)

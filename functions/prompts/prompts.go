@@ -1,20 +1,20 @@
-// Package prompts has the know-how for common tasks: which tools an agent uses, in which order, and
-// where it stops because a person decides. It is the one source of the MCP prompts and, through
-// scripts/gen, of the agent skills in scripts/docs/skills and of llms.txt.
+// Package prompts contains instructions for common tasks: which tools an agent uses, in which
+// order, and where it stops because a person decides. They are the only source of the MCP prompts.
+// From them, scripts/gen also writes the agent skills in scripts/docs/skills, and llms.txt.
 package prompts
 
 import "growthworkspace/shared/mcpserver"
 
-// All returns the prompts by name.
+// All returns the prompts, sorted by name.
 //
-// Every prompt ends before a decision. The only tools in its steps that write are those that a key
-// with drafting scopes may call, and no step approves, schedules, publishes or deletes.
+// Every prompt ends before a decision. Apart from tools that read, its steps use only tools that a
+// key with drafting scopes may call. No step approves, schedules, publishes or deletes.
 func All() []mcpserver.Prompt {
 	return []mcpserver.Prompt{draftLaunchPost, prepareNextWeeksPosts, reviewAudit, triageReviews, weeklyGrowthReport}
 }
 
-// SkillName returns the name of the agent skill for a prompt. People keep skills of many kinds in one
-// folder, so the name says what the skill is for.
+// SkillName returns the name of the agent skill for a prompt. The prefix says what the skill is
+// for, because people keep many kinds of skills in one folder.
 func SkillName(p mcpserver.Prompt) string { return "workspace-" + p.Name }
 
 var draftLaunchPost = mcpserver.Prompt{

@@ -111,8 +111,8 @@ func (k *runner) discoverOne(op api.Operation) discoveredRead {
 	return p
 }
 
-// hasScope reports whether the service says that the key has a scope, or one that contains it. If so,
-// a 401 is a problem of the service and not of the key.
+// hasScope reports whether the service says that the key has the scope or one that contains it. If
+// so, a 401 is a defect of the service and not of the key.
 func (k *runner) hasScope(scope auth.Scope) bool {
 	for _, p := range k.discovered {
 		var key struct{ Scopes []auth.Scope }

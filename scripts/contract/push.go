@@ -59,7 +59,7 @@ func pushIdentity(k *runner) {
 }
 
 // refusedPush concurrently sends different pushes with the same Idempotency-Key. It requires that
-// the service accepts one of them and refuses the others. The stored review must be that of the
+// the service accepts one of them and refuses the others. The stored review must come from the
 // accepted push.
 func refusedPush(k *runner) {
 	if _, ok := k.pushReviews(rand.Text()); !ok {

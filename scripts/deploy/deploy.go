@@ -40,8 +40,9 @@ func (d *deployer) prepareFolders() error {
 	return nil
 }
 
-// chooseArchitecture chooses the architecture for which to build. Unless a flag sets one, it is
-// that of the deployed functions. chooseArchitecture also checks the table that --table names.
+// chooseArchitecture chooses the architecture for which to build. Unless a flag sets one, it is the
+// architecture of the deployed functions. chooseArchitecture also checks the table that --table
+// names.
 func (d *deployer) chooseArchitecture(ctx context.Context, s deployedStack) error {
 	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
 		deployed := valueOr(s.parameter(infra.ParamArchitecture), "arm64")

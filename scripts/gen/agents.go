@@ -21,7 +21,7 @@ const (
 	guideFile    = "functions/openapi/llms.txt"
 )
 
-// skillFiles returns an agent skill (https://agentskills.io) for every prompt.
+// skillFiles returns the file of an agent skill (https://agentskills.io) for every prompt.
 func skillFiles() (out []generatedFile, err error) {
 	tools := map[string]bool{}
 	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
@@ -45,7 +45,8 @@ func skillFiles() (out []generatedFile, err error) {
 	return out, nil
 }
 
-// guide returns the guide for agents, llms.txt. {base} stands for the base URL of the service.
+// guide returns llms.txt, the guide for agents. In it, {base} stands for the base URL of the
+// service.
 func guide() ([]byte, error) {
 	readme, err := os.ReadFile(docsFolder + "README.md")
 	if err != nil {
@@ -101,16 +102,16 @@ var (
 	pageLink    = regexp.MustCompile(`\]\(([^)]+)\)`)
 )
 
-// pageList returns the lists of the documentation's index with absolute links: the headings and
-// list items of the sections that pageHeading matches, and the tutorial. It drops the items that
-// link to files that the service does not serve.
+// pageList returns the lists in the documentation's index, with absolute links. These are the
+// tutorial, and the headings and list items of the sections that pageHeading matches. It leaves out
+// items that link to files that the service does not serve.
 func pageList(readme string) (string, error) {
 	var out strings.Builder
 	out.WriteString("## Start\n\n- [Tutorial]({base}" + openapi.PagesPath + "tutorial.md): an empty company becomes a full one\n" +
 		"- [Index of all pages]({base}" + openapi.PagesPath + "README.md)\n")
 	inSection, found := false, 0
 	for _, block := range strings.Split(regexp.MustCompile(`\n(- |#|\n)`).ReplaceAllString(readme, "\x00$1"), "\x00") {
-		block = strings.Join(strings.Fields(block), " ") // an item is wrapped over lines
+		block = strings.Join(strings.Fields(block), " ") // an item may take several lines
 		switch {
 		case strings.HasPrefix(block, "#"):
 			if inSection = pageHeading.MatchString(block); inSection {

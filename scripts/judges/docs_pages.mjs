@@ -1,8 +1,8 @@
 // Runs the code blocks of pages. scripts/judges/docs starts it; its --help describes the blocks.
 // usage: node scripts/judges/docs_pages.mjs ROOT TMP PAGE...
 //
-// With the environment variable PAGES_PATH, which scripts/judges/release sets, the pages run with nothing
-// but the programs in these folders and an empty cache. Blocks that need Go are left out.
+// If the environment variable PAGES_PATH is set, as scripts/judges/release does, the pages run with an
+// empty cache and only the programs in these folders. Blocks that need Go are left out.
 import { execFileSync, spawn } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Sourced by the judges that run tools written in Go. They set $cache and $tmp.
 
-# A tool is built in a module of its own, because `go run module@version` also asks for the list of
-# the module's versions, which some proxies refuse.
+# A tool is built in a temporary module, because `go run module@version` also requests the list of the
+# module's versions, which some proxies refuse.
 go_tool() { # go_tool MODULE@VERSION PACKAGE: builds a program in the cache, and sets $program
   local dir module=${1%@*} at=${1#*@}
   program=$cache/$(basename "${2%/v2}")-$at

@@ -1,4 +1,4 @@
-// Command prove proves that the service keeps its promises:
+// Command prove checks that the service keeps its promises:
 //
 //	go run ./scripts/prove agents              lets scripted agents do tasks with the tools
 //	go run ./scripts/prove contract BASE_URL   checks a deployed service against the rules of the API

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// entry is a file of an archive or, if its name ends with a slash, a folder.
+// entry is a file in an archive, or a folder if its name ends with a slash.
 type entry struct {
 	name string
 	text []byte
-	mode int64 // 0 for 0644
+	mode int64 // 0 means 0644
 	user int
 }
 
-// tarGz returns an archive whose files are in one folder. The same files and the same time give the
-// same bytes.
+// tarGz returns an archive with the files in one folder. It returns the same bytes for the same
+// files and the same time.
 func tarGz(folder string, files []entry, at time.Time) ([]byte, error) {
 	text, err := tarOf(inFolder(folder, files), at)
 	if err != nil {
@@ -40,7 +40,7 @@ func inFolder(folder string, files []entry) []entry {
 	return files
 }
 
-// zipped is tarGz for a system that unpacks zip files.
+// zipped does the same as tarGz in the zip format.
 func zipped(folder string, files []entry, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)
@@ -85,7 +85,7 @@ func tarOf(files []entry, at time.Time) ([]byte, error) {
 
 func compressed(text []byte) ([]byte, error) {
 	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression) // the time in its header stays unset, so that equal files give equal archives
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression) // do not set the time in the header: the same files must give the same bytes
 	if err != nil {
 		return nil, err
 	}

@@ -10,10 +10,11 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// buildVariables are environment variables that would change the bytes of a program.
+// buildVariables sets the environment variables that could change the bytes of a program.
 var buildVariables = []string{"GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "CGO_ENABLED=0"}
 
-// makePlatform writes the archive of a platform, its bill of materials, and the image.
+// makePlatform writes the archive for a platform, its bill of materials and, if image is set, the
+// image.
 func (r *release) makePlatform(ctx context.Context, platform string, image bool) error {
 	goos, goarch, _ := strings.Cut(platform, "/")
 	dynoxide, err := r.fetchEngine(ctx, platform)
@@ -82,7 +83,7 @@ func (r *release) makePlatform(ctx context.Context, platform string, image bool)
 	return r.write("workspace-"+r.version+"-image-"+goos+"-"+goarch+".tar", "the image for "+platform+" (OCI layout; docker load accepts it)", packed)
 }
 
-// build builds the command line and returns the path of the program.
+// build builds the command-line program and returns the path of the binary.
 func (r *release) build(ctx context.Context, platform string, bundled bool) (string, error) {
 	goos, goarch, _ := strings.Cut(platform, "/")
 	program := filepath.Join(r.tmp, goos+"-"+goarch, "workspace")
@@ -98,7 +99,7 @@ func (r *release) build(ctx context.Context, platform string, bundled bool) (str
 	return program, err
 }
 
-// readme returns the text that a person reads first in an archive.
+// readme returns the text of README.txt in an archive.
 func (r *release) readme(platform string, bundled bool) string {
 	start := "Start it with the engine beside it; nothing else is needed:"
 	if !bundled {

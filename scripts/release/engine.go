@@ -23,8 +23,8 @@ import (
 //go:embed engine-LICENSE.txt
 var engineLicence []byte
 
-// fetchEngine returns the engine's binary for a platform, from its pinned package. It returns nil if
-// no package is pinned.
+// fetchEngine returns the engine's binary for a platform, taken from its pinned package. It returns
+// nil if no package is pinned for the platform.
 func (r *release) fetchEngine(ctx context.Context, platform string) ([]byte, error) {
 	p, version := engine.PackageFor(platform)
 	if p.Integrity == "" {
@@ -34,8 +34,8 @@ func (r *release) fetchEngine(ctx context.Context, platform string) ([]byte, err
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	// npm checks the package against the registry's digest. Only the pinned digest shows that the
-	// registry still has the same package.
+	// npm only compares the package with the digest in the registry. unpackEngine compares it with
+	// the pinned digest, which shows whether the registry's package has changed.
 	if _, err := outputIn(ctx, dir, nil, "npm", "pack", p.Name+"@"+version, "--silent", "--ignore-scripts"); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,8 @@ func (r *release) fetchEngine(ctx context.Context, platform string) ([]byte, err
 	return unpackEngine(text, p, goos)
 }
 
-// unpackEngine returns the binary of a package. It checks the pinned digests of both.
+// unpackEngine returns the binary in a package. It compares the package and the binary with their
+// pinned digests.
 func unpackEngine(packed []byte, p engine.Package, goos string) ([]byte, error) {
 	sum := sha512.Sum512(packed)
 	if got := "sha512-" + base64.StdEncoding.EncodeToString(sum[:]); got != p.Integrity {

@@ -13,12 +13,13 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// An image needs a folder of blobs named by their digests, and three JSON files that refer to them
-// (https://github.com/opencontainers/image-spec). The libraries that write it bring the client of a
-// registry along, and ko and crane build on images of a registry, so the few structures are here.
-// scripts/judges/release reads the result with crane.
+// An image consists of a folder of blobs named by their digests, and three JSON files that refer to
+// the blobs (https://github.com/opencontainers/image-spec). The libraries that write images also
+// bring a client for registries. ko and crane build on base images from a registry. So this file
+// defines the few structures itself. scripts/judges/release reads the result with crane.
 
-// imageUser is the user that the image's program runs as, and that owns its volume.
+// imageUser is the id of the user that the program in the image runs as. This user owns the image's
+// volume.
 const imageUser = 65532
 
 // descriptor refers to a blob of an image.
@@ -30,8 +31,8 @@ type descriptor struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// image returns an image with both programs and nothing else: an OCI layout in a tar file, which also
-// has the manifest that older versions of `docker load` read.
+// image returns an image that contains only the two programs and what they need. It is an OCI
+// layout in a tar file, with an additional manifest for older versions of `docker load`.
 func (r *release) image(platform string, program, dynoxide, notices []byte) ([]byte, error) {
 	os, arch, _ := strings.Cut(platform, "/")
 	layer, err := r.layer(program, dynoxide, notices)
@@ -102,7 +103,8 @@ func blobPath(blob []byte) string {
 	return "blobs/sha256/" + strings.TrimPrefix(digest(blob), "sha256:")
 }
 
-// layer returns the file system of the image. The time zones are in the program.
+// layer returns the file system of the image as a tar file. It has no time zone database, because
+// the program contains one.
 func (r *release) layer(program, dynoxide, notices []byte) ([]byte, error) {
 	return tarOf([]entry{
 		{name: "data/", mode: 0o700, user: imageUser},
@@ -118,13 +120,14 @@ func (r *release) layer(program, dynoxide, notices []byte) ([]byte, error) {
 	}, r.time)
 }
 
-// rootCertificates returns the certificates that browsers trust, as a file of certificates. It leaves
-// out those that are trusted only with conditions, which such a file cannot state.
+// rootCertificates returns the certificates that browsers trust, in the PEM format. It leaves out
+// certificates that browsers trust only under conditions, because a PEM file cannot express the
+// conditions.
 func rootCertificates() []byte {
 	var out bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint == nil {
-			_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}) // a bytes.Buffer never fails
+			_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}) // a write to a bytes.Buffer never fails
 		}
 	}
 	return out.Bytes()

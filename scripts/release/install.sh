@@ -1,5 +1,5 @@
 #!/bin/sh
-# Unpacks an archive of a release after it has checked that the archive is whole and for this machine.
+# Unpacks an archive of a release after checking that it is undamaged and built for this machine.
 set -eu
 
 if [ $# = 0 ] || [ $# -gt 2 ]; then

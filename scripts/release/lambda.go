@@ -9,13 +9,15 @@ import (
 	"strings"
 )
 
-// The lines of template.yaml that tell SAM to build a function. A release has the built functions.
+// The parts of template.yaml that tell SAM to build the functions. A release contains built
+// functions, so makeLambda changes these parts.
 var (
 	builtBySAM = regexp.MustCompile(`(?m)^    Metadata:\n      BuildMethod: .*\n      BuildProperties:\n        TrimGoPath: .*\n`)
 	codeURI    = regexp.MustCompile(`CodeUri: functions/([a-z]+)/lambda/`)
 )
 
-// makeLambda writes an archive with the zip of every function and a template that refers to them.
+// makeLambda writes an archive that contains the zip file of each function and a template that
+// refers to these files.
 func (r *release) makeLambda(ctx context.Context) error {
 	report, err := outputIn(ctx, "", append([]string{"GOARCH=arm64"}, buildVariables...), "./scripts/build")
 	if err != nil {
@@ -66,7 +68,8 @@ func (r *release) makeLambda(ctx context.Context) error {
 	return r.write(name+".cdx.json", "its bill of materials (CycloneDX)", bill)
 }
 
-// packaged returns a template whose functions are zip files beside it.
+// packaged returns the template with references to the functions' zip files, which are in the same
+// folder.
 func packaged(template string) string {
 	return codeURI.ReplaceAllString(builtBySAM.ReplaceAllString(template, ""), "CodeUri: $1.zip")
 }

@@ -1,11 +1,13 @@
-// Command release makes everything of a version: go run ./scripts/release v1.2.3.
+// Command release writes all files of a version: go run ./scripts/release v1.2.3.
 //
-// It writes an archive of the command line for each platform, with the local engine beside the
-// program, an image, the functions for Lambda with a template, the OpenAPI document, a bill of
-// materials for each, release notes, the digests of all files and, with a key, their signature.
+// For each platform it writes an archive with the command-line program and the local engine. It
+// also writes an image, the Lambda functions with a template, and the OpenAPI document. Each
+// program has a bill of materials. Release notes list the files. SHA256SUMS contains their digests,
+// and is signed if a key is given.
 //
-// Builds are reproducible: the same commit and the same version of Go give the same bytes. So all
-// times in the files are the time of the commit, and nothing of this machine is in them.
+// Builds are reproducible: the same commit and the same version of Go give the same bytes. So the
+// files contain nothing that depends on the machine, and all times in them are the time of the
+// commit.
 //
 // Reading order: main.go (the order of the work), build.go (programs), engine.go, notices.go
 // (licences), archive.go, image.go, lambda.go, sbom.go, notes.go, sign.go, tools.go.
@@ -30,7 +32,7 @@ import (
 	"time"
 )
 
-// platforms are the platforms of a release, as Go writes them. Only the first one is tested.
+// platforms are the platforms of a release, in Go's notation. Only the first one is tested.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64"}
 
 const usage = `usage: go run ./scripts/release VERSION [flags]
@@ -55,19 +57,19 @@ func main() {
 type release struct {
 	version string
 	commit  string
-	time    time.Time // of the commit
-	out     string    // the folder of the files
+	time    time.Time // the time of the commit
+	out     string    // the folder that the files are written to
 	tmp     string
 	sign    string // the path of a private key; "" for no signature
 	log     io.Writer
 
-	files []file // in the order of the notes
+	files []file // in the order in which the notes list them
 }
 
 // file is a file of the release.
 type file struct{ name, about string }
 
-// installer is for people who have nothing but a shell.
+// installer is a script for people who have only a shell.
 //
 //go:embed install.sh
 var installer []byte
@@ -92,7 +94,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) (code int, err er
 		if errors.Is(err, flag.ErrHelp) {
 			return 0, nil
 		}
-		return 2, nil // flags has printed the error
+		return 2, nil // flags.Parse has already printed the error
 	}
 	chosen := strings.Split(*only, ",")
 	switch {
@@ -152,8 +154,8 @@ func (r *release) make(ctx context.Context, chosen []string, lambda, image bool)
 	return nil
 }
 
-// readCommit reads the commit and its time. It returns an error if files differ from the commit,
-// because nobody could build such a release again.
+// readCommit reads the hash and the time of the commit. Unless changes is set, it returns an error
+// if any file differs from the commit, because nobody could reproduce such a release.
 func (r *release) readCommit(ctx context.Context, changes bool) error {
 	status, err := output(ctx, "git", "status", "--porcelain")
 	if err != nil {
@@ -179,12 +181,13 @@ func (r *release) readCommit(ctx context.Context, changes bool) error {
 	return nil
 }
 
-// output runs a command and returns its standard output. The error has its standard error.
+// output runs a command and returns its standard output. A returned error includes the standard
+// error.
 func output(ctx context.Context, name string, args ...string) (string, error) {
 	return outputIn(ctx, "", nil, name, args...)
 }
 
-// outputIn is like output, in a folder and with additional environment variables.
+// outputIn is like output, but runs the command in dir and with additional environment variables.
 func outputIn(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var out, errOut strings.Builder
@@ -199,7 +202,7 @@ func outputIn(ctx context.Context, dir string, env []string, name string, args .
 	return out.String(), nil
 }
 
-// write writes a file of the release and adds it to the notes.
+// write writes a file of the release and adds it to the list for the notes.
 func (r *release) write(name, about string, text []byte) error {
 	if err := os.WriteFile(filepath.Join(r.out, name), text, 0o644); err != nil {
 		return err
@@ -217,7 +220,7 @@ func (r *release) copyFile(from, name, about string) error {
 	return r.write(name, about, text)
 }
 
-// size formats a number of bytes for people.
+// size formats a number of bytes for human readers.
 func size(bytes int64) string {
 	if bytes < 1e6 {
 		return fmt.Sprintf("%.0f kB", float64(bytes)/1e3)

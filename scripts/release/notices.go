@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// notices returns the licences of the modules that the command line of a platform is linked with, and
-// that of Go. Most of them ask that their text goes along with the program.
+// notices returns the licences of Go and of all modules that are linked into the command-line
+// program of a platform. Most of these licences require that their text is distributed with the
+// program.
 func (r *release) notices(ctx context.Context, platform string) ([]byte, error) {
 	licenses, err := goLicenses.install(ctx)
 	if err != nil {
@@ -24,7 +25,8 @@ func (r *release) notices(ctx context.Context, platform string) ([]byte, error) 
 	root = strings.TrimSpace(root)
 	goos, goarch, _ := strings.Cut(platform, "/")
 	dir := filepath.Join(r.tmp, "licences-"+goos+"-"+goarch)
-	// Without GOROOT, the tool takes every module for the standard library and finds nothing.
+	// without GOROOT, the tool mistakes every module for a part of the standard library and finds
+	// nothing
 	_, err = outputIn(ctx, "", []string{"GOROOT=" + root, "GOFLAGS=", "CGO_ENABLED=0", "GOOS=" + goos, "GOARCH=" + goarch},
 		licenses, "save", "./scripts/workspace", "--ignore", "growthworkspace", "--save_path", dir)
 	if err != nil {
@@ -59,5 +61,5 @@ func (r *release) notices(ctx context.Context, platform string) ([]byte, error) 
 	return out.Bytes(), err
 }
 
-// noticesMin is a number of licences that a complete list exceeds.
+// noticesMin is the minimum number of licences. If the tool finds fewer, it has missed some.
 const noticesMin = 20

@@ -26,7 +26,8 @@ import (
 
 var commitTime = time.Date(2026, 8, 11, 12, 0, 0, 0, time.UTC)
 
-// Ensure an archive depends only on its files and the time of the commit, and programs are executable.
+// Ensure the bytes of an archive depend only on its files and the time of the commit, and programs
+// in it are executable.
 func TestArchives(t *testing.T) {
 	t.Parallel()
 	files := []entry{{name: "LICENSE", text: []byte("text")}, {name: "workspace", text: bytes.Repeat([]byte("program"), 1000), mode: 0o755}}
@@ -91,9 +92,9 @@ func untar(t *testing.T, text []byte) (files []entry) {
 	}
 }
 
-// Ensure every reference in an image is the digest and the size of its blob, and the image has what its
-// program needs: the engine beside it, certificates, a volume of its user, and every folder that it
-// writes to in that volume.
+// Ensure every reference in an image contains the digest and the size of its blob. The image must
+// contain what the program needs: the engine, certificates, and a volume that the program's user
+// owns. Every folder that the program writes to must be in that volume.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	r := &release{version: "v1.2.3", commit: "abc", time: commitTime}
@@ -175,7 +176,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// Ensure an engine is accepted only with both of its pinned digests.
+// Ensure an engine is accepted only if the package and the binary match their pinned digests.
 func TestUnpackEngine(t *testing.T) {
 	t.Parallel()
 	packed, err := tarGz("package", []entry{{name: "package.json", text: []byte("{}")}, {name: "dynoxide", text: []byte("binary"), mode: 0o755}}, commitTime)
@@ -200,7 +201,8 @@ func TestUnpackEngine(t *testing.T) {
 	}
 }
 
-// Ensure the template of a release refers to the built functions, and to nothing that must be built.
+// Ensure the template of a release refers to built functions, and to no function that SAM must
+// build.
 func TestPackagedTemplate(t *testing.T) {
 	t.Parallel()
 	template, err := os.ReadFile("../../template.yaml")
@@ -222,7 +224,7 @@ func TestPackagedTemplate(t *testing.T) {
 	}
 }
 
-// Ensure a signature can be verified with the public key, and not for other files.
+// Ensure the public key verifies a signature only for the files that were signed.
 func TestSignature(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -263,13 +265,13 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// Ensure the installer unpacks a whole archive for this machine, and any other archive is an error that
-// says what to do.
+// Ensure the installer unpacks an undamaged archive for this machine, and fails for any other
+// archive with an error that says what to do.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "bin")
-	uname := "#!/bin/sh\ncase $1 in -s) echo Linux ;; *) echo x86_64 ;; esac\n" // the machine of the test
+	uname := "#!/bin/sh\ncase $1 in -s) echo Linux ;; *) echo x86_64 ;; esac\n" // the machine that the test pretends to run on
 	if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "uname"), []byte(uname), 0o755)); err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +319,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// Ensure a wrong command line, and a commit with changes, are errors that say what to do.
+// Ensure wrong arguments and uncommitted changes cause errors that say what to do.
 func TestErrUsage(t *testing.T) {
 	for _, c := range []struct {
 		args []string

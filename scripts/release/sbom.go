@@ -10,7 +10,8 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// bill is a bill of materials in the format of CycloneDX, as far as this program changes it.
+// bill is a CycloneDX bill of materials. Its type has the fields that this program changes or
+// copies.
 type bill struct {
 	Schema       string           `json:"$schema"`
 	BOMFormat    string           `json:"bomFormat"`
@@ -21,8 +22,8 @@ type bill struct {
 	Dependencies json.RawMessage  `json:"dependencies,omitempty"`
 }
 
-// sbom returns the bill of materials of programs: every module that is linked into one of them, the
-// standard library and, if it is in the archive, the engine.
+// sbom returns a bill of materials for programs. It lists every module linked into any of them, the
+// standard library and, if bundled is set, the engine.
 func (r *release) sbom(ctx context.Context, name, platform string, bundled bool, programs ...string) ([]byte, error) {
 	lister, err := cyclonedx.install(ctx)
 	if err != nil {
@@ -51,7 +52,7 @@ func (r *release) sbom(ctx context.Context, name, platform string, bundled bool,
 		}
 	}
 	if len(programs) > 1 {
-		all.Dependencies = nil // they are those of the first program
+		all.Dependencies = nil // they describe only the first program
 	}
 	if p, version := engine.PackageFor(platform); bundled {
 		ref := "pkg:npm/" + strings.Replace(p.Name, "@", "%40", 1) + "@" + version
@@ -61,7 +62,7 @@ func (r *release) sbom(ctx context.Context, name, platform string, bundled bool,
 			"licenses": []map[string]string{{"expression": "MIT OR Apache-2.0"}},
 		})
 	}
-	// What depends on this machine: the time, and the digests of the tool that was built here.
+	// replace what depends on this machine: the time, and the digests of the locally built tool
 	all.Metadata["timestamp"] = r.time.Format(time.RFC3339)
 	all.Metadata["tools"] = []map[string]string{{"vendor": "CycloneDX", "name": "cyclonedx-gomod", "version": cyclonedx.version}}
 	if main, ok := all.Metadata["component"].(map[string]any); ok {

@@ -11,15 +11,17 @@ import (
 	"strings"
 )
 
-// sumsName is the file with the digests of all other files, for sha256sum --check.
+// sumsName is the name of the file with the digests of all other files. `sha256sum --check` reads
+// it.
 const sumsName = "SHA256SUMS"
 
-// namespace is what a signature is for, so that none of another purpose is accepted.
+// namespace is the purpose of a signature. Verification rejects signatures that were created for a
+// different purpose.
 const namespace = "growth-workspace-release"
 
-// writeSums writes the digests and, with a key, their signature. The tool is ssh-keygen: it is part of
-// Linux, macOS and Windows, so that people can verify without an installation, and its signatures need
-// no service. Those of an Ed25519 key are the same each time.
+// writeSums writes the digests. If there is a key, it also writes their signature with ssh-keygen.
+// This tool is part of Linux, macOS and Windows, so people can verify a signature without
+// installing anything, and no service is involved. Ed25519 signatures are deterministic.
 func (r *release) writeSums(ctx context.Context) error {
 	entries, err := os.ReadDir(r.out)
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// tool is a program that the Go module proxy has.
+// tool is a program that can be built from the Go module proxy.
 type tool struct{ module, version, pkg string }
 
-// The pinned tools of a release. scripts/judges/dependencies uses the second one, too.
+// The pinned tools of a release. scripts/judges/dependencies uses goLicenses, too.
 var (
 	cyclonedx  = tool{"github.com/CycloneDX/cyclonedx-gomod", "v1.7.0", "/cmd/cyclonedx-gomod"}
 	goLicenses = tool{"github.com/google/go-licenses/v2", "v2.0.1", ""}
 )
 
-// install builds a tool in the user's cache, once, and returns its path. It is built in a module of
-// its own, because `go run module@version` also asks for the list of the module's versions, which some
-// proxies refuse.
+// install returns the path of a tool in the user's cache, and builds it if it is not there. It
+// builds the tool in a temporary module, because `go run module@version` also requests the list of
+// the module's versions, which some proxies refuse.
 func (t tool) install(ctx context.Context) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -42,7 +42,7 @@ func (t tool) install(ctx context.Context) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
 		return "", err
 	}
-	part := fmt.Sprintf("%s.%d", program, os.Getpid()) // renamed when it is complete
+	part := fmt.Sprintf("%s.%d", program, os.Getpid()) // install renames this file when it is complete
 	if _, err := outputIn(ctx, dir, []string{"GOFLAGS=-trimpath"}, "go", "build", "-mod=mod", "-o", part, t.module+t.pkg); err != nil {
 		return "", err
 	}

@@ -31,8 +31,8 @@ type boardData struct {
 	Gone       []string // titles of deleted items that visitors see until the next publish
 	known      []string // the ids of the columns that visitors see
 
-	// A refused renaming: the id of the column and the typed name. The form is then shown again.
-	// An empty name means that there is none.
+	// A refused renaming: the id of the column and the typed name. The form is then shown again. An
+	// empty name means that no renaming was refused.
 	Renaming, NewName string
 
 	MayWrite, MayPublish bool

@@ -121,8 +121,8 @@ func (r *renames) of(board string) map[string]string {
 	return maps.Clone(r.byBoard[board])
 }
 
-// withoutRenamed leaves out the empty columns that were renamed. Drawn beside the column with the
-// new name, an empty column with the old name would look as if the renaming had failed. The column
+// withoutRenamed leaves out the empty columns that were renamed. An empty column with the old name,
+// drawn next to the column with the new name, would look as if the renaming had failed. The column
 // is drawn again if its items return, for example with an undo.
 func withoutRenamed[T any](columns []roadmap.Column[T], renamed map[string]string) (out []roadmap.Column[T]) {
 	used := map[string]bool{}

@@ -167,10 +167,10 @@ func revertingUpdate(items []client.Item, w client.UpdatePlanItemInput) client.U
 	return out
 }
 
-// undoMove returns the function that undoes a move. It restores the places of the items, starting
-// with the item that was written last. It leaves the items that somebody has changed since the move
-// as they are, and the notice names them. If a call fails for another reason, the function can be
-// called again, and continues with that item.
+// undoMove returns a function that undoes a move. It restores the places of the items, starting
+// with the item that was written last. It skips items that somebody has changed since the move, and
+// its notice names them. If a call fails for a different reason, the function can be called again,
+// and continues with the failed item.
 func undoMove(record string, before []moveUndo) undo {
 	var changed []string
 	left := len(before)
@@ -288,8 +288,9 @@ func (m itemMove) dropIndex(before, after string) int {
 const sortOrderStep = 10
 
 // updates returns the updates that move the item to its place. The item gets a sortOrder between
-// those of its neighbours. If there is no integer between them, writes also renumbers as few other
-// items of the column as possible. possible is false if it would have to renumber too many items.
+// the sortOrders of its neighbours. If there is no integer between them, the updates also renumber
+// as few other items of the column as possible. possible is false if they would have to renumber
+// too many items.
 func (m itemMove) updates() (out []client.UpdatePlanItemInput, possible bool) {
 	update := client.UpdatePlanItemInput{ItemID: m.item.ID}
 	if m.column != m.item.ColumnID.Or("") {

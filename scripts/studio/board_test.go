@@ -333,9 +333,9 @@ func TestRoadmapRenameColumn(t *testing.T) {
 	has(t, "the rest", rename("later", "Someday", true), "1 item moved from Later to Someday.", "Undo")
 }
 
-// Ensure each write of a move is conditional. If somebody changes one of the items meanwhile,
-// nothing is moved, and the page names the item. The undo of a move names the items that it left
-// alone.
+// Ensure each write of a move is conditional. If somebody else changes one of the items before the
+// move is written, nothing is moved, and the page names the item. The undo of a move names the
+// items that it left alone.
 func TestRoadmapMoveNeighbour(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -383,8 +383,9 @@ func TestRoadmapMoveNeighbour(t *testing.T) {
 	has(t, "undo", w.undo(t, body), "A1: Only partly undone, because of later changes to “A3”.")
 }
 
-// Ensure the undo of a move that fails after some items can be pressed again, and then restores the
-// others. The items that it restored before do not count as changed by somebody else.
+// Ensure the undo of a move can be repeated after it failed for some of the items, and then
+// restores these items. The items that it restored before must not count as changed by somebody
+// else.
 func TestUndoOfMoveAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

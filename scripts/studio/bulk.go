@@ -14,7 +14,7 @@ import (
 // nothingToDo if the record needs no change.
 type step func(v *pageRequest) (back step, failed *failure)
 
-// nothingToDo is the result of a step whose record was already as the step would make it.
+// nothingToDo is the result of a step whose record needed no change.
 var nothingToDo = &failure{}
 
 // state is the state of a bulkItem.
@@ -35,7 +35,7 @@ type bulkItem struct {
 	Index      int // its place among the records of the action; set by counts
 	State      state
 	Problem    string // why the change failed
-	Final      bool   // it would fail again
+	Final      bool   // another try would fail, too
 	run, back  step
 }
 
@@ -44,10 +44,10 @@ type bulkItem struct {
 type bulk struct {
 	ID, Verb, Done string // Verb is a word such as Skip, and Done is then Skipped
 	Noun, Nouns    string
-	Already        string                   // what is said of a record that needed no change, such as "skipped already"
+	Already        string                   // the words for a record that needed no change, such as "skipped already"
 	Place, Back    string                   // the sidebar entry and the address of the page that started the action
 	resultText     func(changed int) string // returns the first sentence of the result; nil: it is Done and the number of changed records
-	undoneText     func(undone int) string  // the resultText of the undo
+	undoneText     func(undone int) string  // the first sentence of the result of undoing the action
 
 	mu      sync.Mutex
 	items   []*bulkItem
@@ -252,10 +252,11 @@ func (a *bulk) undo(record string) undo {
 	}
 }
 
-// undoVerb is the verb of a bulk action that reverts the changes of another one.
+// undoVerb is the Verb of a bulk action that reverts a different one.
 const undoVerb = "Undo"
 
-// reverse returns the bulk action that reverts the changes, or only that of one record.
+// reverse returns a bulk action that reverts the changes. record is the index of the only record
+// whose change is reverted; if it is empty, all changes are.
 func (a *bulk) reverse(record string) *bulk {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -297,7 +298,7 @@ type bulkCounts struct {
 	Running, Stopping                        bool
 	All, Changed, Conflicts, Failed, Waiting int
 	Unchanged, Undone                        int
-	Retryable                                int // the number of failed changes that may succeed when tried again
+	Retryable                                int // the number of failed changes that may succeed if they are tried again
 	Tried                                    int
 	Pause                                    int        // seconds
 	Undoable                                 int        // the number of changes that can be reverted
@@ -344,7 +345,7 @@ func (a *bulk) counts() bulkCounts {
 	return c
 }
 
-// undoOutcome says how the undo of an action has ended, or how far it has come.
+// undoOutcome says whether an action has been undone, or how much of it.
 func (c bulkCounts) undoOutcome() string {
 	switch {
 	case c.Changed == 0:
@@ -370,7 +371,8 @@ func (i bulkItem) Unchanged() bool { return i.State == unchanged }
 // Undoable reports whether the change can be taken back. The template calls it.
 func (i bulkItem) Undoable() bool { return i.back != nil }
 
-// Title is the heading of the page: what the action does or, once it has ended, that it is over.
+// Title returns the heading of the page. It describes the action, or says that the action has
+// finished.
 func (c bulkCounts) Title() string {
 	what := " " + plural(c.All, c.Noun, c.Nouns)
 	if c.Running || c.Waiting > 0 {

@@ -133,7 +133,7 @@ type failure struct {
 	Messages   []string
 	RequestID  string
 	RetryAfter time.Duration // how long to wait before a retry; 0 if the service does not say
-	Final      bool          // the same request would fail again
+	Final      bool          // another try would fail, too
 	Lacks      string        // the scope that the key lacks for this call
 	cause      *cause        // shared by all failures with the same reason; nil: the page always explains this failure
 }
@@ -207,7 +207,7 @@ func (f *failure) Conflict() bool {
 
 // refusesTotal reports whether the service refused to return the total of a metric because its
 // parts, such as the users of each country, do not add up to a total. The status 400 has other
-// reasons as well, so apart recognises this refusal by its message, which mentions seriesId.
+// reasons as well, so refusesTotal recognises this refusal by its message, which mentions seriesId.
 func (f *failure) refusesTotal() bool {
 	return f != nil && f.Status == http.StatusBadRequest && strings.Contains(strings.Join(f.Messages, " "), "seriesId")
 }

@@ -27,7 +27,7 @@ type field struct {
 	Was       string // the record's value when the form was rendered
 	Problem   string // what is wrong with the value
 	Theirs    bool   // somebody else has changed the record's value since the form was rendered
-	Focused   bool   // the field gets the focus, for example because it is the first one that has a problem
+	Focused   bool   // whether the field gets the focus, for example as the first field with a problem
 	ReadOnly  bool   // the key may not change the record
 }
 
@@ -73,7 +73,7 @@ func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 			field.Was = field.Stored
 		}
 	}
-	if refused.Conflict() && (stored || refused.Status == http.StatusPreconditionFailed) { // else a new record clashes with another one
+	if refused.Conflict() && (stored || refused.Status == http.StatusPreconditionFailed) { // otherwise, a new record conflicts with an existing one
 		f.Conflict = refused
 		return
 	}
@@ -99,7 +99,7 @@ func (f *form) RareOpen() bool {
 	})
 }
 
-// RareLabels lists the labels of the rare fields, as the heading of their part.
+// RareLabels returns the heading for the rare fields, which lists their labels.
 func (f *form) RareLabels() string {
 	var labels []string
 	for _, field := range f.Rare() {
@@ -111,7 +111,7 @@ func (f *form) RareLabels() string {
 // LabelOf returns how the form shows a value of a choice.
 func (f *field) LabelOf(value string) string { return cmp.Or(f.Labels[value], words(value)) }
 
-// field returns the field with a name, which the form must have.
+// field returns the field with this name. The form must have it.
 func (f *form) field(name string) *field {
 	return f.Fields[slices.IndexFunc(f.Fields, func(field *field) bool { return field.Name == name })]
 }

@@ -169,14 +169,14 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 	for i := range f.Places {
 		if f.Places[i].Path == "/reviews" {
 			f.Places[i].Badge, f.Places[i].Pending = s.waitingBadge(k)
-			f.Places[i].Pending = f.Places[i].Pending && !running // the next write of the action would make the count wrong at once
+			f.Places[i].Pending = f.Places[i].Pending && !running // do not show a count that the running action is about to change
 		}
 		f.Places[i].Current = f.Places[i].Name == shown.place
 	}
 	s.write(w, shown.page, f, shown.status)
 }
 
-// write writes a page in one piece. A status of 0 means 200.
+// write writes a page with one call of Write. A status of 0 means 200.
 func (s *Studio) write(w http.ResponseWriter, page string, f frame, status int) {
 	var out bytes.Buffer
 	if err := s.pages.byName[page].ExecuteTemplate(&out, "frame", f); err != nil {
@@ -210,17 +210,17 @@ type notice struct {
 	Undo   undo     // reverts the change; nil if that is impossible
 	More   string   // a page that belongs to the notice; empty: none
 	Link   string   // the text of the link to that page
-	By     string   // tells the record from others with the same name, such as the author of a review; may be empty
+	By     string   // distinguishes the record from others with the same name, such as the author of a review; may be empty
 	At     time.Time
 	Part   string // the id of the part of the page that shows the change; empty: none
 	back   string // the page that shows the notice
 	bulk   *bulk  // the bulk action that the notice is about; nil if there is none
-	retry  bool   // the notice is about an undo that failed and may succeed later
+	retry  bool   // whether the notice is about an undo that failed but may succeed later
 
-	review string // the id of the review whose typed reply an undo has taken out of the store; empty: none
-	typed  string // that reply
+	review string // the id of the review from which an undo has removed the typed reply; empty: none
+	typed  string // the text of that reply
 
-	Outcome string // how the undo ended; empty: Undo was not pressed
+	Outcome string // how the undo ended; empty: the user has not used it
 }
 
 // notices keeps the latest notices. The address of a page contains the id of a notice and not its
@@ -252,7 +252,7 @@ func (n *notices) all() (out []notice) {
 	defer n.mu.Unlock()
 	for id := n.next; id > n.next-noticesMax && id > 0; id-- {
 		what := n.recent[fmt.Sprint(id)]
-		if what.bulk != nil && (what.Undo != nil || what.Outcome == undoneText) { // its changes are taken back one at a time
+		if what.bulk != nil && (what.Undo != nil || what.Outcome == undoneText) { // the changes of a bulk action can be undone one at a time
 			c := what.bulk.counts()
 			if c.Changed > 0 {
 				what.Text = c.Text()

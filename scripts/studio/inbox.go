@@ -117,7 +117,7 @@ type row struct {
 	Current bool
 }
 
-// StatusWords calls statusWords, for the template.
+// StatusWords calls statusWords for a template.
 func (r row) StatusWords() string { return statusWords(r.Feedback) }
 
 // Locked calls locked, for the template.

@@ -38,7 +38,7 @@ type keyRow struct {
 	Own   bool   // the studio itself uses this key
 }
 
-// scopeArea lists the scopes of one area of the API. Its name is that of the area in the sidebar.
+// scopeArea lists the scopes of one area of the API. Area is the name of this area in the sidebar.
 type scopeArea struct {
 	Area  string
 	Boxes []scopeBox
@@ -127,20 +127,20 @@ var expiries = map[string]time.Duration{"30": 30 * 24 * time.Hour, "90": 90 * 24
 // useless, because nobody could see its secret.
 var errNoFile = errors.New("this studio has no folder to write secrets to")
 
-// draftingPreset is the preset for an agent that reads everything but the keys and drafts what
-// people then decide on. draftingScopes are its scopes.
+// draftingPreset is the preset for an agent that reads everything except keys, and writes drafts
+// that people decide about. draftingScopes are its scopes.
 const draftingPreset = "drafting-agent"
 
 var draftingScopes = []string{"company:read", "plan:read", "feedback:draft", "metrics:read", "optimise:read", "broadcast:draft", "context:read"}
 
-// scopesOf returns the scopes that the form for a new key asks for: those of the preset that the
-// studio's own key can grant, or else the ticked ones.
+// scopesOf returns the scopes that the form for a new key requests. With a preset, these are the
+// preset's scopes that the studio's own key can grant. Otherwise they are the ticked scopes.
 func (v *pageRequest) scopesOf(sent url.Values) []string {
 	scopes := sent["scope"]
 	if sent.Get("preset") == draftingPreset {
 		scopes = slices.DeleteFunc(slices.Clone(draftingScopes), func(scope string) bool { return !v.may(scope) })
 	}
-	return append([]string{}, scopes...) // not nil, which would be null
+	return append([]string{}, scopes...) // not nil, so that the JSON is an array instead of null
 }
 
 // createKey creates a key and writes its secret to a file.

@@ -102,9 +102,10 @@ func TestKeys(t *testing.T) {
 	hasNot(t, "the log", w.logs.String(), secret, next, w.key)
 }
 
-// Ensure the preset for an agent that drafts creates a key with the scopes that the command line
-// uses, whatever is ticked, even with a studio key from before the drafting scopes. A studio key
-// that lacks some of them grants the others.
+// Ensure the preset for a drafting agent creates a key with the same scopes as on the command line,
+// no matter which scopes are ticked. It must work even with a studio key that was issued before the
+// drafting scopes existed. A studio key that lacks some of the preset's scopes must grant the
+// others.
 func TestKeyForDraftingAgent(t *testing.T) {
 	t.Parallel()
 	old := slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return strings.HasSuffix(string(s), ":draft") })

@@ -49,7 +49,7 @@ type valueRow struct {
 	Unit    units.Unit
 	Value   *field
 	Base    *field // the value in the base currency; nil if the point has none
-	Focused bool   // the row's form gets the focus: its write failed, or it is the only one
+	Focused bool   // whether the row's form gets the focus, because its write failed or it is the only one
 }
 
 // seriesShownMax is the maximum number of series that one page shows for correction.
@@ -304,8 +304,8 @@ func (d *valuesData) restore(sent url.Values, refused *failure) {
 	}
 }
 
-// storedRow returns the row of the value that is stored for the dimensions in a form for a new
-// value, or nil.
+// storedRow returns the row whose dimensions are those in the form for a new value, or nil if there
+// is no such row.
 func (d *valuesData) storedRow(sent url.Values) *valueRow {
 	at := slices.IndexFunc(d.Rows, func(r *valueRow) bool { return !r.Imported() && maps.Equal(dimsOf(r.Point), typedDims(sent)) })
 	if at < 0 {
@@ -533,7 +533,7 @@ func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *cli
 		})
 		if at < 0 || reads.points.Value.Items[at].Value.Or(0) != pushed.Value {
 			out := result(&failure{Status: http.StatusPreconditionFailed})
-			out.retry = true // the undo of the later change brings the value back
+			out.retry = true // if the later change is undone, the value is back and this undo can succeed
 			return out
 		}
 		if old != nil {

@@ -258,7 +258,7 @@ func TestCorrectBaseValue(t *testing.T) {
 		{"20.00", "as it is", 1800.0, "In the base currency it is 18.00, and was 9.00."},
 		{"10.00", "as it is", 900.0, "Nothing was changed."},
 		{"10.00", "9.5", 950.0, "In the base currency it is 9.50, and was 9.00."},
-		{"33.33", "as it is", 3000.0, ""}, // 2,999.7 cents
+		{"33.33", "as it is", 3000.0, ""}, // 2,999.7 cents are rounded
 		{"20.00", "", nil, "It has no value in the base currency any more."},
 	} {
 		push("1000", "900")
@@ -267,7 +267,7 @@ func TestCorrectBaseValue(t *testing.T) {
 		if diff := differs(map[string]any{"baseValue": c.want}, stored()); diff != "" {
 			t.Errorf("%s, %q (-want +got):\n%s", c.value, c.base, diff)
 		}
-		if c.value != "10.00" || c.base != "as it is" { // else nothing was changed
+		if c.value != "10.00" || c.base != "as it is" { // in that case nothing was changed, so there is no undo
 			w.undo(t, body)
 			if diff := differs(map[string]any{"value": 1000.0, "baseValue": 900.0}, stored()); diff != "" {
 				t.Errorf("%s, %q after the undo (-want +got):\n%s", c.value, c.base, diff)

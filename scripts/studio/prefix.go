@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// rootAddress matches an attribute of a page whose address begins at the root of the host. Templates
-// escape quotation marks, so no text that users typed matches. Attributes such as value, whose text
-// is not an address, are not listed.
+// rootAddress matches an attribute whose address begins at the root of the host. Text that users
+// typed never matches, because templates escape quotation marks. The pattern does not list
+// attributes such as value, which do not contain addresses.
 var rootAddress = regexp.MustCompile(` (href|src|action|formaction|data-ask|data-badge)="/([^/]|$)`)
 
-// below serves a studio whose pages are below a prefix such as /studio, where the templates and the
-// redirects need no prefix of their own. It adds the prefix to the addresses in the pages and to
-// those of redirects. Without a prefix it returns the handler unchanged.
+// below serves a studio under a prefix such as /studio. It adds the prefix to the addresses in
+// pages and redirects, so templates and handlers need not know the prefix. If the prefix is empty,
+// it returns the handler unchanged.
 func below(prefix string, next http.Handler) http.Handler {
 	if prefix == "" {
 		return next
@@ -23,12 +23,13 @@ func below(prefix string, next http.Handler) http.Handler {
 	}))
 }
 
-// prefixedResponse adds the prefix to a response. Every page is written in one piece.
+// prefixedResponse adds the prefix to the addresses in a response. It requires that a page is
+// written with one call of Write.
 type prefixedResponse struct {
 	http.ResponseWriter
 
 	prefix string
-	sent   bool // the header has been sent
+	sent   bool // the header has already been sent
 }
 
 func (w *prefixedResponse) WriteHeader(status int) {
@@ -44,7 +45,7 @@ func (w *prefixedResponse) Write(text []byte) (int, error) {
 	if !w.sent {
 		w.WriteHeader(http.StatusOK)
 	}
-	// A file to save, such as a page for visitors, is not a page of the studio.
+	// A file for download, such as a page for visitors, is not a page of the studio.
 	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") && w.Header().Get("Content-Disposition") == "" {
 		moved := rootAddress.ReplaceAll(text, []byte(` $1="`+w.prefix+`/$2`))
 		_, err := w.ResponseWriter.Write(moved)

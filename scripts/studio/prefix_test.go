@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Ensure the script names no address at the root of the host. A server with a prefix rewrites the
-// addresses in pages, but not those in the script.
+// Ensure the script contains no address that begins at the root of the host. A server with a prefix
+// rewrites the addresses in pages, but not those in the script.
 func TestScriptHasNoRootAddress(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile("static/studio.js")

@@ -40,7 +40,7 @@ type reviewsData struct {
 	MayWrite   bool
 	Locked     bool // the reply can no longer change
 	Text       string
-	Kept       bool // Text was typed and is not stored
+	Kept       bool // whether the user has typed Text and it is not stored
 	Kit        *client.BrandKit
 	NoKit      *failure
 	Conflict   *failure // set if somebody else has changed the reply; the page then shows the stored reply next to the typed one
@@ -144,7 +144,7 @@ func (d *reviewsData) choose(r *result[client.Feedback]) {
 	}
 }
 
-// offer puts the reply that an undo has taken out of the store back into the form.
+// offer fills the form with the reply that an undo has removed from the stored review.
 func (d *reviewsData) offer(undone *notice) {
 	if undone != nil && d.Review != nil && !d.Locked && undone.review == d.Review.ID {
 		d.Text, d.Kept = undone.typed, true
@@ -166,11 +166,11 @@ func (d *reviewsData) Heading() string {
 	return cmp.Or(d.Review.Title.Or(""), kind+" by "+d.Review.AuthorName.Or("somebody"))
 }
 
-// StatusWords calls statusWords, for the template.
+// StatusWords calls statusWords for a template.
 func (d *reviewsData) StatusWords() string { return statusWords(*d.Review) }
 
-// statusWords formats the status of a review's reply for people. A review can wait for approval
-// without a reply, because a program can store that.
+// statusWords formats the status of a review's reply for users. A review without a reply can have
+// the status for approval, because a program may have stored it.
 func statusWords(f client.Feedback) string {
 	status := f.ReplyStatus.Or(client.FeedbackReplyStatusNone)
 	if status == client.FeedbackReplyStatusNeedsReview {
@@ -194,7 +194,7 @@ func (d *reviewsData) keep(t *unsavedReply, id string) {
 	d.Text, d.Complaint, d.ActionName = t.text, t.complaint, t.action
 	if t.problem.Conflict() {
 		d.Conflict = t.problem
-	} else { // the page does not show what somebody else may have stored meanwhile, so the next save must still detect it
+	} else { // the page does not show changes by somebody else, so the next save must still detect them
 		d.Problem, d.ETag = t.problem, t.etag
 	}
 }

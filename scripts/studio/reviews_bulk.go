@@ -95,7 +95,7 @@ func reviewStep(id, seen string, action reviewAction) step {
 			return nil, nothingToDo
 		case status == client.FeedbackReplyStatusApproved && strings.TrimSpace(reply) == "":
 			return nil, &failure{Final: true, Messages: []string{"it has no reply to approve"}}
-		case status == client.FeedbackReplyStatusApproved && old == client.FeedbackReplyStatusSkipped: // the list shows no reply of these
+		case status == client.FeedbackReplyStatusApproved && old == client.FeedbackReplyStatusSkipped: // the list does not show the replies of skipped reviews
 			return nil, &failure{Final: true, Messages: []string{"it was skipped: put it back, and read its reply"}}
 		case action.status == client.FeedbackReplyStatusNeedsReview && strings.TrimSpace(reply) == "":
 			return nil, &failure{Final: true, Messages: []string{"it has no reply yet, so there is nothing to approve"}}

@@ -141,8 +141,8 @@ func TestReplyFails(t *testing.T) {
 	}
 }
 
-// Ensure a reply that somebody else has stored is not replaced unseen by a save that is tried again
-// after a failure.
+// Ensure a save that is tried again after a failure does not replace a reply that somebody else has
+// stored, unless the user has seen it.
 func TestReplyChangesBeforeNextTry(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -264,19 +264,19 @@ func TestApproveSeveral(t *testing.T) {
 	w.review(t, "ready", demo.Record{"replyBody": "Thanks", "replyStatus": "needs_review"})
 	w.review(t, "empty", nil)
 	w.review(t, "bare", demo.Record{"replyBody": "Stored without a status", "replyStatus": "none"})
-	w.page(t, "/reviews", "Reply: Stored without a status") // people see what they approve
+	w.page(t, "/reviews", "Reply: Stored without a status") // people must see what they approve
 	w.review(t, "left", demo.Record{"replyBody": "Not for anybody", "replyStatus": "skipped"})
 	_, body := w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=all&q=left", "approve"))
 	has(t, "approve a skipped one", body, "Nothing was changed. 1 review could not be changed.", "it was skipped: put it back, and read its reply")
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
 	has(t, "approve", body, "Approved 2 reviews.", "1 review could not be changed", "Title empty", "it has no reply to approve")
-	hasNot(t, "approve", body, "Try the failed ones again") // it would fail again
+	hasNot(t, "approve", body, "Try the failed ones again") // another try would fail, too
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
 	has(t, "approve none", body, "Nothing was changed. 1 review could not be changed.")
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "review"))
 	has(t, "nothing to approve", body, "Nothing was changed. 1 review could not be changed.", "Title empty", "it has no reply yet, so there is nothing to approve")
 	hasNot(t, "nothing to approve", body, "Try the failed ones again")
-	w.review(t, "handed", demo.Record{"replyStatus": "needs_review"}) // a program has stored it without a reply
+	w.review(t, "handed", demo.Record{"replyStatus": "needs_review"}) // stored by a program, without a reply
 	hasNot(t, "list", w.page(t, "/reviews?show=needs_review&id=fbk_handed", "no reply"), ">to approve<")
 	w.review(t, "draft", demo.Record{"replyBody": "Thanks", "replyStatus": "draft"})
 	hasNot(t, "waiting", w.page(t, "/reviews"), `value="review"`)
@@ -485,8 +485,9 @@ func TestBulkRunsOn(t *testing.T) {
 	}
 }
 
-// Ensure the undo of each action on a reply restores both the text and the status, and offers the
-// typed text again. It restores nothing if somebody else has changed the reply since.
+// Ensure the undo of each action on a reply restores both the text and the status, and puts the
+// typed text back into the form. If somebody else has changed the reply since, the undo must change
+// nothing.
 func TestUndoReply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

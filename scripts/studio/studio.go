@@ -50,7 +50,7 @@ type Studio struct {
 	Options
 
 	host    string // the host of the service, which the pages show
-	team    bool   // people use it from other machines
+	team    bool   // whether people use the studio from other machines
 	api     *client.Client
 	pages   *pages
 	notices notices
@@ -112,9 +112,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Site serves a studio on the port of another server, behind a proxy with TLS, until ctx ends. Its
-// pages are below prefix, such as /studio. host is the host of the public URL, and whoever types the
-// token is admitted.
+// Site serves a studio as part of another server, behind a TLS proxy, until ctx ends. The paths of
+// its pages begin with prefix, such as /studio. host is the host in the public URL. Everyone who
+// enters the token is admitted.
 func (s *Studio) Site(ctx context.Context, host, prefix, token string) http.Handler {
 	s.team = true
 	guard := localauth.NewPublic(host, token, rand.Text, s.signIn)
@@ -254,8 +254,8 @@ func (s *Studio) identify(ctx context.Context) {
 	})
 }
 
-// may reports whether the key allows what a scope allows. It returns true if the key's scopes are
-// unknown.
+// may reports whether the key has the scope or one that contains it. It returns true if the key's
+// scopes are unknown.
 func (s *Studio) may(scope string) bool {
 	<-s.identified
 	if s.key == nil {

@@ -11,7 +11,8 @@ import (
 type undo func(v *pageRequest) notice
 
 // takeUndo returns the undo of a notice and removes it from the notice, so that it runs only once.
-// back is the page to show after the undo. keepOutcome says how the undo ended.
+// back is the page to show after the undo. The notice's outcome becomes undoneText, until
+// keepOutcome stores a different one.
 func (n *notices) takeUndo(id string) (run undo, back string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -27,8 +28,8 @@ func (n *notices) takeUndo(id string) (run undo, back string) {
 // undoneText is the outcome of an undo that succeeded.
 const undoneText = "undone"
 
-// keepOutcome stores how the undo of a notice ended. The undo is offered again if it may succeed
-// later.
+// keepOutcome stores how the undo of a notice ended. If a failed undo may succeed later, the notice
+// offers it again.
 func (n *notices) keepOutcome(id string, run undo, result notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -55,7 +56,7 @@ func (s *Studio) undo(v *pageRequest) *view {
 	}
 	result := run(v)
 	s.notices.keepOutcome(id, run, result)
-	if changes && result.review != "" { // only the review's page can show the typed reply again
+	if changes && result.review != "" { // only the page of the review can show the typed reply again
 		back = inboxOf(nil).Path(result.review)
 	}
 	return v.finish(back, result)

@@ -207,8 +207,8 @@ func TestLatestChanges(t *testing.T) {
 	}
 }
 
-// Ensure the page of the latest changes does not call a bulk action undone if somebody has changed one
-// of its records since, so that the record stays as it is.
+// Ensure the page of the latest changes says that a bulk action was only partly undone if somebody
+// has changed one of its records since. That record must keep the change.
 func TestPartlyUndone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -228,11 +228,11 @@ func TestPartlyUndone(t *testing.T) {
 	}
 }
 
-// changeForm matches the undo of one change on the page of the latest changes.
+// changeForm matches the form that undoes one change on the page of the latest changes.
 var changeForm = regexp.MustCompile(`<form action="(/undo/\d+)" method="post" id="(undo\d+)">`)
 
-// Ensure the page of the latest changes says that an undo changed nothing because a later change
-// stands. It offers the undo again only if it can succeed.
+// Ensure the page of the latest changes says so if an undo changed nothing because of a later
+// change. It must offer the undo again only if it can succeed.
 func TestChangesUnderLaterOnes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -259,12 +259,12 @@ func TestChangesUnderLaterOnes(t *testing.T) {
 		_, body := w.submit(t, at[n][1], fields(t, page, at[n][2]))
 		return body
 	}
-	body := press(4, 5) // the oldest one: the first reply
+	body := press(4, 5) // the oldest change: the first reply
 	has(t, "reply", body, "Your latest changes", `<span class="quiet outcome">Not undone, because it has been changed since.`)
 	hasNot(t, "reply", body, ">undone<")
 	has(t, "value", press(1, 4), `<span class="quiet outcome">Not undone, because it has been changed since.`)
 	press(0, 4)
-	press(0, 3) // the second value, again
+	press(0, 3) // the second value again, which can now be undone
 	if got := w.values(t, "a.b"); got["2026-08-02"] != 1.0 {
 		t.Errorf("values %v, want 1", got)
 	}

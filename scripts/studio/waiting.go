@@ -47,8 +47,8 @@ func (b *badge) begin() (writes int) {
 	return b.writes
 }
 
-// set stores a count, unless there was a write since begin returned writes. In that case, the count
-// may be wrong already.
+// set stores a count, unless there was a write after begin returned the given number of writes. In
+// that case, the count may already be wrong.
 func (b *badge) set(text string, now time.Time, writes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -240,8 +240,8 @@ func TestAPIDeleteAsks(t *testing.T) {
 	}
 }
 
-// Ensure --all fetches the whole list, whatever the page size. Without --all, a note says that
-// there are more records.
+// Ensure --all fetches the whole list, no matter how large its pages are. Without --all, a note
+// says that there are more records.
 func TestAPIAll(t *testing.T) {
 	startTestServer(t)
 	whole := apiJSON(t, "", "list_feedback", "--limit", "200")["items"].([]any)

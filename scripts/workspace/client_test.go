@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure client go writes the client, says how to import it, and explains wrong flags.
+// Ensure `client go` writes the client and says how to import it, and its errors explain wrong
+// flags.
 func TestGoClientCommand(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "client")

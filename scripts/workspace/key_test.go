@@ -147,8 +147,8 @@ func TestListWhileServing(t *testing.T) {
 	wait.Wait()
 }
 
-// Ensure the preset for a drafting agent issues a key that reads and drafts and does nothing else,
-// and that a preset is known and comes without --scopes.
+// Ensure the preset for a drafting agent issues a key that can only read and draft. An unknown
+// preset, or a preset together with --scopes, must be refused.
 func TestKeyPreset(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

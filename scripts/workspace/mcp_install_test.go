@@ -18,12 +18,12 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// fakeClient is the environment variable that makes the test binary run as a client's program. Its
-// value is the program's name.
+// fakeClient is an environment variable. If it is set, the test binary acts as the client's program
+// that the value names.
 const fakeClient = "WORKSPACE_TEST_AS_CLIENT"
 
-// runFakeClient does what the program of a client does to add or remove a server, as far as install
-// uses it, and appends its arguments to the file commands in the home folder.
+// runFakeClient adds or removes a server as the client's real program does, to the extent that `mcp
+// install` uses it. It appends its arguments to a file named commands in the home folder.
 func runFakeClient(program string, args []string) error {
 	home := os.Getenv("HOME")
 	log, err := os.OpenFile(filepath.Join(home, "commands"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -50,7 +50,7 @@ func runFakeClient(program string, args []string) error {
 		})
 	case "codex":
 		file := filepath.Join(home, ".codex", "config.toml")
-		text, _ := os.ReadFile(file) // none yet
+		text, _ := os.ReadFile(file) // the file may not exist yet
 		settings := map[string]any{}
 		if err := toml.Unmarshal(text, &settings); err != nil {
 			return err
@@ -118,7 +118,8 @@ func editJSON(file, object string, edit func(map[string]any) error) error {
 	return err
 }
 
-// home gives a test an empty home folder, and a PATH with only these programs of clients.
+// home creates an empty home folder, and sets PATH to a folder that contains only these clients'
+// programs.
 func home(t *testing.T, programs ...string) string {
 	t.Helper()
 	home, bin := t.TempDir(), t.TempDir()
@@ -139,7 +140,7 @@ func home(t *testing.T, programs ...string) string {
 }
 
 // settingsOf returns the path of a client's settings in a home folder on Linux, and the path of its
-// skills, or "".
+// skills, which is "" if it has none.
 func settingsOf(home, client string) (file, skills string) {
 	switch client {
 	case "claude-code":
@@ -164,7 +165,7 @@ func writeText(t *testing.T, file, text string) {
 	}
 }
 
-// filesOf returns the contents of all files below a folder, by their paths.
+// filesOf returns the contents of all files below a folder, by path.
 func filesOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -182,8 +183,8 @@ func filesOf(t *testing.T, folder string) map[string]string {
 	return out
 }
 
-// clientSettings has a client's settings with another server, and another server's part that must
-// stay byte for byte.
+// clientSettings contains for each client a settings file with a different server, and the part of
+// this server that must not change.
 var clientSettings = map[string]struct{ before, kept string }{
 	"claude-code":    {"{\n  \"numStartups\": 7,\n  \"mcpServers\": {\n    \"files\": {\"command\": \"npx\"}\n  }\n}\n", `"files": {"command": "npx"}`},
 	"claude-desktop": {"{\n  \"mcpServers\": {\n    \"files\": {\"command\": \"npx\"}\n  },\n  \"theme\": \"dark\"\n}\n", `"files": {"command": "npx"}`},
@@ -192,7 +193,7 @@ var clientSettings = map[string]struct{ before, kept string }{
 	"codex":          {"model = \"m\" # my model\n\n[mcp_servers.files]\ncommand = \"npx\" # for files\n", "command = \"npx\" # for files"},
 }
 
-// entryOf returns the command and arguments of the entry in a client's settings.
+// entryOf returns the command and the arguments of the workspace entry in a client's settings.
 func entryOf(t *testing.T, client, text string) (out struct {
 	Command string
 	Args    []string
@@ -228,7 +229,7 @@ func entryOf(t *testing.T, client, text string) (out struct {
 	return settings.MCPServers["workspace"]
 }
 
-// Ensure install connects every client, one after the other, to one server.
+// Ensure `mcp install` connects every client to the same server, one after the other.
 func TestInstall(t *testing.T) {
 	isolateUserFolders(t)
 	data := dataFolder(t)
@@ -240,10 +241,10 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// Ensure install enters the bridge into the settings of every client, through the client's own
-// program or by a change of its file with a copy, with a key of its own and the skills; that it
-// keeps everything else; that a second install changes nothing; and that the bridge works as
-// entered.
+// Ensure `mcp install` adds the bridge to the settings of every client, either with the client's
+// own program or by changing the file and keeping a copy. It must create a key for the agent, write
+// the skills, and keep everything else. A second run must change nothing. The bridge must work as
+// the entry starts it.
 func testInstall(t *testing.T, s *server, data string) {
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)
@@ -260,7 +261,7 @@ func testInstall(t *testing.T, s *server, data string) {
 			dir := home(t, programs...)
 			file, skills := settingsOf(dir, client)
 			before := settings.before
-			if own && client == "vscode" { // its program would lose comments
+			if own && client == "vscode" { // VS Code's program would lose the comments
 				before = `{"servers": {"files": {"command": "npx"}}, "inputs": []}`
 			}
 			writeText(t, file, before)
@@ -328,8 +329,8 @@ func testInstall(t *testing.T, s *server, data string) {
 	}
 }
 
-// checkInstalledFiles checks the files beside the settings: the copy, the key, the skills and the
-// commands that were run.
+// checkInstalledFiles checks the files other than the settings: the copy, the key, the skills, and
+// the log of the commands that were run.
 func checkInstalledFiles(t *testing.T, name, home, file, before, skills string, own bool) {
 	t.Helper()
 	var backups, secrets, written []string
@@ -363,8 +364,8 @@ func checkInstalledFiles(t *testing.T, name, home, file, before, skills string, 
 	}
 }
 
-// Ensure settings that are broken, or that cannot be changed without a loss, stay as they are, with
-// no copy, no key and no skill, and that the error says where.
+// Ensure settings do not change if they are invalid, or if a change would lose something. There
+// must be no copy, no key and no skill, and the error must say where the problem is.
 func testInstallIntoBrokenSettings(t *testing.T, s *server, data string) {
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)
@@ -391,10 +392,10 @@ func testInstallIntoBrokenSettings(t *testing.T, s *server, data string) {
 			}
 		}
 	}
-	dir := home(t, "code") // would drop the comments
+	dir := home(t, "code") // code would drop the comments
 	file, _ := settingsOf(dir, "vscode")
 	writeText(t, file, clientSettings["vscode"].before)
-	if r := runCommand(t, "", "mcp", "install", "vscode", "--yes", "--own-key=false"); r.code != 1 { // WORKSPACE_KEY
+	if r := runCommand(t, "", "mcp", "install", "vscode", "--yes", "--own-key=false"); r.code != 1 { // fails: the user's key is in WORKSPACE_KEY, which the client would not have
 		t.Errorf("with the user's key: %+v", r)
 	}
 	if r := runCommand(t, "", "mcp", "install", "vscode", "--yes", "--areas", "metrics", "--scopes", "metrics:read"); r.code != 0 ||
@@ -407,12 +408,12 @@ func testInstallIntoBrokenSettings(t *testing.T, s *server, data string) {
 	}
 }
 
-// Ensure a person can decline the key and the skills, and the whole change, at a terminal.
+// Ensure a person at a terminal can decline the key, the skills or the whole change.
 func testInstallAsks(t *testing.T, s *server, data string) {
 	for _, c := range []struct {
 		replies string
 		code    int
-		args    []string // of the entry, nil if there is none
+		args    []string // the arguments of the entry; nil if there is no entry
 		files   int
 	}{
 		{"y\ny\ny\n", 0, []string{"mcp", "--agent", "cursor", "--areas", "feedback"}, 3},
@@ -448,8 +449,8 @@ func testInstallAsks(t *testing.T, s *server, data string) {
 	}
 }
 
-// Ensure an agent's key that was revoked, or has other scopes, is replaced, and that a key that
-// cannot create keys is refused with the way out.
+// Ensure an agent's key is replaced if it was revoked or has other scopes. A key that cannot create
+// keys must be refused with an error that says what to do.
 func testInstallKeys(t *testing.T, s *server, data string) {
 	home(t)
 	t.Setenv(urlVariable, s.BaseURL)

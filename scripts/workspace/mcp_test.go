@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// bridge is a running `mcp` command in this process.
+// bridge is an `mcp` command that runs in this process.
 type bridge struct {
 	in       *io.PipeWriter
 	out      *io.PipeReader
@@ -44,7 +44,7 @@ func (b *bridge) connect(t *testing.T, revision string) (*mcp.ClientSession, err
 	return client.Connect(t.Context(), &mcp.IOTransport{Reader: b.out, Writer: b.in}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
 }
 
-// textOf returns the text of a result.
+// textOf returns the texts of a result, joined.
 func textOf(r *mcp.CallToolResult) (out string) {
 	for _, c := range r.Content {
 		if text, ok := c.(*mcp.TextContent); ok {
@@ -54,7 +54,7 @@ func textOf(r *mcp.CallToolResult) (out string) {
 	return out
 }
 
-// Ensure the bridge works between a client and one server.
+// Ensure the bridge works between a client and a server that all subtests share.
 func TestBridge(t *testing.T) {
 	isolateUserFolders(t)
 	data := dataFolder(t)
@@ -64,8 +64,9 @@ func TestBridge(t *testing.T) {
 	t.Run("errors", func(t *testing.T) { testBridgeErrors(t, s, data) })
 }
 
-// Ensure a client that speaks to programs can use the tools and prompts of the areas through the
-// bridge, at both kinds of protocol revisions, and that the bridge ends when it closes its end.
+// Ensure a client that starts programs can use the tools and prompts of the chosen areas through
+// the bridge, with both kinds of protocol revisions. The bridge must exit when the client closes
+// its end.
 func testBridge(t *testing.T, s *server) {
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)
@@ -111,7 +112,7 @@ func testBridge(t *testing.T, s *server) {
 	}
 }
 
-// lines writes lines to a bridge, closes its input and returns the lines that it wrote.
+// lines writes lines to a bridge and closes its input. It returns the lines that the bridge wrote.
 func (b *bridge) lines(t *testing.T, in ...string) (out []string) {
 	t.Helper()
 	go func() {
@@ -127,14 +128,15 @@ func (b *bridge) lines(t *testing.T, in ...string) (out []string) {
 	return out
 }
 
-// Ensure the bridge forwards what it does not understand, keeps ids as they are, responds to
-// nothing that expects no response, and responds to all messages after the client closed its input.
+// Ensure the bridge forwards messages that it does not understand and does not change ids. It must
+// write nothing for messages that expect no response. It must respond to all other messages even
+// after the client has closed the input.
 func testBridgeMessages(t *testing.T, s *server) {
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)
 	for _, c := range []struct {
 		in   []string
-		want []string // parts of the only line, or nil for none
+		want []string // parts of the only line of output; nil if there is no output
 	}{
 		{[]string{`{"jsonrpc":"2.0","method":"notifications/initialized"}`}, nil},
 		{[]string{"", "  ", "\r"}, nil},
@@ -169,8 +171,8 @@ func testBridgeMessages(t *testing.T, s *server) {
 	}
 }
 
-// Ensure a client reads plainly what is wrong with the key or the address, on standard error too,
-// and that the bridge goes on: a new login works at once.
+// Ensure the client gets a clear error if the key or the address is wrong, in the response and on
+// standard error. The bridge must keep running, so that a new login works at once.
 func testBridgeErrors(t *testing.T, s *server, data string) {
 	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"service_get_current_key"}}`
 	message := func(line string) string {

@@ -118,8 +118,8 @@ func enginePID(t *testing.T, data string) int {
 	return state.PID
 }
 
-// Ensure a bridge process ends with exit code 0 when the client closes its standard input, and when
-// it is told to stop, and writes nothing but messages to standard output.
+// Ensure a bridge process exits with code 0 when the client closes its standard input, and when it
+// receives a signal to stop. It must write only messages to standard output.
 func TestBridgeProcess(t *testing.T) {
 	data := dataFolder(t)
 	_, a := startServe(t, data)
@@ -132,7 +132,7 @@ func TestBridgeProcess(t *testing.T) {
 		if err := errors.Join(err1, err2, cmd.Start()); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = cmd.Process.Kill() }) // no effect on a process that has ended
+		t.Cleanup(func() { _ = cmd.Process.Kill() }) // has no effect on a process that has exited
 		return cmd, in, bufio.NewReader(out)
 	}
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"
@@ -160,8 +160,8 @@ func TestBridgeProcess(t *testing.T) {
 	}
 }
 
-// Ensure install refuses a program that go run built, which will be gone when a client starts it,
-// says what to do, and changes nothing.
+// Ensure install refuses to run in a program that `go run` built, because the program will be
+// deleted before a client starts it. The error must say what to do, and nothing may change.
 func TestInstallOfTemporaryProgram(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

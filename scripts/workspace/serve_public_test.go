@@ -18,10 +18,10 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// publicName is the host of the public URL. httptest's certificate is valid for it.
+// publicName is the host in the public URL. The certificate of httptest is valid for it.
 const publicName = "example.com"
 
-// team is a public server behind a proxy with TLS, and a browser in which nobody has signed in.
+// team is a public server behind a TLS proxy, and a browser that is not signed in.
 type team struct {
 	*server
 
@@ -29,8 +29,8 @@ type team struct {
 	browser    *http.Client
 }
 
-// startTeam starts a public server with the studio of the demo company, whose records an earlier start
-// has created.
+// startTeam starts a public server with the studio of the demo company. Before that, it starts a
+// local server once to create the company's records.
 func startTeam(t *testing.T) *team {
 	t.Helper()
 	data := dataFolder(t)
@@ -38,7 +38,7 @@ func startTeam(t *testing.T) *team {
 	s := startServer(t, data, "--public-url", "https://Example.com:443", "--company", demo.CompanyID)
 	proxy := httptest.NewTLSServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(&url.URL{Scheme: "http", Host: s.Listen})
-		r.Out.Host = r.In.Host // as Caddy does
+		r.Out.Host = r.In.Host // Caddy does the same
 	}})
 	t.Cleanup(proxy.Close)
 	jar, err := cookiejar.New(nil)
@@ -65,7 +65,8 @@ func startTeam(t *testing.T) *team {
 	return w
 }
 
-// send sends a request of the browser. It fails if the response has the key or the token.
+// send sends a request with the browser. The test fails if the response contains the key or the
+// token.
 func (w *team) send(t *testing.T, method, target string, form url.Values, header ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "https://"+publicName+target, strings.NewReader(form.Encode()))
@@ -91,7 +92,7 @@ func (w *team) send(t *testing.T, method, target string, form url.Values, header
 	return out, string(body)
 }
 
-// One server is enough for all of these tests, because creating the demo company takes a second.
+// These tests share one server, because creating the demo company takes a second.
 func TestTeamServer(t *testing.T) {
 	t.Parallel()
 	w := startTeam(t)
@@ -99,15 +100,16 @@ func TestTeamServer(t *testing.T) {
 	t.Run("API", func(t *testing.T) { testPublicAPI(t, w) })
 }
 
-// Ensure a team's studio behind a proxy keeps what the local studio promises: sign-in by the token of
-// the file, a cookie for this host and TLS only, forms of its own pages, and no key in any page, in the
-// output or in the log. Every address in its pages is below the prefix and leads to a page.
+// Ensure a team's studio behind a proxy is as safe as the local studio. Signing in requires the
+// token in the file. The cookie is only for this host and TLS. The studio accepts only forms of its
+// own pages. No page contains a key, and neither does the output or the log. Every address in a
+// page is below the prefix and leads to a page.
 func testTeamStudio(t *testing.T, w *team) {
 	if w.StudioURL != "https://example.com/studio/" || w.BaseURL != "https://example.com" || w.CompanyID != demo.CompanyID || w.Key != "" {
 		t.Errorf("%+v; want the public addresses and no key", w.Announcement)
 	}
 
-	// Without the token there is only the sign-in page.
+	// Without the token, every page is the sign-in page.
 	for _, target := range []string{"/studio", "/studio/", "/studio/reviews", "/studio/?token=" + w.token} {
 		if out, body := w.send(t, "GET", target, nil); out.StatusCode != 403 || !strings.Contains(body, `action="/studio/sign-in"`) || strings.Contains(body, "<nav") {
 			t.Errorf("%s: status %d, want 403 and the sign-in page: %s", target, out.StatusCode, body)
@@ -140,7 +142,7 @@ func testTeamStudio(t *testing.T, w *team) {
 	}
 	w.browser.CheckRedirect = follow
 
-	// Every page that the overview leads to, in a few steps.
+	// Follow the links from the overview to every page.
 	address := regexp.MustCompile(` ([a-z-]+)="(/[^"]*)"`)
 	pages, seen := []string{"/studio/"}, map[string]bool{"/studio/": true}
 	for len(pages) > 0 && len(seen) < 200 {
@@ -172,7 +174,7 @@ func testTeamStudio(t *testing.T, w *team) {
 		t.Errorf("%d pages were found, want 30: %v", len(seen), seen)
 	}
 
-	// A form of the page changes a record through the API of this very server.
+	// Submit a form, which changes a record through the API of the same server.
 	_, body = w.send(t, "GET", "/studio/company", nil)
 	fields := url.Values{"name": {"Team Notes"}}
 	for _, f := range regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`).FindAllStringSubmatch(body, -1) {
@@ -191,7 +193,8 @@ func testTeamStudio(t *testing.T, w *team) {
 	}
 	requireContains(t, body, "https://example.com/v1/companies/"+demo.CompanyID)
 
-	// The secret of a new key is on the server, which people who use the studio may have no access to.
+	// The secret of a new key is written to a file on the server, because users of the studio may
+	// have no access to the server.
 	_, body = w.send(t, "GET", "/studio/keys", nil)
 	_, body, _ = strings.Cut(body, `id="newkey"`)
 	body, _, _ = strings.Cut(body, "</form>")
@@ -209,7 +212,7 @@ func testTeamStudio(t *testing.T, w *team) {
 	}
 }
 
-// Ensure the API of a public server has the public host, and addresses of https in its responses.
+// Ensure the API of a public server accepts the public host, and returns https addresses.
 func testPublicAPI(t *testing.T, w *team) {
 	list := "/v1/companies/" + demo.CompanyID + "/feedback?limit=1"
 	out, body := w.send(t, "GET", list, nil, "Authorization", "Bearer "+w.key)
@@ -250,7 +253,7 @@ func testPublicAPI(t *testing.T, w *team) {
 	}
 }
 
-// directly sends a request to a server with a host of its own.
+// directly sends a request to a server with the given Host header, without the proxy.
 func directly(t *testing.T, addr, host, path string) (status int, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, http.NoBody)
@@ -270,7 +273,7 @@ func directly(t *testing.T, addr, host, path string) (status int, body string) {
 	return out.StatusCode, string(text)
 }
 
-// Ensure a server for this machine responds to no name that an attacker may have pointed at it.
+// Ensure a local server refuses hosts that an attacker may have pointed at this machine.
 func TestHostsOfThisMachine(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -296,7 +299,7 @@ func TestHostsOfThisMachine(t *testing.T) {
 	}
 }
 
-// Ensure a wrong use of --public-url is refused with the way to do it right.
+// Ensure wrong uses of --public-url are refused with errors that say what to do.
 func TestErrPublicURL(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -13,12 +13,12 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// The version and the commit of a release, set by the linker (scripts/release).
+// The version and the commit of a release. The linker sets them (scripts/release).
 var release, commit string
 
 // programVersion is the output of --version.
 type programVersion struct {
-	Version    *string `json:"version"` // of a release; null for any other build
+	Version    *string `json:"version"` // the version of a release; null for any other build
 	APIVersion string  `json:"apiVersion"`
 	Engine     string  `json:"engine"`
 	Revision   *string `json:"revision"` // null for a build without version control information, such as one by `go run`

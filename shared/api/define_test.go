@@ -21,13 +21,14 @@ func define[In any](change func(*api.Spec)) func() {
 	}
 }
 
-// draftWord is a closed list of which one value decides.
+// draftWord is an enum in which one of the values is a decision.
 type draftWord string
 
 func (draftWord) Values() []string { return []string{"draft", "final"} }
 func (draftWord) Drafts() []string { return []string{"draft"} }
 
-// Ensure a key that may only draft sees only the values that it may set.
+// Ensure ForDrafting limits an enum in the body to the values that a key which may only draft can
+// set.
 func TestForDrafting(t *testing.T) {
 	op := api.Define(api.Spec{
 		ID: "update_item", Method: "PATCH", Path: "/v1/items", Scope: auth.FeedbackWrite, DraftScope: auth.FeedbackDraft, Effect: api.Write, Summary: "s",

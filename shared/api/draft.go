@@ -8,14 +8,15 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Nobody approves what they have not read. A record that keys may draft (Spec.DraftScope) stores,
-// hidden from clients, which of its texts such a key wrote last. Drafted keeps that list, and
-// RequireRead checks it before a text is approved.
+// Nobody may approve a text without having read it. A record that keys may draft (Spec.DraftScope)
+// stores which of its texts such a key wrote last. This list is hidden from clients. Drafted
+// updates the list, and RequireRead checks it before a text is approved.
 
-// Drafted returns the names of the texts of a record that a key that may only draft wrote last, as
-// they are once the body is applied to the record. drafted are the names before that. texts are the
-// names of the properties that are texts. Such a key adds the texts that it changes. Any other key
-// removes the texts that it sends, even if it sends the stored text.
+// Drafted returns the names of the record's texts that a key which may only draft wrote last, once
+// the body has been applied to the record. drafted are these names before that, and texts are the
+// names of all properties that are texts. mayDecide is false for such a key, which adds the texts
+// that it changes. Any other key removes the texts that it sends, even if they equal the stored
+// ones.
 func Drafted[T any](in *schema.Body[T], record T, drafted, texts []string, mayDecide bool) (names []string) {
 	changes := in.Changes(record)
 	for _, name := range texts {
@@ -33,11 +34,11 @@ func Drafted[T any](in *schema.Body[T], record T, drafted, texts []string, mayDe
 	return names
 }
 
-// RequireRead returns conflict if the request does not show that the caller has read the drafted
-// texts of a record. It shows that with an If-Match that names the record's revision, or with each
-// of these texts as it is stored.
+// RequireRead returns conflict unless the request shows that the caller has read the drafted texts
+// of a record. The request shows it either with an If-Match that names the record's revision, or by
+// containing each of these texts as it is stored.
 func (in *UpdateBody[T]) RequireRead(record T, drafted []string) error {
-	if in.IfMatch != nil && !strings.Contains(*in.IfMatch, "*") { // RequireMatch has compared it
+	if in.IfMatch != nil && !strings.Contains(*in.IfMatch, "*") { // RequireMatch has already compared it
 		return nil
 	}
 	changes := in.Changes(record)

@@ -236,8 +236,8 @@ func (s *service) do(r *http.Request) httpResponse {
 	return a
 }
 
-// requireHeaders compares the headers in want with those of a response. The value "" means that the
-// response must not have the header.
+// requireHeaders compares the headers in want with the headers of a response. The value "" means
+// that the response must not have the header.
 func requireHeaders(t *testing.T, of string, h http.Header, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}

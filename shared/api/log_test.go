@@ -28,8 +28,8 @@ func loggedFields(t *testing.T, r api.LogLine, m api.Metrics) map[string]any {
 	return v
 }
 
-// checkLine compares the fields in want with those of a log line. The value nil means that the line
-// must not have the field.
+// checkLine compares the fields in want with the fields of a log line. The value nil means that the
+// line must not have the field.
 func checkLine(t *testing.T, what string, v, want map[string]any) {
 	t.Helper()
 	got := map[string]any{}

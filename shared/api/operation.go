@@ -43,7 +43,7 @@ type Spec struct {
 	Method      string
 	Path        string     // with {parameters}; the pipeline checks {companyId}, which needs no input field
 	Scope       auth.Scope // empty: any valid key
-	DraftScope  auth.Scope // contained in Scope; a key that has it but not Scope may write drafts (see schema.DraftEnum and Caller.Has). Empty: it may not call the operation
+	DraftScope  auth.Scope // contained in Scope; with it, a key without Scope can write drafts (see schema.DraftEnum and Caller.Has). Empty: such a key cannot call the operation
 	Effect      Effect
 	Class       auth.Class   // empty: ClassRead or ClassWrite, depending on the effect
 	Summary     string       // one line
@@ -64,7 +64,7 @@ type Operation struct {
 	input        reflect.Type
 	rawFields    []string // the names of the body properties that accept any JSON value
 	hasETag      bool
-	admitting    []auth.Scope // the scopes of which a key must have one, Scope first; empty: none
+	admitting    []auth.Scope // a key must have one of these scopes, which start with Scope; empty: none is required
 	run          func(ctx context.Context, caller Caller, in any) (out any, err error)
 	explainEmpty func(ctx context.Context, caller Caller, in any) (string, error) // set by ExplainEmpty; may be nil
 	note         func(ctx context.Context, caller Caller, in, out any) string     // set by AddNote; may be nil
@@ -82,9 +82,10 @@ type Caller struct {
 	call *callState
 }
 
-// Has reports whether the key allows what a scope allows. It waits until the key is verified, so a
-// function calls it after its reads, in the function that it passes to table.Modify, for example.
-// If the key is refused, Has returns false, and the refusal replaces the function's result.
+// Has reports whether the key has the scope or one that contains it. It waits until the key is
+// verified, so a function should call it only after its reads, for example in the function that it
+// passes to table.Modify. If the key is refused, Has returns false, and the refusal replaces the
+// function's result.
 func (c Caller) Has(scope auth.Scope) bool {
 	<-c.call.admitted
 	return scope.IsGrantedBy(c.call.admission.Scopes)
@@ -152,10 +153,10 @@ func ExplainEmpty[In any](op Operation, why func(ctx context.Context, caller Cal
 	return op
 }
 
-// AddNote adds a function to an operation that writes. After a successful call of a tool, the
-// function says in a sentence what the caller should know beside the result; an empty string means
-// nothing. It may read the table. It cannot fail the call, which has been carried out, so it says
-// if it could not find out.
+// AddNote adds a function to an operation that writes. The function runs after a successful call of
+// the operation's tool. It returns a sentence that the caller should know in addition to the
+// result, or "" for none. It may read the table. It cannot fail the call, which has already been
+// carried out, so if it fails to find something out, its sentence says so.
 func AddNote[In, Out any](op Operation, note func(ctx context.Context, caller Caller, in In, out Out) string) Operation {
 	if op.input != reflect.TypeFor[In]() || op.Output != reflect.TypeFor[Out]() {
 		panic(fmt.Sprintf("api: operation %s: has another input or output", op.ID))
@@ -174,8 +175,8 @@ const (
 	parentParameter = "{parentId}"
 )
 
-// call calls the function with a valid input and encodes its result. If explain is set, the result
-// has the note of AddNote.
+// call calls the operation's function with a valid input and encodes the result. If explain is set,
+// the result includes the note of AddNote.
 func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value, explain bool) (result, error) {
 	out, err := op.run(ctx, caller, in.Addr().Interface())
 	if err != nil {
@@ -254,23 +255,23 @@ func (op Operation) check() error {
 	return nil
 }
 
-// isDecision reports whether a field has values that a key may not set that may only draft.
+// isDecision reports whether a field has values that a key which may only draft cannot set.
 func isDecision(f schema.Field) bool { return f.In == schema.InBody && f.Drafts != nil }
 
-// isDraft reports whether an input sets no value that decides something, in an operation that keys
-// may call that may only draft. It is also true for an operation that such keys may not call.
+// isDraft reports whether an input sets no value that is a decision. It is always true for an
+// operation that keys which may only draft cannot call.
 func (op *Operation) isDraft(input reflect.Value) bool {
 	return op.DraftScope == "" || !slices.ContainsFunc(op.Input, func(f schema.Field) bool {
 		if !isDecision(f) {
 			return false
 		}
-		value := reflect.Indirect(f.ValueIn(input)) // invalid: the request does not contain it
+		value := reflect.Indirect(f.ValueIn(input)) // not valid if the request does not contain the field
 		return value.IsValid() && !slices.Contains(f.Drafts, value.String())
 	})
 }
 
-// ForDrafting returns the operation as a key sees it that has the DraftScope but not the Scope: its
-// properties accept only the values that such a key may set.
+// ForDrafting returns the operation in its form for keys with the DraftScope but not the Scope. Its
+// fields accept only the values that such a key may set.
 func (op Operation) ForDrafting() Operation {
 	op.Input = slices.Clone(op.Input)
 	for i, f := range op.Input {

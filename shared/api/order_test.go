@@ -187,7 +187,8 @@ func TestCallerAndHeaders(t *testing.T) {
 	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`, header("If-Match", "\xff")), 400, "header.If-Match: is not valid UTF-8")
 }
 
-// Ensure responses in a version that has a successor say so, whether the request or the key pins it.
+// Ensure responses in a deprecated version have the headers that say so, whether the request or the
+// key pins the version.
 func TestDeprecatedVersion(t *testing.T) {
 	s := start(t)
 	s.config.Versions = fault.SupportedVersions{{Date: fault.Version}, {Date: "2025-01-01", DeprecatedAt: now, SunsetAt: now.AddDate(2, 0, 0)}}

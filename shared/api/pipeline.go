@@ -153,7 +153,8 @@ func (c Call) runFunction(ctx context.Context, t *callState) *callOutcome {
 }
 
 // admit admits the key. If the request has no Service-Version header, it also checks the version
-// for which the key was issued. A key that may only draft is refused if the input decides something.
+// for which the key was issued. It refuses a key that may only draft if the input contains a
+// decision.
 func (a *API) admit(ctx context.Context, c Call, t *callState) (err error) {
 	defer parallel.Recover(&err)
 	t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.admitting, c.Operation.Class)

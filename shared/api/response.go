@@ -24,12 +24,12 @@ type Response struct {
 	More   *bool       // whether more remains after this response; nil if it is neither a list nor a PartialResult
 	Next   string      // cursor of the next page of a list; empty at its end
 
-	// Backward is set for a list whose next page contains the records before these.
+	// Backward is set for a list whose next page contains earlier records.
 	Backward bool
 
-	// Note is a sentence or two beside the result: why a list is empty, if the arguments of the
-	// call are the reason, or what the function of AddNote says. It is set only if Call.Explain is
-	// set.
+	// Note contains a sentence or two for the caller in addition to the result. It explains why the
+	// arguments of a list match no record, or it is the result of the function that was passed to
+	// AddNote. It is set only if Call.Explain is set.
 	Note string
 
 	// Authenticated reports whether the key is valid, even when it lacks the scope or has used up
@@ -43,9 +43,9 @@ type Response struct {
 	cursors    schema.CursorScope
 }
 
-// CursorAt returns the cursor with which a list continues for a caller that uses only some of its
-// records: those up to the n-th or, if Backward is set, those from the n-th. It returns "" for a
-// list that always has one page.
+// CursorAt returns the cursor at which a list continues for a caller that uses only some of the
+// records on this page. The caller uses the records up to the n-th or, if Backward is set, from the
+// n-th on. CursorAt returns "" for a list that always has one page.
 func (r Response) CursorAt(n int) string {
 	if r.positionAt == nil {
 		return ""
@@ -68,7 +68,7 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 	}
 }
 
-// respond ends a request: it builds the response and writes the log line. No other code in this
+// respond finishes a request: it builds the response and writes the log line. No other code in this
 // package does either.
 func (a *API) respond(t *callState, r result, err error) Response {
 	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, Note: r.note, tag: r.tag}
@@ -134,7 +134,7 @@ type callState struct {
 	started   time.Time
 	request   *table.Request
 	token     auth.Token
-	version   fault.SupportedVersion // that is served; zero until it is known
+	version   fault.SupportedVersion // the version of the response; zero until it is known
 	admission auth.Admission         // zero until the key is verified
 	admitted  chan struct{}          // closed when the key has been admitted or refused
 	input     input

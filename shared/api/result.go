@@ -46,7 +46,7 @@ type listResult interface {
 	empty() bool
 }
 
-// encodedPage is the JSON of a list, and where the list continues.
+// encodedPage is a page of a list as JSON, and the position at which the list continues.
 type encodedPage struct {
 	body       []byte
 	next       string // the position of the next page; empty at the end
@@ -68,8 +68,8 @@ func (l List[T]) Page() (body []byte, next string, err error) {
 
 func (l List[T]) encodePage() (encodedPage, error) { return l.page.encode(l.Items) }
 
-// encode returns the JSON of the list and where it continues. The list contains l.jsonRecords or,
-// if there are none, items, which is a slice of records.
+// encode returns a page of the list. The page contains l.jsonRecords or, if there are none, items,
+// which is a slice of records.
 func (l listPage) encode(items any) (encodedPage, error) {
 	page := encodedPage{next: l.nextPosition, positionAt: l.positionAfter, backward: l.backward}
 	texts, records := l.jsonRecords, reflect.ValueOf(items)
@@ -94,9 +94,9 @@ func (l listPage) encode(items any) (encodedPage, error) {
 	return page, nil
 }
 
-// fitPage sets the JSON of a list with as many records as fit into one page, but at least one, and
-// where the list continues. It copies the records' JSON itself, because encoding/json would
-// validate each byte again.
+// fitPage adds as many records to the page as fit, but at least one, and sets the position at which
+// the list continues. It copies the records' JSON itself, because encoding/json would validate
+// every byte again.
 func (l listPage) fitPage(texts []json.RawMessage, page *encodedPage) {
 	size, n := len(`{"items":`+"]}"), 0
 	for n < len(texts) {
@@ -130,12 +130,12 @@ func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.page.jsonRecor
 
 // result is what a step of the pipeline returns when it succeeds: the JSON of a record or a list.
 type result struct {
-	encodedPage // of a record, only its body is set
+	encodedPage // for a record, only body is set
 
 	tag  string // entity tag; empty: none
 	more *bool  // whether more remains; nil if it is neither a list nor a PartialResult
 
-	empty bool   // a list without records
+	empty bool   // whether it is a list without records
 	note  string // see Response.Note
 }
 

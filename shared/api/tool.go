@@ -19,8 +19,9 @@ type toolArguments struct {
 	extra    []ExtraArgument
 }
 
-// ExtraArgument is an argument of a tool that its operation does not have. Read gets the value,
-// which is nil if the argument is null or left out, and returns the problems with it.
+// ExtraArgument is an argument of a tool that the tool's operation does not have. Read receives the
+// argument's value and returns the problems with it. The value is nil if the argument is null or
+// left out.
 type ExtraArgument struct {
 	Name string
 	Read func(value any) (problems []string)

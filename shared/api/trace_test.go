@@ -7,7 +7,8 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// Ensure a traceparent is parsed as W3C Trace Context says, and everything else is ignored.
+// Ensure a valid traceparent is parsed according to W3C Trace Context, and any other value is
+// ignored.
 func TestParseTrace(t *testing.T) {
 	t.Parallel()
 	id, parent := strings.Repeat("4b", 16), strings.Repeat("f0", 8)

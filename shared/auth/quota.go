@@ -150,8 +150,8 @@ func (q Quota) PolicyHeader(c Class) string {
 	return fmt.Sprintf("%q;q=%d;w=%d", c, q, QuotaWindow/time.Second)
 }
 
-// Header returns the state as the value of a RateLimit header: `"read";r=599;t=1`, which is 599
-// requests left, and all of them in a second.
+// Header returns the state as the value of a RateLimit header. For example, `"read";r=599;t=1`
+// means that 599 requests are left, and the quota is full again in one second.
 func (s QuotaState) Header(c Class) string {
 	return fmt.Sprintf("%q;r=%d;t=%d", c, s.Remaining, s.Reset)
 }

@@ -57,8 +57,8 @@ func (Scope) Values() []string {
 // IsKnown reports whether s is a scope.
 func (s Scope) IsKnown() bool { return slices.Contains(scopes, s) }
 
-// WithContaining returns s and the scopes that contain it, the smallest first. A key may do what s
-// allows if it has one of them.
+// WithContaining returns s and the scopes that contain it, starting with s. A key with any of them
+// may do what s allows.
 func (s Scope) WithContaining() []Scope {
 	out := []Scope{s}
 	for larger := containedIn[s]; larger != ""; larger = containedIn[larger] {

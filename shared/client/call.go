@@ -51,11 +51,11 @@ func (r Response) HasMore() bool { return r.Header.Get("Service-Has-More") == "t
 type RateLimit struct {
 	Limit     int           // requests in a full quota
 	Remaining int           // requests that would be admitted now
-	Reset     time.Duration // until the quota is full
+	Reset     time.Duration // time until the quota is full
 }
 
 // RateLimit returns the state of the quota after the request. ok is false if the response does not
-// report it, which is so if the key is not valid.
+// report it, for example because the key is not valid.
 func (r Response) RateLimit() (state RateLimit, ok bool) {
 	limit, err1 := strconv.Atoi(r.Header.Get("RateLimit-Limit"))
 	remaining, err2 := strconv.Atoi(r.Header.Get("RateLimit-Remaining"))

@@ -43,8 +43,9 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Fields returns the problems by the part of the request that they are about, such as body.title or
-// query.limit, without that name. Problems that are about no single part are not among them.
+// Fields maps parts of the request, such as body.title or query.limit, to the problems with them.
+// The problems do not repeat the name of the part. Fields leaves out problems that do not concern a
+// single part.
 func (e *Error) Fields() map[string]string {
 	out := map[string]string{}
 	for _, m := range e.Messages {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// containedIn maps a scope to the next larger scope, which contains it.
+// containedIn maps a scope to the next wider scope, which contains it.
 var containedIn = map[string]string{
 	"feedback:read": "feedback:draft", "feedback:draft": "feedback:write",
 	"broadcast:read": "broadcast:draft", "broadcast:draft": "broadcast:write",
 }
 
-// Allows reports whether the key allows what a scope allows, such as feedback:draft: whether it has
-// that scope or a larger one that contains it.
+// Allows reports whether the key has a scope, such as feedback:draft, or a wider scope that
+// contains it.
 func (k Key) Allows(scope string) bool {
 	scopes := k.Scopes.Or(nil)
 	for ; scope != ""; scope = containedIn[scope] {

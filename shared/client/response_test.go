@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Ensure the problems of an error are found by the part of the request that they are about.
+// Ensure Fields returns the problems in an error by the part of the request that they concern.
 func TestFieldsOfErrors(t *testing.T) {
 	t.Parallel()
 	err := &client.Error{Messages: []string{
@@ -27,7 +27,8 @@ func TestFieldsOfErrors(t *testing.T) {
 	}
 }
 
-// Ensure a response's rate limit is read from its headers, and only if all of them are there.
+// Ensure RateLimit reads the quota from the response's headers, and only if all of these headers
+// are present.
 func TestRateLimitOfResponses(t *testing.T) {
 	t.Parallel()
 	r := client.Response{Header: http.Header{"Ratelimit-Limit": {"600"}, "Ratelimit-Remaining": {"599"}, "Ratelimit-Reset": {"1"}}}

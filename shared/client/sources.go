@@ -8,6 +8,6 @@ import (
 //go:embed *.go LICENSE
 var sources embed.FS
 
-// Sources returns the files of this package, tests included, and the text of their license. The
-// command `workspace client go` writes them into a caller's module.
+// Sources returns the files of this package, including its tests, and the text of their licence.
+// The command `workspace client go` writes them to a caller's module.
 func Sources() fs.FS { return sources }

@@ -15,7 +15,7 @@ const Version = "2026-08-11"
 // SupportedVersion is a version of the API that a caller may pin.
 type SupportedVersion struct {
 	Date         string
-	DeprecatedAt time.Time // when its successor was released; zero for the current version
+	DeprecatedAt time.Time // when the next version was released; zero for the current version
 	SunsetAt     time.Time // when it stops being served; zero if that is not decided
 }
 
@@ -25,9 +25,9 @@ type SupportedVersions []SupportedVersion
 // Versions returns the supported versions.
 func Versions() SupportedVersions { return SupportedVersions{{Date: Version}} }
 
-// OfHeader returns the version in the values of a request's Service-Version header. Without values,
-// it returns the current version. Unless there is exactly one value and that version is supported,
-// it returns a bad_request error that lists the supported versions.
+// OfHeader returns the version for the values of a request's Service-Version header. Without a
+// value, it is the current version. If there are several values, or the value is not a supported
+// version, OfHeader returns a bad_request error that lists the supported versions.
 func (s SupportedVersions) OfHeader(values []string) (SupportedVersion, error) {
 	if len(values) == 0 {
 		return s[0], nil
@@ -38,9 +38,9 @@ func (s SupportedVersions) OfHeader(values []string) (SupportedVersion, error) {
 	return SupportedVersion{}, Invalid("header.Service-Version", "must be a supported version: %s", s.dates())
 }
 
-// OfKey returns the version for which a key was issued. It applies to requests without the header
-// Service-Version. An empty date means the current version. The error is bad_request if the version
-// is no longer served.
+// OfKey returns the version for which a key was issued. It applies to requests without a
+// Service-Version header. An empty date means the current version. OfKey returns a bad_request
+// error if the version is no longer served.
 func (s SupportedVersions) OfKey(date string) (SupportedVersion, error) {
 	if date == "" {
 		return s[0], nil
@@ -63,8 +63,8 @@ func (s SupportedVersions) dates() string {
 	return strings.Join(out, ", ")
 }
 
-// SetHeader sets the headers of responses in a version that has a successor: the version that was
-// served, Deprecation (RFC 9745) and, if the date is decided, Sunset (RFC 8594).
+// SetHeader sets the headers of a response in a deprecated version: the version of the response,
+// Deprecation (RFC 9745) and, if a date has been decided, Sunset (RFC 8594).
 func (v SupportedVersion) SetHeader(h http.Header) {
 	if v.DeprecatedAt.IsZero() {
 		return

@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// madeUp are the current version and an older one, which does not exist.
+// madeUp contains the current version and an older one that never existed.
 var madeUp = fault.SupportedVersions{
 	{Date: fault.Version},
 	{Date: "2025-01-01", DeprecatedAt: time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC), SunsetAt: time.Date(2028, 8, 11, 0, 0, 0, 0, time.UTC)},
@@ -50,7 +50,7 @@ func TestVersionOfKey(t *testing.T) {
 	}
 }
 
-// Ensure only a version with a successor adds headers, in the forms of RFC 9745 and RFC 8594.
+// Ensure only a deprecated version adds headers, in the formats of RFC 9745 and RFC 8594.
 func TestHeadersOfVersions(t *testing.T) {
 	undecided := madeUp[1]
 	undecided.SunsetAt = time.Time{}

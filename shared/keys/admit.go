@@ -205,8 +205,8 @@ func chargeUpdate(token auth.Token, scopes []auth.Scope, class auth.Class, known
 	}
 }
 
-// scopeCondition returns the condition that a key has one of the scopes, and adds the values of its
-// placeholders.
+// scopeCondition returns the condition that a key has one of the scopes. It adds the values of the
+// condition's placeholders to values.
 func scopeCondition(scopes []auth.Scope, values table.Item) string {
 	alternatives := make([]string, len(scopes))
 	for i, scope := range scopes {

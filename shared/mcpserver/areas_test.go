@@ -58,8 +58,8 @@ func TestAreas(t *testing.T) {
 	}
 }
 
-// Ensure empty, unknown or repeated areas give an HTTP error with the envelope, whatever message is
-// sent, but only after the key is verified.
+// Ensure empty, unknown or repeated areas give an HTTP error with the envelope, for any message,
+// but only after the key is verified.
 func TestErrAreas(t *testing.T) {
 	t.Parallel()
 	const known = "query.areas: must be one or more of items, company, separated by commas"

@@ -34,8 +34,8 @@ type messageExchange struct {
 
 type messageExchangeKey struct{}
 
-// serveMessage serves one message. The pipeline verifies the key: sdkMiddleware calls the pipeline
-// or, if the SDK did not call sdkMiddleware, serveMessage does.
+// serveMessage serves one message. The pipeline verifies the key. Usually sdkMiddleware calls the
+// pipeline. If the SDK did not call sdkMiddleware, serveMessage does.
 func (s *Server) serveMessage(r *http.Request, call api.Call, m message) api.Response {
 	areas, err := s.areas(r)
 	if err != nil {
@@ -70,8 +70,8 @@ func isKeyRejected(r api.Response) bool {
 	return !r.Authenticated && (r.Err.Code == fault.Unauthorised || r.Err.Code == fault.Forbidden)
 }
 
-// keyHeaders returns only the headers that concern the key: those of its rate limit and of its
-// version. A record's entity tag does not apply to a JSON-RPC response.
+// keyHeaders returns only the headers about the key's rate limit and version. A record's entity
+// tag, for example, does not apply to a JSON-RPC response.
 func keyHeaders(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {
@@ -115,7 +115,7 @@ func (s *Server) admitMessage(ctx context.Context, call api.Call, method string,
 func (s *Server) newSDKHandler() http.Handler {
 	capabilities := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
 	if len(s.prompts) > 0 {
-		capabilities.Prompts = &mcp.PromptCapabilities{} // the SDK would announce notifications about changes
+		capabilities.Prompts = &mcp.PromptCapabilities{} // replaces the SDK's default, which announces notifications about changes
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: fault.Version}, &mcp.ServerOptions{
 		Instructions: instructions(s.operations),

@@ -152,7 +152,7 @@ func operations() []api.Operation {
 					panic("planted")
 				case "itm_large":
 					return record{ID: in.ItemID, Text: strings.Repeat("x", 600<<10)}, nil
-				case "itm_quotes": // each takes two bytes in the text, and four in the message
+				case "itm_quotes": // each quotation mark takes two bytes in the text, and four in the message
 					return record{ID: in.ItemID, Text: strings.Repeat(`"`, 17_000)}, nil
 				case "itm_gone":
 					return record{}, fault.ErrNotFound
@@ -178,9 +178,10 @@ func operations() []api.Operation {
 	}
 }
 
-// largeItems returns a page of a list of twelve items of 9 KB, whose positions are their indexes.
+// largeItems returns a page of a list of twelve items of 9 KB each. A position in the list is a
+// string with one character for each item before it.
 func largeItems(in listInput) api.List[record] {
-	first := len(in.Cursor) // a position has as many characters as there are items before
+	first := len(in.Cursor)
 	page := table.Page[record]{PositionAfter: func(n int) string { return strings.Repeat("x", first+n+1) }}
 	for n := first; n < min(12, first+int(in.Limit)); n++ {
 		page.Records = append(page.Records, record{ID: fmt.Sprintf("itm_%d", n), Text: strings.Repeat("x", 9000)})

@@ -6,7 +6,7 @@
 //   - exchange.go: how the SDK and the pipeline of package api handle one message.
 //   - areas.go: which tools a request can see and call.
 //   - tool.go: the tool for an operation.
-//   - view.go: the arguments fields and at, and the text of a result.
+//   - view.go: the arguments named fields and at, and the text of a result.
 //   - result.go: the result of a call.
 //   - prompt.go: the prompts, which say how to do a task with the tools.
 //
@@ -61,14 +61,14 @@ type Server struct {
 	operations []api.Operation
 	prompts    []Prompt
 	tools      func() []*Tool // returns the tools of operations, in the same order; built at the first tools/list
-	draftTools func() []*Tool // the same tools as a key sees them that may only draft
+	draftTools func() []*Tool // the same tools in their form for keys that can only draft
 	sdk        http.Handler
 	newID      id.Generator
 	timeout    time.Duration
 }
 
-// New returns a server that offers the operations as tools, and the prompts. It panics if api.New
-// does.
+// New returns a server that offers the operations as tools, together with the prompts. It panics if
+// api.New does.
 func New(operations []api.Operation, c api.Config, prompts ...Prompt) *Server {
 	operations = toolOperations(operations)
 	s := &Server{api: api.New(operations, c), operations: operations, prompts: prompts, newID: c.NewID, timeout: requestTimeout}

@@ -274,8 +274,8 @@ func TestDeepArguments(t *testing.T) {
 	}
 }
 
-// Ensure a batch of the largest results fits into a response of Lambda: 4.6 MB, which are 6 MB in
-// base64.
+// Ensure a batch of the largest results fits in a Lambda response. Such a response may have 4.6 MB,
+// which become 6 MB in base64.
 func TestLargeBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)

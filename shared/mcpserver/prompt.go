@@ -13,52 +13,52 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Prompt is the know-how for one task: the steps that an agent takes with the tools, and where it
-// stops because a person decides. A key sees a prompt if it can call every tool of its steps, apart
-// from the optional ones.
+// Prompt explains one task to an agent. It lists the steps to take with the tools, and says where
+// the agent stops because a person decides. A key sees a prompt if it can call every tool in the
+// steps that are not optional.
 type Prompt struct {
 	Name        string // unique, such as triage-reviews
 	Title       string
-	Description string // what it does and when to use it, for the person or model that chooses
+	Description string // what the prompt does and when to use it, for the person or model that chooses one
 	Arguments   []PromptArgument
 	Steps       []PromptStep
-	Stop        string // what is left to a person, after the last step
+	Stop        string // what is left for a person to do after the last step
 }
 
-// PromptArgument is an argument of a prompt. The steps contain it as {name}.
+// PromptArgument is an argument of a prompt. The steps refer to it as {name}.
 type PromptArgument struct {
 	Name        string
 	Description string
 	Required    bool
-	Default     string // the words that stand for the argument when it is left out
+	Default     string // the words to use if the argument is left out
 }
 
-// PromptStep is one step of a prompt, in Markdown. It names tools by their full names.
+// PromptStep is one step of a prompt, in Markdown. It refers to tools by their full names.
 type PromptStep struct {
 	Text string
 
-	// Optional means that the task makes sense without this step. The step is left out if the key
-	// cannot call one of its tools.
+	// Optional means that the task makes sense without this step. An optional step is left out if
+	// the key cannot call every tool in it.
 	Optional bool
 }
 
 var toolNamePattern = regexp.MustCompile(`\bservice_[a-z_]+[a-z]`)
 
-// Tools returns the names of the tools in a step, in their order.
+// Tools returns the names of the tools in a step, in order of appearance.
 func (s PromptStep) Tools() []string { return toolNamePattern.FindAllString(s.Text, -1) }
 
-// isFor reports whether a key that can call tools can take a step.
+// isFor reports whether a key can take the step. tools contains the tools that the key can call.
 func (s PromptStep) isFor(tools map[string]bool) bool {
 	return !slices.ContainsFunc(s.Tools(), func(name string) bool { return !tools[name] })
 }
 
-// IsFor reports whether a key that can call tools sees the prompt.
+// IsFor reports whether a key sees the prompt. tools contains the tools that the key can call.
 func (p Prompt) IsFor(tools map[string]bool) bool {
 	return !slices.ContainsFunc(p.Steps, func(s PromptStep) bool { return !s.Optional && !s.isFor(tools) })
 }
 
-// Text returns the prompt in Markdown for a key that can call tools. Arguments that are left out
-// have their defaults.
+// Text returns the prompt in Markdown, with the steps that a key can take. tools contains the tools
+// that the key can call. An argument that is left out gets its default value.
 func (p Prompt) Text(arguments map[string]string, tools map[string]bool) string {
 	var values []string
 	for _, a := range p.Arguments {
@@ -81,10 +81,10 @@ func (p Prompt) Text(arguments map[string]string, tools map[string]bool) string 
 	return out.String()
 }
 
-// argumentCharsMax is the maximum length of a prompt's argument.
+// argumentCharsMax is the maximum length of an argument of a prompt, in characters.
 const argumentCharsMax = 2000
 
-// checkArguments returns the reason that arguments are invalid, or "".
+// checkArguments returns the reason why the arguments are invalid, or "" if they are valid.
 func (p Prompt) checkArguments(arguments map[string]string) string {
 	var names []string
 	for _, a := range p.Arguments {
@@ -104,8 +104,8 @@ func (p Prompt) checkArguments(arguments map[string]string) string {
 	return ""
 }
 
-// addPrompts registers the prompts with the SDK, which lists and gets them for every key;
-// sdkMiddleware leaves out those that a key does not see.
+// addPrompts registers the prompts with the SDK, which lists and returns them for every key.
+// sdkMiddleware leaves out the prompts that a key does not see.
 func (s *Server) addPrompts(server *mcp.Server) {
 	for _, p := range s.prompts {
 		out := &mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}
@@ -123,7 +123,7 @@ func (s *Server) addPrompts(server *mcp.Server) {
 	}
 }
 
-// toolNames returns the names of the tools that the request can call.
+// toolNames returns the names of the tools that the key of the request can call.
 func (x *messageExchange) toolNames() map[string]bool {
 	out := map[string]bool{}
 	for _, t := range x.tools.forScopes(x.response.Scopes) {
@@ -132,7 +132,7 @@ func (x *messageExchange) toolNames() map[string]bool {
 	return out
 }
 
-// seesPrompt reports whether the key of a request sees the prompt with this name.
+// seesPrompt reports whether the key of the request sees the prompt with this name.
 func (x *messageExchange) seesPrompt(name string) bool {
 	tools := x.toolNames()
 	return slices.ContainsFunc(x.tools.server.prompts, func(p Prompt) bool { return p.Name == name && p.IsFor(tools) })

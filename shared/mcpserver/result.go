@@ -14,9 +14,10 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// A result fits into a model's context: its text has at most textBytesMax bytes, and text and
-// structured content together have at most resultBytesMax. The first text is the record or list, or
-// the error; it leaves linesBytesMax for the lines after it.
+// Limits on the size of a result, so that it fits into a model's context. The texts have at most
+// textBytesMax bytes. The texts and the structured content together have at most resultBytesMax
+// bytes. The first text is the record, the list or the error. It has at most bodyTextMax bytes,
+// which leaves linesBytesMax for the lines after it.
 const (
 	textBytesMax   = 40_000
 	resultBytesMax = 80_000
@@ -24,14 +25,15 @@ const (
 	bodyTextMax    = textBytesMax - linesBytesMax
 )
 
-// problemsMax is how many problems an error shows, and problemBytesMax the bytes of each.
+// problemsMax is the maximum number of problems that an error shows. problemBytesMax is the maximum
+// size of each, in bytes.
 const (
 	problemsMax     = 50
 	problemBytesMax = 500
 )
 
-// toolResult is the result of a tools/call. The SDK's type cannot include a resultType for a tool
-// that is not registered with the SDK.
+// toolResult is the result of a tools/call request. It replaces the SDK's type, which cannot
+// include a resultType for a tool that is not registered with the SDK.
 type toolResult struct {
 	ResultType string `json:"resultType,omitempty"`
 	mcp.ResultBase
@@ -44,7 +46,7 @@ type toolResult struct {
 func (s *Server) callTool(x *messageExchange, op *api.Operation, request *mcp.CallToolRequest) *toolResult {
 	call, view := x.call, &view{op: op}
 	call.Operation, call.Explain = op, true
-	if parent, ok := request.Params.Meta["traceparent"].(string); ok { // it is closer to the call than the header
+	if parent, ok := request.Params.Meta["traceparent"].(string); ok { // the trace of this message, rather than that in the header of the HTTP request
 		call.Trace = api.ParseTrace(parent)
 	}
 	call.Arguments, call.CompanyID = api.ToolArguments(x.message.arguments, view.arguments()...)
@@ -62,7 +64,7 @@ func (s *Server) callTool(x *messageExchange, op *api.Operation, request *mcp.Ca
 	return out
 }
 
-// newErrorResult converts an error from the pipeline to the result of a tool.
+// newErrorResult converts an error response from the pipeline to the result of a tool.
 func newErrorResult(response api.Response) *toolResult {
 	out, shown := &toolResult{IsError: true}, *response.Err
 	all := len(response.Err.Messages)
@@ -73,7 +75,7 @@ func newErrorResult(response api.Response) *toolResult {
 		}
 	}
 	text := fault.Envelope(&shown)
-	for len(text) > bodyTextMax { // only if most characters are written as escapes
+	for len(text) > bodyTextMax { // can happen only if most characters are written as escapes
 		shown.Messages = shown.Messages[:len(shown.Messages)-1]
 		text = fault.Envelope(&shown)
 	}
@@ -87,9 +89,10 @@ func newErrorResult(response api.Response) *toolResult {
 	return out
 }
 
-// newToolResult converts a response from the pipeline to the result of a tool: a text for the model
-// and, if it shows all records and both fit, the body as structured content. Headers that a model
-// needs for its next call become lines of text, because clients show a model nothing else.
+// newToolResult converts a response from the pipeline to the result of a tool. The result has a
+// text for the model. It also has the body as structured content, if the text shows all records and
+// both fit. Headers that a model needs for its next call become lines of text, because clients show
+// a model nothing else.
 func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
 	shown, err := v.show(&response)
 	if err != nil {
@@ -129,7 +132,7 @@ func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
 	return out
 }
 
-// outlineHint says how to read values that did not fit.
+// outlineHint returns a sentence that says how to read the values that did not fit.
 func (s *Server) outlineHint(outlined []modeltext.Outlined, op *api.Operation) string {
 	const examples, pointerBytesMax = 3, 300
 	out := fmt.Sprintf("Values that do not fit are outlined: %d.", len(outlined))
@@ -154,7 +157,7 @@ func (s *Server) outlineHint(outlined []modeltext.Outlined, op *api.Operation) s
 }
 
 // recordTool returns the name of the tool that gets one of the records that an operation returns or
-// lists. It is empty if there is no such tool.
+// lists. It returns "" if there is no such tool.
 func (s *Server) recordTool(op *api.Operation) string {
 	for _, get := range s.operations {
 		segments := api.PathSegments(get.Path)
@@ -170,7 +173,7 @@ func (t *toolResult) addText(format string, args ...any) {
 	t.Content = append(t.Content, &mcp.TextContent{Text: fmt.Sprintf(format, args...)})
 }
 
-// textBytes returns the size of all texts.
+// textBytes returns the total size of the texts.
 func (t *toolResult) textBytes() (n int) {
 	for _, c := range t.Content {
 		if text, ok := c.(*mcp.TextContent); ok {

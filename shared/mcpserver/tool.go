@@ -21,7 +21,7 @@ func toolOperations(operations []api.Operation) []api.Operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op api.Operation) bool { return op.NotTool })
 }
 
-// forDrafting returns the operations as a key sees them that may only draft.
+// forDrafting returns the operations in their form for keys that can only draft.
 func forDrafting(operations []api.Operation) []api.Operation {
 	out := make([]api.Operation, len(operations))
 	for i, op := range operations {
@@ -133,8 +133,8 @@ func hasIDs(list, op api.Operation) bool {
 	})
 }
 
-// listsIDsNamed reports whether name is what the ids of a list's records are called: the path of
-// some operation in the same area has {name} right after the last segment of the list's path.
+// listsIDsNamed reports whether the ids of a list's records have this name. They do if the path of
+// an operation in the same area contains {name} right after the last segment of the list's path.
 func listsIDsNamed(name string, list api.Operation, operations []api.Operation) bool {
 	noun := list.Path[strings.LastIndex(list.Path, "/"):]
 	return slices.ContainsFunc(operations, func(op api.Operation) bool {

@@ -99,9 +99,9 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// Ensure a list that is empty because of its arguments says why next to the JSON: in the
-// operation's own words if it has any, otherwise by naming the filters. If finding the reason
-// fails, the call fails.
+// Ensure the result for a list that is empty because of its arguments says why, after the JSON. The
+// explanation comes from the operation if it has one, and otherwise names the filters. If finding
+// the explanation fails, the call fails.
 func TestExplainsEmptyList(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -12,27 +12,29 @@ import (
 	"growthworkspace/shared/schema/jsonschema"
 )
 
-// resultInstructions is the part of the instructions that describes results and the arguments of
-// every tool that reads. In the tools' schemas these arguments have no descriptions, because the
-// list of tools would have one of each for every tool.
+// resultInstructions is the part of the server's instructions that describes results and the
+// arguments fields and at. The schemas of the tools do not describe these arguments, because the
+// list of tools would repeat the descriptions for every tool.
 const resultInstructions = "Texts leave out properties that are null, and companyId. " +
 	"A result has at most 40 KB: a list ends early, with a cursor; in a record, outlines replace values that do not fit. " +
 	"fields: an array of names, to get only these properties of a record. " +
 	"at: a JSON Pointer to one value in a record, such as /findings/pages/0; a last part such as 20-39 takes these entries of an array or characters of a text."
 
-// The names of the arguments that say what a result shows.
+// Names of the arguments that select what a result shows.
 const (
 	fieldsArgument = "fields"
 	atArgument     = "at"
 )
 
-// hasFields reports whether an operation's tool has the argument fields: it only reads.
+// hasFields reports whether an operation's tool has the argument named fields. All tools that only
+// read have it.
 func hasFields(op api.Operation) bool { return op.Effect == api.Read }
 
-// hasAt reports whether an operation's tool has the argument at: it gets one record.
+// hasAt reports whether an operation's tool has the argument named at. All tools that get one
+// record have it.
 func hasAt(op api.Operation) bool { return op.Effect == api.Read && !op.IsList() }
 
-// viewFields describes the arguments that say what the result of an operation's tool shows.
+// viewFields declares the arguments that select what the result of an operation's tool shows.
 func viewFields(op api.Operation) (out []schema.Field) {
 	if hasFields(op) {
 		out = append(out, schema.Field{Name: fieldsArgument, In: schema.InQuery, Kind: schema.Array})
@@ -43,14 +45,14 @@ func viewFields(op api.Operation) (out []schema.Field) {
 	return out
 }
 
-// view says what the result of a call shows.
+// view selects what the result of a call shows.
 type view struct {
 	op     *api.Operation
 	fields []string // names of properties; nil: all
-	at     *string  // a JSON Pointer into the record; nil: the record
+	at     *string  // a JSON Pointer into the record; nil: the whole record
 }
 
-// arguments returns the arguments that fill the view.
+// arguments returns the arguments that set the view's fields.
 func (v *view) arguments() (out []api.ExtraArgument) {
 	if hasFields(*v.op) {
 		out = append(out, api.ExtraArgument{Name: fieldsArgument, Read: v.readFields})
@@ -61,7 +63,7 @@ func (v *view) arguments() (out []api.ExtraArgument) {
 	return out
 }
 
-// readFields reads an array of names. Like a number, the array may be sent as a string, with commas
+// readFields reads an array of property names. The array may also be sent as a string, with commas
 // between the names.
 func (v *view) readFields(value any) (problems []string) {
 	if value == nil {
@@ -106,15 +108,16 @@ func (v *view) readAt(value any) []string {
 	return nil
 }
 
-// shown is what a text shows of a response.
+// shown is the text for a response.
 type shown struct {
 	modeltext.Text
-	rest    string // what to say about a slice that is not the last
-	isWhole bool   // false if the view shows less, or if the list was cut
+	rest    string // how to read the rest of a value after a slice
+	isWhole bool   // false if the view leaves something out, or if the list was cut
 }
 
-// show returns the text of a response. If a list does not fit, the response is changed to one that
-// continues where the text ends. An error says why the view's pointer leads nowhere.
+// show returns the text for a response. If a list does not fit, show changes the cursor of the
+// response, so that the next page begins where the text ends. An error says why the view's pointer
+// is invalid.
 func (v *view) show(response *api.Response) (out shown, err error) {
 	out.isWhole = v.fields == nil && v.at == nil
 	texts := modeltext.View{Fields: v.fields, BytesMax: bodyTextMax}

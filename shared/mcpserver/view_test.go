@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// size returns the bytes of a result's text, and of its text and structured content together.
+// size returns the number of bytes in a result's texts, and in its texts and structured content
+// together.
 func (r response) size() (text, all int) {
 	for _, one := range r.texts() {
 		text += len(one)
@@ -18,8 +19,8 @@ func (r response) size() (text, all int) {
 	return text, text + len(r.Result.StructuredContent)
 }
 
-// Ensure a record that does not fit is outlined, that its text says how to read on, and that at
-// returns the value in slices.
+// Ensure a record that does not fit is outlined, and its text says how to read the rest. With the
+// argument named at, the tool must return the value in slices.
 func TestOutlinedRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -45,8 +46,8 @@ func TestOutlinedRecord(t *testing.T) {
 	}
 }
 
-// Ensure a list that does not fit ends at a record, and that its cursor continues there, also with
-// fields.
+// Ensure a list that does not fit ends after a whole record, and its cursor continues there, with
+// and without the argument fields.
 func TestCutList(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -93,7 +94,7 @@ func TestCutList(t *testing.T) {
 	}
 }
 
-// Ensure fields shows only the named properties and the id, as text.
+// Ensure the result with the argument fields is a text with only the id and the named properties.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -113,8 +114,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// Ensure an unknown field or pointer is an error that lists what the record has, and that tools
-// that write have neither the argument fields nor at.
+// Ensure an unknown property or pointer causes an error that lists what the record contains. Tools
+// that write must reject the argument fields.
 func TestErrView(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -140,8 +141,8 @@ func TestErrView(t *testing.T) {
 	}
 }
 
-// Ensure an error shows at most 50 problems, says how many there are, and fits, whatever the
-// arguments are called.
+// Ensure an error shows at most 50 problems, says how many there are, and fits, no matter how long
+// the names of the arguments are.
 func TestManyProblems(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -161,8 +162,8 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// Ensure a tool that reads has the argument fields, and one that gets a record also at, in the list
-// of tools, and that only the instructions describe them.
+// Ensure tools that read have the argument fields, and tools that get a record also have at. The
+// server's instructions must describe both arguments.
 func TestViewArguments(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{"list_items": "fields", "get_item": "fields at", "get_self": "fields at", "create_item": "", "delete_item": ""}

@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// Outlined is a value that an outline stands for.
+// Outlined describes a value that an outline replaces.
 type Outlined struct {
-	// Next is a pointer for At that leads further into the value: to the value itself, or to the
-	// slice of it that fits.
+	// Next is a pointer for At. It leads to the value itself, or to the first slice of it that
+	// fits.
 	Next string
 }
 
 // part is a member of an object, or an entry of an array.
 type part struct {
-	name  []byte // a JSON string; nil in an array
-	index int    // in an array
+	name  []byte // a JSON string; nil for an entry of an array
+	index int    // the index of an entry in its array
 	value []byte
 }
 
@@ -44,7 +44,7 @@ func partsOf(value []byte) iter.Seq[part] {
 	}
 }
 
-// sizeOf returns the size of an object or array of these parts.
+// sizeOf returns the size of an object or array with the given parts.
 func sizeOf(parts []part) int {
 	size := len("{}") - len(",")
 	for _, p := range parts {
@@ -53,7 +53,7 @@ func sizeOf(parts []part) int {
 	return max(size, len("{}"))
 }
 
-// join returns the object or array of these parts; opening is { or [.
+// join returns an object or array with the given parts. opening is { or [.
 func join(opening byte, parts []part) []byte {
 	return appendJoined(make([]byte, 0, sizeOf(parts)), opening, parts)
 }
@@ -69,11 +69,11 @@ func appendJoined(out []byte, opening byte, parts []part) []byte {
 		}
 		out = append(out, p.value...)
 	}
-	return append(out, opening+2) // } or ]
+	return append(out, opening+2) // in ASCII, } and ] are two after { and [
 }
 
-// place locates a value in its record. For a part of an array or a text, it holds the path of the
-// whole value, and the index of the part's first entry or character.
+// place is the position of a value in its record. For a slice of an array or a string, it contains
+// the pointer to the whole value and the index of the slice's first entry or character.
 type place struct {
 	pointer string
 	first   int
@@ -87,8 +87,9 @@ func (at place) child(p part) string {
 	return at.pointer + "/" + escapeToken(unquote(p.name))
 }
 
-// fit returns the value at a place in at most bytesMax bytes. If it is larger, outlines replace its
-// parts, the largest first, until it fits; if that is not enough, an outline replaces the value.
+// fit returns the value at a place in at most bytesMax bytes. If the value is larger, outlines
+// replace its parts, the largest first, until it fits. If it still does not fit, an outline
+// replaces the whole value.
 func fit(value []byte, at place, bytesMax int) (out []byte, outlined []Outlined) {
 	if len(value) <= bytesMax {
 		return value, nil
@@ -102,8 +103,9 @@ func fit(value []byte, at place, bytesMax int) (out []byte, outlined []Outlined)
 	return outline(value), []Outlined{{firstSlice(value, at, bytesMax)}}
 }
 
-// mayFit reports whether an object or array may fit with outlines as short as they can be. A value
-// with millions of parts cannot, and its parts would take much memory.
+// mayFit reports whether an object or array could fit with the shortest possible outlines. The
+// check avoids collecting the parts of a value that has millions of them, which would take much
+// memory.
 func mayFit(value []byte, bytesMax int) bool {
 	least := len("{}") - len(",")
 	for p := range partsOf(value) {
@@ -115,8 +117,8 @@ func mayFit(value []byte, bytesMax int) bool {
 	return value[0] == '{' || value[0] == '['
 }
 
-// outlineLargest replaces parts of the value at a place by outlines, the largest first, until the
-// parts fit. It reports whether they do.
+// outlineLargest replaces parts of the value at a place with outlines, the largest first, until the
+// parts fit. ok reports whether they fit.
 func outlineLargest(parts []part, at place, bytesMax int) (outlined []Outlined, ok bool) {
 	size := sizeOf(parts)
 	bySize := make([]int, len(parts))
@@ -143,8 +145,8 @@ func outlineLargest(parts []part, at place, bytesMax int) (outlined []Outlined, 
 	return outlined, size <= bytesMax
 }
 
-// firstSlice returns a pointer to the longest slice that fits of the value at a place, from its
-// beginning.
+// firstSlice returns a pointer to the longest slice that fits and starts at the beginning of the
+// value.
 func firstSlice(value []byte, at place, bytesMax int) string {
 	n, size := 0, len("[]")
 	switch value[0] {
@@ -163,12 +165,12 @@ func firstSlice(value []byte, at place, bytesMax int) string {
 			n++
 		}
 	default:
-		return at.pointer // a number
+		return at.pointer // a number has no slices
 	}
 	return at.pointer + "/" + sliceToken(at.first, at.first+n-1)
 }
 
-// encodedBytes returns the most that a character takes in a JSON string.
+// encodedBytes returns the maximum size of a character in a JSON string.
 func encodedBytes(r rune) int {
 	switch {
 	case r < ' ' || r == '\u2028' || r == '\u2029':

@@ -1,23 +1,24 @@
-// Package modeltext writes the JSON of records for a model to read: without what the model does not
-// need, and in at most a given number of bytes.
+// Package modeltext writes the JSON of records for a model to read. It leaves out what the model
+// does not need, and writes at most a given number of bytes.
 //
-//   - modeltext.go: a record, and a list of records, which ends at a record when it is full.
-//   - rows.go: a list of values over time, as rows of columns.
-//   - fit.go and outline.go: outlines replace values that do not fit.
-//   - pointer.go: a pointer leads from the outline to every part of a value.
-//   - scan.go: splits JSON into its parts.
+//   - modeltext.go: the text of a record or list. A list ends after the last record that fits.
+//   - rows.go: the text of a list of values over time, as a table.
+//   - fit.go and outline.go: outlines, which replace values that do not fit.
+//   - pointer.go: pointers, with which a model reads the parts of an outlined value.
+//   - scan.go: functions that split JSON into its parts.
 //
-// It gets the JSON that the same operation returns over HTTP, and knows no operation.
+// The input is the JSON that an operation returns over HTTP. The package does not depend on any
+// operation.
 package modeltext
 
 import "slices"
 
-// companyProperty is the property that a text leaves out, because a key has one company.
+// companyProperty is a property that texts leave out, because a key belongs to one company.
 const companyProperty = "companyId"
 
-// View says what a text shows.
+// View selects what a text shows.
 type View struct {
-	Fields   []string // the properties of a record, beside its id; nil: all that are not null, but for companyId
+	Fields   []string // the properties to show in addition to id; nil: all that are not null, except companyId
 	BytesMax int      // the maximum size of the text
 }
 
@@ -27,14 +28,14 @@ type Text struct {
 	Outlined []Outlined // the values that did not fit
 }
 
-// ListText is the text of a list. It shows the records from First up to but not including End, of
-// Length.
+// ListText is the text of a list. It shows the records with the indexes from First up to, but not
+// including, End. Length is the number of all records in the list.
 type ListText struct {
 	Text
 	First, End, Length int
 }
 
-// IsCut reports whether records are missing, because they did not fit.
+// IsCut reports whether some records are missing because they did not fit.
 func (l ListText) IsCut() bool { return l.End-l.First < l.Length }
 
 // Record returns the text of a record.
@@ -49,7 +50,7 @@ func (v View) shown(record []byte) []part {
 }
 
 func (v View) shows(p part) bool {
-	name := string(p.name[1 : len(p.name)-1]) // names of properties have no escapes
+	name := string(p.name[1 : len(p.name)-1]) // property names contain no escapes
 	if string(p.value) == "null" {
 		return false
 	}
@@ -69,8 +70,9 @@ func itemsOf(list []byte) (items [][]byte) {
 	return items
 }
 
-// List returns the text of a list, {"items":[…]}. A list that does not fit ends at a record, and
-// has at least one. In a record that would not even fit alone, outlines replace the largest values.
+// List returns the text of a list, {"items":[…]}. A list that does not fit ends after the last
+// record that fits, but has at least one record. In a record that would not fit even alone,
+// outlines replace the largest values.
 func (v View) List(list []byte) ListText {
 	items := itemsOf(list)
 	out := ListText{Length: len(items)}
@@ -98,8 +100,9 @@ func (v View) List(list []byte) ListText {
 	return out
 }
 
-// At returns the text of the value at a pointer into a record, and what to say about a slice that
-// is followed by more. An error says which part of the pointer leads nowhere, and what is there.
+// At returns the text of the value at a pointer into a record. If the pointer ends with a slice and
+// more of the value follows, rest says how to continue. The error for an invalid pointer says which
+// part of it matches nothing, and what is there instead.
 func At(record []byte, pointer string, bytesMax int) (text Text, rest string, err error) {
 	value, part, err := resolve(record, pointer)
 	if err != nil {

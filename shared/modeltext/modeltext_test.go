@@ -16,7 +16,7 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// decode returns a JSON value, with its numbers as they are written.
+// decode returns a JSON value. It keeps the notation of numbers.
 func decode(t testing.TB, text []byte) (value any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(string(text)))
@@ -27,8 +27,8 @@ func decode(t testing.TB, text []byte) (value any) {
 	return value
 }
 
-// Ensure the text of a record leaves out null and the company or, with fields, everything but them
-// and the id.
+// Ensure the text of a record leaves out properties that are null, and companyId. With fields, it
+// contains only the id and the named properties that are not null.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	const record = `{"id":"a","companyId":"co_1","title":"A \"b\" ]}","note":null,"tags":["x",null],"more":{"note":null}}`
@@ -51,7 +51,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// Ensure outlines replace the largest values of a record, and that they say what is there.
+// Ensure outlines replace the largest values of a record, and describe these values.
 func TestOutlines(t *testing.T) {
 	t.Parallel()
 	pages := make([]string, 50)
@@ -74,7 +74,7 @@ func TestOutlines(t *testing.T) {
 	}
 }
 
-// Ensure an outline is small, however many and long its keys are.
+// Ensure an outline is small, no matter how many keys the value has and how long they are.
 func TestOutlineIsSmall(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"k", strings.Repeat("k", 500), strings.Repeat(`\u0001`, 500), strings.Repeat("漢", 59)} {
@@ -92,8 +92,8 @@ func TestOutlineIsSmall(t *testing.T) {
 	}
 }
 
-// Ensure a list ends at a record and has at least one, and that a record that would not fit alone
-// is outlined, wherever it is.
+// Ensure a list ends after a whole record and has at least one. A record that would not fit alone
+// must be outlined, wherever it is in the list.
 func TestList(t *testing.T) {
 	t.Parallel()
 	item := func(n, size int) string {
@@ -133,7 +133,8 @@ func point(day, series, dims, value, currency string) string {
 	return fmt.Sprintf(`{"seriesId":"%s","companyId":"co_1","ts":"%sT00:00:00.000Z","dims":%s,"value":%s,"currency":%s,"source":null,"pointKey":"day:%s"}`, series, day, dims, value, currency, day)
 }
 
-// Ensure points become the rows of their series, with a column only if one of them needs it.
+// Ensure points become rows, grouped by series. An optional column must appear only if a point has
+// a value for it.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	list := []byte(`{"items":[` + strings.Join([]string{
@@ -157,7 +158,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// Ensure a year of days of one series takes at most 11 KB.
+// Ensure one series with a point for each day of a year takes at most 11 KB.
 func TestYearOfPoints(t *testing.T) {
 	t.Parallel()
 	day, points := time.Date(2025, 8, 1, 0, 0, 0, 0, time.UTC), make([]string, 365)
@@ -170,8 +171,8 @@ func TestYearOfPoints(t *testing.T) {
 	}
 }
 
-// Ensure a table that does not fit shows the newest points, as many as fit, and drops a column that
-// only the others need.
+// Ensure a table that does not fit shows as many of the newest points as fit. It must drop a column
+// that is empty in all of them.
 func TestRowsAreCut(t *testing.T) {
 	t.Parallel()
 	points := []string{point("2026-01-01", "a", "null", "1", `"EUR"`)}
@@ -210,7 +211,7 @@ func TestRowsAreCut(t *testing.T) {
 
 const nested = `{"id":"a","findings":{"pages":[{"url":"/a","words":["x","y","z"]},{"url":"/b"}],"a/b":{"m~n":1},"":"empty","0-1":"a key","note":"Grüße, 世界"},"n":12.50,"none":null,"list":[]}`
 
-// Ensure a pointer leads to every value, as RFC 6901 says, and a slice to a part of one.
+// Ensure a pointer leads to any value, as RFC 6901 defines, and a slice to a part of a value.
 func TestAt(t *testing.T) {
 	t.Parallel()
 	for pointer, want := range map[string]string{
@@ -236,7 +237,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// Ensure a long pointer does not make what is said about a slice long.
+// Ensure the sentence about a slice stays short if the pointer is long.
 func TestAtLongPointer(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("k", 30_000)
@@ -247,7 +248,8 @@ func TestAtLongPointer(t *testing.T) {
 	}
 }
 
-// Ensure a pointer that leads nowhere names the part that fails, and what is there.
+// Ensure the error for an invalid pointer names the part that matches nothing, and says what is
+// there instead.
 func TestErrAt(t *testing.T) {
 	t.Parallel()
 	for pointer, want := range map[string]string{
@@ -281,8 +283,8 @@ func TestErrAt(t *testing.T) {
 	}
 }
 
-// Ensure an error takes little memory if the pointer and the names of an object are long: a
-// comparison of two names would take the product of their lengths.
+// Ensure an error takes little memory if the pointer and the names in an object are long. Comparing
+// two names takes memory in proportion to the product of their lengths.
 func TestErrAtLongName(t *testing.T) {
 	name := strings.Repeat("n", 4000)
 	record := []byte(`{"findings":{"` + name + `":1}}`)
@@ -296,8 +298,8 @@ func TestErrAtLongName(t *testing.T) {
 	}
 }
 
-// Ensure the memory for a text does not grow with the number of parts of a value, because findings
-// may have two million.
+// Ensure the memory for a text does not grow with the number of parts in a value, because findings
+// can contain two million parts.
 func TestManyParts(t *testing.T) {
 	for name, findings := range map[string]string{
 		"array": "[" + strings.Repeat("1,", 100_000) + "1]", "object": `{"a":` + strings.Repeat(`1,"b":`, 60_000) + "1}",
@@ -346,8 +348,8 @@ func randomValue(r *rand.Rand, n int) any {
 	}
 }
 
-// Ensure every part of every record can be read: whoever follows the outlines gets exactly the
-// record, and no text on the way is larger than it may be.
+// Ensure every part of every record can be read. Following the outlines must return exactly the
+// record, and no text on the way may exceed the limit.
 func TestReadInParts(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewSource(1))

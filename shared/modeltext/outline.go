@@ -10,19 +10,19 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// An outline stands for a value that does not fit. It is an object whose property outline is the
-// type of the value:
+// An outline replaces a value that does not fit. It is an object whose property outline contains
+// the type of the value:
 //
 //	{"outline":"object","bytes":1226670,"entries":2,"keys":{"pages":"array of 400, 1226600 bytes","tool":"string of 10 characters, 12 bytes"}}
 //	{"outline":"array","bytes":1226600,"entries":400,"of":"object","keys":{"url":"string","score":"number or null"}}
 //	{"outline":"string","bytes":40002,"characters":40000}
 //
-// The keys of an array are those of the objects in it.
+// For an array, keys lists the keys of the objects in it.
 const (
 	outlineBytesMax = 2000
 	outlineBytesMin = 30 // no outline is shorter
 	outlineKeysMax  = 20
-	outlineNameMax  = 60 // characters of a key; longer ones are cut
+	outlineNameMax  = 60 // in characters; longer keys are cut
 )
 
 // outline returns the outline of a value.
@@ -48,7 +48,8 @@ func outline(value []byte) []byte {
 	return append(out, '}')
 }
 
-// describe returns the type, the length and the bytes of a value.
+// describe returns the type of a value. For an object, an array or a string, it adds the length and
+// the number of bytes.
 func describe(value []byte) string {
 	switch kind := typeName(value); kind {
 	case "object", "array":
@@ -60,13 +61,14 @@ func describe(value []byte) string {
 	}
 }
 
-// keyList is an outline up to its keys.
+// keyList builds the keys of an outline. text is the outline so far, and n is the number of its
+// keys.
 type keyList struct {
 	text []byte
 	n    int
 }
 
-// add adds a key, if there is room. The name is a JSON string, what plain ASCII.
+// add adds a key if there is room. name is a JSON string. what describes the value, in plain ASCII.
 func (l *keyList) add(name []byte, what string) {
 	if l.n == outlineKeysMax {
 		return
@@ -92,7 +94,7 @@ func (l *keyList) add(name []byte, what string) {
 type form struct {
 	entries int
 	types   typeSet
-	keys    []formKey // of the entries that are objects, in order of appearance
+	keys    []formKey // the keys of the entries that are objects, in order of appearance
 }
 
 type formKey struct {
@@ -132,7 +134,7 @@ func (s *typeSet) add(name string) {
 
 func (s typeSet) String() string { return strings.Join(s, " or ") }
 
-// encodeText returns a text as a JSON string.
+// encodeText returns a string encoded as JSON.
 func encodeText(text string) []byte {
 	out, err := schema.Encode(text)
 	if err != nil {

@@ -8,10 +8,11 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// A pointer is a JSON Pointer (RFC 6901): the empty text for the whole record, else a token after
-// each slash, with ~1 for a slash and ~0 for a tilde. In addition, its last token may be a slice,
-// such as 20-39, both inclusive: of the entries of an array, the characters of a text, or the
-// members of an object that has no member of that name.
+// A pointer is a JSON Pointer (RFC 6901). It is empty for the whole record. Otherwise it consists
+// of tokens, each after a slash. A token contains ~1 for a slash and ~0 for a tilde. In addition,
+// the last token may be a slice such as 20-39, which includes both ends. A slice selects entries of
+// an array, characters of a string, or members of an object. If an object has a member with that
+// name, the token selects the member instead.
 
 var (
 	tokenEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
@@ -22,17 +23,18 @@ func escapeToken(name string) string { return tokenEscaper.Replace(name) }
 
 func sliceToken(first, last int) string { return fmt.Sprintf("%d-%d", first, last) }
 
-// slice is a part of an array, a text or an object.
+// slice is a range of the entries of an array, the characters of a string or the members of an
+// object.
 type slice struct {
 	first, last, length int
-	what                string // entries or characters
+	what                string // "entries" or "characters"
 	parent              string // the pointer to the whole value
 }
 
-// repeatedPointerMax is the maximum size of a pointer that String repeats.
+// repeatedPointerMax is the maximum size of a pointer that String repeats, in bytes.
 const repeatedPointerMax = 300
 
-// String says which part this is, and which slice of the same length comes next.
+// String says which part of the value the slice is, and which slice of the same length comes next.
 func (s slice) String() string {
 	token := sliceToken(s.last+1, min(2*s.last-s.first+1, s.length-1))
 	next := fmt.Sprintf("at %q", s.parent+"/"+token)
@@ -42,7 +44,7 @@ func (s slice) String() string {
 	return fmt.Sprintf("These are %s %d to %d of %d; the next: %s.", s.what, s.first, s.last, s.length, next)
 }
 
-// parseIndex parses an index, which has neither a sign nor a leading zero.
+// parseIndex parses an index. It rejects signs and leading zeros.
 func parseIndex(token string) (n int, ok bool) {
 	n, err := strconv.Atoi(token)
 	return n, err == nil && n >= 0 && strconv.Itoa(n) == token
@@ -58,8 +60,8 @@ func parseSlice(token string) (s slice, ok bool) {
 	return s, ok
 }
 
-// resolve returns the value at a pointer. If the pointer ends in a slice, part says which part of
-// the value before it this is. An error says which token leads nowhere, and what is there.
+// resolve returns the value at a pointer. If the pointer ends with a slice, part describes the
+// slice. An error says which token matches nothing, and what is there instead.
 func resolve(value []byte, pointer string) (found []byte, part *slice, err error) {
 	tokens := strings.Split(pointer, "/")[1:]
 	at := ""
@@ -86,7 +88,7 @@ func resolve(value []byte, pointer string) (found []byte, part *slice, err error
 	return value, nil, nil
 }
 
-// child returns the member or the entry of a value with this name.
+// child returns the member with this name, or the entry with this index.
 func child(value []byte, name string) (found []byte, ok bool) {
 	for key, value := range members(value) {
 		if unquote(key) == name {
@@ -102,7 +104,7 @@ func child(value []byte, name string) (found []byte, ok bool) {
 	return nil, false
 }
 
-// cut returns a slice of a value, with a last index that exists.
+// cut returns a slice of a value. If the slice ends after the value, cut shortens it.
 func cut(value []byte, s slice) ([]byte, slice, error) {
 	var text []rune
 	if s.what = "entries"; value[0] == '"' {
@@ -134,14 +136,16 @@ func cut(value []byte, s slice) ([]byte, slice, error) {
 	return join(value[0], shown), s, nil
 }
 
-// An error suggests one of the first suggestedNamesMax names of an object, if the name that was
-// sent has at most suggestedBytesMax bytes, because the search compares each pair of letters.
+// Limits on the search for a similar name, because the search compares each pair of letters. An
+// error suggests one of the first suggestedNamesMax names in an object. It suggests none if the
+// requested name has more than suggestedBytesMax bytes.
 const (
 	suggestedNamesMax = 200
 	suggestedBytesMax = 100
 )
 
-// nowhere returns an error that says what is at a pointer, where no part has this name.
+// nowhere returns the error for a name that the value at a pointer does not contain. The error says
+// what the value contains.
 func nowhere(value []byte, at, name string) error {
 	what := ""
 	switch value[0] {
@@ -177,7 +181,7 @@ func quoteAt(pointer string) string {
 	return fmt.Sprintf("%.300q", pointer)
 }
 
-// quoteNames lists up to twenty names, and says how many of all are missing.
+// quoteNames lists up to outlineKeysMax names, and then says how many of all names it left out.
 func quoteNames(names []string, all int) string {
 	var out []string
 	for _, name := range names[:min(len(names), outlineKeysMax)] {

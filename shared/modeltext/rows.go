@@ -2,41 +2,41 @@ package modeltext
 
 import "slices"
 
-// Rows is implemented by a record that is a value at a time. A list of them is shown as a table,
-// because the names of the properties would take most of the text.
+// Rows is implemented by a record type whose records are values over time. A list of such records
+// is shown as a table, because the names of the properties would take most of the text.
 type Rows interface{ Rows() Columns }
 
-// Columns says which properties of a record are shown where. The others are shown only if
-// View.Fields names them, as further columns.
+// Columns says where a table shows the properties of a record. It shows a property that is not
+// listed here only if View.Fields names it, as an additional column.
 type Columns struct {
-	Series   []string // the properties that the rows of one series share, which are shown once; the first is its id
-	Day      string   // the time, whose day is the first column; never null
-	Always   []string // the next columns
+	Series   []string // properties that all rows of a series have in common, shown once; the first is the id of the series
+	Day      string   // the timestamp whose day is the first column; never null
+	Always   []string // the columns after the day
 	Optional []string // columns that are shown only if a record has a value
 }
 
 // dayColumn is the name of the column with the day.
 const dayColumn = "day"
 
-// table is a list of records as rows.
+// table is a list of records, arranged in rows and columns.
 type table struct {
-	names []string // the properties that the columns after the day show
+	names []string // the properties in the columns after the day
 	rows  []row
-	heads [][]byte // of each series, the beginning of its text up to its first row
+	heads [][]byte // the text of each series, up to its first row
 }
 
-// row is a record as a row of a table.
+// row is the row of one record in a table.
 type row struct {
 	series int      // index in table.heads
-	cells  [][]byte // the timestamp, whose day is shown, and the other columns
+	cells  [][]byte // first the timestamp, whose day is shown, and then the other columns
 }
 
-// Rows returns the text of a list of records that are values at a time:
+// Rows returns the text of a list whose records are values over time:
 //
 //	{"columns":["day","value"],"series":[{"seriesId":"…","dims":{…},"rows":[["2026-08-11",7],…]}]}
 //
 // A list that does not fit loses its first records, which are the oldest. An empty list is
-// {"items":[]} like any other.
+// {"items":[]}, like any other empty list.
 func (v View) Rows(list []byte, columns Columns) ListText {
 	items := itemsOf(list)
 	if len(items) == 0 {
@@ -44,13 +44,13 @@ func (v View) Rows(list []byte, columns Columns) ListText {
 	}
 	t := v.table(items, columns)
 	first := v.firstThatFits(t)
-	if first > 0 { // some columns may be in none of the other records
+	if first > 0 { // without the oldest records, some columns may be empty
 		t = v.table(items[first:], columns)
 	}
 	return ListText{Text: Text{JSON: t.text(0)}, First: first, End: len(items), Length: len(items)}
 }
 
-// columns returns the properties that the columns after the day show.
+// columns returns the properties to show in the columns after the day.
 func (v View) columns(items [][]byte, c Columns) []string {
 	names := slices.Clone(c.Always)
 	if v.Fields != nil {
@@ -69,7 +69,7 @@ func (v View) columns(items [][]byte, c Columns) []string {
 	return names
 }
 
-// table returns records as rows.
+// table arranges records in rows and columns.
 func (v View) table(items [][]byte, c Columns) table {
 	t := table{names: v.columns(items, c), rows: make([]row, len(items))}
 	width := 1 + len(t.names)
@@ -105,8 +105,8 @@ func (v View) table(items [][]byte, c Columns) table {
 	return t
 }
 
-// seriesHead returns the beginning of a series, up to its first row. A value of it that takes more
-// than a quarter of the text is outlined.
+// seriesHead returns the text of a series, up to its first row. An outline replaces a property that
+// would take more than a quarter of the maximum size of the whole text.
 func (v View) seriesHead(series [][]byte, c Columns) []byte {
 	out := []byte{'{'}
 	for i, name := range c.Series {
@@ -119,8 +119,8 @@ func (v View) seriesHead(series [][]byte, c Columns) []byte {
 	return append(out, `"rows":[`...)
 }
 
-// firstThatFits returns the index of the first row that is shown, so that all from there on fit. At
-// least one row is shown.
+// firstThatFits returns the index of the first row to show, so that it and all later rows fit. At
+// least the last row is shown.
 func (v View) firstThatFits(t table) int {
 	seen := make([]bool, len(t.heads))
 	size := len(t.text(len(t.rows)))
@@ -146,7 +146,7 @@ func (v View) firstThatFits(t table) int {
 	return first
 }
 
-// text returns the text of the table from a row on.
+// text returns the text of the table with the rows from index first on.
 func (t table) text(first int) []byte {
 	out := append([]byte(`{"columns":["`), dayColumn...)
 	for _, name := range t.names {
@@ -179,11 +179,11 @@ func (t table) text(first int) []byte {
 	return append(out, "]}"...)
 }
 
-// dayOf returns the beginning of a JSON string with a timestamp: its day, without the quote at the
-// end.
+// dayOf returns the day at the start of a timestamp. timestamp is a JSON string. The result
+// includes its first quotation mark, but not the last one.
 func dayOf(timestamp []byte) []byte { return timestamp[:min(len(timestamp)-1, len(`"2006-01-02`))] }
 
-// property returns the value of a property of a record, or null.
+// property returns the value of a property, or null if the record does not have the property.
 func property(record []byte, name string) []byte {
 	for key, value := range members(record) {
 		if string(key[1:len(key)-1]) == name {

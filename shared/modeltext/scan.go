@@ -6,12 +6,12 @@ import (
 	"iter"
 )
 
-// The functions of this file split JSON into its parts without decoding it, because a record can
-// have megabytes. The JSON must be valid and have no spaces between its tokens, as the pipeline
-// writes it.
+// The functions in this file split JSON into its parts without decoding it, because a record can
+// contain megabytes. The JSON must be valid and have no spaces between tokens. The pipeline writes
+// such JSON.
 
-// members returns the names and the values of an object, in order. The names are JSON strings, with
-// their quotes. It returns none for a value that is not an object.
+// members returns the names and the values of an object's members, in order. Each name is a JSON
+// string with its quotation marks. A value that is not an object has no members.
 func members(value []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		if value[0] != '{' {
@@ -30,8 +30,8 @@ func members(value []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// entries returns the indexes and the values of an array. It returns none for a value that is not
-// an array.
+// entries returns the indexes and the values of an array's entries. A value that is not an array
+// has no entries.
 func entries(value []byte) iter.Seq2[int, []byte] {
 	return func(yield func(n int, value []byte) bool) {
 		if value[0] != '[' {
@@ -49,7 +49,7 @@ func entries(value []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// valueEnd returns the end of the value that begins at text[i].
+// valueEnd returns the index just after the value that begins at text[i].
 func valueEnd(text []byte, i int) int {
 	switch text[i] {
 	case '"':
@@ -74,7 +74,7 @@ func valueEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// stringEnd returns the end of the string that begins at text[i].
+// stringEnd returns the index just after the string that begins at text[i].
 func stringEnd(text []byte, i int) int {
 	for begin := i + 1; ; begin = i + 1 {
 		i = begin + bytes.IndexByte(text[begin:], '"')
@@ -82,13 +82,14 @@ func stringEnd(text []byte, i int) int {
 		for text[i-1-backslashes] == '\\' {
 			backslashes++
 		}
-		if backslashes%2 == 0 { // else the quote is escaped
+		if backslashes%2 == 0 { // an odd number would escape the quotation mark
 			return i + 1
 		}
 	}
 }
 
-// count returns how many members or entries an object or array has. It returns 0 for other values.
+// count returns the number of members of an object or entries of an array. It returns 0 for other
+// values.
 func count(value []byte) (n int) {
 	for range members(value) {
 		n++
@@ -99,7 +100,7 @@ func count(value []byte) (n int) {
 	return n
 }
 
-// unquote returns the text of a JSON string.
+// unquote decodes a JSON string.
 func unquote(quoted []byte) string {
 	if !bytes.Contains(quoted, []byte(`\`)) {
 		return string(quoted[1 : len(quoted)-1])

@@ -89,8 +89,8 @@ func plainInteger(number string) string {
 }
 
 // asNumber returns the argument as a number, with a problem if DynamoDB cannot store it. ok reports
-// whether the argument is a number at all. -0 becomes 0: DynamoDB has no -0, and the record's
-// entity tag must be the same when the record is next read.
+// whether the argument is a number at all. -0 becomes 0, because DynamoDB has no -0, and the
+// record's entity tag must be the same when the record is next read.
 func (a argument) asNumber() (n float64, problem string, ok bool) {
 	text := a.text
 	if !a.isRaw {

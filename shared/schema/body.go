@@ -54,7 +54,7 @@ func (p *Properties) Sent(property string) bool {
 func (p *Properties) Empty() bool { return len(p.sent) == 0 }
 
 // Changes returns the names of the properties that the request contains and whose values differ
-// from those of a record.
+// from those in the given record.
 func (b *Body[T]) Changes(record T) []string { return b.changes(&b.Record, &record) }
 
 func (p *Properties) changes(sent, record any) (names []string) {

@@ -63,7 +63,7 @@ type Field struct {
 	Required     bool
 	Default      string
 	Enum         []string     // closed list of values, also for each string of an array
-	Drafts       []string     // the values of Enum that keep a record a draft; see DraftEnum
+	Drafts       []string     // the values of Enum that are not decisions; see DraftEnum
 	Type         reflect.Type // the type of the value or, for an array, of its elements; closed lists and objects are named after it
 	Min, Max     *float64     // bounds of the value, or of the length of a string
 	ItemsMax     int          // maximum number of elements; 0: not an array
@@ -84,14 +84,15 @@ type Field struct {
 // Enum is a string type with a closed list of values. Values works on the zero value.
 type Enum interface{ Values() []string }
 
-// DraftEnum is an Enum of which some values are decisions, such as an approval. Drafts returns the
-// others, which a key may set that may only draft (api.Spec.DraftScope). It works on the zero value.
+// DraftEnum is an Enum with values that are decisions, such as an approval. Drafts returns the
+// values that are not decisions. A key that may only draft (api.Spec.DraftScope) can set only
+// these. Drafts works on the zero value.
 type DraftEnum interface {
 	Enum
 	Drafts() []string
 }
 
-// setEnum sets the closed list of values of the field's type, if it is one.
+// setEnum sets Enum and Drafts if the field's type is an enum.
 func (f *Field) setEnum() {
 	zero := reflect.Zero(f.Type).Interface()
 	if e, ok := zero.(Enum); ok {

@@ -285,7 +285,7 @@ func FuzzCursor(f *testing.F) {
 			return // a tool reports a different path for this problem, see TestNULIsRefused
 		}
 		if !id.Valid("", board) || !id.Valid("", otherBoard) {
-			return // an invalid board id is reported as not found, whatever the cursor
+			return // an invalid board id is reported as not found, with any cursor
 		}
 		_, scope, problems := bindPage(t, operation, board, status, "")
 		if len(problems) > 0 {

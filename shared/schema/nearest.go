@@ -32,8 +32,8 @@ func Nearest(sent string, names []string) string {
 	return ""
 }
 
-// nearestBytesMax bounds the work and the memory of a comparison, which grow with the square of the
-// length. The names may be as long as those that a caller has stored.
+// nearestBytesMax limits the time and the memory for a comparison, which grow with the square of
+// the names' length. A name may be as long as any that a caller has stored.
 const nearestBytesMax = 250
 
 // minPartChars is the minimum length of a string that may match as the beginning or the end of a

@@ -23,8 +23,8 @@ type Item = map[string]types.AttributeValue
 // as one string, because DynamoDB rejects numbers of more than 38 digits and deep nesting.
 //
 // nil means null and is stored as an absent attribute. An empty list is stored. The json tag names
-// the attribute; if clients never see the field, the store tag does. The option silent in the store
-// tag means that a change of this attribute alone leaves updatedAt as it is. Embedded structs are
+// the attribute. If clients never see the field, the store tag names it. With the option silent in
+// the store tag, a change to only this attribute does not change updatedAt. Embedded structs are
 // flattened. The SDK's codec is not used, because it stores nulls and does not support raw JSON.
 
 var (
@@ -45,7 +45,7 @@ type field struct {
 	name   string // of its attribute
 	index  []int
 	inJSON bool // clients see it
-	silent bool // a change of it alone leaves updatedAt as it is
+	silent bool // a change to only this field does not change updatedAt
 }
 
 var recordTypes sync.Map // reflect.Type → *recordType

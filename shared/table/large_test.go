@@ -15,6 +15,7 @@ import (
 // there, and few records are read beyond a page.
 func TestLargePages(t *testing.T) {
 	t.Parallel()
+	apitest.SkipIfShort(t)
 	const count, size = 60, 100_000
 	for name, spread := range map[string][]noteStatus{
 		"one partition": {"draft"}, "even": {"draft", "sent", "failed"}, "one has most": {"draft", "draft", "draft", "sent", "draft"},

@@ -109,7 +109,7 @@ func TestModifyUpdatedAt(t *testing.T) {
 	}
 }
 
-// Ensure a change of silent fields alone is written, but leaves updatedAt as it is.
+// Ensure a change to only silent fields is written but does not change updatedAt.
 func TestModifySilently(t *testing.T) {
 	t.Parallel()
 	type marked struct {

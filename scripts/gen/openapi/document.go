@@ -55,8 +55,8 @@ type operation struct {
 	Tags        []string           `json:"tags"`
 	Summary     string             `json:"summary"`
 	Description string             `json:"description"`
-	Scope       string             `json:"x-scope,omitempty"`       // the scope that the key needs; empty: any valid key will do
-	DraftScope  string             `json:"x-draft-scope,omitempty"` // the smaller scope that is enough for drafts; empty: there is none
+	Scope       string             `json:"x-scope,omitempty"`       // the scope that the key needs; empty: any valid key is accepted
+	DraftScope  string             `json:"x-draft-scope,omitempty"` // the narrower scope that is sufficient for drafts; empty: there is none
 	Quota       string             `json:"x-quota"`
 	Parameters  []any              `json:"parameters"`
 	RequestBody *requestBody       `json:"requestBody,omitempty"`

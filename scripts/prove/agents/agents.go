@@ -1,16 +1,17 @@
-// Package agents proves that agents can do real work with the tools, and measures what it costs
-// them.
+// Package agents proves that agents can do real work with the tools, and measures how many bytes of
+// tool results they read to do it.
 //
-// A task has a company that is seeded at random, an agent, and a checker. The agent is a script: it
-// does what a sensible model would do after reading the list of tools. It has nothing but the words
-// of the person who sets the task and the results of the tools. The checker compares the company
-// before and after, read over HTTP, and the agent's answer. It must accept the agent, and reject an
-// agent that does nothing and agents that make a typical mistake.
+// Each task has a company with random records, an agent, and a checker. The agent is a script that
+// does what a sensible model would do after reading the list of tools. It knows only the words of
+// the person who sets the task and the results of the tools. The checker reads the company over
+// HTTP before and after the agent runs, and compares the changes and the agent's answer with what
+// the task requires. It must accept the agent. It must reject an agent that does nothing and agents
+// that make a typical mistake.
 //
 // Reading order: task.go, session.go (what an agent can do), result.go (what it can read), then the
 // tasks: replies.go, metrics.go, roadmap.go, posts.go, sites.go, changes.go. company.go creates
-// companies, snapshot.go compares them, build.go serves them. before.go has the limits on the bytes
-// of results, and survey.go looks for the largest results.
+// companies, snapshot.go compares them, and build.go serves them. before.go sets the limits on the
+// size of results, and survey.go looks for the largest results.
 package agents
 
 import (
@@ -40,8 +41,8 @@ type Options struct {
 type taskResult struct {
 	Task string `json:"task"`
 
-	Wrong   int `json:"wrongRuns"`   // the rejected ones
-	Refused int `json:"refusedRuns"` // those that a tool refused to a key that only drafts
+	Wrong   int `json:"wrongRuns"`   // wrong runs that the checker rejected
+	Refused int `json:"refusedRuns"` // wrong runs that a tool refused because the key could only draft
 	Counts
 	Problems []string `json:"problems,omitempty"`
 }
@@ -52,11 +53,11 @@ type report struct {
 	Tasks   []taskResult `json:"tasks"`
 	Surveys []survey     `json:"surveys,omitempty"`
 	Total   Counts       `json:"total"`
-	Seconds float64      `json:"-"` // so that two runs of one build print the same
+	Seconds float64      `json:"-"` // left out, so that two runs of the same build print the same JSON
 
-	Problems []string `json:"problems,omitempty"` // what exceeds the limits
+	Problems []string `json:"problems,omitempty"` // the limits that results exceed
 
-	earlier *report // of the build 2e5960f on the same companies, or nil
+	earlier *report // the report of build 2e5960f on the same companies, or nil
 }
 
 // concurrency is the number of tasks that run at the same time.
@@ -105,7 +106,7 @@ func run(ctx context.Context, all []task, o Options, out io.Writer) (passed bool
 	if r.earlier, err = r.before(); err != nil {
 		return false, err
 	}
-	if o.Program == "" { // another build may be one from before the limits
+	if o.Program == "" { // other builds may be older than the limits
 		r.Problems = r.overLimits()
 		passed = passed && len(r.Problems) == 0
 	}
@@ -124,8 +125,8 @@ func openBuild(ctx context.Context, program string) (build, error) {
 	return openOtherBuild(ctx, program)
 }
 
-// runTask runs the agent of a task, and then the wrong runs. Wrong runs have keys with every scope,
-// so that it is the checker that must reject them.
+// runTask runs the agent of a task, and then its wrong runs. The keys of wrong runs have every
+// scope, so that no tool refuses a mistake before the checker sees it.
 func runTask(ctx context.Context, b build, t task, seed uint64) (out taskResult, err error) {
 	out.Task = t.name
 	problem := func(format string, values ...any) {

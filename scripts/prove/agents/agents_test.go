@@ -15,8 +15,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Ensure agents do their tasks and every wrong run is rejected, with companies of another seed than
-// CI's. CI runs all tasks.
+// Ensure agents do their tasks and every wrong run is rejected. The seed differs from the one that
+// CI uses to run all tasks.
 func TestTasks(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -26,9 +26,9 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// Ensure the trial fails when a checker accepts a mistake or rejects the agent, and returns an error
-// when an agent uses an id that it was never shown. With a key that drafts, a tool must refuse an
-// agent that decides.
+// Ensure the trial fails when a checker accepts a mistake or rejects the agent, and when no tool
+// refuses an agent that decides with a key that only drafts. If an agent uses an id that it was
+// never shown, the trial must return an error.
 func TestBadTasks(t *testing.T) {
 	t.Parallel()
 	name := func(want string) func(*generator) scenario {
@@ -68,7 +68,7 @@ func TestBadTasks(t *testing.T) {
 	}
 }
 
-// Ensure an agent reads lists of records, and points that are returned as columns.
+// Ensure an agent can read lists of records, and points that are returned as rows and columns.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]record{
@@ -98,8 +98,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// Ensure the tasks and the seed of CI are those of the earlier report: with others, no limit compares
-// the texts with it.
+// Ensure the earlier report has the same tasks and seed as the trial in CI. Otherwise the trial
+// would not compare the size of the texts with that report.
 func TestEarlierReport(t *testing.T) {
 	t.Parallel()
 	r := report{Seed: 1}
@@ -119,8 +119,8 @@ func TestEarlierReport(t *testing.T) {
 	}
 }
 
-// Ensure the trial fails when results take more than the limits, compared with the earlier build or
-// alone.
+// Ensure the trial fails when results exceed the limits, both those relative to the earlier build
+// and the absolute ones.
 func TestOverLimits(t *testing.T) {
 	t.Parallel()
 	within := report{

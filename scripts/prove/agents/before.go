@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// earlierReport is the report of the build 2e5960f, the last one whose tools returned every record
-// whole, twice. It was written with:
+// earlierReport is the report of build 2e5960f, the last one whose tools returned every record
+// twice, each time in full. This command wrote it:
 //
 //	go run ./scripts/prove agents --survey --json --workspace ../before/workspace
 //
 //go:embed 2e5960f.json
 var earlierReport []byte
 
-// before returns the report of the build 2e5960f on the same companies, or nil if the seed or the
-// tasks differ.
+// before returns the report of build 2e5960f on the same companies, or nil if the seed or the tasks
+// differ.
 func (r report) before() (*report, error) {
 	var out report
 	if err := json.Unmarshal(earlierReport, &out); err != nil {
@@ -28,14 +28,14 @@ func (r report) before() (*report, error) {
 	return &out, nil
 }
 
-// Limits of what results take from a model's context.
+// Limits on how much of a model's context results may use.
 const (
-	textShareMax   = 0.5    // the text of all results, compared with 2e5960f
-	textBytesMax   = 40_000 // the text of one result
-	resultBytesMax = 80_000 // the text and the structured content of one result
+	textShareMax   = 0.5    // of the bytes that build 2e5960f needs for the text of all results
+	textBytesMax   = 40_000 // bytes in the text of one result
+	resultBytesMax = 80_000 // bytes in the text and the structured content of one result
 )
 
-// overLimits returns what exceeds the limits.
+// overLimits returns a message for each limit that is exceeded.
 func (r report) overLimits() (problems []string) {
 	if r.earlier != nil && share(r.Total.TextBytes, r.earlier.Total.TextBytes) > textShareMax {
 		problems = append(problems, fmt.Sprintf("the text has more than %.0f %% of the bytes of 2e5960f", 100*textShareMax))

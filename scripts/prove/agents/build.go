@@ -19,10 +19,11 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// company is a company on a server, and a key for it.
+// company identifies a company on a server, and contains a key for it.
 type company struct{ base, id, key string }
 
-// build is a build of the service: this one, or another one that the trial compares with it.
+// build is a running build of the service: either this one or another one that the trial compares
+// it with.
 type build interface {
 	// newCompany creates a company with these records, and a key with every scope.
 	newCompany(ctx context.Context, lines []demo.Line) (company, error)
@@ -55,7 +56,7 @@ func (b *thisBuild) newCompany(ctx context.Context, lines []demo.Line) (company,
 		return company{}, err
 	}
 	setCompanyID(lines, c.ID)
-	for _, kind := range functions.Transfers(nil) { // a type comes after the types that it refers to
+	for _, kind := range functions.Transfers(nil) { // in this order, every type follows the types that its records refer to
 		var records []any
 		for _, line := range lines {
 			if line.Type == kind.Name {
@@ -69,7 +70,7 @@ func (b *thisBuild) newCompany(ctx context.Context, lines []demo.Line) (company,
 	return company{b.server.URL, c.ID, c.Key}, nil
 }
 
-// otherBuild is a server that the workspace command of another build runs.
+// otherBuild is a server started with the workspace command of another build.
 type otherBuild struct {
 	testbed.Workspace
 	dir, base string
@@ -119,7 +120,7 @@ func (b *otherBuild) newCompany(ctx context.Context, lines []demo.Line) (company
 	return company{b.base, id, key}, err
 }
 
-// setCompanyID sets the id of the company in its profile, which a generator does not know.
+// setCompanyID sets the id in the company's profile, because a generator does not know the id.
 func setCompanyID(lines []demo.Line, id string) {
 	for _, line := range lines {
 		if line.Type == "company" {
@@ -128,8 +129,9 @@ func setCompanyID(lines []demo.Line, id string) {
 	}
 }
 
-// withScopes returns the company with a key that has only some scopes. A build without the scopes
-// for drafting gives the key those for writing, and draftsOnly is false.
+// withScopes returns the company with a key that has only the given scopes. If the build does not
+// know the scopes for drafting, the key gets the scopes for reading and writing instead, and
+// draftsOnly is false.
 func withScopes(ctx context.Context, c company, scopes []string) (limited company, draftsOnly bool, err error) {
 	api, err := client.New(c.base, c.key, client.WithAttempts(1), client.WithVersion(""))
 	if err != nil {

@@ -26,7 +26,7 @@ func changesTask() task {
 						continue
 					}
 					r := record(line.Record)
-					if g.chance(8) { // changed late, but created long ago
+					if g.chance(8) { // changed recently, although created long ago
 						r["updatedAt"] = max(r.text("createdAt"), g.today.Add(-time.Hour).Format("2006-01-02T15:04:05.000Z"))
 					}
 					if r.text("updatedAt") >= day(monday) {
@@ -43,7 +43,8 @@ func changesTask() task {
 	}
 }
 
-// listChanges lists the ids of the records whose time in property is on or after a day.
+// listChanges returns an agent that lists the ids of the records whose time in property is not
+// before Monday.
 func listChanges(property string, enough func([]record) bool) agent {
 	return func(s *session, words map[string]string) answer {
 		since := func(records []record) []string {

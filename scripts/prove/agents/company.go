@@ -12,24 +12,24 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// generator creates a company at random. The same random numbers give the same company, ids
-// included.
+// generator creates a company with random records. The same seed gives the same records, including
+// their ids.
 type generator struct {
 	*rand.Rand
-	source *rand.ChaCha8 // the bytes of ids and publishable keys
+	source *rand.ChaCha8 // generates the bytes of ids and publishable keys
 
 	today time.Time // the start of the day on which the task is set
 	lines []demo.Line
 	words map[string]string // what the person who sets the task says
 
-	prefixes  map[string]string // of the ids, by type
-	createdAt time.Time         // of the record that is being added
+	prefixes  map[string]string // the prefixes of ids, by record type
+	createdAt time.Time         // the creation time of the record that add is adding
 	newID     id.Generator
 	names     int
 }
 
-// newGenerator returns a generator whose company is as it was on some day in the first half of
-// 2026, never in the first or last days of a month.
+// newGenerator returns a generator for the given seed and name. The generator's today is a random
+// day from the 7th to the 25th of a month, from February to June 2026.
 func newGenerator(seed uint64, name string) *generator {
 	var key [32]byte
 	copy(key[:], fmt.Sprintf("%d %s", seed, name))
@@ -45,10 +45,11 @@ func newGenerator(seed uint64, name string) *generator {
 	return g
 }
 
-// day returns the day of a time as tools take it.
+// day returns the date of a time in the form that tools accept.
 func day(t time.Time) string { return t.Format(time.DateOnly) }
 
-// add adds a record that was created and updated some days ago. The times of day are random.
+// add adds a record that was created and last updated the given numbers of days ago. The times of
+// day are random.
 func (g *generator) add(kind string, r record, created, updated int) record {
 	g.createdAt = g.daysAgo(created)
 	if prefix := g.prefixes[kind]; prefix != "" {
@@ -68,7 +69,7 @@ func (g *generator) daysAgo(n int) time.Time {
 	return g.today.AddDate(0, 0, -n).Add(time.Duration(g.IntN(24*60*60)) * time.Second)
 }
 
-// between returns a random number from first to last.
+// between returns a random number from first to last, both included.
 func (g *generator) between(first, last int) int { return first + g.IntN(last-first+1) }
 
 // chance returns true with the given probability in percent.
@@ -105,13 +106,13 @@ var (
 // prose returns n sentences.
 func (g *generator) prose(n int) string { return strings.Join(some(g, n, sentences), " ") }
 
-// title returns a title that no other record of the company has.
+// title returns a title that is unique in the company.
 func (g *generator) title() string {
 	g.names++
 	return fmt.Sprintf("%s %s %d", openings[g.names/len(subjects)%len(openings)], subjects[g.names%len(subjects)], g.between(2, 9))
 }
 
-// addReviews adds reviews and mentions of the last 200 days.
+// addReviews adds n reviews and mentions from the last 200 days.
 func (g *generator) addReviews(n int) (out []record) {
 	for i := range n {
 		rating := pick(g, 1, 1, 2, 3, 4, 5, 5)
@@ -151,8 +152,8 @@ func (g *generator) addBrand() {
 	}
 }
 
-// addBoard adds a board with items. It is published: live has the items that visitors see, and the
-// others are drafts.
+// addBoard adds a published board with n items. live contains the items that visitors see, and
+// others contains the unpublished ones.
 func (g *generator) addBoard(name string, n int) (board record, live, others []record) {
 	board = g.add("board", record{
 		"name": name, "publicKey": id.PublicKey(g.source), "allowedOrigins": []string{"https://mossgrove.example"}, "active": true,
@@ -178,8 +179,8 @@ func (g *generator) addBoard(name string, n int) (board record, live, others []r
 	return board, live, others
 }
 
-// publish makes the items of a board live as they are now. Later changes of an item are edits that
-// are not published yet.
+// publish makes the items live with their current fields. Later changes to an item are unpublished
+// edits.
 func (g *generator) publish(board record, items []record) {
 	var snapshot []record
 	for _, item := range items {
@@ -203,8 +204,8 @@ func (g *generator) addMetric(key, name string, more record) record {
 	return g.add("metric-definition", r, g.between(100, 300), g.between(8, 90))
 }
 
-// addPoints adds the points of the days from first to last, counted in days before today. value
-// returns the value for a day.
+// addPoints adds a point for each day from first to last, which are numbers of days before today.
+// value returns the value for a day.
 func (g *generator) addPoints(key string, dims record, first, last int, value func(daysAgo int) float64) (out []record) {
 	for n := first; n >= last; n-- {
 		at := g.today.AddDate(0, 0, -n)
@@ -222,8 +223,8 @@ func (g *generator) addPoints(key string, dims record, first, last int, value fu
 
 var countries = []string{"de", "gb", "pt", "us"}
 
-// addSignups adds sign-ups by country for some days up to yesterday. trend returns the factor by
-// which the usual number of a country is multiplied.
+// addSignups adds sign-ups by country for the given number of days up to yesterday. trend returns
+// the factor for a country and a day, by which its usual number is multiplied.
 func (g *generator) addSignups(days int, trend func(country string, daysAgo int) float64) (points []record) {
 	g.addMetric("growth.signups", "Sign-ups", record{"dimensions": []string{"country"}})
 	for _, country := range countries {
@@ -235,7 +236,7 @@ func (g *generator) addSignups(days int, trend func(country string, daysAgo int)
 	return points
 }
 
-// addOtherMetrics adds metrics that no task is about.
+// addOtherMetrics adds metrics that no task uses.
 func (g *generator) addOtherMetrics() {
 	for _, m := range []struct{ key, name string }{
 		{"growth.activations", "Activations"}, {"growth.invites", "Invitations"}, {"product.daily_active", "Active people"}, {"product.notes_written", "Notes written"},
@@ -275,7 +276,8 @@ func (g *generator) addIdeas(ideas, posts int) (allIdeas, allPosts []record) {
 	return allIdeas, allPosts
 }
 
-// addChannels adds a channel for each platform. Those in broken do not work.
+// addChannels adds a channel for each platform. The channels of the platforms in broken do not
+// work.
 func (g *generator) addChannels(broken ...string) {
 	for _, platform := range platforms {
 		r := record{"platform": platform, "name": "Mossgrove", "handle": "mossgrove_" + platform, "status": "connected", "credentialsValid": true, "active": true}

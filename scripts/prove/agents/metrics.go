@@ -29,8 +29,8 @@ func signupsTask() task {
 	}
 }
 
-// sumMonths sums the points of this month up to yesterday, and those of the first days of the last
-// month.
+// sumMonths sums the points of this month up to yesterday, and the points of the first lastDays
+// days of last month.
 func sumMonths(points []record, today time.Time, lastDays int) answer {
 	this, last := 0.0, 0.0
 	before := today.AddDate(0, 0, 1-today.Day()).AddDate(0, -1, 0)
@@ -57,7 +57,9 @@ func metricNamed(s *session, name string) record {
 	return nil
 }
 
-// compareMonths compares the months. With total it reads all series as one.
+// compareMonths returns an agent that compares this month with last month. If total is set, the
+// agent reads the sum of all series. If wholeMonth is set, it makes the mistake of summing all days
+// of last month.
 func compareMonths(total, wholeMonth bool) agent {
 	return func(s *session, words map[string]string) answer {
 		today, err := time.Parse(time.DateOnly, words["today"])
@@ -109,8 +111,8 @@ func countryTask() task {
 	}
 }
 
-// fastest returns the country whose sign-ups grew most from the first half of some days to the
-// second one, and by how much.
+// fastest divides the given number of days before today into two halves. It returns the country
+// whose sign-ups grew most from the first half to the second, and the increase.
 func fastest(points []record, today time.Time, days int) answer {
 	from, half := day(today.AddDate(0, 0, -days)), day(today.AddDate(0, 0, -days/2))
 	growth := map[string]float64{}
@@ -153,7 +155,7 @@ func findGrowth(days int, enough func([]record) bool) agent {
 	}
 }
 
-// rightKey is the metric that a program pushed under a wrong name.
+// rightKey is the key of the metric whose points a program pushed under a wrong key.
 const rightKey = "growth.signups"
 
 func wrongNameTask() task {
@@ -215,15 +217,16 @@ func wrongNameTask() task {
 	}
 }
 
-// pointText returns what of a point must not change when it moves to another metric.
+// pointText returns a string with the values of a point that must not change when the point moves
+// to a different metric.
 func pointText(p record) string {
 	return fmt.Sprint(p.text("ts")[:len(time.DateOnly)], p["dims"], p["value"])
 }
 
-// repair says which steps an agent does.
+// repair selects the steps with which an agent moves the points.
 type repair struct{ push, dims, remove bool }
 
-// pushMax is the number of points that an agent pushes at once.
+// pushMax is the maximum number of points that an agent pushes in one call.
 const pushMax = 100
 
 func repairName(do repair) agent {
@@ -270,7 +273,7 @@ func repairName(do repair) agent {
 	}
 }
 
-// goalDays is the number of days whose mean is compared with a goal.
+// goalDays is the number of days whose mean value is compared with a goal.
 const goalDays = 28
 
 func goalsTask() task {
@@ -285,7 +288,7 @@ func goalsTask() task {
 			} {
 				baseline := float64(g.between(500, 5000))
 				target := baseline * 1.6
-				if i%2 == 1 { // fewer is better
+				if i%2 == 1 { // a lower value is better
 					target = baseline * 0.4
 				}
 				age, left := g.between(40, 120), g.between(40, 120)
@@ -321,8 +324,9 @@ func goalsTask() task {
 	}
 }
 
-// lateRule reports whether a value is behind the straight line from the baseline to the target, of
-// which share is over. up is 1 if the target is above the baseline, else -1.
+// lateRule reports whether a value is behind the straight line from the baseline to the target,
+// when the given share of the goal's time has passed. up is 1 if the target is above the baseline,
+// and -1 otherwise.
 func lateRule(value, baseline, target, up, share float64) bool {
 	return up*(value-(baseline+(target-baseline)*share)) < 0
 }

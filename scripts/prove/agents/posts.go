@@ -18,7 +18,7 @@ func ideasTask() task {
 			g.addBrand()
 			ideas, posts := g.addIdeas(45, 70)
 			var next []record
-			for _, idea := range ideas { // in the order of suggestedFor
+			for _, idea := range ideas { // ideas are sorted by suggestedFor
 				if idea["status"] == "accepted" && !slices.ContainsFunc(posts, func(p record) bool { return p["ideaId"] == idea["id"] }) {
 					next = append(next, idea)
 				}
@@ -62,7 +62,9 @@ func ideasTask() task {
 	}
 }
 
-// postIdeas creates posts from ideas of a status. With onlyNew it leaves out ideas that have posts.
+// postIdeas returns an agent that creates posts from ideas. of is the status of the ideas, and
+// status is the status of the new posts. If onlyNew is set, the agent skips ideas that already have
+// posts.
 func postIdeas(of string, onlyNew bool, status string) agent {
 	return func(s *session, words map[string]string) answer {
 		ideas := s.list("list_broadcast_ideas", arguments{"status": of}, nil, "title", "summary", "platforms", "suggestedFor")
@@ -108,14 +110,14 @@ func calendarTask() task {
 					for range g.between(1, 5) {
 						g.add("post", record{"platform": pick(g, platforms...), "body": g.prose(4), "hashtags": []string{"fieldnotes"}, "status": "scheduled", "scheduledFor": at}, g.between(1, 9), 0)
 					}
-				case i == 4: // only a wish
+				case i == 4: // a draft with a suggested time, so the day is still free
 					g.add("post", record{"platform": pick(g, platforms...), "body": g.prose(4), "status": "draft", "scheduledFor": at}, g.between(1, 9), 0)
 				}
 				if i >= 4 {
 					free = append(free, day(monday.AddDate(0, 0, n)))
 				}
 			}
-			for range 12 { // this week
+			for range 12 { // posts scheduled for this week
 				at := monday.AddDate(0, 0, -g.between(1, 6)).Add(9 * time.Hour).Format(time.RFC3339)
 				g.add("post", record{"platform": pick(g, platforms...), "body": g.prose(4), "status": "scheduled", "scheduledFor": at}, g.between(1, 9), 0)
 			}
@@ -128,7 +130,9 @@ func calendarTask() task {
 	}
 }
 
-// freeDays lists the days of a week without scheduled posts. It starts some days early.
+// freeDays returns an agent that lists the days of a week without scheduled posts. early is the
+// number of days by which the week starts too early. If drafts is set, the agent also counts drafts
+// as scheduled.
 func freeDays(early int, drafts bool) agent {
 	return func(s *session, words map[string]string) answer {
 		monday := daysBefore(words["monday"], early)

@@ -19,7 +19,7 @@ func urgentReviewsTask() task {
 		seed: func(g *generator) scenario {
 			g.addBrand()
 			reviews := g.addReviews(160)
-			for i, r := range reviews[:6] { // what the wrong runs take, too
+			for i, r := range reviews[:6] { // candidates for the wrong runs, too
 				r["kind"], r["source"], r["rating"], r["priority"], r["replyStatus"] = "review", "app_store", 1, 0, []string{"none", "skipped"}[i%2]
 				if i == 2 {
 					r["kind"], r["source"] = "mention", "reddit"
@@ -58,8 +58,7 @@ func urgentReviewsTask() task {
 	}
 }
 
-// urgency returns the priority of a review that has not been imported yet. Reviews without a
-// priority come last.
+// urgency returns the priority of a generated review. It sorts reviews without a priority last.
 func urgency(r record) int {
 	if priority, ok := r["priority"].(int); ok {
 		return priority
@@ -69,7 +68,8 @@ func urgency(r record) int {
 
 func isReview(r record) bool { return r.text("kind") == "review" }
 
-// draftReplies drafts replies to the first reviews of a list that suit.
+// draftReplies returns an agent that drafts replies to the first urgentCount suitable reviews of a
+// list.
 func draftReplies(filter arguments, suits func(record) bool, status string) agent {
 	return func(s *session, _ map[string]string) answer {
 		fitting := func(all []record) []record {
@@ -120,7 +120,8 @@ func handOverTask() task {
 	}
 }
 
-// handOver sets the status of the drafts whose reviews have at most some stars.
+// handOver returns an agent that sets the status of drafted replies to reviews with at most the
+// given number of stars.
 func handOver(status string, stars float64) agent {
 	return func(s *session, _ map[string]string) answer {
 		for _, r := range s.list("list_feedback", arguments{"replyStatus": "draft"}, nil, "kind", "rating", "title", "replyBody") {
@@ -132,7 +133,7 @@ func handOver(status string, stars float64) agent {
 	}
 }
 
-// complaintDays is the number of days whose reviews are counted.
+// complaintDays is the number of days before today whose reviews are counted.
 const complaintDays = 60
 
 func complaintsTask() task {
@@ -160,7 +161,8 @@ func complaintsTask() task {
 	}
 }
 
-// mostFrequent returns the flag with the highest count. The first in the alphabet wins a tie.
+// mostFrequent returns the flag with the highest count. On a tie, the alphabetically first flag
+// wins.
 func mostFrequent(counts map[string]int) answer {
 	best := ""
 	for flag, n := range counts {

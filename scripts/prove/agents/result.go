@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// record is a record, or any other object of a result.
+// record is a record, or any other object in a result.
 type record map[string]any
 
 // text returns a property that is a string, or "".
@@ -42,8 +42,9 @@ func objectsOf(value any) (out []record) {
 	return out
 }
 
-// result is the result of a tool. An agent reads it as a model does: the text, or the structured
-// content if the text is not JSON. What the text does not mention is in no way known to an agent.
+// result is the result of a tool. An agent reads it as a model does: it uses the text, or the
+// structured content if the text is not JSON. An agent knows nothing that the text does not
+// mention.
 type result struct {
 	Content []struct{ Text string }
 	IsError bool
@@ -51,7 +52,7 @@ type result struct {
 	StructuredContent json.RawMessage
 }
 
-// text returns all texts of a result.
+// text returns the texts of a result, joined with newlines.
 func (r result) text() string {
 	texts := make([]string, len(r.Content))
 	for i, c := range r.Content {
@@ -73,7 +74,7 @@ func (r result) value() (value any, err error) {
 	return value, json.Unmarshal(r.StructuredContent, &value)
 }
 
-// one returns the record of a result, or nil if the result is none.
+// one returns the record in a result, or nil if the result is not a record.
 func (r result) one() record {
 	value, err := r.value()
 	if object, ok := value.(map[string]any); ok && err == nil {
@@ -82,7 +83,7 @@ func (r result) one() record {
 	return nil
 }
 
-// records returns the records of a list.
+// records returns the records in a list.
 func (r result) records() ([]record, error) {
 	if r.Content == nil {
 		return nil, nil // the session has ended
@@ -101,8 +102,8 @@ func (r result) records() ([]record, error) {
 	return nil, errors.New("the result is no list")
 }
 
-// pointsOf returns the points of a list that has one entry for each series, with a row for each
-// point. The rows have the values of columns.
+// pointsOf returns the points of a list that has one entry per series and one row per point. The
+// values in a row are in the order of columns.
 func pointsOf(series []record, columns []string) (out []record, err error) {
 	for _, s := range series {
 		rows, _ := s["rows"].([]any)
@@ -132,7 +133,7 @@ var (
 // cursor returns the cursor of the next page, or "" on the last page.
 func (r result) cursor() string { return r.inText(cursorLine) }
 
-// etag returns the ETag of the record.
+// etag returns the ETag of the record in a result.
 func (r result) etag() string { return r.inText(tagLine) }
 
 func (r result) inText(line *regexp.Regexp) string {
@@ -144,7 +145,7 @@ func (r result) inText(line *regexp.Regexp) string {
 	return ""
 }
 
-// resolve returns the value that a JSON Pointer names.
+// resolve returns the value that a JSON Pointer refers to.
 func resolve(value any, pointer string) (any, error) {
 	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		switch v := value.(type) {

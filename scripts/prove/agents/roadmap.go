@@ -27,7 +27,7 @@ func publishOneTask() task {
 					edited["summary"] = g.prose(1)
 				}
 			}
-			live[3]["status"] = "archived" // it disappears with the next publish
+			live[3]["status"] = "archived" // the next publish removes it from the live items
 			for _, added := range others[:2] {
 				added["status"] = "published"
 			}
@@ -52,11 +52,11 @@ func publishOneTask() task {
 	}
 }
 
-// publishing says which steps an agent does.
+// publishing selects the steps that an agent takes.
 type publishing struct{ holdBack, putBack, publish bool }
 
-// publishOne moves an item. Before it publishes the board, it takes back what others have not
-// published yet, and restores it afterwards.
+// publishOne returns an agent that moves an item and publishes the board. Before it publishes, it
+// undoes the unpublished edits of others. Afterwards it restores them.
 func publishOne(do publishing) agent {
 	return func(s *session, words map[string]string) answer {
 		boardID := boardNamed(s, words["board"])
@@ -97,8 +97,8 @@ func boardNamed(s *session, name string) string {
 	return ""
 }
 
-// holdBack undoes what a preview would publish, except for one item. It returns the calls that
-// restore it.
+// holdBack undoes every change that the preview lists, except the change to one item. It returns
+// the arguments of the calls that restore the changes.
 func holdBack(s *session, boardID, except string, preview record) (later []arguments) {
 	for _, item := range preview.objects("added") {
 		s.call("update_plan_item", arguments{"itemId": item.text("id"), "status": "in_review"})
@@ -139,7 +139,7 @@ func launchPostTask() task {
 			for i, item := range append(live[1:5:5], others[0]) {
 				item["columnId"], item["updatedAt"] = "done", g.today.AddDate(0, 0, -3-i).Format("2006-01-02T15:04:05.000Z")
 			}
-			others[0]["updatedAt"] = g.today.AddDate(0, 0, -1).Format("2006-01-02T15:04:05.000Z") // done, but not public
+			others[0]["updatedAt"] = g.today.AddDate(0, 0, -1).Format("2006-01-02T15:04:05.000Z") // done, but not visible to the public
 			broken := some(g, 4, platforms)
 			g.addChannels(broken...)
 			g.addIdeas(10, 40)
@@ -169,8 +169,9 @@ func launchPostTask() task {
 	}
 }
 
-// launchPost creates a post about the item that was done last: one that visitors see, if live is
-// set, on a platform whose channel works, if working is set.
+// launchPost returns an agent that creates a post about the item that was done last. If live is
+// set, the agent considers only items that visitors see. If working is set, it chooses a platform
+// whose channel works.
 func launchPost(live, working bool, status string) agent {
 	return func(s *session, words map[string]string) answer {
 		var done record

@@ -13,14 +13,15 @@ import (
 	"strings"
 )
 
-// Counts are the calls of a run and the bytes that their results put into a model's context.
+// Counts are the number of tool calls in a run and the bytes that their results add to a model's
+// context.
 type Counts struct {
-	Calls           int `json:"calls"`           // of tools
-	TextBytes       int `json:"textBytes"`       // of the text of the results
-	StructuredBytes int `json:"structuredBytes"` // of their structured content
-	ListBytes       int `json:"listBytes"`       // of tools/list and the server's instructions
-	LargestText     int `json:"largestText"`     // of one result
-	LargestResult   int `json:"largestResult"`   // text and structured content of one result
+	Calls           int `json:"calls"`           // tool calls
+	TextBytes       int `json:"textBytes"`       // text of the results
+	StructuredBytes int `json:"structuredBytes"` // structured content of the results
+	ListBytes       int `json:"listBytes"`       // the response to tools/list, and the server's instructions
+	LargestText     int `json:"largestText"`     // the largest text of one result
+	LargestResult   int `json:"largestResult"`   // the largest text and structured content of one result
 }
 
 // add adds the counts of another run.
@@ -30,10 +31,10 @@ func (c *Counts) add(o Counts) {
 }
 
 // session is an agent's connection to the tools of one company. It keeps everything that the agent
-// was shown. A call with an id, a cursor, an ETag or a metric's key that the agent was never shown
-// fails, so an agent cannot use what only the seeding knows.
+// was shown. A call with an id, cursor, ETag or metric key that the agent was never shown fails, so
+// an agent cannot use what only the seeding code knows.
 //
-// The first error ends a session: later calls return an empty result, and the runner reports err.
+// The first error ends a session: later calls return an empty result, and err is reported.
 type session struct {
 	ctx       context.Context
 	company   company
@@ -45,7 +46,7 @@ type session struct {
 	Counts
 }
 
-// toolInfo is what an agent needs to know of a tool.
+// toolInfo is what an agent needs to know about a tool.
 type toolInfo struct {
 	InputSchema struct {
 		Properties map[string]struct {
@@ -57,11 +58,11 @@ type toolInfo struct {
 	Annotations struct{ ReadOnlyHint bool }
 }
 
-// toolPrefix begins the name of every tool.
+// toolPrefix is the prefix of every tool's name.
 const toolPrefix = "service_"
 
-// connect connects to a company's tools as a client does, and lists them. words is what the person
-// who sets the task says.
+// connect connects to a company's tools as a client does, and lists them. words contains what the
+// person who sets the task says.
 func connect(ctx context.Context, c company, words map[string]string) (*session, error) {
 	s := &session{ctx: ctx, company: c, tools: map[string]toolInfo{}}
 	for word := range maps.Values(words) {
@@ -93,7 +94,7 @@ func connect(ctx context.Context, c company, words map[string]string) (*session,
 	return s, nil
 }
 
-// offers reports whether a tool takes an argument, according to tools/list.
+// offers reports whether a tool accepts an argument, according to tools/list.
 func (s *session) offers(tool, argument string) bool {
 	_, ok := s.tools[toolPrefix+tool].InputSchema.Properties[argument]
 	return ok
@@ -137,7 +138,8 @@ type toolError struct{ tool, text string }
 
 func (e *toolError) Error() string { return e.tool + ": " + e.text }
 
-// read calls a tool that reads. If the tool offers fields, it asks for these fields only.
+// read calls a read-only tool. If the tool has the argument fields, read requests only the given
+// fields.
 func (s *session) read(tool string, a arguments, fields ...string) result {
 	if len(fields) > 0 && s.offers(tool, "fields") {
 		a = maps.Clone(a)
@@ -149,7 +151,7 @@ func (s *session) read(tool string, a arguments, fields ...string) result {
 	return s.call(tool, a)
 }
 
-// list reads all pages of a list, and stops early if enough returns true.
+// list reads all pages of a list. It stops early if enough returns true.
 func (s *session) list(tool string, a arguments, enough func([]record) bool, fields ...string) (out []record) {
 	a = maps.Clone(a)
 	if a == nil {
@@ -169,8 +171,9 @@ func (s *session) list(tool string, a arguments, enough func([]record) bool, fie
 	}
 }
 
-// part reads a part of one large record, which a JSON Pointer names. If the tool cannot return
-// parts, it takes the part from whole: the record, which it reads if the agent has not read it.
+// part returns the part of a large record that a JSON Pointer refers to. If the tool cannot return
+// parts, the part is taken from whole, the result that contains the record. If whole is empty, the
+// agent reads the record first.
 func (s *session) part(tool string, a arguments, whole result, pointer string) any {
 	if !s.offers(tool, "at") {
 		if whole.Content == nil {
@@ -191,7 +194,7 @@ func (s *session) part(tool string, a arguments, whole result, pointer string) a
 	return value
 }
 
-// delegate starts another program, for something that no tool does, and waits until it is done.
+// delegate runs another program, for a step that no tool can do, and waits until it is done.
 func (s *session) delegate(program string, ids ...string) {
 	if s.err != nil {
 		return
@@ -223,7 +226,7 @@ func (s *session) unknown(a arguments) (out []string) {
 	return out
 }
 
-// quoted returns a text as it appears inside a JSON string.
+// quoted returns a string as it appears inside a JSON string, without the quotation marks.
 func quoted(text string) string {
 	encoded, err := json.Marshal(text)
 	if err != nil {
@@ -232,8 +235,8 @@ func quoted(text string) string {
 	return strings.Trim(string(encoded), `"`)
 }
 
-// unknownIDs returns the strings in a value that an agent can only know from a result: those of
-// some arguments, and those that have the form of an id.
+// unknownIDs returns the strings in a value that an agent can only know from a result: the values
+// of arguments that match onlyShown, and strings that look like an id.
 func unknownIDs(value any, name string) (out []string) {
 	switch v := value.(type) {
 	case string:

@@ -13,11 +13,11 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// rules are what an audit looks for.
+// rules are the rules that an audit checks.
 var rules = []string{"title-length", "answer-first", "image-text", "structured-data", "author", "canonical", "heading-order", "broken-link"}
 
-// findings returns the findings of an audit: the rules with the number of pages that break them,
-// a table of the pages' scores, and the pages. Each page has padding bytes of details.
+// findings returns the findings of an audit: how many pages break each rule, a table of the pages'
+// scores, and the pages. padding is the approximate size of the details on each page, in bytes.
 func (g *generator) findings(root string, pages, padding int, share map[string]int) record {
 	counts := map[string]int{}
 	var scores []any
@@ -52,7 +52,7 @@ func scoreTask() task {
 			for _, rule := range rules {
 				usual[rule] = g.between(5, 20)
 			}
-			usual["author"] = 60 // most pages, before and after
+			usual["author"] = 60 // most pages break this rule, both before and after
 			cause := pick(g, "canonical", "answer-first", "structured-data")
 			worse := maps.Clone(usual)
 			worse[cause] = 55
@@ -94,9 +94,9 @@ func scoreTask() task {
 	}
 }
 
-// explainFall compares the newest complete audit of a site with the one that is back audits older,
-// and names the rule that more pages break now. Without grown it names the rule that most pages
-// break.
+// explainFall returns an agent that compares the newest complete audit of a site with the one that
+// is back audits older. If grown is set, the agent names the rule for which the number of pages
+// that break it grew most. Otherwise it names the rule that most pages break.
 func explainFall(back int, grown bool) agent {
 	return func(s *session, words map[string]string) answer {
 		siteID := ""
@@ -110,7 +110,7 @@ func explainFall(back int, grown bool) agent {
 			return nil
 		}
 		was, is := audits[back], audits[0]
-		first := s.call("get_optimise_audit", arguments{"auditId": is.text("id")}) // shows what findings look like
+		first := s.call("get_optimise_audit", arguments{"auditId": is.text("id")}) // shows the agent the structure of findings
 		counts := func(audit record, whole result) map[string]float64 {
 			out := map[string]float64{}
 			for _, r := range objectsOf(s.part("get_optimise_audit", arguments{"auditId": audit.text("id")}, whole, "/findings/rules")) {
@@ -133,7 +133,8 @@ func explainFall(back int, grown bool) agent {
 	}
 }
 
-// crawledPages is the number of pages of a large audit, and pageBytes about the size of one.
+// crawledPages is the number of pages in a large audit. pageBytes is the approximate size of one
+// page.
 const crawledPages, pageBytes = 420, 5000
 
 func worstPageTask() task {
@@ -181,7 +182,7 @@ func worstPageTask() task {
 	}
 }
 
-// storeFindings does what a crawler does when it has finished: it completes an audit over HTTP.
+// storeFindings does what a crawler does at the end: it completes an audit over HTTP.
 func storeFindings(ctx context.Context, c company, auditID string, found record) error {
 	api, err := client.New(c.base, c.key, client.WithAttempts(1), client.WithVersion(""))
 	if err != nil {
@@ -195,7 +196,8 @@ func storeFindings(ctx context.Context, c company, auditID string, found record)
 	return err
 }
 
-// lowestScore returns the index of the page with the lowest score, in a table of pages and scores.
+// lowestScore returns the index of the row with the lowest score. Each row contains a page and its
+// score.
 func lowestScore(scores []any) int {
 	best, lowest := 0, math.Inf(1)
 	for i, row := range scores {
@@ -208,8 +210,8 @@ func lowestScore(scores []any) int {
 	return best
 }
 
-// auditNewSite creates a site and its audit, waits for the crawler, and reads the page that choose
-// picks from the table of scores.
+// auditNewSite returns an agent that creates a site and an audit, waits for the crawler, and reads
+// the page that choose picks from the table of scores.
 func auditNewSite(link bool, choose func(scores []any) int) agent {
 	return func(s *session, words map[string]string) answer {
 		site := s.call("create_optimise_site", arguments{"name": words["site"], "domains": []string{words["host"]}}).one()

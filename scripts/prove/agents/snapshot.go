@@ -14,23 +14,24 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// snapshot is everything that a company has: its records by list and id.
+// snapshot contains all records of a company, by list and id.
 type snapshot map[string]map[string]record
 
-// Lists of a snapshot that belong to one board or metric.
+// Names of the lists that belong to one board, metric or site.
 func liveItems(boardID string) string    { return "live items of " + boardID }
 func pointsOfMetric(key string) string   { return "points of " + key }
 func goalsOfSite(siteID string) string   { return "goals of " + siteID }
 func itemsOfBoard(boardID string) string { return "items of " + boardID }
 
-// lists are the lists of a snapshot that belong to the company, by the path that returns them.
+// lists are the lists that belong directly to a company, with the path that returns each.
 var lists = map[string]string{
 	"boards": "plan/boards", "feedback": "feedback", "definitions": "metrics/definitions", "sites": "optimise/sites", "audits": "optimise/audits",
 	"plans": "broadcast/plans", "ideas": "broadcast/ideas", "posts": "broadcast/posts", "channels": "broadcast/channels",
 	"goals": "context/goals", "content types": "context/content-types",
 }
 
-// takeSnapshot reads a company over HTTP, not by tools, so that a mistake of the tools cannot hide.
+// takeSnapshot reads a company over HTTP and not with tools, so that a defect in the tools cannot
+// hide a change.
 func takeSnapshot(ctx context.Context, c company) (snapshot, error) {
 	api, err := client.New(c.base, c.key, client.WithAttempts(1), client.WithVersion(""))
 	if err != nil {
@@ -100,12 +101,12 @@ const (
 	deleted = "deleted"
 )
 
-// change is a difference between two snapshots.
+// change is one difference between two snapshots.
 type change struct {
 	kind       string
 	list, id   string
-	properties []string // that differ, if the record was changed
-	record     record   // as it was if the record was deleted, else as it is
+	properties []string // the properties that differ, if the record was changed
+	record     record   // the deleted record, or the current version of the record
 }
 
 func (c change) String() string {
@@ -116,11 +117,11 @@ func (c change) String() string {
 	return text
 }
 
-// unchecked are the properties that differ between companies with the same records, or that a
-// change may set by itself.
+// unchecked are the properties that differ between companies with the same records, or that the
+// service may set when a record changes.
 var unchecked = []string{"companyId", "updatedAt", "publishedVersion", "publishedAt", "ingestedAt"}
 
-// changesTo returns what differs in a later snapshot, ordered by list and id.
+// changesTo returns the differences between s and a later snapshot, sorted by list and id.
 func (s snapshot) changesTo(after snapshot) (out []change) {
 	names := slices.Sorted(maps.Keys(s))
 	for name := range after {
@@ -158,7 +159,7 @@ func differing(a, b record) (names []string) {
 }
 
 // onlyChanges returns an error unless the changes are exactly the wanted ones, in any order. A
-// wanted change is written as change.String writes it.
+// wanted change has the form that change.String returns.
 func onlyChanges(changes []change, want ...string) error {
 	got := make([]string, len(changes))
 	for i, c := range changes {

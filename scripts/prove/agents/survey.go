@@ -12,7 +12,7 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// survey is the largest results of all tools that only read, over one company.
+// survey contains the largest results of all read-only tools, for one company.
 type survey struct {
 	Company           string `json:"company"`
 	Calls             int    `json:"calls"`
@@ -22,16 +22,16 @@ type survey struct {
 	LargestResultTool string `json:"largestResultTool"`
 }
 
-// largeCounts are the records of a large company: 5,000 in all.
+// largeCounts is the number of records of each type in a large company: 5,000 in total.
 var largeCounts = map[string]int{
 	"company": 1, "brand-kit": 1, "board": 20, "item": 700, "feedback": 2000, "metric-definition": 40, "metric-point": 1000, "site": 6, "site-goal": 30,
 	"audit": 20, "content-plan": 20, "content-idea": 350, "post": 780, "channel": 5, "content-type": 20, "brand-goal": 7,
 }
 
-// surveyedAt is when the data of the surveyed companies ends.
+// surveyedAt is the time at which the demo company's data ends.
 var surveyedAt = time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC)
 
-// surveyBuild calls every tool that only reads, over the demo company and over a large one.
+// surveyBuild calls every read-only tool, for the demo company and for a large one.
 func surveyBuild(ctx context.Context, b build) (out []survey, err error) {
 	var large []demo.Line
 	records := testbed.NewRecordGenerator()
@@ -65,7 +65,7 @@ func surveyBuild(ctx context.Context, b build) (out []survey, err error) {
 	return out, nil
 }
 
-// callTool calls a tool for some records, with its default page size and with the largest one.
+// callTool calls a tool for some records, with its default page size and with the maximum one.
 func (v *survey) callTool(s *session, tool string) {
 	for _, a := range argumentSets(s, tool) {
 		limits := []int{0}
@@ -91,14 +91,15 @@ func (v *survey) callTool(s *session, tool string) {
 	}
 }
 
-// setsMax is the number of records that a tool is called for.
+// setsMax is the maximum number of records for which a tool is called.
 const setsMax = 12
 
-// listHint matches the part of an argument's description that names the tool that lists its values.
+// listHint matches the part of an argument's description that names the tool for listing its
+// values.
 var listHint = regexp.MustCompile(`from ` + toolPrefix + `(list_\w+)`)
 
-// argumentSets returns values for the required arguments of a tool, from the lists that the
-// descriptions of the arguments name.
+// argumentSets returns values for the required arguments of a tool. It reads them from the lists
+// that the descriptions of the arguments mention.
 func argumentSets(s *session, tool string) []arguments {
 	sets := []arguments{{}}
 	schema := s.tools[toolPrefix+tool].InputSchema
@@ -111,7 +112,7 @@ func argumentSets(s *session, tool string) []arguments {
 		for _, set := range sets {
 			a := arguments{}
 			for _, needed := range s.tools[toolPrefix+list].InputSchema.Required {
-				if set[needed] == nil { // any records of this list
+				if set[needed] == nil { // accept any value for the list's own arguments
 					if needed := argumentSets(s, list); len(needed) > 0 {
 						a = needed[0]
 					}

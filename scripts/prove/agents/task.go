@@ -7,21 +7,21 @@ import (
 	"fmt"
 )
 
-// task is something that a person asks an agent to do.
+// task is a task that a person gives to an agent.
 type task struct {
 	name  string
 	seed  func(g *generator) scenario
 	agent agent
 	wrong []wrongRun
 
-	scopes []string // of the agent's key; nil: all
+	scopes []string // the scopes of the agent's key; nil: all
 }
 
-// agent does a task with the tools. words is what the person said. The result is what the agent
-// tells the person.
+// agent does a task with the tools. words contains what the person said. It returns what the agent
+// reports to the person.
 type agent func(s *session, words map[string]string) answer
 
-// answer is what an agent tells the person who set the task.
+// answer is what an agent reports to the person who set the task.
 type answer map[string]any
 
 // wrongRun is an agent that makes a mistake, which the checker must reject.
@@ -29,16 +29,16 @@ type wrongRun struct {
 	mistake string
 	agent   agent
 
-	decides bool // it decides what only a person may: a tool must refuse it to a key that only drafts
+	decides bool // it decides what only a person may decide, so tools must refuse it with a key that only drafts
 }
 
-// scenario is what seeding a company leaves behind. No agent sees it.
+// scenario contains what the seeding of a company leaves for the trial. No agent sees it.
 type scenario struct {
-	check     func(o outcome) error // returns what the agent did wrong
+	check     func(o outcome) error // returns an error if the agent did something wrong
 	delegates map[string]func(ctx context.Context, c company, ids ...string) error
 }
 
-// outcome is what is left when an agent has finished.
+// outcome is the state after an agent has finished.
 type outcome struct {
 	changes []change
 	answer  answer
@@ -55,7 +55,7 @@ func tasks() []task {
 	}
 }
 
-// onlyAnswer returns a checker for a task that changes nothing.
+// onlyAnswer returns a checker for a task that must not change anything.
 func onlyAnswer(want answer) func(outcome) error {
 	return func(o outcome) error { return errors.Join(onlyChanges(o.changes), sameAnswer(o.answer, want)) }
 }
@@ -69,28 +69,27 @@ func sameAnswer(got, want answer) error {
 	return nil
 }
 
-// errAcceptsNothing says that a checker rejects nothing.
+// errAcceptsNothing is the error for a checker that accepts an agent that does nothing.
 var errAcceptsNothing = errors.New("the checker accepts an agent that does nothing")
 
-// attempts are runs of agents on the company of a task. Each has a company of its own, with the same
-// records.
+// attempts runs agents on the company of a task. Each run gets a new company with the same records.
 type attempts struct {
 	task   task
 	seed   uint64
 	build  build
-	before snapshot // of the first company, before its agent ran
+	before snapshot // the first company before its agent ran
 }
 
-// verdict is what came of an attempt.
+// verdict is the result of an attempt.
 type verdict struct {
 	Counts
-	rejected   error // why the checker rejects what the agent did
+	rejected   error // why the checker rejects the agent's work
 	refused    error // the error of a tool that ended the attempt
 	draftsOnly bool  // the agent's key could only draft
 }
 
-// run seeds a company and lets an agent do the task, with a key that has these scopes. An error
-// means that the attempt was not possible.
+// run seeds a company and lets an agent do the task with a key that has the given scopes. It
+// returns an error if the attempt could not be made.
 func (a *attempts) run(ctx context.Context, agent agent, scopes []string) (v verdict, err error) {
 	g := newGenerator(a.seed, a.task.name)
 	scene := a.task.seed(g)

@@ -53,7 +53,7 @@ func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
 	return b, nil
 }
 
-// fullEditItemsMax is the maximum number of items of a board of which an edit changes every item.
+// fullEditItemsMax is the maximum number of items on a board for which an edit changes all of them.
 // To save time, an edit of a larger board changes only every fourth item.
 const fullEditItemsMax = 200
 

@@ -117,8 +117,8 @@ func (k *killer) newBoard(ctx context.Context, a *sizedBoard) (err error) {
 // may fail with a 500.
 const publishTries = 5
 
-// publish publishes a board without a kill. This must succeed whatever an interrupted publish has
-// left behind.
+// publish publishes a board without a kill. This must succeed no matter what an interrupted publish
+// has left behind.
 func (k *killer) publish(ctx context.Context, a *sizedBoard) error {
 	c := newClient(k.process.base, a.Company)
 	var out response

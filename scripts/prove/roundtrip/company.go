@@ -87,7 +87,7 @@ func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	return c, nil
 }
 
-// setValues sets the values from which changeRecord chooses that of a field.
+// setValues sets the values from which changeRecord chooses the value of a field.
 func (c *generatedCompany) setValues(kind, field string, values []any) {
 	if c.values[kind] == nil {
 		c.values[kind] = map[string][]any{}

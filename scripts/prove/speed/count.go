@@ -14,9 +14,9 @@ import (
 // makes a cold start take longer.
 const binarySizeMax = 10 << 20
 
-// referenceSizeMax is the goal for the binary size of the function that serves the OpenAPI
-// document, in bytes. The size includes the 4 MB script that renders the reference page, and the
-// pages of the documentation, 0.25 MB.
+// referenceSizeMax is the maximum binary size of the function that serves the OpenAPI document, in
+// bytes. The size includes two embedded parts: the script that renders the reference page, 4 MB,
+// and the pages of the documentation, 0.25 MB.
 const referenceSizeMax = 14 << 20
 
 // measureSizes measures the sizes of binaries. They are the same on every machine, so CI can fail

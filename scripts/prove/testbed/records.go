@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// RecordGenerator creates any number of records of each type by copying and varying those of the
-// demo company. The n-th record of a type is always the same.
+// RecordGenerator creates any number of records of each type by copying and varying the demo
+// company's records. The n-th record of a type is always the same.
 type RecordGenerator struct {
 	kinds map[string][]demo.Record
 }

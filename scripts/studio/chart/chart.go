@@ -256,7 +256,8 @@ func (d *drawing) goal() {
 		max(d.left, from), y, min(d.width-right, to), min(d.width-right, to), above, escape(d.Goal.Text))
 }
 
-// alone reports whether the buckets next to bucket i have no values. No line leads to such a value.
+// alone reports whether the values before and after value i are missing. In that case the chart
+// draws no line to value i.
 func alone(values []Value, i int) bool {
 	return (i == 0 || !values[i-1].OK) && (i+1 >= len(values) || !values[i+1].OK)
 }

@@ -21,9 +21,9 @@ func sample() Line {
 	}
 }
 
-// Ensure a drawing is well-formed XML whatever its labels contain. It has no inline styles, because
-// a strict Content-Security-Policy would block them. Every value can be reached by keyboard and
-// read by a screen reader.
+// Ensure a drawing is well-formed XML no matter what its labels contain. It has no inline styles,
+// because a strict Content-Security-Policy would block them. Every value can be reached by keyboard
+// and read by a screen reader.
 func TestLine(t *testing.T) {
 	t.Parallel()
 	text := string(sample().SVG())

@@ -273,7 +273,7 @@ func Compare(now, before Report) (fresh, gone []Issue) {
 }
 
 // subtract returns the issues that are not in others. If an issue occurs three times in issues and
-// once in others, without returns it twice.
+// once in others, subtract returns it twice.
 func subtract(issues, others []Issue) (out []Issue) {
 	type identity struct{ page, rule string }
 	of := func(i Issue) identity { return identity{i.Page, cmp.Or(i.Rule, i.Text)} }

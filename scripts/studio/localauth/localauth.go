@@ -1,6 +1,6 @@
-// Package localauth restricts a web page to those who know its token: the owner of this machine, or
-// a team whose server is behind a proxy with TLS. It rejects requests from other web pages, requests
-// with a different host name, and requests by others, who cannot guess the token.
+// Package localauth restricts a web page to people who know its token. They are either the owner of
+// this machine, or a team whose server is behind a TLS proxy. The package rejects requests from
+// other web pages, requests with a different host name, and requests from people without the token.
 // .github/SECURITY.md describes what it cannot protect against.
 package localauth
 
@@ -14,11 +14,11 @@ import (
 	"sync"
 )
 
-// Guard admits requests to one address. Create it with New or NewPublic.
+// Guard admits requests to one address. Create a Guard with New or NewPublic.
 type Guard struct {
 	host        string // the only accepted Host, such as 127.0.0.1:41234
 	token       string // a browser exchanges it for the cookie; New makes it part of the printed URL
-	signIn      SignIn // shows the form for the token; nil: the token is in the URL
+	signIn      SignIn // shows the form for the token; nil: the token is part of the URL
 	session     string // the value of the cookie
 	form        string // the value of FormField in every form
 	crossOrigin *http.CrossOriginProtection
@@ -34,23 +34,23 @@ func New(host string, secret func() string, opened func()) *Guard {
 	return &Guard{host: host, token: secret(), session: secret(), form: secret(), crossOrigin: http.NewCrossOriginProtection(), onOpen: opened}
 }
 
-// SignIn writes a page with a form that posts TokenField to SignInPath. wrong reports whether a wrong
-// token was sent before. The page must have a status of its own, such as 403.
+// SignIn writes a page with a form that posts TokenField to SignInPath. wrong is set if the user
+// has just sent a wrong token. The page must set its own status code, such as 403.
 type SignIn func(w http.ResponseWriter, wrong bool)
 
-// The address and the field of the form that SignIn shows.
+// The path to which the form of SignIn is posted, and the name of its field.
 const (
 	SignInPath = "/sign-in"
 	TokenField = "token"
 )
 
-// StaticPath is the beginning of the paths that a guard of NewPublic admits without a cookie, because
-// the page of SignIn needs them. Nothing there may be secret.
+// StaticPath is the prefix of the paths that a Guard from NewPublic admits without a cookie,
+// because the page that SignIn writes needs them. The files below it must not be secret.
 const StaticPath = "/static/"
 
-// NewPublic returns a guard for a page behind a proxy with TLS. The host is the one of the public
-// URL, and secret is as in New. The token is not part of a URL, because proxies log URLs: people type
-// it into the form of SignIn.
+// NewPublic returns a guard for a page behind a TLS proxy. host is the host in the public URL.
+// secret is the same function as in New. The token is not part of a URL, because proxies log URLs.
+// Instead, people type it into the form that show writes.
 func NewPublic(host, token string, secret func() string, show SignIn) *Guard {
 	return &Guard{host: host, token: token, signIn: show, session: secret(), form: secret(), crossOrigin: http.NewCrossOriginProtection()}
 }
@@ -104,7 +104,7 @@ func (g *Guard) admit(w http.ResponseWriter, r *http.Request) bool {
 		g.redeemToken(w, r, r.URL.Query().Get(TokenField))
 	case g.signIn != nil && r.Method == http.MethodPost && r.URL.Path == SignInPath:
 		r.Body = http.MaxBytesReader(w, r.Body, bodyBytesMax)
-		_ = r.ParseForm() // a form that cannot be read has no token
+		_ = r.ParseForm() // a form that cannot be parsed has no token
 		g.redeemToken(w, r, r.PostForm.Get(TokenField))
 	case g.signIn != nil && r.Method != http.MethodPost && strings.HasPrefix(r.URL.Path, StaticPath):
 		return true
@@ -113,7 +113,7 @@ func (g *Guard) admit(w http.ResponseWriter, r *http.Request) bool {
 	case r.Method == http.MethodPost && !g.validForm(w, r):
 		again := "open the address that the studio printed when it started."
 		if g.signIn != nil {
-			again = "open the page again." // the request has a session, so there is nothing to sign in to
+			again = "open the page again." // the request has a session, so the user need not sign in
 		}
 		forbid(w, "This form is from an earlier start of the studio, so nothing was changed. Go back, copy what you typed, and "+again)
 	default:
@@ -158,9 +158,9 @@ func (g *Guard) origin() string {
 	return "http://" + g.host
 }
 
-// cookie returns the cookie's name. On this machine the name contains the port, because all ports of
-// a host share their cookies. Behind a proxy it has the prefix that makes browsers refuse the cookie
-// from any other host, and without TLS.
+// cookie returns the name of the cookie. On this machine the name contains the port, because all
+// ports of a host share their cookies. Behind a proxy the name has the __Host- prefix. It makes
+// browsers reject the cookie unless it comes from this host over TLS.
 func (g *Guard) cookie() string {
 	if g.signIn != nil {
 		return "__Host-workspace-studio"

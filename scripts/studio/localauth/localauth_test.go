@@ -128,8 +128,8 @@ func newPublic() *Guard {
 	})
 }
 
-// Ensure the token of a public guard is accepted only in the form, and the cookie is one that
-// browsers keep for this host and TLS alone.
+// Ensure a public guard accepts the token only from the form. Browsers must send the cookie only to
+// this host and over TLS.
 func TestPublicSignIn(t *testing.T) {
 	t.Parallel()
 	g := newPublic()
@@ -150,7 +150,8 @@ func TestPublicSignIn(t *testing.T) {
 	}
 }
 
-// Ensure a public guard refuses what a local one refuses, and shows the form where a token is needed.
+// Ensure a public guard refuses everything that a local one refuses, and shows the form if a token
+// is needed.
 func TestPublicRefusals(t *testing.T) {
 	t.Parallel()
 	g := newPublic()

@@ -155,7 +155,7 @@ type Window struct {
 // Window divides a range into buckets and chooses the earlier buckets with which to compare them. A
 // day is compared with the same weekday some weeks earlier. In a range of n weeks or months, each
 // is compared with the one n weeks or months earlier. The total of a month that has ended is
-// compared with that of the whole month before.
+// compared with the total of the whole month before.
 func (r Range) Window(g Grain, now time.Time) Window {
 	w := Window{Grain: g}
 	for at := g.Start(r.From); !at.After(r.To); at = g.Next(at, 1) {

@@ -25,8 +25,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// Ensure the standard columns keep their usual order, whatever the order of their items. AddMissing
-// adds a column at the place that its id has in the list of ids.
+// Ensure the standard columns keep their usual order, no matter in which order their items are.
+// AddMissing adds a column at the place that its id has in the list of ids.
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ columns, ids, want string }{

@@ -1,7 +1,7 @@
 // Comfort for the studio. Every page works without it.
 'use strict';
 
-// The address of the studio, which is below a prefix on a team's server. This file is ROOT/static/DIGEST/studio.js.
+// The path of the studio. On a team's server it contains a prefix. The path of this file is ROOT/static/DIGEST/studio.js.
 const root = new URL('../..', document.currentScript.src).pathname;
 
 const body = document.getElementById('body');
@@ -18,11 +18,11 @@ addEventListener('beforeunload', event => { if (dirty()) event.preventDefault();
 for (const f of [form, profile]) f?.addEventListener('submit', () => { sending = true; });
 addEventListener('pageshow', () => { sending = false; }); // a page that comes back from the browser's memory
 
-// The list of reviews stays where it was, and shows the chosen review. The window is not scrolled, so
-// that a review is seen from its title on.
+// The list of reviews keeps its scroll position, or scrolls to the chosen review if that is not visible.
+// The window does not scroll, so that the title of the review is visible.
 const inbox = document.querySelector('.left');
 if (inbox) {
-  document.getElementById('tickall')?.parentElement.removeAttribute('hidden'); // before the scroll is restored, because it takes a line
+  document.getElementById('tickall')?.parentElement.removeAttribute('hidden'); // before the scroll position is restored, because it takes a line
   const tab = () => new URLSearchParams(location.search).get('show') ?? '';
   const was = JSON.parse(sessionStorage.getItem('list') ?? 'null');
   if (was?.tab === tab()) inbox.scrollTop = was.top;
@@ -55,7 +55,7 @@ function goBack() {
   const at = JSON.parse(sessionStorage.getItem('at') ?? 'null'), notice = document.getElementById('notice');
   sessionStorage.removeItem('at');
   if (!new URLSearchParams(location.search).has('done')) return;
-  if (at?.path !== location.pathname || at.chosen !== null && at.chosen !== chosen()) { // another review: the page shows it from its title on
+  if (at?.path !== location.pathname || at.chosen !== null && at.chosen !== chosen()) { // a different review is shown: stay at the top, so that its title is visible
     (document.getElementById('review') ?? notice)?.focus({ preventScroll: true });
     return;
   }
@@ -63,20 +63,20 @@ function goBack() {
   try { target = at.focus && document.querySelector(at.focus); } catch { /* the page has changed: no such element */ }
   if (target?.disabled) target = target.closest('[data-id]')?.querySelector('a, button:not([disabled])');
   if (target && !target.checkVisibility()) target = target.closest('details')?.querySelector('summary') ?? null;
-  if (at.chosen === null) { // an action with ticked reviews, which may have left the list
+  if (at.chosen === null) { // an action on ticked reviews: they may no longer be in the list
     scrollTo(0, at.scroll);
     (target ?? notice)?.focus({ preventScroll: true });
     return;
   }
   scrollTo(0, target ? scrollY + target.getBoundingClientRect().top - at.top : at.scroll);
   (target ?? notice)?.focus({ preventScroll: true });
-  target?.scrollIntoView({ block: 'nearest' }); // not below the message
+  target?.scrollIntoView({ block: 'nearest' }); // so that the message does not cover it
 }
 document.addEventListener('submit', event => { if (event.target.method === 'post') remember(event.submitter ?? document.activeElement); });
 document.addEventListener('drop', event => remember(document.querySelector('.dragged') ?? event.target));
 goBack();
 
-// The form that renames a column has the focus when it opens.
+// The form that renames a column gets the focus when it opens.
 for (const rename of document.querySelectorAll('details.rename')) rename.addEventListener('toggle', () => { if (rename.open) rename.querySelector('input[name=name]').select(); });
 
 // A save that takes long says so.
@@ -86,7 +86,7 @@ document.addEventListener('submit', event => {
 });
 addEventListener('pageshow', event => { if (event.persisted && document.querySelector('.busy')) location.reload(); });
 
-// A message lies over the page, so that it moves nothing. It can be closed.
+// A message covers part of the page, and can be closed.
 const dismiss = document.getElementById('dismiss');
 if (dismiss) {
   dismiss.hidden = false;
@@ -159,7 +159,7 @@ if (comfort) comfort.hidden = false;
 document.getElementById('finder')?.addEventListener('click', showFinder);
 document.getElementById('shortcuts')?.addEventListener('click', showKeys);
 
-// sendForm presses the main button of the form of a field: the green one, or the only one.
+// sendForm presses the main button of a field's form: the green one, or the only one.
 function sendForm(field) {
   const buttons = [...field.form?.querySelectorAll('button:not([type=button]):not(:disabled)') ?? []];
   const main = buttons.find(button => button.matches('.go')) ?? buttons.find(button => button.value === 'save') ?? (buttons.length === 1 ? buttons[0] : null);
@@ -224,9 +224,9 @@ document.addEventListener('change', event => {
   if (event.target.closest('#list')) countTicked();
 });
 countTicked();
-addEventListener('pageshow', countTicked); // after "back", the browser ticks the boxes again
+addEventListener('pageshow', countTicked); // when the user goes back, the browser restores the ticks
 
-// A metric's key is proposed from its name, until somebody types a key.
+// The form proposes a key that is derived from the metric's name, until the user types a key.
 const metricName = document.querySelector(`[action="${root}metrics/definitions"] #name`);
 if (metricName) {
   const key = document.getElementById('key');

@@ -1,9 +1,10 @@
-// Package bridge connects an MCP client that starts programs, and talks to them over standard input
-// and output, to the service's MCP endpoint, which speaks HTTP.
+// Package bridge connects an MCP client to the service's MCP endpoint. The client starts the bridge
+// as a program and talks to it over standard input and output. The bridge talks to the endpoint
+// over HTTP.
 //
-// It forwards each message as it is and returns each response as it is, so what a client can do
-// does not depend on the bridge. It adds the key, which the client never sees, and the headers that
-// the protocol requires over HTTP. It retries nothing.
+// The bridge does not change the content of messages and responses, so what a client can do does
+// not depend on the bridge. It adds the key, which the client never sees, and the headers that the
+// protocol requires over HTTP. It does not retry.
 package bridge
 
 import (
@@ -23,9 +24,9 @@ import (
 )
 
 const (
-	callsMax         = 16          // messages that are forwarded at the same time
+	callsMax         = 16          // messages forwarded at the same time
 	callTimeout      = time.Minute // the service responds within 30 s
-	responseBytesMax = 32 << 20    // no response of the service is that long
+	responseBytesMax = 32 << 20    // longer than any response of the service
 	versionMeta      = "io.modelcontextprotocol/protocolVersion"
 	codeInternal     = -32603 // JSON-RPC: the message could not be forwarded
 )
@@ -35,34 +36,35 @@ type Bridge struct {
 	In  io.Reader
 	Out io.Writer
 
-	// Log gets one line for each message that could not be forwarded. A client may show it to its
-	// user.
+	// Log is called once for each message that could not be forwarded. A client may show its output
+	// to the user.
 	Log func(format string, args ...any)
 
-	// Target returns the address of the endpoint and the key. It is called for each message, so that
-	// a new key works at once. Its error is the response to the message.
+	// Target returns the address of the endpoint and the key. It is called for each message, so a
+	// new key works at once. If it returns an error, the error is the response to the message.
 	Target func() (address, key string, err error)
 
-	// Explain returns a failed request's error as its user reads it. The error is a *client.Error if
-	// the service refused the request.
+	// Explain returns the error to show to the user for a failed request. Its argument is a
+	// *client.Error if the service refused the request.
 	Explain func(error) error
 
 	HTTP *http.Client
 
 	mu      sync.Mutex // guards Out, Log and version
-	version string     // the protocol revision of the session, once initialize has succeeded
+	version string     // the protocol revision of the session; empty until initialize succeeds
 }
 
-// message is what the bridge reads of a message: enough to set the headers of its request and to
-// respond to it.
+// message contains the parts of a message that the bridge reads. They are enough to set the headers
+// of the request and to respond to the message.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 }
 
-// Run forwards messages until the client closes In or ctx ends. It waits for the messages that are
-// being forwarded. It returns an error if In cannot be read or Out cannot be written.
+// Run forwards messages until the client closes In or ctx ends. Before it returns, it waits for the
+// messages that are still being forwarded. It returns an error if In cannot be read or Out cannot
+// be written.
 func (b *Bridge) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -95,7 +97,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 				}
 			}
 			if isInitialize(line) {
-				forward() // the next message needs the revision that it negotiates
+				forward() // wait for it: the next message needs the revision that initialize negotiates
 			} else {
 				calls.Go(forward)
 			}
@@ -103,7 +105,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	}
 }
 
-// writeError returns the error with which a goroutine has canceled ctx.
+// writeError returns the error that a failed write passed to cancel, or nil.
 func writeError(ctx context.Context) error {
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
@@ -111,7 +113,7 @@ func writeError(ctx context.Context) error {
 	return nil
 }
 
-// readLines sends every line that is not empty, until the end or until ctx ends.
+// readLines sends every line that is not empty, until the end of the input or until ctx ends.
 func readLines(ctx context.Context, in io.Reader, lines chan<- []byte) error {
 	r := bufio.NewReader(in)
 	for {
@@ -144,7 +146,7 @@ func (b *Bridge) write(text []byte) error {
 	}
 	var line bytes.Buffer
 	if err := json.Compact(&line, text); err != nil {
-		return fmt.Errorf("the response is no JSON: %w", err) // forward has checked it
+		return fmt.Errorf("the response is no JSON: %w", err) // cannot happen: post has checked the response
 	}
 	line.WriteByte('\n')
 	b.mu.Lock()
@@ -155,11 +157,12 @@ func (b *Bridge) write(text []byte) error {
 	return nil
 }
 
-// forward sends one line, a message or a batch, and returns the response, or nil if there is none.
+// forward sends one line, which is a message or a batch. It returns the response, or nil if there
+// is none.
 func (b *Bridge) forward(ctx context.Context, line []byte) []byte {
 	messages := []message{{}}
 	if line[0] != '[' {
-		_ = json.Unmarshal(line, &messages[0]) // the service responds to a line that is no message
+		_ = json.Unmarshal(line, &messages[0]) // a line that is not a message is sent, too: the service returns the error
 	} else {
 		_ = json.Unmarshal(line, &messages)
 	}
@@ -173,7 +176,7 @@ func (b *Bridge) forward(ctx context.Context, line []byte) []byte {
 	return body
 }
 
-// noteRevision keeps the protocol revision in the response to initialize.
+// noteRevision stores the protocol revision that the response to initialize contains.
 func (b *Bridge) noteRevision(body []byte) {
 	var out struct {
 		Result struct {
@@ -187,8 +190,9 @@ func (b *Bridge) noteRevision(body []byte) {
 	}
 }
 
-// setHeaders sets the headers that repeat parts of a message, as streamable HTTP requires since
-// revision 2026-07-28. Such a message carries its revision; others have that of the session.
+// setHeaders sets the headers that repeat parts of a message. Streamable HTTP requires them since
+// revision 2026-07-28. A message of that revision contains the revision; all other messages have
+// the revision of the session.
 func (b *Bridge) setHeaders(header http.Header, messages []message) {
 	b.mu.Lock()
 	version := b.version
@@ -198,7 +202,7 @@ func (b *Bridge) setHeaders(header http.Header, messages []message) {
 			Name string                     `json:"name"`
 			Meta map[string]json.RawMessage `json:"_meta"`
 		}
-		_ = json.Unmarshal(messages[0].Params, &params) // the service reports params that are wrong
+		_ = json.Unmarshal(messages[0].Params, &params) // the service reports wrong params
 		var own string
 		if json.Unmarshal(params.Meta[versionMeta], &own) == nil && own != "" {
 			version = own
@@ -216,8 +220,8 @@ func (b *Bridge) setHeaders(header http.Header, messages []message) {
 	}
 }
 
-// post sends a line and returns the response, which is JSON-RPC, or nil for a message without a
-// response. A response that is not JSON-RPC is an error.
+// post sends a line and returns the JSON-RPC response. The response is empty if the line contains
+// only messages that expect none. Any other response is an error.
 func (b *Bridge) post(ctx context.Context, line []byte, messages []message) ([]byte, error) {
 	address, key, err := b.Target()
 	if err != nil {
@@ -249,8 +253,8 @@ func (b *Bridge) post(ctx context.Context, line []byte, messages []message) ([]b
 	return nil, b.Explain(refusal(response, body))
 }
 
-// isJSONRPC reports whether a body is a JSON-RPC message or a batch. An HTTP error of the service
-// has its error envelope instead.
+// isJSONRPC reports whether a body is a JSON-RPC message or a batch. HTTP errors of the service
+// have the error envelope instead.
 func isJSONRPC(body []byte) bool {
 	var one struct {
 		Version string `json:"jsonrpc"`
@@ -259,7 +263,7 @@ func isJSONRPC(body []byte) bool {
 	return json.Unmarshal(body, &one) == nil && one.Version != "" || json.Unmarshal(body, &batch) == nil
 }
 
-// refusal returns an HTTP error as the Go client does.
+// refusal converts an HTTP error response to the error that the Go client would return.
 func refusal(response *http.Response, body []byte) *client.Error {
 	out := &client.Error{Status: response.StatusCode, RequestID: response.Header.Get("Service-Request-Id"), Attempts: 1}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
@@ -277,7 +281,8 @@ func refusal(response *http.Response, body []byte) *client.Error {
 	return out
 }
 
-// failure logs an error and returns it as the response to each message that expects one, or nil.
+// failure logs an error once for each message. It returns the error as the response to the messages
+// that expect one, or nil if there are none.
 func (b *Bridge) failure(messages []message, isBatch bool, err error) []byte {
 	var out []json.RawMessage
 	for _, m := range messages {
@@ -285,13 +290,13 @@ func (b *Bridge) failure(messages []message, isBatch bool, err error) []byte {
 		b.Log("%s: %s", m.Method, err)
 		b.mu.Unlock()
 		if (m.Method == "") != (len(m.ID) == 0) {
-			continue // a notification, or a response
+			continue // a notification or a response, which expects no response
 		}
 		id := m.ID
-		if len(id) == 0 { // not a message: the service would say so, with this id
+		if len(id) == 0 { // not a valid message: respond with a null id, as the service would
 			id = json.RawMessage("null")
 		}
-		text, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": codeInternal, "message": err.Error()}}) // cannot fail: id is JSON
+		text, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": codeInternal, "message": err.Error()}}) // cannot fail: id is valid JSON
 		out = append(out, text)
 	}
 	switch {
@@ -300,6 +305,6 @@ func (b *Bridge) failure(messages []message, isBatch bool, err error) []byte {
 	case !isBatch:
 		return out[0]
 	}
-	text, _ := json.Marshal(out) // cannot fail: its parts are JSON
+	text, _ := json.Marshal(out) // cannot fail: the parts are valid JSON
 	return text
 }

@@ -50,7 +50,7 @@ func Lines(now time.Time) []Line {
 // batchMax is the maximum number of records written at once.
 const batchMax = 200
 
-// Seed writes the demo company. Its records pass the same checks as those of an import, and it
+// Seed writes the demo company. Its records pass the same checks as imported records, and it
 // publishes the board through the store. It writes the profile last, and the company does not exist
 // without a profile. So a caller that finds no company runs Seed again after an interruption.
 func Seed(ctx context.Context, t *table.Client, now time.Time) error {

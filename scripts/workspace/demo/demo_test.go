@@ -38,7 +38,7 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// Ensure the records are valid at whatever time they are created. Every record passes the checks of
+// Ensure the records are valid no matter when they are created. Every record passes the checks of
 // an import and has a unique id. No past event has a time in the future.
 func TestRecords(t *testing.T) {
 	t.Parallel()

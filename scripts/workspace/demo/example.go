@@ -31,8 +31,8 @@ func Example(kind transfer.Type, n int) Record {
 	return out
 }
 
-// examplesPerType is the number of example records for a type of which the demo company would
-// otherwise have no records.
+// examplesPerType is the number of example records for each type that the demo company would
+// otherwise lack.
 const examplesPerType = 3
 
 // addExamples adds example records of the types that have no records yet, so that no list of the

@@ -55,8 +55,8 @@ func startDemo(t *testing.T) *demoTools {
 	return &demoTools{Service: s, key: s.Key(t)}
 }
 
-// call calls a tool, requires that the result fits, and returns the values of a property of the
-// records that its text shows.
+// call calls a tool and requires that the result fits. The text of the result shows records; call
+// returns the values of one of their properties.
 func (d *demoTools) call(t *testing.T, op api.Operation, arguments map[string]any, property string) (values []string) {
 	t.Helper()
 	d.Clock.Advance(time.Second)
@@ -93,8 +93,8 @@ func (d *demoTools) call(t *testing.T, op api.Operation, arguments map[string]an
 	return values
 }
 
-// Ensure the result of every tool that reads fits into a model's context, for every record of the
-// demo company and every list at its maximum limit.
+// Ensure the results of all read-only tools fit into a model's context: for every record of the
+// demo company, and for every list at its maximum limit.
 func TestToolResultsFit(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -103,7 +103,7 @@ func TestToolResultsFit(t *testing.T) {
 	byID := func(id string) api.Operation {
 		return operations[slices.IndexFunc(operations, func(op api.Operation) bool { return op.ID == id })]
 	}
-	known := map[string][]string{ // the values of arguments that lists need
+	known := map[string][]string{ // possible values of the required arguments of lists
 		"boardId":   d.call(t, byID("list_plan_boards"), nil, "id"),
 		"siteId":    d.call(t, byID("list_optimise_sites"), nil, "id"),
 		"metricKey": d.call(t, byID("list_metric_definitions"), map[string]any{"fields": []string{"key"}}, "key"),
@@ -134,8 +134,9 @@ func TestToolResultsFit(t *testing.T) {
 	}
 }
 
-// combinations returns the arguments with which to call a tool: each value of an argument that it
-// needs, and the maximum limit. It returns none for a tool that needs another argument.
+// combinations returns the sets of arguments to call a tool with: each value of a required
+// argument, both with the default limit and with the maximum. It returns none if known has no
+// values for a required argument.
 func combinations(op api.Operation, known map[string][]string) []map[string]any {
 	out := []map[string]any{{}}
 	for _, f := range op.Input {

@@ -31,7 +31,7 @@ func main() {
 }
 `
 
-// write writes files below a folder.
+// write writes files to a folder and its subfolders.
 func write(t *testing.T, folder string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -45,7 +45,7 @@ func write(t *testing.T, folder string, files map[string]string) {
 	}
 }
 
-// run runs the go command in a module outside this repository, without access to a network.
+// run runs the go command in a module outside this repository, without network access.
 func run(t *testing.T, folder string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)
@@ -58,8 +58,8 @@ func run(t *testing.T, folder string, args ...string) string {
 	return string(out)
 }
 
-// Ensure a program outside this repository compiles with the client as a package of its module, and
-// as a module of its own.
+// Ensure a program outside this repository compiles with the client, both as a package of the
+// program's module and as a separate module.
 func TestProgramsCompile(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -90,8 +90,8 @@ func TestProgramsCompile(t *testing.T) {
 	}
 }
 
-// Ensure the written client is the client of this repository without its tests, with the license,
-// and imports only the standard library.
+// Ensure the written client has the same files as this repository's client, except its tests. It
+// must include the licence and import only the standard library.
 func TestWrittenFiles(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "out")
@@ -126,7 +126,7 @@ func TestWrittenFiles(t *testing.T) {
 }
 
 // Ensure a second call replaces the files of the first and removes those that the client no longer
-// has, and that nothing is written over a caller's Go files.
+// has. A call must fail, and write nothing, if the folder has Go files of the caller.
 func TestWriteAgain(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -161,7 +161,7 @@ func TestWriteAgain(t *testing.T) {
 	}
 }
 
-// Ensure the go.mod and the LICENSE of a caller's module are not replaced, even if the folder has no
+// Ensure the go.mod and the LICENSE of a caller's module are not replaced, even in a folder without
 // Go files.
 func TestOtherModules(t *testing.T) {
 	t.Parallel()
@@ -180,8 +180,8 @@ func TestOtherModules(t *testing.T) {
 	}
 }
 
-// Ensure a folder outside any module, a go.mod without a module and a bad module path are errors that
-// say what is wrong, and that nothing is written.
+// Ensure a folder outside any module, a go.mod without a module path, and an invalid module path
+// cause errors that say what is wrong. Nothing may be written.
 func TestWrongFolders(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ mod, module, want string }{
@@ -203,7 +203,7 @@ func TestWrongFolders(t *testing.T) {
 	}
 }
 
-// Ensure the embedded files are those of the package.
+// Ensure the embedded files are the Go files of the package.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	embedded, err := fs.Glob(client.Sources(), "*.go")

@@ -1,6 +1,6 @@
-// Package mcpclient knows the clients of the Model Context Protocol that people use: where each
-// keeps its settings, how an entry for a server looks there, and the client's own command that adds
-// one. It plans a change, so that a person can see it first, and then makes it.
+// Package mcpclient knows the commonly used clients of the Model Context Protocol. For each client,
+// it knows the settings file, the form of a server's entry in it, and the client's own command for
+// adding a server. It plans a change, so that a person can see it first, and then makes the change.
 package mcpclient
 
 import (
@@ -24,10 +24,10 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// EntryName is the name of the server in the settings of a client.
+// EntryName is the name of the service's entry in a client's settings.
 const EntryName = "workspace"
 
-// Entry is a server that a client starts.
+// Entry is a client's entry for a server. The client starts the server with this command.
 type Entry struct {
 	Command string   `json:"command" toml:"command"`
 	Args    []string `json:"args" toml:"args"`
@@ -39,33 +39,35 @@ func (e Entry) equal(other Entry) bool {
 
 // Client is a client of the protocol.
 type Client struct {
-	Name  string // as an argument of the command line
+	Name  string // the name on the command line
 	Title string
 
-	// SkillsFolder is where the client reads agent skills, or "" if it reads none from a folder.
+	// SkillsFolder is the folder in which the client looks for agent skills, or "" if it does not
+	// read skills from a folder.
 	SkillsFolder string
 
-	file   string // with the servers of the user
+	file   string // the settings file that lists the user's servers
 	format format
 
-	program       string // its command that adds servers; "" if it has none
-	losesComments bool   // the command writes the file anew, without its comments
+	program       string // the client's command-line program; "" if it cannot add servers
+	losesComments bool   // the program rewrites the file without its comments
 	add           func(e Entry) []string
-	remove        []string // arguments of the command that removes an existing entry before the add; nil if the add replaces it
+	remove        []string // arguments for removing an existing entry before adding the new one; nil if add replaces it
 }
 
 // format is the format of a settings file.
 type format interface {
-	// merge returns the text with the entry, and the text of the entry that it replaces, or "". If
-	// the text has the entry already, it returns it unchanged. Everything else in the text stays as
-	// it is, comments included. The error is a *syntaxError if the text cannot be read.
+	// merge returns the text with the entry added, and the text of the entry that it replaces, or
+	// "" if there is none. If the text already contains the entry, merge returns the text
+	// unchanged. The rest of the text, with its comments, stays as it is. The error is a
+	// *syntaxError if the text cannot be parsed.
 	merge(text []byte, e Entry) (merged []byte, replaced string, err error)
 
-	// render returns the entry as a person reads it.
+	// render formats the entry for a person.
 	render(e Entry) string
 }
 
-// syntaxError says where a settings file is broken.
+// syntaxError says where a settings file is invalid.
 type syntaxError struct {
 	line, column int
 	problem      string
@@ -127,8 +129,8 @@ func Lookup(name string) (Client, error) {
 	return Client{}, fmt.Errorf("no client %q; name one of %s", name, strings.Join(Names(), ", "))
 }
 
-// codeProgram returns VS Code's command, or "" on Windows. There it is a batch file, which does not
-// get the quotes of JSON as they are.
+// codeProgram returns the name of VS Code's program. It returns "" on Windows, where the program is
+// a batch file, which does not receive the quotation marks in JSON unchanged.
 func codeProgram() string {
 	if runtime.GOOS == "windows" {
 		return ""
@@ -143,28 +145,28 @@ func addToCode(e Entry) []string {
 		Entry
 	}{EntryName, "stdio", e})
 	if err != nil {
-		panic(err) // cannot fail: it has only strings
+		panic(err) // cannot fail: the value contains only strings
 	}
 	return []string{"--add-mcp", string(text)}
 }
 
-// Plan is a change of a client's settings that has not been made yet.
+// Plan is a change to a client's settings that has not been made yet.
 type Plan struct {
 	File     string
 	Entry    Entry
-	Text     string // the entry as a person reads it
-	Replaced string // the entry that is there now, without the service's keys, or ""
-	Exists   bool   // the settings have the entry already, so there is nothing to do
+	Text     string // the entry, formatted for a person
+	Replaced string // the entry to be replaced, with the service's keys redacted; "" if there is none
+	Exists   bool   // the settings already contain the entry, so there is nothing to do
 
-	// Commands has the command lines of the client's own program that make the change. If it is
-	// empty, the file is changed directly.
+	// Commands contains the command lines of the client's own program that make the change. If it
+	// is empty, Apply changes the file directly.
 	Commands [][]string
 
 	client Client
 }
 
-// NewPlan plans to enter a server into the client's settings. It changes nothing. It returns an
-// error that says where, if the settings cannot be read.
+// NewPlan plans the addition of an entry to the client's settings. It does not change anything. If
+// the settings cannot be parsed, the error says where.
 func (c Client) NewPlan(e Entry) (Plan, error) {
 	p := Plan{File: c.file, Entry: e, Text: c.format.render(e), client: c}
 	text, merged, replaced, err := c.mergeFile(e)
@@ -184,8 +186,8 @@ func (c Client) NewPlan(e Entry) (Plan, error) {
 	return p, nil
 }
 
-// mergeFile returns the text of the client's file, nil if there is none, and the text with the
-// entry.
+// mergeFile returns the text of the client's file, or nil if there is no file. It also returns the
+// text with the entry added, and the text of the entry that it replaces.
 func (c Client) mergeFile(e Entry) (text, merged []byte, replaced string, err error) {
 	text, err = os.ReadFile(c.file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -202,25 +204,25 @@ func (c Client) mergeFile(e Entry) (text, merged []byte, replaced string, err er
 	return text, merged, replaced, nil
 }
 
-// Apply makes the change. It returns the path of the copy of the file as it was before, or "" if
-// there was none or if the client's program only adds an entry. now names the copy.
+// Apply makes the change. backup is the path of a copy of the file before the change. It is "" if
+// there was no file, or if the client's program only adds an entry. now is part of the copy's name.
 func (p Plan) Apply(ctx context.Context, now time.Time) (backup string, err error) {
 	switch {
 	case p.Exists:
 		return "", nil
-	case len(p.Commands) > 1: // the first one removes the old entry, and the next one can fail
+	case len(p.Commands) > 1: // the first command removes the old entry, and the second one may fail
 		return p.replaceByCommands(ctx, now)
 	case len(p.Commands) > 0:
 		return "", p.runCommands(ctx)
 	}
-	text, merged, _, err := p.client.mergeFile(p.Entry) // the client may have changed it since NewPlan
+	text, merged, _, err := p.client.mergeFile(p.Entry) // read the file again: the client may have changed it since NewPlan
 	if err != nil {
 		return "", err
 	}
 	return ReplaceFile(p.File, text, merged, now)
 }
 
-// replaceByCommands keeps a copy of the file and runs the client's program.
+// replaceByCommands copies the file and then runs the client's program.
 func (p Plan) replaceByCommands(ctx context.Context, now time.Time) (backup string, err error) {
 	file := targetOf(p.File)
 	text, err := os.ReadFile(file)
@@ -236,7 +238,7 @@ func (p Plan) replaceByCommands(ctx context.Context, now time.Time) (backup stri
 	return backup, nil
 }
 
-// runCommands runs the client's program.
+// runCommands runs the client's program with each of the plan's command lines.
 func (p Plan) runCommands(ctx context.Context) error {
 	for _, words := range p.Commands {
 		if out, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput(); err != nil {
@@ -246,9 +248,10 @@ func (p Plan) runCommands(ctx context.Context) error {
 	return nil
 }
 
-// ReplaceFile replaces the text of a file atomically. It keeps the file's permissions, and a copy
-// of the old text beside it, whose path it returns. If text is nil, it creates the file and its
-// folder, and returns "". A symbolic link stays one.
+// ReplaceFile replaces the contents of a file atomically and keeps the file's permissions. text is
+// the current content, and backup is the path of a copy of it in the same folder. If text is nil,
+// ReplaceFile creates the file and its folder, and backup is "". If file is a symbolic link,
+// ReplaceFile replaces the link's target.
 func ReplaceFile(file string, text, with []byte, now time.Time) (backup string, err error) {
 	file = targetOf(file)
 	if text == nil {
@@ -267,8 +270,8 @@ func ReplaceFile(file string, text, with []byte, now time.Time) (backup string, 
 	return backup, writeFile(file, with, info.Mode().Perm())
 }
 
-// keepCopy writes the text of a file to another one beside it, with its permissions, and returns
-// the path.
+// keepCopy writes text to a new file in the same folder as file, with the same permissions. It
+// returns the path of the new file.
 func keepCopy(file string, text []byte, now time.Time) (backup string, err error) {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -281,11 +284,11 @@ func keepCopy(file string, text []byte, now time.Time) (backup string, err error
 	return backup, nil
 }
 
-// linksMax is how many symbolic links targetOf follows.
+// linksMax is the maximum number of symbolic links that targetOf follows.
 const linksMax = 40
 
-// targetOf returns the file that a symbolic link leads to, whether it exists or not, and any other
-// file as it is.
+// targetOf returns the target of a symbolic link, even if the target does not exist. It returns any
+// other path unchanged.
 func targetOf(file string) string {
 	for range linksMax {
 		target, err := os.Readlink(file)
@@ -300,7 +303,7 @@ func targetOf(file string) string {
 	return file
 }
 
-// writeFile writes a file atomically, with these permissions.
+// writeFile writes a file atomically and with the given permissions.
 func writeFile(file string, text []byte, mode fs.FileMode) error {
 	return secretfile.CreateWithMode(file, mode, func(w io.Writer) error { _, err := w.Write(text); return err })
 }

@@ -13,14 +13,15 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// jsonFormat is a file with a JSON object. Its member object has a member for each server.
+// jsonFormat is the format of a JSON settings file. object is the name of the top-level member that
+// contains the entries of all servers.
 type jsonFormat struct {
 	object   string
-	typed    bool // an entry says that its type is stdio
-	comments bool // the file may have comments and trailing commas
+	typed    bool // an entry has the member "type": "stdio"
+	comments bool // the file may contain comments and trailing commas
 }
 
-// value returns an entry as JSON, indented.
+// value returns an entry as indented JSON.
 func (f jsonFormat) value(e Entry, prefix, indent string) []byte {
 	entry := struct {
 		Type string `json:"type,omitempty"`
@@ -34,7 +35,7 @@ func (f jsonFormat) value(e Entry, prefix, indent string) []byte {
 	w.SetEscapeHTML(false)
 	w.SetIndent(prefix, indent)
 	if err := w.Encode(entry); err != nil {
-		panic(err) // cannot fail: it has only strings
+		panic(err) // cannot fail: the value contains only strings
 	}
 	return bytes.TrimSpace(out.Bytes())
 }
@@ -43,14 +44,15 @@ func (f jsonFormat) render(e Entry) string {
 	return fmt.Sprintf("%q: %s", EntryName, f.value(e, "", "  "))
 }
 
-// hasJSONComments reports whether a text has comments or trailing commas.
+// hasJSONComments reports whether a text contains comments or trailing commas.
 func hasJSONComments(text []byte) bool {
 	root, err := parseRelaxed(text)
 	return err == nil && !root.IsStandard()
 }
 
-// parseRelaxed parses JSON with comments and trailing commas. A comment may end with the text, where
-// hujson wants a newline, which is the last byte of the returned value then.
+// parseRelaxed parses JSON that may contain comments and trailing commas. It appends a newline,
+// because hujson rejects a comment in the last line without one. The newline is the last byte of
+// the returned value.
 func parseRelaxed(text []byte) (hujson.Value, error) {
 	return hujson.Parse(append(bytes.Clone(text), '\n'))
 }
@@ -97,11 +99,11 @@ func (f jsonFormat) merge(text []byte, e Entry) (merged []byte, replaced string,
 		replaced = fmt.Sprintf("%q: %s", EntryName, hujson.Value{Value: existing.Value}.Pack())
 		existing.Value = value.Value
 	}
-	merged = bytes.TrimSuffix(root.Pack(), []byte("\n")) // of parseRelaxed
+	merged = bytes.TrimSuffix(root.Pack(), []byte("\n")) // the newline that parseRelaxed appended
 	return merged, replaced, f.check(whole, merged, e)
 }
 
-// parse parses a file. It returns a *syntaxError if the client could not read it.
+// parse parses a file. It returns a *syntaxError if the client could not parse the file.
 func (f jsonFormat) parse(text []byte) (hujson.Value, error) {
 	root, err := parseRelaxed(text)
 	if err == nil && (f.comments || root.IsStandard()) {
@@ -116,17 +118,17 @@ func (f jsonFormat) parse(text []byte) (hujson.Value, error) {
 		err = errors.New("comments and trailing commas are not allowed")
 	}
 	if found := hujsonError.FindStringSubmatch(err.Error()); found != nil {
-		line, _ := strconv.Atoi(found[1]) // digits
+		line, _ := strconv.Atoi(found[1]) // cannot fail: the pattern matches only digits
 		column, _ := strconv.Atoi(found[2])
 		return root, &syntaxError{line, column, found[3]}
 	}
 	return root, &syntaxError{1, 1, err.Error()}
 }
 
-// hujsonError matches the error of hujson.Parse, which has no fields.
+// hujsonError matches the text of an error from hujson.Parse, because the error has no fields.
 var hujsonError = regexp.MustCompile(`(?s)^hujson: line (\d+), column (\d+): (.*)$`)
 
-// position returns the line and the column of an offset, both from 1.
+// position returns the line and the column of an offset. Both start from 1.
 func position(text []byte, offset int) (line, column int) {
 	before := text[:min(max(offset, 0), len(text))]
 	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
@@ -140,7 +142,8 @@ func objectOf(v *hujson.Value, what string) (*hujson.Object, error) {
 	return out, nil
 }
 
-// memberOf returns the value of a member, or nil. It returns an error if there are two.
+// memberOf returns the value of the member with this name, or nil. It returns an error if there are
+// two such members.
 func memberOf(o *hujson.Object, name string) (out *hujson.Value, err error) {
 	for i := range o.Members {
 		if literal, ok := o.Members[i].Name.Value.(hujson.Literal); ok && literal.String() == name {
@@ -153,7 +156,7 @@ func memberOf(o *hujson.Object, name string) (out *hujson.Value, err error) {
 	return out, nil
 }
 
-// is reports whether a value is the entry.
+// is reports whether a value is equal to the entry.
 func (f jsonFormat) is(v hujson.Value, e Entry) bool {
 	var have struct {
 		Type string
@@ -165,7 +168,8 @@ func (f jsonFormat) is(v hujson.Value, e Entry) bool {
 	return json.Unmarshal(v.Pack(), &have) == nil && have.URL == "" && (have.Type == "" || have.Type == "stdio") && have.Entry.equal(e)
 }
 
-// layout is how a file is laid out, so that what is added looks the same.
+// layout is the indentation and the line ending of a file, so that additions look like the rest of
+// the file.
 type layout struct{ unit, newline string }
 
 func layoutOf(text []byte, top *hujson.Object) layout {
@@ -176,8 +180,8 @@ func layoutOf(text []byte, top *hujson.Object) layout {
 	return out
 }
 
-// indentOf returns the indentation of an object's members, or otherwise if it has none on a line of
-// its own.
+// indentOf returns the indentation of an object's members. It returns otherwise if the first member
+// is not on a line of its own.
 func indentOf(o *hujson.Object, otherwise string) string {
 	if len(o.Members) == 0 {
 		return otherwise
@@ -193,8 +197,8 @@ func (l layout) lines(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("\n"), []byte(l.newline))
 }
 
-// append adds a member at the end of an object and returns its value. Comments after the last
-// member stay there.
+// append adds a member at the end of an object and returns the member's value. Comments after the
+// previous last member stay in place.
 func (l layout) append(o *hujson.Object, name string, value hujson.ValueTrimmed, indent, closing string) *hujson.Value {
 	before := bytes.TrimRight(o.AfterExtra, " \t\r\n")
 	m := hujson.ObjectMember{
@@ -209,12 +213,12 @@ func (l layout) append(o *hujson.Object, name string, value hujson.ValueTrimmed,
 func mustParse(text []byte) hujson.ValueTrimmed {
 	v, err := hujson.Parse(text)
 	if err != nil {
-		panic(err) // cannot fail: value has encoded it
+		panic(err) // cannot fail: the text comes from an encoder
 	}
 	return v.Value
 }
 
-// check returns an error unless merged has the entry, and everything else that text has.
+// check returns an error unless merged contains the entry and everything else that text contains.
 func (f jsonFormat) check(text, merged []byte, e Entry) error {
 	before, err := f.decode(text)
 	if err != nil {
@@ -241,8 +245,8 @@ func (f jsonFormat) decode(text []byte) (out map[string]any, err error) {
 	return out, err
 }
 
-// checkRest returns an error unless after has an entry that isEntry accepts, and is otherwise equal
-// to before. The entries are in the member object.
+// checkRest returns an error unless after contains an entry that isEntry accepts, and is otherwise
+// equal to before. object is the name of the member that contains the entries.
 func checkRest(before, after map[string]any, object string, isEntry func(any) bool) error {
 	list, _ := after[object].(map[string]any)
 	if !isEntry(list[EntryName]) {

@@ -11,14 +11,14 @@ import (
 
 var entry = Entry{Command: "/usr/local/bin/workspace", Args: []string{"mcp", "--areas", "feedback"}}
 
-// The formats of the clients' files.
+// Formats of the clients' files.
 var (
 	strict  = jsonFormat{object: "mcpServers"}
 	relaxed = jsonFormat{object: "servers", typed: true, comments: true}
 )
 
-// Ensure an entry is added or replaced in the layout of the file, and everything else stays as it
-// is, byte for byte.
+// Ensure an entry is added or replaced in the layout of the file, and no other byte of the file
+// changes.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -190,14 +190,14 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Ensure a file that cannot be read is an error with the line and column, and a file that cannot be
-// changed without a loss is an error that says what to do.
+// Ensure an invalid file causes an error with the line and column. A file that would lose something
+// must cause an error that says what to do instead.
 func TestErrMerge(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		format       format
 		text         string
-		line, column int // 0 if the file can be read
+		line, column int // 0 if the file is valid
 		want         string
 	}{
 		{strict, "{\n  \"a\": 1,\n}", 3, 1, "invalid character '}'"},
@@ -236,7 +236,8 @@ func TestErrMerge(t *testing.T) {
 	}
 }
 
-// FuzzMerge checks that a merge loses nothing and is stable, whatever the file has.
+// FuzzMerge checks that a merge into any text fails or gives a valid file, and that merging again
+// changes nothing.
 func FuzzMerge(f *testing.F) {
 	for _, text := range []string{
 		"", "{}", `{"servers": {"workspace": {}, "b": 1,},}`, "{\"servers\": {} // a\n}", "[mcp_servers.workspace]\na = 1", "[[mcp_servers]]", "mcp_servers.b.c = [1,\n2]\n[x]",

@@ -10,7 +10,7 @@ import (
 
 var now = time.Date(2026, 8, 11, 12, 0, 0, 0, time.UTC)
 
-// home sets up empty folders of a user, without programs of clients, and returns the home folder.
+// home creates an empty home folder without any client's program on PATH, and returns its path.
 func home(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,7 +42,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// Ensure what a plan shows of the entry that it replaces has no key.
+// Ensure a plan shows the entry that it replaces without the key in it.
 func TestPlanShowsNoKey(t *testing.T) {
 	dir, key := home(t), "sk_"+"live_"+strings.Repeat("0123456789", 9)
 	write(t, filepath.Join(dir, ".cursor", "mcp.json"), `{"mcpServers": {"workspace": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer `+key+`"}}}}`, 0o600)
@@ -56,8 +56,8 @@ func TestPlanShowsNoKey(t *testing.T) {
 	}
 }
 
-// Ensure a client's program that removes the old entry and then fails leaves a copy of the settings,
-// which the error names.
+// Ensure a copy of the settings is left if a client's program removes the old entry and then fails.
+// The error must name the copy.
 func TestFailingProgramLeavesCopy(t *testing.T) {
 	dir, old := home(t), `{"mcpServers": {"workspace": {"command": "old"}}}`
 	file := filepath.Join(dir, ".claude.json")
@@ -80,8 +80,8 @@ func TestFailingProgramLeavesCopy(t *testing.T) {
 	}
 }
 
-// Ensure a symbolic link stays one, even if its target does not exist yet, and no other file is
-// touched or left.
+// Ensure a symbolic link is kept, even if its target does not exist yet. No other file may be
+// changed or left behind.
 func TestReplaceFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,16 +11,16 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// tomlServers is the table of a Codex file that has a table for each server.
+// tomlServers is the name of the table in a Codex file that contains a table for each server.
 const tomlServers = "mcp_servers"
 
-// tomlFormat is the TOML file of Codex.
+// tomlFormat is the format of Codex's settings file.
 type tomlFormat struct{}
 
 func (tomlFormat) render(e Entry) string {
 	body, err := toml.Marshal(e)
 	if err != nil {
-		panic(err) // cannot fail: it has only strings
+		panic(err) // cannot fail: the value contains only strings
 	}
 	return "[" + tomlServers + "." + EntryName + "]\n" + strings.TrimSpace(string(body))
 }
@@ -63,8 +63,9 @@ func (f tomlFormat) merge(text []byte, e Entry) (merged []byte, replaced string,
 	return merged, replaced, checkRest(before, after, tomlServers, func(entry any) bool { return isTOMLEntry(entry, e) })
 }
 
-// checkOneTransport returns an error if the entry replaces that of a server with a URL and keeps
-// the tables of its headers. Codex reads no file with an entry that has those and a command.
+// checkOneTransport returns an error if the new entry still has tables with HTTP headers. They
+// remain if the replaced entry had a URL. Codex rejects a file whose entry has both a command and
+// headers.
 func checkOneTransport(after map[string]any) error {
 	for _, name := range []string{"http_headers", "env_http_headers"} {
 		if tomlEntry(after)[name] != nil {
@@ -74,14 +75,14 @@ func checkOneTransport(after map[string]any) error {
 	return nil
 }
 
-// tomlEntry returns the table of the entry, or nil.
+// tomlEntry returns the table of the service's entry, or nil.
 func tomlEntry(file map[string]any) map[string]any {
 	servers, _ := file[tomlServers].(map[string]any)
 	entry, _ := servers[EntryName].(map[string]any)
 	return entry
 }
 
-// decodeTOML returns a *syntaxError if text is not TOML.
+// decodeTOML decodes TOML. It returns a *syntaxError if text is not valid TOML.
 func decodeTOML(text []byte) (map[string]any, error) {
 	out := map[string]any{}
 	err := toml.Unmarshal(text, &out)
@@ -93,7 +94,7 @@ func decodeTOML(text []byte) (map[string]any, error) {
 	return out, err
 }
 
-// isTOMLEntry reports whether a decoded table is the entry.
+// isTOMLEntry reports whether a decoded table is equal to the entry.
 func isTOMLEntry(table any, e Entry) bool {
 	fields, _ := table.(map[string]any)
 	have := Entry{}
@@ -106,8 +107,8 @@ func isTOMLEntry(table any, e Entry) bool {
 	return fields["url"] == nil && have.equal(e)
 }
 
-// tableSpan returns where the entry's table begins and ends. Blank lines and comments after its last
-// line belong to what follows.
+// tableSpan returns the offsets at which the entry's table begins and ends. The blank lines and
+// comments after its last line belong to the next table.
 func tableSpan(text []byte) (from, to int, found bool) {
 	var p unstable.Parser
 	p.Reset(text)

@@ -23,7 +23,7 @@ type issuedKey struct {
 	Secret string `json:"key"`
 }
 
-// draftingPreset is the preset whose scopes are auth.DraftingAgent.
+// draftingPreset is the name of the preset whose scopes are auth.DraftingAgent.
 const draftingPreset = "drafting-agent"
 
 const shownOnceText = "The key is shown only once: the table stores only its hash."

@@ -48,16 +48,16 @@ func Write(file string, v any) error {
 	return nil
 }
 
-// ownerOnly are the permissions of a file that os.CreateTemp makes.
+// ownerOnly is the mode of a file that os.CreateTemp creates.
 const ownerOnly fs.FileMode = 0o600
 
-// Create writes a file that only its owner can read. It does so atomically, so that the file appears
-// either complete or not at all.
+// Create atomically writes a file that only its owner can read. The file is either complete or
+// missing.
 func Create(file string, write func(io.Writer) error) error {
 	return CreateWithMode(file, ownerOnly, write)
 }
 
-// CreateWithMode is Create for a file with these permissions.
+// CreateWithMode does the same as Create for a file with the given mode.
 func CreateWithMode(file string, mode fs.FileMode, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".*.tmp")
 	if err != nil {
@@ -68,7 +68,7 @@ func CreateWithMode(file string, mode fs.FileMode, write func(io.Writer) error) 
 		err = f.Sync()
 	}
 	err = errors.Join(err, f.Close())
-	if err == nil && mode != ownerOnly { // not every volume can change permissions
+	if err == nil && mode != ownerOnly { // some volumes do not support changing the mode
 		err = os.Chmod(f.Name(), mode)
 	}
 	if err == nil {

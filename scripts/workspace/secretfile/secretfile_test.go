@@ -8,8 +8,8 @@ import (
 	"growthworkspace/scripts/workspace/secretfile"
 )
 
-// Ensure FilesIn writes a secret to a file that only the file's owner can read. Whatever the key id
-// contains, the file is below the folder.
+// Ensure FilesIn writes a secret to a file that only the file's owner can read. The file must be
+// below the folder, no matter what the key id contains.
 func TestFilesIn(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

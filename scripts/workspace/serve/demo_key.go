@@ -57,8 +57,8 @@ func openDemoKey(ctx context.Context, t *terminal.Terminal, flags tableconn.Flag
 	return openKey(ctx, open, demo.CompanyID, file, "Demo key of workspace serve")
 }
 
-// openKey returns a key of the company with every scope. The key is in the file. It is issued if the
-// file is missing or its key no longer works.
+// openKey returns a key of the company with every scope. It reads the key from the file. If the
+// file is missing or its key no longer works, it issues a key and writes it to the file.
 func openKey(ctx context.Context, open *tableconn.Session, companyID, file, name string) (storedKey, error) {
 	d := storedKey{file: file}
 	if works, err := d.read(ctx, open, companyID); err != nil || works {
@@ -73,7 +73,7 @@ func openKey(ctx context.Context, open *tableconn.Session, companyID, file, name
 	return d, secretfile.Write(file, d.DemoKey)
 }
 
-// read reads the key file and reports whether its key works and is one of the company.
+// read reads the key file. works reports whether its key works and belongs to the company.
 func (d *storedKey) read(ctx context.Context, open *tableconn.Session, companyID string) (works bool, err error) {
 	text, err := os.ReadFile(d.file)
 	if errors.Is(err, os.ErrNotExist) {

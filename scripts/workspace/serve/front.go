@@ -20,23 +20,23 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// The paths of a public server that are not paths of the API.
+// Paths on a public server that are not part of the API.
 const (
 	healthPath = "/healthz"
 	studioPath = "/studio"
 )
 
-// front is the first handler of a request. It accepts only the hosts that this server is meant for.
-// On a public server it also serves the studio and the health check.
+// front handles every request first. It rejects requests for other hosts than the server's own. On
+// a public server it also serves the studio and the health check.
 type front struct {
 	api      http.Handler
 	newID    id.Generator
 	log      *slog.Logger
 	loopback bool // the server listens on a loopback address
 
-	public *url.URL                    // nil: the server is for this machine
-	studio http.Handler                // nil: no studio on this port
-	health func(context.Context) error // whether the table responds
+	public *url.URL                    // nil: the server is only for this machine
+	studio http.Handler                // nil: this port serves no studio
+	health func(context.Context) error // returns an error if the table does not respond
 }
 
 func newFront(api http.Handler, open *tableconn.Session, log *slog.Logger, addr net.Addr, public *url.URL) *front {
@@ -53,7 +53,7 @@ func newFront(api http.Handler, open *tableconn.Session, log *slog.Logger, addr 
 	}
 }
 
-// publicURL parses --public-url. It returns nil for an empty text.
+// publicURL parses the value of --public-url. It returns nil for an empty string.
 func publicURL(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
@@ -75,15 +75,15 @@ func publicURL(text string) (*url.URL, error) {
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.EscapedPath(); {
-	case f.public != nil && path == healthPath: // probes send the address of this machine as the host
+	case f.public != nil && path == healthPath: // handled before the host is checked, because probes send this machine's address as the host
 		f.serveHealth(w, r)
 	case !f.accepts(r.Host):
-		w.Header().Set("Connection", "close") // the body is not read
+		w.Header().Set("Connection", "close") // the body was not read
 		fault.Write(w, r, f.newID("req"), f.refusal())
 	case f.studio != nil && path == studioPath:
 		http.Redirect(w, r, studioPath+"/", http.StatusPermanentRedirect)
 	case f.studio != nil && strings.HasPrefix(path, studioPath+"/"):
-		r.Host = f.public.Host // the letter case may differ
+		r.Host = f.public.Host // the request's host may have a different letter case
 		f.studio.ServeHTTP(w, r)
 	case f.public != nil:
 		f.api.ServeHTTP(w, behindProxy(r))
@@ -92,19 +92,19 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// behindProxy returns a request as it arrived at the proxy: over TLS, and not at an address of this
-// machine. Addresses in responses begin with https, and the tools do not take the host for one that
-// an attacker has pointed at this machine.
+// behindProxy returns a request as the proxy received it: over TLS, and not at a local address.
+// Then URLs in responses start with https, and the MCP handler does not reject the public host as
+// DNS rebinding.
 func behindProxy(r *http.Request) *http.Request {
 	out := r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, nil))
 	out.TLS = &tls.ConnectionState{}
 	return out
 }
 
-// accepts reports whether a request may have this Host. A server that listens only on this machine
-// accepts only loopback hosts, which prevents DNS rebinding: a page of an attacker whose name
-// points at this machine gets no response. A server that listens on other addresses accepts these,
-// too.
+// accepts reports whether a request with this Host header is accepted. A server that listens only
+// on a loopback address accepts only loopback hosts. This prevents DNS rebinding, in which an
+// attacker's page uses a name that resolves to this machine. A server that listens on other
+// addresses also accepts IP addresses as hosts.
 func (f *front) accepts(host string) bool {
 	if f.public != nil {
 		return strings.EqualFold(strings.TrimSuffix(host, ":443"), f.public.Host)
@@ -125,10 +125,10 @@ func (f *front) refusal() *fault.Error {
 		"for another name, start it behind a proxy with TLS and with --public-url https://NAME")
 }
 
-// healthTimeout is how long the table may take to respond.
+// healthTimeout is the maximum time that the table may take to respond.
 const healthTimeout = 3 * time.Second
 
-// serveHealth responds with 200 if the table responds, and otherwise with 503.
+// serveHealth responds with status 200 if the table responds, and otherwise with 503.
 func (f *front) serveHealth(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
@@ -141,8 +141,8 @@ func (f *front) serveHealth(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "ok")
 }
 
-// toSelf returns a transport that sends requests for the public URL to this server itself. They do
-// not leave the machine, so they need no TLS.
+// toSelf returns a transport that sends requests for the public URL directly to this server. It
+// uses no TLS, because these requests do not leave the machine.
 func toSelf(addr net.Addr) http.RoundTripper {
 	base := strings.TrimPrefix(baseURL(addr), "http://")
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -123,12 +123,12 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, open.Close()) }()
-	// The image has its folder for temporary files in the volume, which is empty at first.
+	// In the image, the folder for temporary files is part of the volume, which is empty at first.
 	if err := os.MkdirAll(os.TempDir(), 0o700); err != nil {
 		return fmt.Errorf("the folder for temporary files cannot be made: make it, or set TMPDIR to another: %w", err)
 	}
 	var demo storedKey
-	if !o.noDemo && (o.demo || open.Engine != nil) { // in an AWS account, only if the user asks for it
+	if !o.noDemo && (o.demo || open.Engine != nil) { // in an AWS account, only if the user requests it
 		if demo, err = openDemoKey(ctx, s.Terminal, *s.table, open); err != nil {
 			return err
 		}
@@ -251,7 +251,7 @@ type Announcement struct {
 	MCPURL    string `json:"mcpUrl"`
 	CompanyID string `json:"companyId"`
 	Key       string `json:"key"`
-	Listen    string `json:"listen,omitempty"` // with --public-url: where the proxy finds the server
+	Listen    string `json:"listen,omitempty"` // with --public-url: the address to which the proxy forwards requests
 }
 
 func (s *server) announce(open *tableconn.Session, d storedKey, base, studioURL string) error {

@@ -19,7 +19,7 @@ import (
 	"growthworkspace/scripts/workspace/tableconn"
 )
 
-// tokenFile is the name of the file with the token that opens a team's studio.
+// tokenFile is the name of the file that contains the token for signing in to a team's studio.
 const tokenFile = "studio-token"
 
 // teamStudio is the studio of a public server.
@@ -29,8 +29,8 @@ type teamStudio struct {
 	tokenFile string
 }
 
-// newTeamStudio adds the studio of a company to the front. The key of the studio and the token that
-// people sign in with are in files next to the data, and are never printed.
+// newTeamStudio adds the studio of a company to f. The studio's key and the token for signing in
+// are stored in files next to the data. They are never printed.
 func (s *server) newTeamStudio(ctx context.Context, open *tableconn.Session, companyID string, f *front, addr net.Addr) (*teamStudio, error) {
 	if _, err := open.Company(ctx, companyID); err != nil {
 		return nil, err
@@ -67,10 +67,12 @@ func (s *server) newTeamStudio(ctx context.Context, open *tableconn.Session, com
 	return &teamStudio{companyID, f.public.String() + studioPath + "/", tokenPath}, nil
 }
 
-// tokenLengthMin is the length of a token that cannot be guessed. A person may have written the file.
+// tokenLengthMin is the minimum length of a token, so that it cannot be guessed. The length is
+// checked because a person may have written the file.
 const tokenLengthMin = 20
 
-// readToken returns the token in the file. It writes a random one if there is no file.
+// readToken returns the token in the file. If the file does not exist, readToken first writes a
+// random token to it.
 func readToken(file string) (string, error) {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +99,7 @@ func readToken(file string) (string, error) {
 	return token, nil
 }
 
-// announcePublic prints where the server is, without keys and tokens.
+// announcePublic prints the addresses of the server, without keys and tokens.
 func (s *server) announcePublic(open *tableconn.Session, public *url.URL, site *teamStudio, addr net.Addr) error {
 	first := Announcement{BaseURL: public.String(), MCPURL: public.String() + "/mcp", Listen: addr.String()}
 	look := fmt.Sprintf("studio    none: name a company with --company; `%s` creates one\n",

@@ -42,22 +42,24 @@ func programOf(executable, installed, started string) string {
 	return QuoteArgument(started)
 }
 
-// ErrTemporaryProgram means that go run built this program, in a folder that Go removes.
+// ErrTemporaryProgram means that `go run` built this program in a temporary folder, which Go
+// removes afterwards.
 var ErrTemporaryProgram = errors.New("this program was built by go run, in a temporary folder")
 
-// ProgramPath returns the absolute path of this program, for other programs that start it later. It
-// returns ErrTemporaryProgram if there will be no program at that path.
+// ProgramPath returns the absolute path of this program, so that other programs can start it later.
+// It returns ErrTemporaryProgram if the program at that path will be removed.
 func ProgramPath() (string, error) {
 	executable, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find this program: %w", err)
 	}
-	installed, _ := exec.LookPath(programName) // "" when it is not on PATH
+	installed, _ := exec.LookPath(programName) // "" if it is not on PATH
 	return programPathOf(executable, installed)
 }
 
-// programPathOf returns the path of the installed program if it is this executable, because that
-// path may be a link that stays when the program is updated, and otherwise the executable's.
+// programPathOf returns the path of the installed program if it is this executable. This path may
+// be a link that still works after the program is updated. Otherwise it returns the path of the
+// executable.
 func programPathOf(executable, installed string) (string, error) {
 	switch {
 	case builtByGoRun(executable):

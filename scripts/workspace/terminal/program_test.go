@@ -42,8 +42,8 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// Ensure the path of the program for other programs is absolute, stays valid when the program is
-// updated, and is refused if go run built the program.
+// Ensure ProgramPath returns an absolute path that stays valid when the program is updated, and
+// refuses a program that `go run` built.
 func TestProgramPath(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

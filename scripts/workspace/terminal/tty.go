@@ -47,7 +47,7 @@ func (t *Terminal) Confirm(format string, args ...any) error {
 	return err
 }
 
-// Ask asks a person at a terminal, and reports whether the reply is y or yes.
+// Ask asks a yes-or-no question at the terminal. yes reports whether the reply was y or yes.
 func (t *Terminal) Ask(format string, args ...any) (yes bool, err error) {
 	fmt.Fprintf(t.Err, format+" [y/N] ", args...)
 	reply, err := t.readLine()
@@ -58,7 +58,8 @@ func (t *Terminal) Ask(format string, args ...any) (yes bool, err error) {
 	return reply == "y" || reply == "yes", nil
 }
 
-// readLine reads a line, and nothing after it, which may be the reply to the next question.
+// readLine reads one line. It reads one byte at a time, because the bytes after the line may be the
+// reply to the next question.
 func (t *Terminal) readLine() (string, error) {
 	var line []byte
 	for one := make([]byte, 1); ; {

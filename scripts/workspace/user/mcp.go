@@ -25,11 +25,11 @@ import (
 type bridgeFlags struct {
 	serviceFlags
 
-	areas string // separated by commas; empty for all
-	agent string // the name of an agent with a key of its own; empty for the user's key
+	areas string // separated by commas; empty: all
+	agent string // the agent whose own key is used; empty: the user's key is used
 }
 
-// areasFlag describes the flag --areas.
+// areasFlag is the help text of the flag --areas.
 const areasFlag = "offer only the tools of these `areas`, separated by commas (default: all that the key can use)"
 
 func (u *userCommands) mcpCommand() *cobra.Command {
@@ -67,7 +67,8 @@ the client closes standard input.`,
 	return cmd
 }
 
-// checkAreas returns a usage error unless areas is empty or names areas, separated by commas.
+// checkAreas returns a usage error unless areas is empty or a list of existing areas, separated by
+// commas.
 func checkAreas(cmd *cobra.Command, areas string) error {
 	if areas == "" {
 		return nil
@@ -91,7 +92,7 @@ func (u *userCommands) bridge(ctx context.Context, f bridgeFlags) error {
 		query = "?areas=" + url.QueryEscape(f.areas)
 	}
 	if c, err := u.bridgeCredential(f); err != nil {
-		log("%s", err) // and the response to each message says so
+		log("%s", err) // only log it here: the response to each message contains the error, too
 	} else if isUnencrypted(c.BaseURL) {
 		log("%s is not encrypted: anyone on the network can read the key", c.BaseURL)
 	}
@@ -107,8 +108,8 @@ func (u *userCommands) bridge(ctx context.Context, f bridgeFlags) error {
 	return b.Run(ctx)
 }
 
-// bridgeCredential returns the key of the agent, or else that of the user. It returns an error if
-// there is none.
+// bridgeCredential returns the agent's key if an agent is given, and otherwise the user's key. It
+// returns an error if there is no such key.
 func (u *userCommands) bridgeCredential(f bridgeFlags) (credential, error) {
 	if f.agent != "" {
 		return u.agentCredential(f.agent)
@@ -120,7 +121,7 @@ func (u *userCommands) bridgeCredential(f bridgeFlags) (credential, error) {
 	return c, err
 }
 
-// explainBridgeError says what to do about a request that failed.
+// explainBridgeError converts the error of a failed request to one that says what to do.
 func (u *userCommands) explainBridgeError(err error, f bridgeFlags) error {
 	c, missing := u.bridgeCredential(f)
 	if missing != nil {
@@ -137,10 +138,10 @@ func (u *userCommands) explainBridgeError(err error, f bridgeFlags) error {
 	return u.explainCallError(err, connection{credential: c})
 }
 
-// agentNamePattern matches the name of an agent with a key of its own.
+// agentNamePattern matches the name of an agent.
 var agentNamePattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// agentKey is a key that `workspace mcp install` created for one agent, as it is stored.
+// agentKey is the stored form of a key that `workspace mcp install` created for one agent.
 type agentKey struct {
 	credential
 
@@ -148,7 +149,7 @@ type agentKey struct {
 	Scopes []string `json:"scopes"`
 }
 
-// agentKeyFile returns the path of the file with the key of an agent.
+// agentKeyFile returns the path of the file that stores an agent's key.
 func agentKeyFile(name string) (string, error) {
 	login, err := loginFile()
 	if err != nil {
@@ -157,7 +158,7 @@ func agentKeyFile(name string) (string, error) {
 	return filepath.Join(filepath.Dir(login), "agents", name+".json"), nil
 }
 
-// readAgentKey returns the stored key of an agent. Its Key is empty if there is none.
+// readAgentKey returns the stored key of an agent. Key is empty if none is stored.
 func readAgentKey(name string) (k agentKey, err error) {
 	file, err := agentKeyFile(name)
 	if err == nil {
@@ -166,7 +167,7 @@ func readAgentKey(name string) (k agentKey, err error) {
 	return k, err
 }
 
-// agentCredential returns the key of an agent. It returns an error if there is none.
+// agentCredential returns the key of an agent. It returns an error if none is stored.
 func (u *userCommands) agentCredential(name string) (credential, error) {
 	k, err := readAgentKey(name)
 	if err == nil && k.Key == "" {

@@ -84,21 +84,21 @@ type installation struct {
 	client mcpclient.Client
 	wanted []string   // the scopes of the agent's key
 	using  credential // the user's key
-	stored agentKey   // the agent's key if it can be used again
+	stored agentKey   // the agent's existing key, if it can still be used
 }
 
 // installResult is the result of an installation.
 type installResult struct {
 	Client   string     `json:"client"`
 	Changed  bool       `json:"changed"`
-	File     string     `json:"file"`     // the client's settings
-	Backup   string     `json:"backup"`   // a copy of the file as it was before, or empty
-	Commands [][]string `json:"commands"` // of the client's program, instead of a change of the file
-	KeyID    string     `json:"keyId"`    // of the agent's own key, or empty
+	File     string     `json:"file"`     // the client's settings file
+	Backup   string     `json:"backup"`   // a copy of the settings file from before the change; empty: none
+	Commands [][]string `json:"commands"` // commands of the client's program that made the change; empty: the file was changed directly
+	KeyID    string     `json:"keyId"`    // the id of the agent's own key; empty: none
 	Skills   []string   `json:"skills"`   // the files that were written
 }
 
-// setScopes sets the scopes of the agent's key.
+// setScopes determines the scopes of the agent's key from the flags.
 func (i *installation) setScopes(cmd *cobra.Command) error {
 	if i.scopes == "" {
 		i.wanted = draftingScopes(i.areas)
@@ -116,8 +116,9 @@ func (i *installation) setScopes(cmd *cobra.Command) error {
 	return nil
 }
 
-// draftingScopes returns the scopes of the preset drafting-agent that are for these areas, or all of
-// them. The preset has none for the area keys, which a key can only read.
+// draftingScopes returns the scopes of the preset drafting-agent that are for these areas, or all
+// of them if areas is empty. The preset contains no scope for the area keys. If areas names it, the
+// key can also read keys.
 func draftingScopes(areas string) (out []string) {
 	wanted := strings.Split(areas, ",")
 	for _, scope := range append(auth.DraftingAgent(), auth.KeysRead) {
@@ -162,8 +163,8 @@ func (i *installation) run(ctx context.Context) error {
 	return i.apply(ctx, plan, skills)
 }
 
-// checkAgentKey sets stored if the agent has a key of the user's company that works and has the
-// wanted scopes.
+// checkAgentKey sets stored if the agent already has a key that works, belongs to the user's
+// company, and has the wanted scopes.
 func (i *installation) checkAgentKey(ctx context.Context) error {
 	k, err := readAgentKey(i.client.Name)
 	if err != nil || k.Key == "" || !i.ownKey {
@@ -190,16 +191,16 @@ func (i *installation) checkAgentKey(ctx context.Context) error {
 	return nil
 }
 
-// isOtherCompany reports whether the agent's key belongs to another company than the user's key. It
-// is false if there is no user's key.
+// isOtherCompany reports whether the agent's key belongs to a different company than the user's
+// key. It returns false if the user has no key.
 func (i *installation) isOtherCompany(k agentKey) bool {
 	own, err := auth.Parse(i.using.Key)
-	agents, _ := auth.Parse(k.Key) // the zero token of a key that cannot be parsed belongs to no company
+	agents, _ := auth.Parse(k.Key) // a key that cannot be parsed gives the zero token, which belongs to no company
 	return err == nil && own.CompanyID != agents.CompanyID
 }
 
-// chooseKey asks whether to create a key for the agent, and sets ownKey. It returns an error if the
-// chosen key is missing.
+// chooseKey asks whether to create a key for the agent, and sets ownKey to the reply. It returns an
+// error if the key that the agent would use is missing.
 func (i *installation) chooseKey(ctx context.Context) error {
 	if i.stored.Key != "" {
 		return nil
@@ -242,8 +243,8 @@ func (i *installation) checkCanIssue(ctx context.Context) error {
 	return nil
 }
 
-// arguments returns the arguments of the bridge in the client's settings. They contain no key, and
-// no path that depends on the folder in which the client starts the bridge.
+// arguments returns the arguments with which the client starts the bridge. They contain no key.
+// They contain no relative path, because the client may start the bridge in any folder.
 func (i *installation) arguments() ([]string, error) {
 	out := []string{"mcp"}
 	if i.ownKey {
@@ -264,14 +265,15 @@ func (i *installation) arguments() ([]string, error) {
 	return out, nil
 }
 
-// skillFile is a file of an agent skill that the client does not have yet.
+// skillFile is a file of an agent skill that the client does not have, or has in a different
+// version.
 type skillFile struct {
 	path      string
-	old, text []byte // old is nil if there is no file
+	old, text []byte // old is nil if the file does not exist
 }
 
-// chooseSkills returns the skills to write: those of the areas that are missing or different, if a
-// person wants them.
+// chooseSkills asks whether to write the skills for the chosen areas that are missing or different.
+// It returns the skills to write.
 func (i *installation) chooseSkills() (out []skillFile, err error) {
 	if !i.skills || i.client.SkillsFolder == "" {
 		return nil, nil
@@ -308,10 +310,11 @@ func (i *installation) chooseSkills() (out []skillFile, err error) {
 	return out, nil
 }
 
-// canAsk reports whether there is a person who sees the change and can reply.
+// canAsk reports whether a person can see the change and reply to a question.
 func (i *installation) canAsk() bool { return i.Interactive && !i.JSON }
 
-// ask asks a person, unless --yes is set. If nobody can reply, it reports yes, and apply refuses.
+// ask asks a yes-or-no question. It returns true without asking if --yes is set, or if nobody can
+// reply. In the second case, apply refuses to make the change.
 func (i *installation) ask(question string) (bool, error) {
 	if i.yes || !i.canAsk() {
 		return true, nil
@@ -319,7 +322,8 @@ func (i *installation) ask(question string) (bool, error) {
 	return i.Ask("%s", question)
 }
 
-// apply shows the change of the settings, asks, and makes it, with the key and the skills.
+// apply shows the change to the settings and asks for confirmation. Then it creates the key,
+// changes the settings and writes the skills.
 func (i *installation) apply(ctx context.Context, plan mcpclient.Plan, skills []skillFile) error {
 	out := installResult{Client: i.client.Name, File: plan.File, Commands: [][]string{}, Skills: []string{}, KeyID: i.stored.KeyID}
 	newKey := i.ownKey && i.stored.Key == ""
@@ -365,7 +369,7 @@ func (i *installation) apply(ctx context.Context, plan mcpclient.Plan, skills []
 	return i.Print(out, "%s", text)
 }
 
-// show shows the change of the settings.
+// show prints the change to the settings.
 func (i *installation) show(plan mcpclient.Plan) {
 	if plan.Exists {
 		i.Note("%s has the entry already.", plan.File)

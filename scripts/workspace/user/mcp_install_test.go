@@ -8,7 +8,7 @@ import (
 	"growthworkspace/scripts/workspace/tableconn"
 )
 
-// Ensure the bridge finds the data folder in whatever folder the client starts it.
+// Ensure the bridge finds the data folder, no matter in which folder the client starts it.
 func TestBridgeArguments(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)

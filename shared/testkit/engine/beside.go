@@ -15,11 +15,11 @@ import (
 	"strings"
 )
 
-// bundled is set by the linker when a release has an engine beside this program (scripts/release).
-// It only changes the error for a machine without an engine.
+// bundled is set by the linker if the release contains an engine in the same folder as this program
+// (scripts/release). It only affects the error message on a machine without an engine.
 var bundled string
 
-// BinaryName returns the file name of Dynoxide's binary.
+// BinaryName returns the file name of Dynoxide's binary on an operating system.
 func BinaryName(goos string) string {
 	if goos == "windows" {
 		return "dynoxide.exe"
@@ -27,11 +27,11 @@ func BinaryName(goos string) string {
 	return "dynoxide"
 }
 
-// errUnusable is wrapped by the error for an engine beside this program that cannot be used.
+// errUnusable is wrapped by the error for an engine in this program's folder that cannot be used.
 var errUnusable = errors.New("unpack the whole archive again, or remove that file to use another engine")
 
-// findBeside returns the engine in the folder of this program, or nil if there is none. It accepts
-// the pinned binary by its digest, and other versions of the same major version.
+// findBeside returns the engine in this program's folder, or nil if there is none. It accepts the
+// pinned binary by its digest, and other versions with the same major version.
 func findBeside(ctx context.Context, h *host) (*program, error) {
 	path, err := h.besidePath()
 	if err != nil {
@@ -49,7 +49,7 @@ func findBeside(ctx context.Context, h *host) (*program, error) {
 	}
 	defer f.Close()
 	var head [headBytes]byte
-	_, _ = io.ReadFull(f, head[:]) // a short file fails the checks below
+	_, _ = io.ReadFull(f, head[:]) // a file that is too short fails a later check
 	if platform := binaryPlatform(head[:]); platform != "" && !strings.Contains(platform, h.platform()) {
 		return nil, unusable("is for %s and this machine is %s: download the archive for %s", platform, h.platform(), h.platform())
 	}
@@ -69,7 +69,7 @@ func findBeside(ctx context.Context, h *host) (*program, error) {
 	if got == want {
 		return dynoxideProgram(path, dynoxideVersion), nil
 	}
-	// Somebody may have installed another Dynoxide in the same folder.
+	// The user may have installed a different Dynoxide in the same folder.
 	version, err := versionOf(ctx, path)
 	switch {
 	case err == nil && (want == "" || version != dynoxideVersion):
@@ -80,7 +80,8 @@ func findBeside(ctx context.Context, h *host) (*program, error) {
 	return nil, unusable("is damaged: its SHA-256 is %s, and that of %s is %s", got, engineTitles[Dynoxide], want)
 }
 
-// Describe names the engine that this program starts, for people, and says where it comes from.
+// Describe returns text for the user that names the engine that this program would start, and says
+// where the engine comes from.
 func Describe(ctx context.Context) string {
 	p, err := findBeside(ctx, newHost(nil))
 	switch {
@@ -92,8 +93,8 @@ func Describe(ctx context.Context) string {
 	return engineTitles[Dynoxide] + ", from npm when a command needs it"
 }
 
-// besidePath returns the path of the engine in the folder of this program, which may have been
-// started through a symbolic link.
+// besidePath returns the path of the engine in this program's folder. If the program was started
+// through a symbolic link, its folder is the folder of the link's target.
 func (h *host) besidePath() (string, error) {
 	self, err := h.executable()
 	if err == nil {
@@ -105,8 +106,8 @@ func (h *host) besidePath() (string, error) {
 	return filepath.Join(filepath.Dir(self), BinaryName(h.goos)), nil
 }
 
-// missingBeside returns the beginning of the error for a program that was released with an engine
-// and has none beside it.
+// missingBeside returns the beginning of the error if this program was released with an engine but
+// its folder has none. Otherwise it returns "".
 func (h *host) missingBeside() string {
 	path, err := h.besidePath()
 	if !h.bundled || err != nil {
@@ -115,10 +116,11 @@ func (h *host) missingBeside() string {
 	return path + " is missing: keep it in the folder of this program, or unpack the whole archive again; otherwise, "
 }
 
-// headBytes is the number of bytes of a program that binaryPlatform needs.
+// headBytes is the number of bytes at the beginning of a program that binaryPlatform needs.
 const headBytes = 20
 
-// binaryPlatform returns the platforms of a program by its first bytes, or "" if it cannot tell.
+// binaryPlatform returns the platform of a program with the given first bytes. If these bytes fit
+// several platforms, it returns all of them. If they fit none, it returns "".
 func binaryPlatform(head []byte) string {
 	little := binary.LittleEndian
 	switch {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// besideHost returns a machine without npm, and the path beside this program. The program is reached
-// through a symbolic link, as an installation into a folder of PATH often is.
+// besideHost returns a machine without npm, and the path for an engine in this program's folder.
+// The program is started through a symbolic link, as programs on PATH often are.
 func besideHost(t *testing.T) (h *host, beside string) {
 	t.Helper()
 	h = toolHost(t, nil)
@@ -29,8 +29,8 @@ func besideHost(t *testing.T) (h *host, beside string) {
 	return h, filepath.Join(dir, "dynoxide")
 }
 
-// Ensure an engine beside this program that cannot be used is an error that names the file and the
-// way, and that no other engine hides it.
+// Ensure an unusable engine in this program's folder causes an error that names the file and says
+// what to do. No other engine may be used instead.
 func TestBesideUnusable(t *testing.T) {
 	t.Parallel()
 	elf := func(machine byte) string {
@@ -69,7 +69,8 @@ func TestBesideUnusable(t *testing.T) {
 	}
 }
 
-// Ensure a different Dynoxide that somebody installed in the folder of this program is used.
+// Ensure a different version of Dynoxide that the user has installed in this program's folder is
+// used.
 func TestBesideOtherVersion(t *testing.T) {
 	t.Parallel()
 	h, beside := besideHost(t)
@@ -82,8 +83,8 @@ func TestBesideOtherVersion(t *testing.T) {
 	}
 }
 
-// Ensure the pinned engine beside this program is used before any other and needs no other program.
-// The digests of the package hold for the binary that npm installs.
+// Ensure the pinned engine in this program's folder is preferred to all others and needs no other
+// program. The binary that npm installs must match the pinned digests.
 func TestBesidePinned(t *testing.T) {
 	t.Parallel()
 	real := newHost(nil)
@@ -113,7 +114,7 @@ func TestBesidePinned(t *testing.T) {
 	}
 }
 
-// Ensure a program that was released with an engine says where the engine belongs when it is missing.
+// Ensure a program that was released with an engine says where to put the engine if it is missing.
 func TestBesideMissing(t *testing.T) {
 	t.Parallel()
 	h, beside := besideHost(t)
@@ -126,7 +127,8 @@ func TestBesideMissing(t *testing.T) {
 	}
 }
 
-// Ensure a folder that cannot be written is an error that names the folder, the user and the way.
+// Ensure a folder without write permission causes an error that names the folder and the user, and
+// says what to do.
 func TestErrFolderNotWritable(t *testing.T) {
 	t.Parallel()
 	blocked := filepath.Join(t.TempDir(), "file")
@@ -135,7 +137,7 @@ func TestErrFolderNotWritable(t *testing.T) {
 	}
 	folders := []string{filepath.Join(blocked, "data")}
 	if os.Getuid() == 0 {
-		folders = append(folders, "/proc/self") // root may write to every other folder
+		folders = append(folders, "/proc/self") // root can write to every other folder
 	} else {
 		closed := t.TempDir()
 		if err := os.Chmod(closed, 0o500); err != nil {
@@ -153,7 +155,8 @@ func TestErrFolderNotWritable(t *testing.T) {
 	}
 }
 
-// Ensure the data of a newer engine is not opened by an older one, and that of an older one is.
+// Ensure an older engine does not open data that a newer one has written. A newer engine must open
+// data of an older one.
 func TestDataOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

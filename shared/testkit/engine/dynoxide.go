@@ -10,16 +10,16 @@ import (
 
 const dynoxideVersion = "1.2.1"
 
-// Package is the npm package with Dynoxide's binary for one platform.
+// Package is the npm package that contains Dynoxide's binary for one platform.
 type Package struct {
 	Name string
-	// Integrity is the digest of the package's tarball, as npm writes it, and SHA256 the digest of
-	// the binary in it, in hexadecimal. They are empty for a package that the registry did not have
+	// Integrity is the digest of the package's tarball in npm's notation. SHA256 is the digest of
+	// the binary in it, in hexadecimal. Both are empty if the registry did not have the package
 	// when the version was pinned. A release cannot contain such an engine.
 	Integrity, SHA256 string
 }
 
-// dynoxidePackages maps GOOS/GOARCH to the package with the binary.
+// dynoxidePackages maps GOOS/GOARCH to the package for that platform.
 var dynoxidePackages = map[string]Package{
 	"linux/amd64": {
 		"@dynoxide/linux-x64",
@@ -32,16 +32,16 @@ var dynoxidePackages = map[string]Package{
 	"windows/amd64": {Name: "@dynoxide/win32-x64"},
 }
 
-// PackageFor returns the package for a platform, such as linux/amd64, and its version. The name is
-// empty if there is none.
+// PackageFor returns the package for a platform, such as linux/amd64, and its version. The
+// package's Name is empty if there is none.
 func PackageFor(platform string) (p Package, version string) {
 	return dynoxidePackages[platform], dynoxideVersion
 }
 
-// findDynoxide returns the binary beside this program, which is there after an archive of a release
-// was unpacked. Without one, it returns the pinned version, which it may install in the cache with
-// npm. Otherwise it returns a binary of the same major version on PATH, which another package
-// manager may have installed.
+// findDynoxide returns Dynoxide's binary from the first of these places that has it. The first is
+// this program's folder, to which a release's archive is unpacked. The second is the cache with the
+// pinned version, which findDynoxide may install with npm. The last is PATH, where another package
+// manager may have installed a binary with the same major version.
 func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) {
 	beside, err := findBeside(ctx, h)
 	if beside != nil || err != nil {
@@ -62,8 +62,8 @@ func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) 
 	return dynoxideProgram(path, version), nil
 }
 
-// versionOf runs a binary and returns its version. It returns an error unless the binary is a
-// Dynoxide of the pinned major version.
+// versionOf runs a binary and returns its version. It returns an error unless the binary is
+// Dynoxide with the pinned major version.
 func versionOf(ctx context.Context, path string) (string, error) {
 	out, err := run(ctx, "", path, "--version")
 	if err != nil {

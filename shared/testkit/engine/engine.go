@@ -2,8 +2,8 @@
 // service can run and be tested on a machine without AWS.
 //
 // The engines are third-party programs. They are tried in this order: an endpoint supplied by the
-// caller; Dynoxide, one small binary over SQLite, beside this program or from npm; DynamoDB Local,
-// from Maven. Versions are pinned, and each is installed once in the user's cache.
+// caller; Dynoxide, a small binary on top of SQLite, from this program's folder or from npm;
+// DynamoDB Local, from Maven. Versions are pinned, and each is installed once in the user's cache.
 //
 // A data folder has one engine, whose process holds the folder's lock. The first process that opens
 // the folder starts the engine. The engine exits when that process closes it, exits or crashes. If
@@ -89,9 +89,9 @@ type Engine struct {
 var mainCalled atomic.Bool
 
 // Main must be called first in the main function of every program that opens a data folder, and in
-// TestMain. On Linux such a program starts itself a second time, as the proxy for the engine's
-// socket, and where there is no shell, as the guard that ends the engine with this process. In those
-// processes Main does not return.
+// TestMain. On Linux such a program starts itself again as the proxy for the engine's socket. Where
+// there is no shell, it also starts itself as the guard, which kills the engine when this process
+// exits. In the proxy and the guard, Main does not return.
 func Main() {
 	mainCalled.Store(true)
 	runProxy()

@@ -23,7 +23,7 @@ type state struct {
 	PID      int    `json:"pid"`
 	Endpoint string `json:"endpoint"`
 	Name     string `json:"name"`
-	Version  string `json:"version,omitempty"` // the newest version of a Dynoxide that wrote the data
+	Version  string `json:"version,omitempty"` // the newest version of Dynoxide that has written the data
 	Shared   bool   `json:"shared"`
 }
 
@@ -114,8 +114,8 @@ func (f *folder) engineKind(s state, prefer string) (string, error) {
 	return s.Name, nil
 }
 
-// checkVersion returns an error if a newer version of the engine wrote the folder's data, because an
-// older one may not read it.
+// checkVersion returns an error if a newer version of the engine has written the folder's data. An
+// older version may not be able to read the data.
 func (f *folder) checkVersion(s state, p *program) error {
 	if slices.Compare(versionNumbers(s.Version), versionNumbers(p.version)) <= 0 {
 		return nil
@@ -124,10 +124,10 @@ func (f *folder) checkVersion(s state, p *program) error {
 		"or choose another folder", f.dir, "Dynoxide "+s.Version, p.title)
 }
 
-// versionNumbers returns the numbers of a version such as 1.2.1.
+// versionNumbers returns the numbers in a version such as 1.2.1.
 func versionNumbers(version string) (numbers []int) {
 	for part := range strings.SplitSeq(version, ".") {
-		n, _ := strconv.Atoi(part) // what is not a number counts as 0
+		n, _ := strconv.Atoi(part) // anything that is not a number counts as 0
 		numbers = append(numbers, n)
 	}
 	return numbers

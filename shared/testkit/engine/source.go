@@ -28,7 +28,7 @@ var dataFiles = map[string]string{
 type program struct {
 	kind         string
 	title        string
-	version      string                                           // of a Dynoxide; "" for other kinds
+	version      string                                           // the version of Dynoxide; "" for other kinds
 	argv         func(host string, port int, dir string) []string // dir is absolute; "" means in memory
 	readyMessage string                                           // printed once the engine has the port; "" if it prints nothing
 }
@@ -45,9 +45,9 @@ type host struct {
 	goos, goarch string
 	lookPath     func(string) (string, error)
 	executable   func() (string, error) // the path of this program
-	bundled      bool                   // this program was released with an engine beside it
+	bundled      bool                   // whether this program was released with an engine in the same folder
 	cacheDir     func() (string, error)
-	shell        string // the path of the shell; an image may have none
+	shell        string // the path of the shell; the file may not exist in a container
 	sources      []source
 	log          io.Writer
 	namespaces   bool          // whether to try network namespaces
@@ -78,7 +78,7 @@ func newHost(log io.Writer) *host {
 	}
 }
 
-// platform returns the platform as Go writes it, such as linux/amd64.
+// platform returns the platform in Go's notation, such as linux/amd64.
 func (h *host) platform() string { return h.goos + "/" + h.goarch }
 
 func (h *host) logf(format string, args ...any) { _, _ = fmt.Fprintf(h.log, format+"\n", args...) }
@@ -99,7 +99,7 @@ func (h *host) find(ctx context.Context, kind string, install bool) (*program, e
 			return nil, fmt.Errorf("find an engine: %w", ctx.Err())
 		}
 		if errors.Is(err, errUnusable) {
-			return nil, err // another engine would hide the mistake
+			return nil, err // falling back to another engine would hide the problem
 		}
 		missing = append(missing, "  "+engineTitles[s.kind]+": "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	}

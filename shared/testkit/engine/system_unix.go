@@ -26,23 +26,24 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 // guardSupported reports whether killWithParent ends the engine of a process that was killed.
 const guardSupported = true
 
-// guardName is os.Args[0] of this program when it runs as a guard.
+// guardName is os.Args[0] of a process that runs this program as a guard.
 const guardName = "growthworkspace-engine-guard"
 
-// runGuard runs the guard and then exits, if this process was started as a guard.
+// runGuard runs the guard if this process was started as a guard, and then exits. The guard waits
+// until its standard input closes, and then kills the engine.
 func runGuard() {
 	if len(os.Args) == 2 && os.Args[0] == guardName {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		if pid, err := strconv.Atoi(os.Args[1]); err == nil && pid > 1 {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // an error means that the engine has exited
+			_ = syscall.Kill(pid, syscall.SIGKILL) // an error means that the engine has already exited
 		}
 		os.Exit(0)
 	}
 }
 
-// killWithParent makes sure that the process is killed when this process ends, even by SIGKILL. It
-// starts a shell that waits until the pipe from this process closes. An image without a shell runs
-// this program as the guard instead. SQLite recovers from a killed engine.
+// killWithParent makes sure that a process is killed when this process ends, even by SIGKILL. It
+// starts a shell that waits until the pipe from this process closes. In a container without a
+// shell, it runs this program as the guard instead. SQLite recovers after its engine was killed.
 func killWithParent(pid int, shell string) (release func(), err error) {
 	sh := exec.Command(shell, "-c", `read -r line; kill -9 "$0"`, strconv.Itoa(pid))
 	if !exists(shell) && mainCalled.Load() {

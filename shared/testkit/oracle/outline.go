@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// ReadInParts reads a JSON value that tools return in parts, where outlines stand for values that
-// do not fit, and returns the whole value. read returns the decoded value at a JSON Pointer.
-// Objects must be decoded as map[string]any.
+// ReadInParts returns a JSON value that tools return in parts, because outlines replace values that
+// do not fit. read returns the decoded value at a JSON Pointer. It must decode objects as
+// map[string]any.
 //
-// It is written from the description of outlines in scripts/docs/reference/tools.md, not from the
-// code that writes them.
+// ReadInParts follows the description of outlines in scripts/docs/reference/tools.md. It is
+// independent of the code that writes outlines.
 func ReadInParts(read func(pointer string) (any, error)) (any, error) {
 	return readInParts("", read)
 }
@@ -45,8 +45,8 @@ func readInParts(pointer string, read func(string) (any, error)) (any, error) {
 	return nil, fmt.Errorf("%s: an outline of type %s", pointer, o.kind)
 }
 
-// readSlices reads a value of a given length in slices, each half as long as the one before if that
-// did not fit.
+// readSlices reads a value with the given length in slices. If a slice does not fit, it tries again
+// with half the size. add appends a slice to whole and returns the slice's length.
 func readSlices(length int, pointer string, read func(string) (any, error), whole any, add func(whole, part any) (any, int)) (any, error) {
 	n := length
 	for first := 0; first < length; {
@@ -73,8 +73,8 @@ func readSlices(length int, pointer string, read func(string) (any, error), whol
 	return whole, nil
 }
 
-// readChildren replaces the outlines in a value by what they stand for. first is the index of the
-// value's first entry.
+// readChildren replaces the outlines in a value with the values that they describe. first is the
+// index of the value's first entry.
 func readChildren(pointer string, first int, value any, read func(string) (any, error)) (any, error) {
 	child := func(token string, value any) (any, error) {
 		if _, isOutline := outlineOf(value); isOutline {

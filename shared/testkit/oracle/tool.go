@@ -11,8 +11,8 @@ const (
 
 // Limits on the size of a tool's result, in bytes of UTF-8.
 const (
-	ResultTextBytesMax = 40_000 // all texts
-	ResultBytesMax     = 80_000 // the texts and the structured content
+	ResultTextBytesMax = 40_000 // of all texts together
+	ResultBytesMax     = 80_000 // of the texts and the structured content together
 )
 
 // Hints are the annotations of a tool that say what it does to stored values. Destructive and

@@ -85,7 +85,15 @@ type check struct {
 }
 
 // failed reports whether the page has failed a check, or the check itself failed.
-func (c check) failed() bool { return c.Score != nil && *c.Score < passScore || c.Mode == "error" }
+func (c check) failed() bool {
+	switch c.Mode {
+	case "error":
+		return true
+	case "informative", "manual", "notApplicable": // these do not judge the page
+		return false
+	}
+	return c.Score != nil && *c.Score < passScore
+}
 
 func convertReport(ctx context.Context, in convert.Input, out *convert.Output, siteID string) error {
 	if in.Size > reportBytesMax {
@@ -127,7 +135,7 @@ func explainJSON(err error, offset int64) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("is truncated: the JSON does not end")
 	case errors.As(err, &wrongType):
-		return convert.Problem{Column: wrongType.Field, Message: fmt.Sprintf("must not be a %s; is this a report of Lighthouse?", wrongType.Value)}
+		return convert.Problem{Column: strings.TrimPrefix(wrongType.Field, "report."), Message: fmt.Sprintf("has the unexpected type %s; is this a report of Lighthouse?", wrongType.Value)}
 	}
 	return fmt.Errorf("is not JSON after byte %d: %w", offset, err)
 }

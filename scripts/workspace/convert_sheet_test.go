@@ -32,6 +32,11 @@ func TestSheets(t *testing.T) {
 		t.Errorf("the second import changes\n%s\nto\n%s", stored, again)
 	}
 
+	corrected := writeFile(t, "corrected.csv", "Tag;Besucher;Umsatz\n06.08.2026;1.311;980,00 €\n")
+	runJSON(t, data, "", "import", "--company", id, "--from", "csv", corrected, "--mapping", mapping, "--unit", "Umsatz=count", "--replace")
+	stored = exportOf(t, data, id)
+	requireContains(t, stored, `"value":1204`, `"value":1311`, `"unit":"currency_minor"`)
+
 	bad := writeFile(t, "bad.csv", "Tag;Besucher;Umsatz\n07.08.2026;1;1\nmorgen;2;2\n")
 	r := runCommand(t, "", "import", "--company", id, "--data", data, "--from", "csv", bad, "--mapping", mapping)
 	if r.code != 1 || exportOf(t, data, id) != stored {

@@ -1,10 +1,12 @@
 package user
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -66,6 +68,9 @@ func (p *push) register(cmd *cobra.Command, recordType string, send func(ctx con
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		kind := convert.Lines(recordType)
+		if recordType == pointType {
+			kind = convert.Lines(pointType, definitionType)
+		}
 		if p.files.From != "" {
 			var err error
 			if kind, err = p.files.Kind(cmd); err != nil {
@@ -127,6 +132,9 @@ func pushBatches[T any](p *push, c connection, r *convert.Result, recordType str
 	}
 	err = r.Each(func(l convert.Line) error {
 		kind, record, err := decodePushed[T](l.JSON)
+		if kind == definitionType && recordType == pointType {
+			return nil // createDefinitions has created it
+		}
 		if err != nil || kind != recordType {
 			return errors.Join(err, foreignTypeError(l, kind, recordType))
 		}
@@ -201,18 +209,53 @@ Needs the scope feedback:write.`,
 	})
 }
 
+// The types of the records that push points sends.
+const (
+	pointType      = "metric-point"
+	definitionType = "metric-definition"
+)
+
+// createDefinitions creates the definitions of metrics in the files, before a push of their points
+// creates them without a unit. It leaves those that exist as they are.
+func (p *push) createDefinitions(ctx context.Context, c connection, r *convert.Result) error {
+	if r.Counts[definitionType] == 0 {
+		return nil
+	}
+	return r.Each(func(l convert.Line) error {
+		if !bytes.HasPrefix(l.JSON, []byte(`{"type":"`+definitionType+`"`)) {
+			return nil
+		}
+		_, definition, err := decodePushed[client.CreateMetricDefinitionInput](l.JSON)
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.Place(), err)
+		}
+		_, err = c.client.CreateMetricDefinition(ctx, definition)
+		var refused *client.Error
+		if errors.As(err, &refused) && refused.Status == http.StatusConflict {
+			return nil
+		}
+		if err != nil {
+			return p.explainBatchError(err, c, nil, 0, r.Total())
+		}
+		return nil
+	})
+}
+
 func (u *userCommands) pushPointsCommand() *cobra.Command {
 	p := &push{userCommands: u}
 	cmd := &cobra.Command{
 		Use: "points FILE...", Short: "Push metric points",
 		Long: `Push metric points to the service. A point replaces the stored one of the same series and
-bucket. A metric that has no definition gets one, which a person should review. Needs the
-scope metrics:write.`,
+bucket. A metric that has no definition gets that of the file, or else one that a person
+should review. Needs the scope metrics:write.`,
 		Example: "  workspace push points points.jsonl",
 	}
-	return p.register(cmd, "metric-point", func(ctx context.Context, c connection, r *convert.Result) error {
+	return p.register(cmd, pointType, func(ctx context.Context, c connection, r *convert.Result) error {
 		sum := client.PushResult{CreatedKeys: []string{}}
-		_, err := pushBatches(p, c, r, "metric-point", pushPointsMax, func(batch []client.PushMetricPointsPoint) error {
+		if err := p.createDefinitions(ctx, c, r); err != nil {
+			return err
+		}
+		_, err := pushBatches(p, c, r, pointType, pushPointsMax, func(batch []client.PushMetricPointsPoint) error {
 			got, err := c.client.PushMetricPoints(ctx, client.PushMetricPointsInput{Points: batch})
 			sum.Accepted, sum.CreatedKeys = sum.Accepted+got.Accepted, append(sum.CreatedKeys, got.CreatedKeys...)
 			return err

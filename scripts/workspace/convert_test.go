@@ -156,6 +156,14 @@ func TestPush(t *testing.T) {
 	}
 	r = runCommand(t, points, "push", "points", "-")
 	requireContains(t, r.out, "pushed 501 points; new metrics to review: custom.growth.pushed")
+	sheet := writeFile(t, "sheet.csv", "Day,Revenue\n2026-08-01,19.99\n")
+	for range 2 { // the second time, the definition exists
+		r = runCommand(t, "", "push", "points", "--from", "csv", "--type", "metric-point", "--date-column", "Day", "--metric", "Revenue=sheet.revenue", "--scale", "Revenue=100", "--unit", "Revenue=currency_minor", "--currency", "Revenue=EUR", sheet)
+		if !strings.HasPrefix(r.out, "pushed 1 points\n") {
+			t.Errorf("points with a definition: %+v", r)
+		}
+	}
+	requireContains(t, runCommand(t, "", "api", "list_metric_definitions", "--all", "--json").out, `"key":"sheet.revenue"`)
 }
 
 // Ensure push audit stores an audit once, compares it with the one before, and fails if a condition

@@ -51,7 +51,7 @@ type Record struct {
 // Problem is what is wrong with a row of a file. It is an error, so that a Converter can return it.
 type Problem struct {
 	File    string `json:"file"`             // set by Output
-	Row     int    `json:"row,omitempty"`    // the line of a text file, the element of a list in JSON; 0 if unknown
+	Row     int    `json:"row,omitempty"`    // as a spreadsheet counts, or the element of a list in JSON; 0 if unknown
 	Column  string `json:"column,omitempty"` // the heading, or the path in JSON; empty if the whole row is wrong
 	Message string `json:"problem"`
 	Text    any    `json:"text,omitempty"` // the row, for the file of --skip-bad

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // csvRowBytesMax is the maximum size of a row. A quote that is never closed would otherwise make
@@ -15,6 +16,8 @@ const csvRowBytesMax = 4 << 20
 type CSV struct {
 	reader *csv.Reader
 	limit  *rowLimit
+	row    int // of the last record, as a spreadsheet counts: cells with line breaks are one row
+	line   int // on which the last record ends
 }
 
 // NewCSV returns a reader of a text. Rows may have different numbers of cells. A quote inside of an
@@ -23,11 +26,11 @@ func NewCSV(text io.Reader, separator rune, lazy bool) *CSV {
 	limit := &rowLimit{in: text}
 	r := csv.NewReader(limit)
 	r.Comma, r.LazyQuotes, r.FieldsPerRecord, r.ReuseRecord = separator, lazy, -1, true
-	return &CSV{r, limit}
+	return &CSV{reader: r, limit: limit}
 }
 
-// Read returns the cells of the next row and the line that the row begins on. The cells are valid
-// until the next Read. The error is io.EOF after the last row, or a Problem for a row that cannot be
+// Read returns the cells of the next row and the row's number in a spreadsheet. Empty rows are left
+// out, but counted. The cells are valid until the next Read. The error is io.EOF after the last row, or a Problem for a row that cannot be
 // read.
 func (c *CSV) Read() (cells []string, row int, err error) {
 	c.limit.left = csvRowBytesMax
@@ -35,10 +38,16 @@ func (c *CSV) Read() (cells []string, row int, err error) {
 	var invalid *csv.ParseError
 	switch {
 	case err == nil:
-		row, _ = c.reader.FieldPos(0)
-		return cells, row, nil
+		begin, _ := c.reader.FieldPos(0)
+		c.row += begin - c.line
+		c.line = begin
+		for _, cell := range cells {
+			c.line += strings.Count(cell, "\n")
+		}
+		return cells, c.row, nil
 	case errors.As(err, &invalid):
-		return nil, invalid.StartLine, Problem{Row: invalid.StartLine, Message: fmt.Sprintf(
+		row = c.row + invalid.StartLine - c.line
+		return nil, row, Problem{Row: row, Message: fmt.Sprintf(
 			"a quote is missing, or there is one too many: noticed on line %d, at byte %d", invalid.Line, invalid.Column)}
 	case errors.Is(err, errRowTooLong):
 		return nil, 0, fmt.Errorf("after byte %d: a row has more than %d MB; is a quote not closed?", c.reader.InputOffset(), csvRowBytesMax>>20)

@@ -24,8 +24,8 @@ them to standard output. - is standard input. Kinds:
 
 All files are read before the first line is written. If a file is invalid, nothing is
 written and the exit code is 1. The error names the file, the row and the column: the row
-is the line of a text file, or the number of the record in a JSON file. With --skip-bad
-FILE, invalid rows are left out and written to FILE as lines of JSON.
+is that of a spreadsheet, or the number of the record in a JSON file. With --skip-bad FILE,
+invalid rows are left out and written to FILE as lines of JSON.
 
 --dry-run prints the first records as a table, and every problem of every row.
 

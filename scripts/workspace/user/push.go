@@ -1,10 +1,12 @@
 package user
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -42,12 +44,6 @@ applies twice, and repeating the command is safe. Kinds:
 
 `
 
-// pushedBefore lists the types of records that a command creates before it pushes those of its own
-// type.
-var pushedBefore = map[string][]string{"metric-point": {definitionType}}
-
-const definitionType = "metric-definition"
-
 // push is what the commands that push share.
 type push struct {
 	*userCommands
@@ -71,7 +67,10 @@ func (p *push) register(cmd *cobra.Command, recordType string, send func(ctx con
 		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		kind := convert.Lines(append([]string{recordType}, pushedBefore[recordType]...)...)
+		kind := convert.Lines(recordType)
+		if recordType == pointType {
+			kind = convert.Lines(pointType, definitionType)
+		}
 		if p.files.From != "" {
 			var err error
 			if kind, err = p.files.Kind(cmd); err != nil {
@@ -133,8 +132,8 @@ func pushBatches[T any](p *push, c connection, r *convert.Result, recordType str
 	}
 	err = r.Each(func(l convert.Line) error {
 		kind, record, err := decodePushed[T](l.JSON)
-		if slices.Contains(pushedBefore[recordType], kind) {
-			return err
+		if kind == definitionType && recordType == pointType {
+			return nil // createDefinitions has created it
 		}
 		if err != nil || kind != recordType {
 			return errors.Join(err, foreignTypeError(l, kind, recordType))
@@ -210,24 +209,55 @@ Needs the scope feedback:write.`,
 	})
 }
 
+// The types of the records that push points sends.
+const (
+	pointType      = "metric-point"
+	definitionType = "metric-definition"
+)
+
+// createDefinitions creates the definitions of metrics in the files, before a push of their points
+// creates them without a unit. It leaves those that exist as they are.
+func (p *push) createDefinitions(ctx context.Context, c connection, r *convert.Result) error {
+	if r.Counts[definitionType] == 0 {
+		return nil
+	}
+	return r.Each(func(l convert.Line) error {
+		if !bytes.HasPrefix(l.JSON, []byte(`{"type":"`+definitionType+`"`)) {
+			return nil
+		}
+		_, definition, err := decodePushed[client.CreateMetricDefinitionInput](l.JSON)
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.Place(), err)
+		}
+		_, err = c.client.CreateMetricDefinition(ctx, definition)
+		var refused *client.Error
+		if errors.As(err, &refused) && refused.Status == http.StatusConflict {
+			return nil
+		}
+		if err != nil {
+			return p.explainBatchError(err, c, nil, 0, r.Total())
+		}
+		return nil
+	})
+}
+
 func (u *userCommands) pushPointsCommand() *cobra.Command {
 	p := &push{userCommands: u}
 	cmd := &cobra.Command{
 		Use: "points FILE...", Short: "Push metric points",
 		Long: `Push metric points to the service. A point replaces the stored one of the same series and
-bucket. Definitions of metrics in the files are created first; a metric that has one already
-keeps it. A metric without any gets one, which a person should review. Needs the scope
-metrics:write.`,
+bucket. A metric that has no definition gets that of the file, or else one that a person
+should review. Needs the scope metrics:write.`,
 		Example: `  workspace push points points.jsonl
   workspace push points --from csv numbers.csv --mapping numbers.json
   workspace push points --from plausible export.zip`,
 	}
-	return p.register(cmd, "metric-point", func(ctx context.Context, c connection, r *convert.Result) error {
+	return p.register(cmd, pointType, func(ctx context.Context, c connection, r *convert.Result) error {
 		sum := client.PushResult{CreatedKeys: []string{}}
 		if err := p.createDefinitions(ctx, c, r); err != nil {
 			return err
 		}
-		_, err := pushBatches(p, c, r, "metric-point", pushPointsMax, func(batch []client.PushMetricPointsPoint) error {
+		_, err := pushBatches(p, c, r, pointType, pushPointsMax, func(batch []client.PushMetricPointsPoint) error {
 			got, err := c.client.PushMetricPoints(ctx, client.PushMetricPointsInput{Points: batch})
 			sum.Accepted, sum.CreatedKeys = sum.Accepted+got.Accepted, append(sum.CreatedKeys, got.CreatedKeys...)
 			return err
@@ -240,30 +270,5 @@ metrics:write.`,
 			created = "; new metrics to review: " + strings.Join(sum.CreatedKeys, ", ")
 		}
 		return p.Print(sum, "pushed %d points%s", sum.Accepted, created)
-	})
-}
-
-// createDefinitions creates the definitions of a file. The service refuses those of metrics that
-// have one under either of their names, and these stay as they are.
-func (p *push) createDefinitions(ctx context.Context, c connection, r *convert.Result) error {
-	if r.Counts[definitionType] == 0 {
-		return nil
-	}
-	return r.Each(func(l convert.Line) error {
-		kind, in, err := decodePushed[client.CreateMetricDefinitionInput](l.JSON)
-		if kind != definitionType {
-			return nil
-		}
-		if err == nil {
-			_, err = c.client.CreateMetricDefinition(ctx, in)
-		}
-		var refused *client.Error
-		switch {
-		case err == nil, errors.As(err, &refused) && refused.Code == client.CodeConflict:
-			return nil
-		case refused != nil:
-			err = p.explainCallError(err, c)
-		}
-		return fmt.Errorf("%s: create the definition of the metric %s: %w", l.Place(), in.Key, err)
 	})
 }

@@ -238,6 +238,7 @@ func TestBadFiles(t *testing.T) {
 		{"google-play", "half a character", encodeUTF16(report, false)[:1001], "is truncated", ""},
 		{"google-play", "a quote that never ends", strings.Replace(report, `"".",`, `"".,`, 1), "a quote is missing", ""},
 		{"google-play", "a long quote that never ends", report + `"` + strings.Repeat("x\n", 3<<20), "a row has more than 4 MB", ""},
+		{"google-play", "a row after a cell with line breaks", strings.Replace(report, "2026-08-08T07:05:00Z,1786172700000,1,,", "2026-08-08T07:05:00Z,1786172700000,0,,", 1), "", "file1, row 7, column Star Rating: must be between 1 and 5"},
 		{"google-play", "stars", row(columnStars, "many"), "", `file1, row 2, column Star Rating: must be a number from 1 to 5, is "many"`},
 		{"google-play", "too many stars", row(columnStars, "6"), "", "file1, row 2, column Star Rating: must be between 1 and 5"},
 		{"google-play", "a time", row(columnUpdated, "today"), "", "file1, row 2, column Review Last Update Millis Since Epoch: must be a time in milliseconds"},

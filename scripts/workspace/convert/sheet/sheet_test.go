@@ -459,6 +459,10 @@ func TestGA4Errors(t *testing.T) {
 	if err != nil || len(problems) != 1 || problems[0] != `t.csv, row 5, column Nth day: "0002" is 2026-08-03, after the end of the report` {
 		t.Errorf("problems %q, %v", problems, err)
 	}
+	_, problems, err = run(t, "ga4", "# Start date: 20260801\nNth day,Users\n0000,5\n\nNth day,Users\n0000,6\n")
+	if err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0], "t.csv, row 6, column Users: an earlier row has the same day") {
+		t.Errorf("a metric in two tables: %q, %v", problems, err)
+	}
 	lines, _, err := run(t, "ga4", "# Startdatum: 20260801\n# Enddatum: 20260802\nN-ter Tag,Nutzer\n0000,5\n0001,6\n", "--date-column", "N-ter Tag")
 	if err != nil || short(lines) != "{metricKey:ga4.nutzer,ts:2026-08-01,value:5}\n{metricKey:ga4.nutzer,ts:2026-08-02,value:6}" {
 		t.Errorf("records of a report in German:\n%s\n%v", short(lines), err)

@@ -252,7 +252,7 @@ const unitMinor = "currency_minor"
 // define adds the definition of a metric whose unit or aggregation is known.
 func (r *rows) define(column, key string, c metricColumn) error {
 	unit, aggregation := of(r.Units, column), of(r.Aggregations, column)
-	if unit == "" && aggregation == "" {
+	if unit == "" && aggregation == "" || r.defined[key] {
 		return nil
 	}
 	if key == "" {
@@ -271,7 +271,8 @@ func (r *rows) define(column, key string, c metricColumn) error {
 	for _, name := range []string{"key", "name", "unit", "aggregation"} {
 		names[name] = r.table.heading(c.index)
 	}
-	return r.out.Emit(convert.Record{Type: typeDefinition, Fields: fields, Row: r.table.headerRow, Columns: names, Identity: key})
+	r.defined[key] = true
+	return r.out.Emit(convert.Record{Type: typeDefinition, Fields: fields, Row: r.table.headerRow, Columns: names})
 }
 
 // readAll converts all rows.

@@ -114,7 +114,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"github.com/rivo/uniseg":                      {"functions/broadcast", "scripts/workspace/user"},
 		"github.com/itchyny/gojq":                     {"scripts/workspace/user"},
 		"github.com/go-json-experiment/json":          {"shared/schema"},
-		"golang.org/x/text":                           {"functions/plan", "functions/broadcast"},
+		"golang.org/x/text":                           {"functions/plan", "functions/broadcast", "scripts/workspace/convert"},
 		"github.com/aws/aws-cdk-go/awscdk/v2":         {"infra/cdk"},
 		"github.com/aws/constructs-go/constructs/v10": {"infra/cdk"},
 		"github.com/aws/jsii-runtime-go":              {"infra/cdk"},

@@ -18,6 +18,7 @@ const feedbackIDPrefix = "fbk"
 func Transfers(t *table.Client) []transfer.Type {
 	records := transfer.Define("feedback", feedbackIDPrefix, checkFeedback, NewStore(t).Import, transfer.ExportEach[Feedback](t, allRecords))
 	records = transfer.KeepRules[updateFeedbackReplyInput](transfer.KeepRules[pushedFeedback](transfer.WithUnique(records, uniqueTextsOf)))
+	records = transfer.WithMerge(records, NewStore(t).Merge)
 	return []transfer.Type{transfer.WithExisting(records, NewStore(t).recordsExist, NewStore(t).addRecords)}
 }
 

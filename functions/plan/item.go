@@ -68,7 +68,7 @@ func (s service) createItem(ctx context.Context, caller api.Caller, in createIte
 		i.Status = new(StatusDraft)
 	}
 	if i.Slug == "" {
-		return s.store.Items.InsertWithFreeSlug(ctx, caller.CompanyID, i, deriveSlug(i.Title))
+		return s.store.Items.InsertWithFreeSlug(ctx, caller.CompanyID, i, DeriveSlug(i.Title))
 	}
 	return s.store.Items.Insert(ctx, caller.CompanyID, i)
 }

@@ -18,13 +18,13 @@ import (
 
 const slugChars = 100
 
-// apostrophes lists characters that deriveSlug drops without a hyphen, so don't becomes dont.
+// apostrophes lists characters that DeriveSlug drops without a hyphen, so don't becomes dont.
 const apostrophes = "'’‘ʼ′`"
 
-// deriveSlug returns the slug for a title. It replaces each letter and digit of any script with its
+// DeriveSlug returns the slug for a title. It replaces each letter and digit of any script with its
 // Latin transliteration (a Chinese character with its Mandarin reading, as a separate word), and
 // each run of other characters with one hyphen. A title without any letter or digit gives "item".
-func deriveSlug(title string) string {
+func DeriveSlug(title string) string {
 	var out strings.Builder
 	gap := false
 	write := func(reading string) {

@@ -19,7 +19,7 @@ func TestDeriveSlug(t *testing.T) {
 		"Tiếng Việt": "tieng-viet", "Cafe\u0301": "cafe", "½ off": "1-2-off", "٣ ب": "3-b", "Ⅳ": "iv", "Zażółć gęślą": "zazolc-gesla", "ʼ": "u2bc", "\U0002A700": "u2a700",
 		"": "item", "---": "item", "🚀": "item", "Rocket 🚀!": "rocket", "…!?": "item", "'": "item", "\u0301": "item", "№ 5": "no-5", strings.Repeat("a", 99) + " b": strings.Repeat("a", 99), strings.Repeat("a", 200): strings.Repeat("a", 100),
 	} {
-		if got := deriveSlug(title); got != want || !schema.Pattern("slug").MatchString(got) || len(got) > slugChars {
+		if got := DeriveSlug(title); got != want || !schema.Pattern("slug").MatchString(got) || len(got) > slugChars {
 			t.Errorf("%q gives %q, want %q", title, got, want)
 		}
 	}
@@ -31,12 +31,12 @@ func FuzzDeriveSlug(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, title string) {
-		got := deriveSlug(title)
+		got := DeriveSlug(title)
 		if !schema.Pattern("slug").MatchString(got) || len(got) > slugChars {
 			t.Errorf("%q gives %q", title, got)
 		}
 		readable := strings.ContainsFunc(norm.NFKC.String(title), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
-		if got == "item" && readable && !strings.HasPrefix(deriveSlug(title+"x"), "item") { // a title whose letters spell item is fine
+		if got == "item" && readable && !strings.HasPrefix(DeriveSlug(title+"x"), "item") { // a title whose letters spell item is fine
 			t.Errorf("%q gives %q", title, got)
 		}
 		if got != "item" && !readable && !strings.ContainsFunc(title, unicode.IsMark) {

@@ -53,6 +53,16 @@ func TestWrongUsage(t *testing.T) {
 		{"key quota key_1 --company co_1 --class read", []string{"--limit: must be 0 to"}},
 		{"import --company co_1", []string{"name the FILE"}},
 		{"import file.jsonl", []string{"--company ID"}},
+		{"import file.jsonl --company co_1 --site sit_1", []string{"--site needs --from KIND"}},
+		{"import file.jsonl --company co_1 --replace", []string{"--replace needs --from KIND"}},
+		{"import a b --company co_1", []string{`too many arguments, starting with "b"`}},
+		{"import a --company co_1 --from google-play --site s", []string{"--site belongs to --from lighthouse"}},
+		{"convert x.csv", []string{"--from: must be one of google-play, app-store, reddit, lighthouse"}},
+		{"convert --from google-play", []string{"name the FILE"}},
+		{"push", []string{"name a command: reviews, points, audit"}},
+		{"push reviews", []string{"name the FILE"}},
+		{"push reviews x --from lighthouse", []string{"--from: must be one of google-play, app-store, reddit"}},
+		{"push audit x --fail-if scoreSeo=90", []string{"--fail-if: must be a score, < or <=, and a number"}},
 		{"export", []string{"--company ID"}},
 		{"due", []string{"name a command: list, claim, published, failed, retry, stuck"}},
 		{"due list", []string{"--company ID, or --company all"}},
@@ -89,7 +99,7 @@ func TestHelp(t *testing.T) {
 	root := runCommand(t, "", "--help")
 	requireContains(t, root.out, "Two minutes", "workspace serve", "company create", "key issue", "--data", "--endpoint", "--table")
 	for _, command := range []string{
-		"serve", "company create", "company list", "company suspend", "company resume", "key issue", "key list", "key rotate", "key revoke", "key quota", "import", "export",
+		"serve", "company create", "company list", "company suspend", "company resume", "key issue", "key list", "key rotate", "key revoke", "key quota", "import", "export", "convert", "push reviews", "push points", "push audit",
 		"due list", "due claim", "due published", "due failed", "due retry", "due stuck",
 		"approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "client go", "snapshot", "snapshot list", "snapshot rollback", "upgrade", "mcp", "mcp install", "status", "report",
 	} {

@@ -30,6 +30,7 @@ type Type struct {
 	orderKey       func(record any) string
 	exist          func(ctx context.Context, companyID string, records []any) ([]bool, error)
 	add            func(ctx context.Context, companyID string, records []any, file FileHasName) (int, error)
+	merge          func(ctx context.Context, companyID string, records []any) ([]Merged, error)
 	aliasesOf      func(record any) (own, rival string)
 	aliasConflicts func(ctx context.Context, companyID string, records []any) ([]string, error)
 	hasName        FileHasName
@@ -367,4 +368,39 @@ func (t Type) Write(ctx context.Context, companyID string, records []any) error 
 // a record in a response.
 func (t Type) Export(ctx context.Context, companyID string, emit func(any) error) error {
 	return t.export(ctx, companyID, emit)
+}
+
+// Merged is what a merge did with a record.
+type Merged struct {
+	Outcome MergeOutcome
+	Kept    string // a message if a part of the stored record was kept on purpose; otherwise empty
+}
+
+// MergeOutcome is one of the values below.
+type MergeOutcome string
+
+// The outcomes of a merge. MergedOlder is for a record that is stored in a newer version.
+const (
+	MergedCreated   MergeOutcome = "created"
+	MergedUpdated   MergeOutcome = "updated"
+	MergedUnchanged MergeOutcome = "unchanged"
+	MergedOlder     MergeOutcome = "older"
+)
+
+// WithMerge adds the function for an import that merges records into the stored ones instead of
+// replacing them. merge returns what it did with each record. The error may be RefusedRecords, as
+// for write; the outcomes of refused records are then without meaning.
+func WithMerge[T any](t Type, merge func(ctx context.Context, companyID string, records []T) ([]Merged, error)) Type {
+	t.merge = func(ctx context.Context, companyID string, records []any) ([]Merged, error) {
+		return merge(ctx, companyID, castAll[T](records))
+	}
+	return t
+}
+
+// CanMerge reports whether the type has WithMerge.
+func (t Type) CanMerge() bool { return t.merge != nil }
+
+// Merge merges records that Check has returned into the stored ones. The type has WithMerge.
+func (t Type) Merge(ctx context.Context, companyID string, records []any) ([]Merged, error) {
+	return t.merge(ctx, companyID, records)
 }

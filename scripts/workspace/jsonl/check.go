@@ -28,6 +28,30 @@ const BadLinesMax = 20
 // Options are the options of an import.
 type Options struct {
 	NewOnly bool // whether to skip records that the company already has
+	Merge   bool // whether to merge records of types that can be merged; NewOnly does not apply to them
+
+	// NewOnlyTypes are types to which NewOnly applies in any case.
+	NewOnlyTypes []string
+
+	// PlaceOf returns where the line with a number comes from, for messages. If it is nil, messages
+	// contain the number of the line.
+	PlaceOf func(line int) string
+}
+
+// skipsExisting reports whether existing records of a type are skipped.
+func (o Options) skipsExisting(t transfer.Type) bool {
+	return (o.NewOnly || slices.Contains(o.NewOnlyTypes, t.Name)) && !o.merges(t)
+}
+
+// merges reports whether records of a type are merged.
+func (o Options) merges(t transfer.Type) bool { return o.Merge && t.CanMerge() }
+
+// place returns where a line comes from.
+func (o Options) place(line int) string {
+	if o.PlaceOf != nil {
+		return o.PlaceOf(line)
+	}
+	return fmt.Sprintf("line %d", line)
 }
 
 // Check reads the lines of an import, checks each of them against the rules and the stored records,
@@ -152,7 +176,7 @@ func (c *importCheck) checkUnique(number int, t transfer.Type, record any) (prob
 		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)
 		before, taken := c.claimedTexts[key]
 		if taken && (claimed.Owner == "" || before.owner != owner) {
-			return fmt.Sprintf("%s is on line %d too", claimed.Text, before.line)
+			return fmt.Sprintf("%s is on %s too", claimed.Text, c.options.place(before.line))
 		}
 		if !taken {
 			c.claimedTexts[key] = uniqueTextOwner{number, owner}
@@ -168,7 +192,7 @@ func (c *importCheck) verifyPending(ctx context.Context, i int) error {
 	if len(b.records) == 0 {
 		return nil
 	}
-	if c.options.NewOnly {
+	if c.options.skipsExisting(c.types[i]) {
 		fresh, indexes, err := c.types[i].FilterNew(ctx, c.companyID, b.records)
 		if err != nil {
 			return fmt.Errorf("look for stored records: %w", err)
@@ -225,7 +249,7 @@ func (c *importCheck) badLinesError() error {
 		return nil
 	}
 	sortLines(c.badLines)
-	out := formatBadLines(c.badLines[:min(len(c.badLines), BadLinesMax)])
+	out := c.formatBadLines(c.badLines[:min(len(c.badLines), BadLinesMax)])
 	if len(c.badLines) >= BadLinesMax {
 		out = append(out, fmt.Sprintf("these are the first %d bad lines; there may be more", BadLinesMax))
 	}
@@ -236,10 +260,10 @@ func sortLines(lines []badLine) {
 	slices.SortStableFunc(lines, func(a, b badLine) int { return cmp.Compare(a.number, b.number) })
 }
 
-// formatBadLines formats the problems of lines, each with the line number and the type in front.
-func formatBadLines(lines []badLine) (out []string) {
+// formatBadLines formats the problems of lines, each with the place and the type in front.
+func (c *CheckedFile) formatBadLines(lines []badLine) (out []string) {
 	for _, line := range lines {
-		prefix := fmt.Sprintf("line %d: ", line.number)
+		prefix := c.options.place(line.number) + ": "
 		if line.typeName != "" {
 			prefix += line.typeName + ": "
 		}

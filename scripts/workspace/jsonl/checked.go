@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -27,6 +29,8 @@ type CheckedFile struct {
 
 	mu      sync.Mutex
 	refused []badLine // the records that Write did not store
+	merged  map[transfer.MergeOutcome]int
+	kept    []string // what a merge kept of stored records
 }
 
 // digest returns a short hash of a string to use as a map key, so that long strings need not stay
@@ -46,7 +50,7 @@ func newChecked(types []transfer.Type, o Options) (*CheckedFile, error) {
 		return nil, fmt.Errorf("create a temporary folder for the import: %w", err)
 	}
 	return &CheckedFile{
-		types: types, dir: dir, nameDigests: map[[16]byte]bool{}, options: o, skipped: make([]atomic.Int64, len(types)),
+		types: types, dir: dir, merged: map[transfer.MergeOutcome]int{}, nameDigests: map[[16]byte]bool{}, options: o, skipped: make([]atomic.Int64, len(types)),
 		files: make([]*os.File, len(types)), outs: make([]*bufio.Writer, len(types)), count: make([]int, len(types)),
 	}, nil
 }
@@ -89,7 +93,41 @@ func (c *CheckedFile) Refused() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sortLines(c.refused)
-	return formatBadLines(c.refused)
+	return c.formatBadLines(c.refused)
+}
+
+// Merged returns how many records Write has merged, by outcome. It is empty without Options.Merge.
+func (c *CheckedFile) Merged() map[transfer.MergeOutcome]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.merged)
+}
+
+// Kept returns a message for each record of which Write has kept a part of the stored one, sorted.
+func (c *CheckedFile) Kept() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slices.Sort(c.kept)
+	return c.kept
+}
+
+// countMerged remembers the outcomes of a merge, and returns how many records it has written.
+func (c *CheckedFile) countMerged(merged []transfer.Merged, refused transfer.RefusedRecords) (written int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n, m := range merged {
+		if refused[n] != "" {
+			continue
+		}
+		c.merged[m.Outcome]++
+		if m.Kept != "" {
+			c.kept = append(c.kept, m.Kept)
+		}
+		if m.Outcome == transfer.MergedCreated || m.Outcome == transfer.MergedUpdated {
+			written++
+		}
+	}
+	return written
 }
 
 // refuse remembers the records of a batch that were not stored, for Refused.

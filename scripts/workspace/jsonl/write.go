@@ -78,7 +78,16 @@ func (c *CheckedFile) writeType(ctx context.Context, companyID string, i int, pr
 // records that were refused, and returns how many it wrote.
 func (c *CheckedFile) writeBatch(ctx context.Context, companyID string, i int, b batch) (written int, err error) {
 	kind, all, skipped := c.types[i].ForFile(c.hasName), len(b.records), 0
-	if c.options.NewOnly {
+	if c.options.merges(kind) {
+		merged, err := kind.Merge(ctx, companyID, b.records)
+		var refused transfer.RefusedRecords
+		if errors.As(err, &refused) {
+			c.refuse(i, b, refused)
+			err = nil
+		}
+		return c.countMerged(merged, refused), err
+	}
+	if c.options.skipsExisting(kind) {
 		fresh, indexes, err := kind.FilterNew(ctx, companyID, b.records)
 		if err != nil {
 			return 0, err

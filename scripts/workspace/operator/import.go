@@ -14,16 +14,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/scripts/workspace/convert/kinds"
 	"growthworkspace/scripts/workspace/jsonl"
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/transfer"
 )
 
 func (o *operatorCommands) importCommand() *cobra.Command {
-	var newOnly bool
-	c := o.companyAction(&cobra.Command{
-		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: terminal.RequireArgs("FILE"),
-		Long: `Write records into a company, from a file or, with -, from standard input.
+	var newOnly, replace bool
+	var convertible convert.Flags
+	command := &cobra.Command{
+		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: importArgs(&convertible),
+		Example: `  workspace import --company co_... records.jsonl
+  workspace import --company co_... --from google-play reviews_*.csv
+  workspace export --company co_... | workspace import --company co_... -
+  echo '{"type":"brand-goal","record":{"id":"bgl_1","name":"1,000 teams"}}' | workspace import --company co_... -`,
+	}
+	convertible.Register(command, kinds.All)
+	command.Long = `Write records into a company, from a file or, with -, from standard input.
 
 A line is one record: {"type": "feedback", "record": {"id": "fbk_1", ...}}. A record has the
 fields of the API's responses; a missing field is null. Types, in any order:
@@ -50,20 +60,68 @@ site, in the file or stored. An updatedAt may be at most a day in the future.
 
 The whole file is checked first. If lines are invalid, the errors of the first ` + fmt.Sprint(jsonl.BadLinesMax) + ` are listed
 and nothing is written. If others take a slug or delete a parent while the import runs, the
-lines that were not stored are listed; all others are stored. Repeating an import is safe.`,
-		Example: `  workspace import --company co_... records.jsonl
-  workspace export --company co_... | workspace import --company co_... -
-  echo '{"type":"brand-goal","record":{"id":"bgl_1","name":"1,000 teams"}}' | workspace import --company co_... -`,
-	}, nil, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
+lines that were not stored are listed; all others are stored. Repeating an import is safe.
+
+With --from KIND, the files are those of another program. Kinds:
+
+` + convertible.HelpKinds() + `
+
+Their reviews and mentions are merged instead of replaced: fields that a file does not have
+keep the stored value, and a version that is older than the stored one is skipped. A reply
+that the store shows becomes the reply, posted. It never replaces a reply of your own that
+is not posted; such reviews are listed. Records of other types that the company has are
+skipped, unless you pass --replace; definitions of metrics are skipped even then.
+--dry-run prints the first records and all problems.`
+	c := o.companyAction(command, func(cmd *cobra.Command) error { return checkImportFlags(cmd, &convertible, newOnly, replace) }, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
+		if convertible.From != "" {
+			kind, err := convertible.Kind(command)
+			if err != nil {
+				return err
+			}
+			return convertible.Run(ctx, o.Terminal, kind, args, func(r *convert.Result) error {
+				lines := r.Lines()
+				defer lines.Close()
+				return o.importRecords(ctx, s, companyID, lines, -1, jsonl.Options{
+					NewOnly: !replace, Merge: !newOnly, PlaceOf: r.PlaceOf,
+					NewOnlyTypes: []string{"metric-definition"}, // a file knows less of a metric than the company
+				})
+			})
+		}
 		in, size, err := o.openSource(args[0])
 		if err != nil {
 			return err
 		}
 		defer in.Close()
-		return o.importRecords(ctx, s, companyID, in, size, newOnly)
+		return o.importRecords(ctx, s, companyID, in, size, jsonl.Options{NewOnly: newOnly})
 	})
 	c.Flags().BoolVar(&newOnly, "new-only", false, "skip the records that the company has already")
+	c.Flags().BoolVar(&replace, "replace", false, "replace the records that the company has already, except reviews and mentions (needs --from)")
 	return c
+}
+
+// importArgs requires one file, or with --from at least one.
+func importArgs(f *convert.Flags) cobra.PositionalArgs {
+	one := terminal.RequireArgs("FILE")
+	return func(cmd *cobra.Command, args []string) error {
+		if f.From != "" && len(args) > 1 {
+			args = args[:1]
+		}
+		return one(cmd, args)
+	}
+}
+
+// checkImportFlags validates the flags of an import that depend on each other.
+func checkImportFlags(cmd *cobra.Command, f *convert.Flags, newOnly, replace bool) error {
+	switch {
+	case replace && f.From == "":
+		return terminal.NewCommandUsageError(cmd, "--replace needs --from KIND: an import without it replaces records anyway")
+	case replace && newOnly:
+		return terminal.NewCommandUsageError(cmd, "--replace cannot be combined with --new-only")
+	case f.From == "":
+		return f.RequireFrom(cmd)
+	}
+	_, err := f.Kind(cmd)
+	return err
 }
 
 // openSource opens the file to import, or standard input. size is -1 if it is unknown.
@@ -92,12 +150,20 @@ type importResult struct {
 	Imported map[string]int `json:"imported"`
 	Skipped  map[string]int `json:"skipped"`
 	Seconds  float64        `json:"seconds"`
+
+	// Only with --from: what a merge did with the reviews and mentions, and messages for those whose
+	// own reply it kept.
+	Merged map[transfer.MergeOutcome]int `json:"merged,omitempty"`
+	Kept   []string                      `json:"kept,omitempty"`
 }
 
-func (o *operatorCommands) importRecords(ctx context.Context, s *tableconn.Session, companyID string, in io.Reader, size int64, newOnly bool) error {
+// keptMax is the maximum number of kept replies that are listed.
+const keptMax = 20
+
+func (o *operatorCommands) importRecords(ctx context.Context, s *tableconn.Session, companyID string, in io.Reader, size int64, options jsonl.Options) error {
 	begin := time.Now()
 	bar := o.ByteProgress("checking", size)
-	checked, err := jsonl.Check(ctx, functions.Transfers(s.Table), companyID, io.TeeReader(in, bar), jsonl.Options{NewOnly: newOnly})
+	checked, err := jsonl.Check(ctx, functions.Transfers(s.Table), companyID, io.TeeReader(in, bar), options)
 	bar.End()
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted while checking: nothing was written")
@@ -124,10 +190,20 @@ func (o *operatorCommands) importRecords(ctx context.Context, s *tableconn.Sessi
 		return fmt.Errorf("%w\nother callers wrote while the file was imported, so these %d lines were not stored; all others are (imported %s; skipped %s). "+
 			"Repeating the import is safe", err, len(checked.Refused()), formatCounts(written), formatCounts(checked.Skipped()))
 	}
-	result := importResult{written, checked.Skipped(), secondsSince(begin)}
+	result := importResult{written, checked.Skipped(), secondsSince(begin), checked.Merged(), checked.Kept()}
 	skipped := ""
 	if len(result.Skipped) > 0 {
 		skipped = ", skipped " + formatCounts(result.Skipped)
+	}
+	if m := result.Merged; len(m) > 0 {
+		skipped += fmt.Sprintf(": reviews and mentions %d created, %d updated, %d unchanged, %d older than the stored ones",
+			m[transfer.MergedCreated], m[transfer.MergedUpdated], m[transfer.MergedUnchanged], m[transfer.MergedOlder])
+	}
+	for _, message := range result.Kept[:min(len(result.Kept), keptMax)] {
+		o.Note("%s", message)
+	}
+	if more := len(result.Kept) - keptMax; more > 0 {
+		o.Note("and %d more that are already answered at the store", more)
 	}
 	return o.Print(result, "imported %s in %.1f s%s", formatCounts(written), result.Seconds, skipped)
 }

@@ -1,0 +1,73 @@
+package convert
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// csvRowBytesMax is the maximum size of a row. A quote that is never closed would otherwise make
+// one row of the rest of the file.
+const csvRowBytesMax = 4 << 20
+
+// CSV reads the rows of a CSV file. Its memory is bounded.
+type CSV struct {
+	reader *csv.Reader
+	limit  *rowLimit
+	row    int // of the last record, as a spreadsheet counts: cells with line breaks are one row
+	line   int // on which the last record ends
+}
+
+// NewCSV returns a reader of a text. Rows may have different numbers of cells. A quote inside of an
+// unquoted cell is a character as any other if lazy is set, and a problem otherwise.
+func NewCSV(text io.Reader, separator rune, lazy bool) *CSV {
+	limit := &rowLimit{in: text}
+	r := csv.NewReader(limit)
+	r.Comma, r.LazyQuotes, r.FieldsPerRecord, r.ReuseRecord = separator, lazy, -1, true
+	return &CSV{reader: r, limit: limit}
+}
+
+// Read returns the cells of the next row and the row's number in a spreadsheet. Empty rows are left
+// out, but counted. The cells are valid until the next Read. The error is io.EOF after the last row, or a Problem for a row that cannot be
+// read.
+func (c *CSV) Read() (cells []string, row int, err error) {
+	c.limit.left = csvRowBytesMax
+	cells, err = c.reader.Read()
+	var invalid *csv.ParseError
+	switch {
+	case err == nil:
+		begin, _ := c.reader.FieldPos(0)
+		c.row += begin - c.line
+		c.line = begin
+		for _, cell := range cells {
+			c.line += strings.Count(cell, "\n")
+		}
+		return cells, c.row, nil
+	case errors.As(err, &invalid):
+		row = c.row + invalid.StartLine - c.line
+		return nil, row, Problem{Row: row, Message: fmt.Sprintf(
+			"a quote is missing, or there is one too many: noticed on line %d, at byte %d", invalid.Line, invalid.Column)}
+	case errors.Is(err, errRowTooLong):
+		return nil, 0, fmt.Errorf("after byte %d: a row has more than %d MB; is a quote not closed?", c.reader.InputOffset(), csvRowBytesMax>>20)
+	}
+	return nil, 0, err
+}
+
+var errRowTooLong = errors.New("the row is too long")
+
+// rowLimit is a reader that fails when more than left bytes are read.
+type rowLimit struct {
+	in   io.Reader
+	left int
+}
+
+func (r *rowLimit) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, errRowTooLong
+	}
+	n, err := r.in.Read(p)
+	r.left -= n
+	return n, err
+}

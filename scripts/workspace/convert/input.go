@@ -1,0 +1,160 @@
+package convert
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+// Input is a file to convert. It can be read several times and at any position.
+type Input struct {
+	io.ReaderAt
+
+	Name string // as the user named it; for messages
+	Size int64
+}
+
+// NewInput returns an Input with a content that is in memory.
+func NewInput(name string, content []byte) Input {
+	return Input{bytes.NewReader(content), name, int64(len(content))}
+}
+
+// Reader returns a reader that starts at the beginning of the file.
+func (in Input) Reader() io.Reader { return io.NewSectionReader(in, 0, in.Size) }
+
+// The byte order marks.
+var (
+	markUTF8    = []byte{0xef, 0xbb, 0xbf}
+	markUTF16LE = []byte{0xff, 0xfe}
+	markUTF16BE = []byte{0xfe, 0xff}
+)
+
+// Text returns a reader of the file as UTF-8 without a byte order mark. It recognises UTF-16 by its
+// byte order mark, or by the zero bytes of its first characters. Everything else must be UTF-8:
+// reading fails at the first byte that is not.
+func (in Input) Text() (io.Reader, error) {
+	r, err := in.UncheckedText()
+	if err != nil {
+		return nil, err
+	}
+	return transform.NewReader(r, encoding.UTF8Validator), nil
+}
+
+// UncheckedText is Text for a caller that checks whether the text is valid UTF-8.
+func (in Input) UncheckedText() (io.Reader, error) {
+	head := make([]byte, min(in.Size, 64))
+	if _, err := in.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	r := in.Reader()
+	var wide encoding.Encoding
+	switch {
+	case bytes.HasPrefix(head, markUTF8):
+		_, err := io.CopyN(io.Discard, r, int64(len(markUTF8)))
+		return r, err
+	case bytes.HasPrefix(head, markUTF16LE), bytes.HasPrefix(head, markUTF16BE):
+		wide = unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
+	case zeroBytes(head, 1) > len(head)/4:
+		wide = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	case zeroBytes(head, 0) > len(head)/4:
+		wide = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+	default:
+		return r, nil
+	}
+	if in.Size%2 != 0 {
+		return nil, errors.New("is truncated: UTF-16 has an even number of bytes")
+	}
+	return transform.NewReader(r, wide.NewDecoder()), nil
+}
+
+// zeroBytes counts the zero bytes at the even or odd positions of text. In UTF-16, one of the two
+// bytes of each Latin character is zero.
+func zeroBytes(text []byte, odd int) (n int) {
+	for i := odd; i < len(text); i += 2 {
+		if text[i] == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// IsEncodingError reports whether an error of the reader of Text means that the file has another
+// encoding.
+func IsEncodingError(err error) bool { return errors.Is(err, encoding.ErrInvalidUTF8) }
+
+// EncodingMessage is the message for a file in an unknown encoding.
+const EncodingMessage = "is neither UTF-8 nor UTF-16"
+
+// Inputs are the open files of a command.
+type Inputs struct {
+	List  []Input
+	Bytes int64 // the size of all files
+
+	files []*os.File
+}
+
+// OpenInputs opens files. The name - is standard input, which is copied to a private temporary
+// file.
+func OpenInputs(names []string, standard io.Reader) (*Inputs, error) {
+	inputs := &Inputs{}
+	for _, name := range names {
+		if err := inputs.open(name, standard); err != nil {
+			inputs.Close()
+			return nil, err
+		}
+	}
+	return inputs, nil
+}
+
+func (i *Inputs) open(name string, standard io.Reader) error {
+	f, err := os.Open(name)
+	if name == "-" {
+		name = "standard input"
+		if f, err = newTemporary(); err == nil {
+			_, err = io.Copy(f, standard)
+		}
+	}
+	if f != nil {
+		i.files = append(i.files, f)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if st.IsDir() {
+		return fmt.Errorf("%s is a folder: name its files", name)
+	}
+	if !st.Mode().IsRegular() { // a pipe can be read only once
+		spool, err := newTemporary()
+		if err == nil {
+			i.files = append(i.files, spool)
+			_, err = io.Copy(spool, f)
+		}
+		if err == nil {
+			st, err = spool.Stat()
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		f = spool
+	}
+	i.List = append(i.List, Input{f, name, st.Size()})
+	i.Bytes += st.Size()
+	return nil
+}
+
+// Close closes the files.
+func (i *Inputs) Close() {
+	for _, f := range i.files {
+		closeTemporary(f)
+	}
+}

@@ -1,0 +1,160 @@
+package convert
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Elements maps the path of an array in a JSON file, such as "data.children", to a function that is
+// called with each element and its number, counted from 1 through the whole file.
+type Elements map[string]func(number int, element json.RawMessage) error
+
+// EachElement reads a JSON file and calls the functions for the elements of arrays. Only one element
+// is in memory at a time. The file may contain several values one after the other, or an array of
+// them; a path begins in each of these values. found reports whether the file has any of the arrays.
+func EachElement(in Input, elements Elements) (found bool, err error) {
+	text, err := in.Text()
+	if err != nil {
+		return false, err
+	}
+	w := elementWalk{d: json.NewDecoder(text), elements: elements, numbers: map[string]int{}}
+	w.d.UseNumber()
+	for values := 0; ; values++ {
+		err := w.value("")
+		switch {
+		case errors.Is(err, io.EOF) && values > 0:
+			return w.found, nil
+		case errors.Is(err, io.EOF):
+			return false, errors.New("is empty")
+		case err != nil:
+			return w.found, w.explain(err)
+		}
+	}
+}
+
+type elementWalk struct {
+	d        *json.Decoder
+	elements Elements
+	numbers  map[string]int
+	found    bool
+}
+
+// visitError is an error of a function of Elements, as opposed to one of the JSON.
+type visitError struct{ error }
+
+func (e visitError) Unwrap() error { return e.error }
+
+// explain adds the position to an error of the JSON.
+func (w *elementWalk) explain(err error) error {
+	var own visitError
+	switch {
+	case errors.As(err, &own):
+		return own.error
+	case IsEncodingError(err):
+		return err
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("is truncated: the JSON ends after byte %d", w.d.InputOffset())
+	}
+	return fmt.Errorf("is not JSON after byte %d: %w", w.d.InputOffset(), err)
+}
+
+// value reads one value at a path.
+func (w *elementWalk) value(path string) error {
+	token, err := w.d.Token()
+	if err != nil {
+		return err
+	}
+	switch token {
+	case json.Delim('['):
+		return w.array(path)
+	case json.Delim('{'):
+		return w.object(path)
+	}
+	return nil
+}
+
+func (w *elementWalk) object(path string) error {
+	for w.d.More() {
+		token, err := w.d.Token()
+		if err != nil {
+			return notEnd(err)
+		}
+		name, _ := token.(string)
+		if path != "" {
+			name = path + "." + name
+		}
+		if w.leadsToElements(name) {
+			err = w.value(name)
+		} else {
+			err = w.skip()
+		}
+		if err != nil {
+			return notEnd(err)
+		}
+	}
+	_, err := w.d.Token()
+	return notEnd(err)
+}
+
+func (w *elementWalk) array(path string) error {
+	visit := w.elements[path]
+	w.found = w.found || visit != nil
+	for w.d.More() {
+		if visit == nil {
+			if err := w.value(path); err != nil {
+				return notEnd(err)
+			}
+			continue
+		}
+		var element json.RawMessage
+		if err := w.d.Decode(&element); err != nil {
+			return notEnd(err)
+		}
+		w.numbers[path]++
+		if err := visit(w.numbers[path], element); err != nil {
+			return visitError{err}
+		}
+	}
+	_, err := w.d.Token()
+	return notEnd(err)
+}
+
+// skip reads a value without keeping it.
+func (w *elementWalk) skip() error {
+	for depth := 0; ; {
+		token, err := w.d.Token()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('['), json.Delim('{'):
+			depth++
+		case json.Delim(']'), json.Delim('}'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}
+
+// leadsToElements reports whether one of the arrays is at a path or below it.
+func (w *elementWalk) leadsToElements(path string) bool {
+	for wanted := range w.elements {
+		if wanted == path || strings.HasPrefix(wanted, path+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// notEnd turns the end of the file inside of a value into an unexpected one.
+func notEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

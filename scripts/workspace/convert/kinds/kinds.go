@@ -1,0 +1,25 @@
+// Package kinds lists the formats that can be converted.
+package kinds
+
+import (
+	"github.com/spf13/pflag"
+
+	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/scripts/workspace/convert/lighthouse"
+	"growthworkspace/scripts/workspace/convert/review"
+	"growthworkspace/scripts/workspace/convert/sheet"
+)
+
+// All registers the flags of all kinds, and returns the kinds in the order of the help. A function
+// that returns kinds registers their flags with flags and reads them when it converts.
+func All(flags *pflag.FlagSet) []convert.Kind {
+	var all []convert.Kind
+	for _, kindsOf := range []func(*pflag.FlagSet) []convert.Kind{
+		review.Kinds,
+		lighthouse.Kinds,
+		sheet.Kinds,
+	} {
+		all = append(all, kindsOf(flags)...)
+	}
+	return all
+}

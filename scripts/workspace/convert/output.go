@@ -1,0 +1,198 @@
+package convert
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/transfer"
+)
+
+// Output receives the records and the problems of a Converter.
+type Output struct {
+	file     int // the index of the file that is being read
+	names    []string
+	kind     Kind
+	types    map[string]transfer.Type
+	records  *spool
+	problems *spool
+	rows     int // the number of records that were written, superseded ones included
+	badRows  int
+
+	counts     map[string]int
+	skipped    map[string]int
+	latest     map[[16]byte]version
+	superseded map[int]bool // the indexes of the records of which a newer version exists
+}
+
+// version is the newest record of an identity.
+type version struct {
+	index int
+	at    int64
+}
+
+// spool is a temporary file that is written once and then read.
+type spool struct {
+	file *os.File
+	out  *bufio.Writer
+}
+
+func newSpool() (*spool, error) {
+	f, err := newTemporary()
+	if err != nil {
+		return nil, err
+	}
+	return &spool{f, bufio.NewWriterSize(f, 64<<10)}, nil
+}
+
+// importTypes returns the record types of an import. They check records without a table.
+var importTypes = sync.OnceValue(func() []transfer.Type { return functions.Transfers(nil) })
+
+// reader returns a reader of the whole spool. Several can read at the same time.
+func (s *spool) reader() io.Reader { return io.NewSectionReader(s.file, 0, 1<<62) }
+
+func newOutput(kind Kind) (*Output, error) {
+	records, err := newSpool()
+	if err != nil {
+		return nil, err
+	}
+	problems, err := newSpool()
+	if err != nil {
+		closeTemporary(records.file)
+		return nil, err
+	}
+	o := &Output{
+		kind: kind, types: map[string]transfer.Type{}, records: records, problems: problems,
+		counts: map[string]int{}, skipped: map[string]int{}, latest: map[[16]byte]version{}, superseded: map[int]bool{},
+	}
+	for _, t := range importTypes() {
+		if slices.Contains(kind.Types, t.Name) {
+			o.types[t.Name] = t
+		}
+	}
+	return o, nil
+}
+
+// Emit adds a record. If an import would refuse it, Emit reports the problems of its row instead.
+// An error means that the temporary file cannot be written.
+func (o *Output) Emit(r Record) error {
+	t, known := o.types[r.Type]
+	if !known {
+		return fmt.Errorf("convert: kind %s does not declare the record type %q", o.kind.Name, r.Type)
+	}
+	text, err := encode(r.Fields)
+	if err != nil {
+		return o.Report(Problem{Row: r.Row, Message: err.Error()})
+	}
+	if _, problems := t.Check(text); len(problems) > 0 {
+		return o.reportRecord(r, problems)
+	}
+	if r.Identity != "" {
+		sum := sha256.Sum256([]byte(r.Type + "\n" + r.Identity))
+		key, own := [16]byte(sum[:16]), version{o.rows, r.Version.UnixMilli()}
+		if r.Version.IsZero() {
+			own.at = 0
+		}
+		before, repeated := o.latest[key]
+		switch {
+		case !repeated:
+			o.latest[key] = own
+		case before.at > own.at:
+			o.Skip(reasonSuperseded)
+			return nil
+		default:
+			o.latest[key] = own
+			o.superseded[before.index] = true
+			o.counts[r.Type]--
+			o.Skip(reasonSuperseded)
+		}
+	}
+	o.rows++
+	o.counts[r.Type]++
+	if _, err := fmt.Fprintf(o.records.out, "%d %d {\"type\":%q,\"record\":%s}\n", o.file, r.Row, r.Type, text); err != nil {
+		return fmt.Errorf("write a temporary file: %w", err)
+	}
+	return nil
+}
+
+// reasonSuperseded is the reason to skip a record of which the files have a newer version.
+const reasonSuperseded = "an older version of a record that is in the files again"
+
+// reportRecord reports the problems that an import has with a record.
+func (o *Output) reportRecord(r Record, problems []string) error {
+	if len(problems) > 1 { // a record without an id gets one, unless it is invalid
+		problems = slices.DeleteFunc(problems, func(p string) bool { return p == "record.id: is required" })
+	}
+	for i, problem := range problems {
+		p := Problem{Row: r.Row, Message: problem}
+		if path, message, ok := strings.Cut(problem, ": "); ok && strings.HasPrefix(path, "record") {
+			field := strings.TrimPrefix(strings.TrimPrefix(path, "record"), ".")
+			p.Column, p.Message = field, message
+			if column := r.Columns[field]; column != "" {
+				p.Column = column
+			}
+		}
+		if i == 0 {
+			p.Text = r.Fields
+		}
+		if err := o.Report(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Report adds a problem with a row. The row is left out, and the conversion fails unless bad rows
+// are to be skipped.
+func (o *Output) Report(p Problem) error {
+	p.File = o.names[o.file]
+	o.badRows++
+	text, err := encode(p)
+	if err == nil {
+		_, err = o.problems.out.Write(append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write a temporary file: %w", err)
+	}
+	return nil
+}
+
+// Skip counts a row that is left out on purpose. The reason completes "3 rows were skipped: …", such
+// as "ratings without a text".
+func (o *Output) Skip(reason string) { o.SkipMany(reason, 1) }
+
+// SkipMany counts several rows as Skip does.
+func (o *Output) SkipMany(reason string, count int) { o.skipped[reason] += count }
+
+// encode encodes a value as compact JSON. It keeps the characters <, > and & as they are.
+func encode(v any) ([]byte, error) {
+	var out strings.Builder
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode a record: %w", err)
+	}
+	return []byte(strings.TrimSuffix(out.String(), "\n")), nil
+}
+
+// Time formats a time for a field of a record, in UTC with milliseconds.
+func Time(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// DeriveID returns the id of a record that has none in its file: a digest of parts, so that the same
+// file yields the same ids.
+func DeriveID(prefix string, parts ...string) string {
+	digest := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(digest, "%d %s\n", len(part), part) // the length keeps "a", "b" and "ab", "" apart
+	}
+	return id.FromBytes(prefix, [16]byte(digest.Sum(nil)[:16]))
+}

@@ -1,0 +1,219 @@
+package convert
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Result is what the files of a conversion contain.
+type Result struct {
+	Counts  map[string]int // records of each type
+	Skipped map[string]int // rows that were left out on purpose, by reason
+	Bad     int            // problems with rows
+
+	out *Output
+}
+
+// problemsMax is the maximum number of problems that an error lists.
+const problemsMax = 20
+
+// Convert reads all files. The caller closes the Result. Convert returns an error if a file is
+// unreadable as a whole; problems with rows are in the Result.
+func Convert(ctx context.Context, kind Kind, inputs []Input) (*Result, error) {
+	out, err := newOutput(kind)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Counts: out.counts, Skipped: out.skipped, out: out}
+	for i, in := range inputs {
+		out.file, out.names = i, append(out.names, in.Name)
+		if err := kind.Convert(ctx, in, out); err != nil {
+			r.Close()
+			return nil, describe(in.Name, err)
+		}
+	}
+	err = errors.Join(ctx.Err(), out.records.out.Flush(), out.problems.out.Flush())
+	if err != nil {
+		r.Close()
+		return nil, fmt.Errorf("convert: %w", err)
+	}
+	r.Bad = out.badRows
+	for name, n := range r.Counts {
+		if n == 0 {
+			delete(r.Counts, name)
+		}
+	}
+	return r, nil
+}
+
+// describe adds the name of the file to an error.
+func describe(name string, err error) error {
+	var p Problem
+	switch {
+	case errors.As(err, &p):
+		p.File = name
+		return p
+	case IsEncodingError(err):
+		return fmt.Errorf("%s: %s", name, EncodingMessage)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// Close removes the temporary files.
+func (r *Result) Close() {
+	closeTemporary(r.out.records.file)
+	closeTemporary(r.out.problems.file)
+}
+
+// Total returns the number of records.
+func (r *Result) Total() (n int) {
+	for _, count := range r.Counts {
+		n += count
+	}
+	return n
+}
+
+// Line is one record as a line of an import.
+type Line struct {
+	File string
+	Row  int
+	JSON []byte // {"type": …, "record": …}; valid until the next line
+}
+
+// Place returns where the line was read, such as "reviews.csv, row 12".
+func (l Line) Place() string {
+	if l.Row == 0 {
+		return l.File
+	}
+	return fmt.Sprintf("%s, row %d", l.File, l.Row)
+}
+
+// Each calls visit with each record, in the order of the files.
+func (r *Result) Each(visit func(Line) error) error {
+	in := bufio.NewReaderSize(r.out.records.reader(), 256<<10)
+	for index := 0; ; index++ {
+		text, err := readLine(in)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read a temporary file: %w", err)
+		}
+		if r.out.superseded[index] {
+			continue
+		}
+		file, rest, _ := bytes.Cut(text, []byte(" "))
+		row, line, _ := bytes.Cut(rest, []byte(" "))
+		f, err1 := strconv.Atoi(string(file))
+		n, err2 := strconv.Atoi(string(row))
+		if err := errors.Join(err1, err2); err != nil {
+			return fmt.Errorf("read a temporary file: %w", err)
+		}
+		if err := visit(Line{r.out.names[f], n, line}); err != nil {
+			return err
+		}
+	}
+}
+
+// readLine returns the next line of any length, without its newline. It is valid until the next
+// read if it fits the reader's buffer.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	text, err := in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		long := bytes.Clone(text)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			text, err = in.ReadSlice('\n')
+			long = append(long, text...)
+		}
+		text = long
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text[:len(text)-1], nil
+}
+
+// WriteLines writes the records as the lines of an import.
+func (r *Result) WriteLines(w io.Writer) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	err := r.Each(func(l Line) error {
+		_, err := out.Write(append(l.JSON, '\n'))
+		return err
+	})
+	if err = errors.Join(err, out.Flush()); err != nil {
+		return fmt.Errorf("write the records: %w", err)
+	}
+	return nil
+}
+
+// Lines returns a reader of the lines that WriteLines writes. The caller closes it.
+func (r *Result) Lines() io.ReadCloser {
+	in, out := io.Pipe()
+	go func() { out.CloseWithError(r.WriteLines(out)) }()
+	return in
+}
+
+// PlaceOf returns where the n-th line of WriteLines was read.
+func (r *Result) PlaceOf(n int) string {
+	place, line := fmt.Sprintf("line %d", n), 0
+	_ = r.Each(func(l Line) error { // without the file, the number of the line is the best place
+		if line++; line < n {
+			return nil
+		}
+		place = l.Place()
+		return io.EOF
+	})
+	return place
+}
+
+// EachProblem calls visit with each problem of a row.
+func (r *Result) EachProblem(visit func(Problem) error) error {
+	d := json.NewDecoder(r.out.problems.reader())
+	for d.More() {
+		var p Problem
+		if err := d.Decode(&p); err != nil {
+			return fmt.Errorf("read a temporary file: %w", err)
+		}
+		if err := visit(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Err returns an error that lists the first problems with rows, or nil if there are none.
+func (r *Result) Err() error {
+	if r.Bad == 0 {
+		return nil
+	}
+	var lines []string
+	err := r.EachProblem(func(p Problem) error {
+		if len(lines) == problemsMax {
+			return io.EOF
+		}
+		lines = append(lines, p.Error())
+		return nil
+	})
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if more := r.Bad - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more; --dry-run lists all of them", more))
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// WriteProblems writes the rows with problems as lines of JSON.
+func (r *Result) WriteProblems(w io.Writer) error {
+	if _, err := io.Copy(w, r.out.problems.reader()); err != nil {
+		return fmt.Errorf("write the rows with problems: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+// Package review converts the reviews and mentions of the app stores and of Reddit.
+//
+// The formats come from scripts/docs/reference/import-formats.md, which names their sources.
+package review
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"growthworkspace/scripts/workspace/convert"
+)
+
+// recordType is the type of all records of this package.
+const recordType = "feedback"
+
+// Kinds returns the kinds of this package. They have no flags.
+func Kinds(*pflag.FlagSet) []convert.Kind {
+	types := []string{recordType}
+	return []convert.Kind{
+		{Name: "google-play", Summary: "reviews_*.csv of the Play Console, or JSON of the Android Publisher API's reviews.list", Types: types, Convert: convertGooglePlay},
+		{Name: "app-store", Summary: "JSON of the App Store Connect API's customerReviews, or of the asc command", Types: types, Convert: convertAppStore},
+		{Name: "reddit", Summary: "JSON of a Reddit listing: posts, comments, or a post with its comments", Types: types, Convert: convertReddit},
+	}
+}
+
+// Reasons to skip a row.
+const (
+	skipNoText  = "ratings without a text: there is nothing to reply to, and the store shows them in its averages"
+	skipNoID    = "rows without an id"
+	skipDeleted = "deleted by the author or a moderator"
+	skipHidden  = "comments that the listing hides behind \"more\""
+	skipOther   = "neither posts nor comments"
+)
+
+// fields collects the properties of a record. A property without a value is left out, so that it
+// stays as it is stored.
+type fields map[string]any
+
+func (f fields) text(name, value string) {
+	if value != "" {
+		f[name] = value
+	}
+}
+
+func (f fields) time(name string, at time.Time) {
+	if !at.IsZero() {
+		f[name] = convert.Time(at)
+	}
+}
+
+// reply adds a reply that the store shows.
+func (f fields) reply(text string) {
+	if text != "" {
+		f["replyBody"], f["replyStatus"] = text, "posted"
+	}
+}
+
+// newest returns the later of two times. A store changes a review and the reply to it at different
+// times, so the later one is the version of both.
+func newest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// reportJSON reports an element whose JSON has other types than the format.
+func reportJSON(out *convert.Output, number int, element json.RawMessage, err error) error {
+	p := convert.Problem{Row: number, Message: "has an unexpected form: " + err.Error(), Text: element}
+	return out.Report(p)
+}

@@ -1,0 +1,279 @@
+package review
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/scripts/workspace/convert"
+)
+
+// kindOf returns a kind of this package.
+func kindOf(t testing.TB, name string) convert.Kind {
+	t.Helper()
+	for _, k := range Kinds(nil) {
+		if k.Name == name {
+			return k
+		}
+	}
+	t.Fatalf("no kind %s", name)
+	return convert.Kind{}
+}
+
+// converted is what a file contains.
+type converted struct {
+	records  []map[string]any
+	skipped  map[string]int
+	problems []string
+	err      string // of the whole file
+}
+
+func convertText(t testing.TB, kind convert.Kind, files ...string) (c converted) {
+	t.Helper()
+	var inputs []convert.Input
+	for i, text := range files {
+		inputs = append(inputs, convert.NewInput(fmt.Sprintf("file%d", i+1), []byte(text)))
+	}
+	r, err := convert.Convert(t.Context(), kind, inputs)
+	if err != nil {
+		return converted{err: err.Error()}
+	}
+	defer r.Close()
+	c.skipped = maps.Clone(r.Skipped)
+	err = r.Each(func(l convert.Line) error {
+		var line struct{ Record map[string]any }
+		err := json.Unmarshal(l.JSON, &line)
+		c.records = append(c.records, line.Record)
+		return err
+	})
+	if err == nil {
+		err = r.EachProblem(func(p convert.Problem) error { c.problems = append(c.problems, p.Error()); return nil })
+	}
+	if err != nil || len(c.records) != r.Total() {
+		t.Fatalf("%d records, want %d: %v", len(c.records), r.Total(), err)
+	}
+	return c
+}
+
+func readTestdata(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// encodeUTF16 encodes a text as the Play Console does, with a byte order mark.
+func encodeUTF16(text string, bigEndian bool) string {
+	var out bytes.Buffer
+	for _, unit := range utf16.Encode([]rune("\ufeff" + text)) {
+		low, high := byte(unit), byte(unit>>8)
+		if bigEndian {
+			low, high = high, low
+		}
+		out.Write([]byte{low, high})
+	}
+	return out.String()
+}
+
+// Ensure a monthly report of the Play Console becomes the same records in each encoding, with the
+// newest version of each review, and that rows without a text or an id are counted.
+func TestGooglePlayReport(t *testing.T) {
+	t.Parallel()
+	text := readTestdata(t, "googleplay.csv")
+	const link = "https://play.google.com/console/developers/1/app/2/user-feedback/review-details?reviewId="
+	want := converted{
+		records: []map[string]any{
+			{
+				"source": "google_play", "kind": "review", "externalId": "gp:AOqp-2", "rating": 4.0, "title": "Schnell", "body": `=HYPERLINK("https://evil.example")`, "locale": "de",
+				"externalUrl": "https://play.google.com/apps/publish?account=7#ReviewDetailsPlace:p=app.notes&reviewid=gp:AOqp-2",
+				"postedAt":    "2026-08-06T10:00:00.500Z", "replyBody": "Danke!", "replyStatus": "posted",
+			},
+			{
+				"source": "google_play", "kind": "review", "externalId": "gp:AOqp-1", "rating": 5.0, "body": "Better now.", "locale": "pt", "appVersion": "4.3.1",
+				"externalUrl": "http" + strings.TrimPrefix(link, "https") + "gp:AOqp-1&corpus=PUBLIC_REVIEWS", "postedAt": "2026-09-01T07:05:00.000Z",
+			},
+			{
+				"source": "google_play", "kind": "review", "externalId": "d2b07a18-0000-4b8f-8042-000000000001", "rating": 1.0, "body": "Lost it all", "locale": "en", "appVersion": "4.3.1",
+				"externalUrl": link + "d2b07a18-0000-4b8f-8042-000000000001&corpus=PUBLIC_REVIEWS", "postedAt": "2026-08-08T07:05:00.000Z",
+			},
+		},
+		skipped: map[string]int{skipNoText: 1, skipNoID: 1, "an older version of a record that is in the files again": 1},
+	}
+	for name, file := range map[string]string{
+		"UTF-8": text, "UTF-8 with a byte order mark": "\ufeff" + text, "CRLF": strings.ReplaceAll(text, "\n", "\r\n"),
+		"UTF-16": encodeUTF16(text, false), "big endian": encodeUTF16(text, true), "no byte order mark": encodeUTF16(text, false)[2:], "big endian without it": encodeUTF16(text, true)[2:],
+	} {
+		if diff := cmp.Diff(want, convertText(t, kindOf(t, "google-play"), file), cmp.AllowUnexported(converted{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Ensure the id of a review is found in every form of the link.
+func TestPlayReviewID(t *testing.T) {
+	t.Parallel()
+	for link, want := range map[string]string{
+		"https://play.google.com/apps/publish?account=7#ReviewDetailsPlace:p=app&reviewid=gp:AOqp_-x": "gp:AOqp_-x",
+		"https://play.google.com/console?reviewId=gp%3AAOqp-1&corpus=PUBLIC_REVIEWS":                  "gp:AOqp-1",
+		"https://play.google.com/console?corpus=PUBLIC_REVIEWS&reviewId=gp:AOqp+1":                    "gp:AOqp+1",
+		"http://play.google.com/console?reviewId=d2b07a18-68e9":                                       "d2b07a18-68e9",
+		"https://play.google.com/console?reviewId=%zz":                                                "%zz",
+		"https://play.google.com/console?myreviewId=1":                                                "",
+		"": "",
+	} {
+		if got := playReviewID(link); got != want {
+			t.Errorf("%s: %q, want %q", link, got, want)
+		}
+	}
+}
+
+// Ensure the JSON of reviews.list has the ids of the report, and that the newest of both is kept in
+// any order of the files.
+func TestGooglePlayAPI(t *testing.T) {
+	t.Parallel()
+	kind, report, api := kindOf(t, "google-play"), readTestdata(t, "googleplay.csv"), readTestdata(t, "googleplay.json")
+	got := convertText(t, kind, api)
+	want := converted{
+		records: []map[string]any{
+			{
+				"source": "google_play", "kind": "review", "externalId": "gp:AOqp-1", "authorName": "Kestrel", "title": "Calm", "body": "It leaves me alone.", "rating": 5.0, "locale": "pt",
+				"appVersion": "4.3.1", "postedAt": "2026-09-01T07:05:00.542Z", "replyBody": "Thank you.", "replyStatus": "posted",
+			},
+			{"source": "google_play", "kind": "review", "externalId": "gp:AOqp-3", "body": "Gut", "rating": 4.0, "locale": "de", "postedAt": "2026-09-01T07:05:00.000Z"},
+		},
+		skipped: map[string]int{skipNoText: 1},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(converted{})); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	for _, files := range [][]string{{report, api}, {api, report}} {
+		names := map[any]any{}
+		for _, r := range convertText(t, kind, files...).records {
+			names[r["externalId"]] = r["authorName"]
+		}
+		if len(names) != 4 || names["gp:AOqp-1"] != "Kestrel" {
+			t.Errorf("records %v", names)
+		}
+	}
+}
+
+// Ensure pages of the App Store Connect API become records with the responses of the developer.
+func TestAppStore(t *testing.T) {
+	t.Parallel()
+	const id = "00000042-a1b2-c3d4-e5f6-00000000000"
+	want := converted{
+		records: []map[string]any{
+			{
+				"source": "app_store", "kind": "review", "externalId": id + "1", "rating": 2.0, "title": "Sync", "body": "Two phones, two different lists.", "authorName": "kestrel",
+				"territory": "PT", "postedAt": "2026-08-10T01:20:34.000Z", "replyBody": "It is fixed in 4.3.1.", "replyStatus": "posted",
+			},
+			{
+				"source": "app_store", "kind": "review", "externalId": id + "2", "rating": 5.0, "title": "Calm", "body": "It leaves me alone.", "authorName": "ginkgo",
+				"territory": "XK", "postedAt": "2026-08-08T04:44:02.000Z",
+			},
+			{
+				"source": "app_store", "kind": "review", "externalId": id + "3", "rating": 4.0, "title": "Fine", "body": "Fine.", "authorName": "aster",
+				"territory": "ZZY", "postedAt": "2026-08-07T21:44:02.000Z", "replyBody": "Thanks.", "replyStatus": "posted",
+			},
+		},
+		skipped: map[string]int{"an older version of a record that is in the files again": 1},
+	}
+	if diff := cmp.Diff(want, convertText(t, kindOf(t, "app-store"), readTestdata(t, "appstore.json")), cmp.AllowUnexported(converted{})); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	if got := convertText(t, kindOf(t, "app-store"), `[`+strings.Replace(readTestdata(t, "appstore.json"), "\n]}\n", "]}]", 1)); got.err == "" {
+		t.Errorf("an array whose pages have no comma: %v", got)
+	}
+}
+
+// Ensure posts, comments and nested replies become mentions, and that what is deleted or hidden is
+// counted.
+func TestReddit(t *testing.T) {
+	t.Parallel()
+	want := converted{
+		records: []map[string]any{
+			{
+				"source": "reddit", "kind": "mention", "externalId": "t3_a1", "title": "Fish & chips", "body": "a <b>", "authorName": "kestrel",
+				"externalUrl": "https://www.reddit.com/r/x/comments/a1/", "postedAt": "2026-08-08T07:05:00.000Z",
+			},
+			{"source": "reddit", "kind": "mention", "externalId": "t1_b", "body": "Nice", "postedAt": "2026-08-08T07:08:20.000Z"},
+		},
+		skipped: map[string]int{skipHidden: 7, skipDeleted: 1},
+	}
+	text := readTestdata(t, "reddit.json")
+	if diff := cmp.Diff(want, convertText(t, kindOf(t, "reddit"), text), cmp.AllowUnexported(converted{})); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure a file that is invalid as a whole is one error, and that each invalid row is a problem with
+// its row and column.
+func TestBadFiles(t *testing.T) {
+	t.Parallel()
+	report := readTestdata(t, "googleplay.csv")
+	row := func(column, value string) string { // a report with one row
+		heading := strings.Split(report[:strings.Index(report, "\n")], ",")
+		cells := make([]string, len(heading))
+		for i, name := range heading {
+			cells[i] = map[string]string{columnLink: "https://p/?reviewId=1", columnStars: "3", columnText: "x", columnUpdated: "1786172700000"}[name]
+			if name == column {
+				cells[i] = value
+			}
+		}
+		return strings.Join(heading, ",") + "\n" + strings.Join(cells, ",") + "\n"
+	}
+	for _, c := range []struct{ kind, name, text, err, problem string }{
+		{"google-play", "empty", "", "is empty", ""},
+		{"google-play", "another table", "a,b\n1,2\n", `row 1, column Review Link: this column is missing`, ""},
+		{"google-play", "another encoding", strings.Replace(report, "Danke", "Gr\xfc\xdfe", 1), "is neither UTF-8 nor UTF-16", ""},
+		{"google-play", "half a character", encodeUTF16(report, false)[:1001], "is truncated", ""},
+		{"google-play", "a quote that never ends", strings.Replace(report, `"".",`, `"".,`, 1), "a quote is missing", ""},
+		{"google-play", "a long quote that never ends", report + `"` + strings.Repeat("x\n", 3<<20), "a row has more than 4 MB", ""},
+		{"google-play", "a row after a cell with line breaks", strings.Replace(report, "2026-08-08T07:05:00Z,1786172700000,1,,", "2026-08-08T07:05:00Z,1786172700000,0,,", 1), "", "file1, row 7, column Star Rating: must be between 1 and 5"},
+		{"google-play", "stars", row(columnStars, "many"), "", `file1, row 2, column Star Rating: must be a number from 1 to 5, is "many"`},
+		{"google-play", "too many stars", row(columnStars, "6"), "", "file1, row 2, column Star Rating: must be between 1 and 5"},
+		{"google-play", "a time", row(columnUpdated, "today"), "", "file1, row 2, column Review Last Update Millis Since Epoch: must be a time in milliseconds"},
+		{"google-play", "a link", row(columnLink, "javascript:?reviewId=1"), "", "file1, row 2, column Review Link: must be an http or https address"},
+		{"google-play", "a short row", row("", "") + "a,b\n", "", "file1, row 3: has 2 cells, and the headings are 16"},
+		{"google-play", "no reviews", `{"a": 1}`, "has no list of reviews", ""},
+		{"google-play", "truncated", readTestdata(t, "googleplay.json")[:500], "is truncated: the JSON ends after byte", ""},
+		{"google-play", "a number", `{"reviews": [{"reviewId": 5}]}`, "", "file1, row 1: has an unexpected form"},
+		{"app-store", "truncated", readTestdata(t, "appstore.json")[:900], "is truncated", ""},
+		{"app-store", "not JSON", "<html>", "is not JSON after byte", ""},
+		{"app-store", "an error", `{"errors": [{"status": "401"}]}`, `has no list "data"`, ""},
+		{"app-store", "a date", `{"data": [{"id": "1", "attributes": {"rating": 1, "createdDate": "today"}}]}`, "", "file1, row 1, column attributes.createdDate: must be a time such as"},
+		{"app-store", "other data", `{"data": [{"type": "apps", "id": "1"}]}`, "", `file1, row 1, column type: must be customerReviews, is "apps"`},
+		{"reddit", "no listing", `{"kind": "t3", "data": {}}`, `has no list "data.children"`, ""},
+		{"reddit", "another encoding", "{\"kind\": \"\xff\"}", "is neither UTF-8 nor UTF-16", ""},
+		{"reddit", "a time", `{"data": {"children": [{"kind": "t1", "data": {"name": "t1_a", "body": "x", "edited": "y"}}]}}`, "", "file1, row 1, column edited: must be false or a time"},
+	} {
+		got := convertText(t, kindOf(t, c.kind), c.text)
+		switch {
+		case c.err != "" && (!strings.Contains(got.err, c.err) || !strings.HasPrefix(got.err, "file1")):
+			t.Errorf("%s, %s: error %q, want %q", c.kind, c.name, got.err, c.err)
+		case c.problem != "" && (len(got.problems) != 1 || !strings.HasPrefix(got.problems[0], c.problem)):
+			t.Errorf("%s, %s: problems %q and error %q, want %q", c.kind, c.name, got.problems, got.err, c.problem)
+		}
+	}
+}
+
+// FuzzFiles checks that no file makes a converter panic, and that each of its records can be read.
+func FuzzFiles(f *testing.F) {
+	for i, name := range []string{"googleplay.csv", "googleplay.json", "appstore.json", "reddit.json"} {
+		f.Add(uint8(i), []byte(readTestdata(f, name)))
+	}
+	f.Add(uint8(0), []byte("\xff\xfea\x00"))
+	f.Fuzz(func(t *testing.T, n uint8, text []byte) {
+		kinds := Kinds(nil)
+		convertText(t, kinds[int(n)%len(kinds)], string(text))
+	})
+}

@@ -1,0 +1,241 @@
+package sheet
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"growthworkspace/shared/timestamp"
+)
+
+// moment is the date of a cell.
+type moment struct {
+	at      time.Time // in the zone of the cell, or of the user
+	hasTime bool
+}
+
+// dateReader reads the dates of a file.
+type dateReader struct {
+	layout string         // of --date-format; if empty, dates have the usual layouts
+	clock  bool           // whether layout has a time
+	zone   *time.Location // of a time without an offset, and of days
+	zoned  bool           // whether the user has named the zone
+}
+
+// dateLayouts are the layouts of dates that have one meaning in every country. Each can be followed
+// by a time.
+var dateLayouts = []string{
+	"2006-1-2", "2006/1/2", "2006.1.2", "20060102",
+	"2 Jan 2006", "2 January 2006", "2. January 2006", "2-Jan-2006", "2 Jan, 2006",
+	"Jan 2, 2006", "January 2, 2006", "Jan 2 2006", "January 2 2006",
+	"Mon, 2 Jan 2006", "Monday, 2 January 2006", "Mon, Jan 2, 2006", "Monday, January 2, 2006",
+}
+
+// timeLayouts are the layouts of times after a date.
+var timeLayouts = []string{"15:04", "15:04:05", "3:04 PM", "3:04:05 PM", "3:04PM", "3:04:05PM"}
+
+// offsetLayouts are the layouts of offsets after a time.
+var offsetLayouts = []string{"", "Z07:00", " Z07:00", " -0700", "-0700", " UTC", " GMT"}
+
+// newDateReader returns a reader for the format and the zone of the user, which may be empty.
+func newDateReader(format, zone string) (*dateReader, error) {
+	r := &dateReader{zone: time.UTC, zoned: zone != ""}
+	if zone != "" {
+		loaded, err := time.LoadLocation(zone)
+		if err != nil || zone == "Local" {
+			return nil, fmt.Errorf("--timezone %s: must be a name of the IANA time zone database, for example Europe/Berlin", zone)
+		}
+		r.zone = loaded
+	}
+	if format != "" {
+		layout, err := layoutOf(format)
+		if err != nil {
+			return nil, fmt.Errorf("--date-format %s: %w", format, err)
+		}
+		r.layout, r.clock = layout, strings.ContainsAny(format, "Hh")
+	}
+	return r, nil
+}
+
+// formatTokens translates the tokens of --date-format, the longest first. The layouts accept one
+// digit where two are usual.
+var formatTokens = []struct{ token, layout string }{
+	{"YYYY", "2006"}, {"YY", "06"}, {"MMMM", "January"}, {"MMM", "Jan"}, {"MM", "1"}, {"M", "1"},
+	{"DDDD", "Monday"}, {"DDD", "Mon"}, {"DD", "2"}, {"D", "2"}, {"HH", "15"}, {"H", "15"}, {"hh", "3"}, {"h", "3"},
+	{"mm", "04"}, {"m", "4"}, {"ss", "05"}, {"s", "5"}, {"A", "PM"}, {"a", "pm"}, {"ZZ", "-0700"}, {"Z", "Z07:00"}, {"T", "T"},
+}
+
+const formatHelp = "use YYYY, YY, MM, MMM, DD, HH, hh, mm, ss, A, Z and the characters between them, for example DD.MM.YYYY"
+
+// layoutOf translates a --date-format, such as DD.MM.YYYY, to a layout of package time.
+func layoutOf(format string) (string, error) {
+	var layout strings.Builder
+	year, month, adjoins := false, false, false // adjoins: the rest directly follows a token
+	for rest := format; rest != ""; {
+		token, text := "", ""
+		for _, t := range formatTokens {
+			if strings.HasPrefix(rest, t.token) {
+				token, text = t.token, t.layout
+				break
+			}
+		}
+		c := rest[0]
+		switch {
+		case token == "" && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'):
+			return "", fmt.Errorf("%q has no meaning; %s", rest[:1], formatHelp)
+		case token == "":
+			token, text = rest[:1], rest[:1]
+			adjoins = false
+		default:
+			after := rest[len(token):]
+			isJoined := adjoins || after != "" && strings.IndexByte("YMDHhms", after[0]) >= 0
+			if isJoined && (token == "MM" || token == "DD") { // numbers without a character between them need their full width
+				text = "0" + text
+			}
+			year, month = year || token[0] == 'Y', month || token[0] == 'M'
+			adjoins = true
+		}
+		layout.WriteString(text)
+		rest = rest[len(token):]
+	}
+	if !year || !month {
+		return "", errors.New("a date has a year and a month; " + formatHelp)
+	}
+	return layout.String(), nil
+}
+
+const hintFormat = "name the order with --date-format DD.MM.YYYY or --date-format MM/DD/YYYY"
+
+// read parses a cell.
+func (r *dateReader) read(cell string) (moment, error) {
+	text := strings.Join(strings.Fields(cell), " ")
+	switch {
+	case isBlank(text):
+		return moment{}, errEmpty
+	case text[0] == '=':
+		return moment{}, errors.New("is a formula; export the values of the sheet")
+	}
+	if r.layout != "" {
+		at, err := time.ParseInLocation(r.layout, text, r.zone)
+		if err != nil {
+			return moment{}, fmt.Errorf("%q does not have the format of --date-format", text)
+		}
+		return checkYear(moment{at, r.clock}, text)
+	}
+	if at, ok := timestamp.Parse(strings.Replace(text, " ", "T", 1)); ok {
+		return checkYear(moment{at, true}, text)
+	}
+	date, clock := cutTime(text)
+	day, err := r.readDate(date)
+	if err != nil {
+		return moment{}, err
+	}
+	if clock == "" {
+		return checkYear(moment{day, false}, text)
+	}
+	for _, layout := range timeLayouts {
+		for _, offset := range offsetLayouts {
+			at, err := time.ParseInLocation("2006-01-02 "+layout+offset, day.Format(time.DateOnly)+" "+strings.ToUpper(clock), r.zone)
+			if err != nil {
+				continue
+			}
+			if strings.TrimSpace(offset) == "UTC" || strings.TrimSpace(offset) == "GMT" { // ParseInLocation would make up a zone
+				at = time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), time.UTC)
+			}
+			return checkYear(moment{at, true}, text)
+		}
+	}
+	return moment{}, fmt.Errorf("%q is not a date: the time is not readable", text)
+}
+
+// checkYear returns an error for years that a table of a company cannot mean.
+func checkYear(m moment, text string) (moment, error) {
+	if year := m.at.Year(); year < 1970 || year > 2200 {
+		return moment{}, fmt.Errorf("%q is in the year %d", text, year)
+	}
+	return m, nil
+}
+
+// cutTime splits a text into a date and a time, which begins at the last T or space before the
+// first colon.
+func cutTime(text string) (date, clock string) {
+	colon := strings.IndexByte(text, ':')
+	if colon < 0 {
+		return text, ""
+	}
+	at := strings.LastIndexAny(text[:colon], " T")
+	if at < 0 {
+		return text, ""
+	}
+	return strings.TrimRight(text[:at], " ,"), text[at+1:]
+}
+
+func (r *dateReader) readDate(text string) (time.Time, error) {
+	for _, layout := range dateLayouts {
+		if day, err := time.ParseInLocation(layout, text, r.zone); err == nil {
+			return day, nil
+		}
+	}
+	if day, err, ok := r.readNumericDate(text); ok {
+		return day, err
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n > 20000 && n < 80000 {
+		return time.Time{}, fmt.Errorf("%q is a serial number of a spreadsheet: format the column as a date and export it again", text)
+	}
+	return time.Time{}, fmt.Errorf("%q is not a date that can be recognised: describe it with --date-format", text)
+}
+
+// readNumericDate reads a date whose day and month are numbers and whose year is last. ok is false
+// for any other text. A date that has a meaning in either order is an error.
+func (r *dateReader) readNumericDate(text string) (day time.Time, err error, ok bool) { //nolint:revive // ok belongs last
+	at := strings.IndexAny(text, "./-")
+	if at < 0 {
+		return day, nil, false
+	}
+	parts := strings.Split(strings.TrimSuffix(text, "."), text[at:at+1])
+	if len(parts) != 3 || len(parts[2]) != 4 && len(parts[2]) != 2 {
+		return day, nil, false
+	}
+	var n [3]int
+	for i, p := range parts {
+		if p == "" || !allDigits(p) || i < 2 && len(p) > 2 {
+			return day, nil, false
+		}
+		n[i], _ = strconv.Atoi(p)
+	}
+	if len(parts[2]) == 2 {
+		return day, fmt.Errorf("%q has a year of two digits: describe it with --date-format, for example DD.MM.YY", text), true
+	}
+	dayFirst, monthFirst := r.calendarDay(n[2], n[1], n[0]), r.calendarDay(n[2], n[0], n[1])
+	switch {
+	case dayFirst.IsZero() && monthFirst.IsZero():
+		return day, fmt.Errorf("%q is not a date", text), true
+	case dayFirst.IsZero():
+		return monthFirst, nil, true
+	case monthFirst.IsZero() || dayFirst.Equal(monthFirst):
+		return dayFirst, nil, true
+	}
+	return day, fmt.Errorf("%q could be %s or %s: %s", text, dayFirst.Format("2 January"), monthFirst.Format("2 January"), hintFormat), true
+}
+
+// calendarDay returns a day, or the zero time if the month does not have it.
+func (r *dateReader) calendarDay(year, month, day int) time.Time {
+	at := time.Date(year, time.Month(month), day, 0, 0, 0, 0, r.zone)
+	if at.Day() != day || int(at.Month()) != month {
+		return time.Time{}
+	}
+	return at
+}
+
+// dayOf returns the day of a metric point, as midnight in UTC. A date without a time is its own
+// day. A time belongs to the day of the zone that the user named, or else to the day as it is
+// written; a time with an offset belongs to the day in UTC.
+func (r *dateReader) dayOf(m moment) time.Time {
+	at := m.at
+	if m.hasTime {
+		at = at.In(r.zone)
+	}
+	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
+}

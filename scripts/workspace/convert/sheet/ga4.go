@@ -1,0 +1,260 @@
+package sheet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"growthworkspace/scripts/workspace/convert"
+)
+
+// ga4Series is what is known about the columns of Google Analytics. The names are those of an
+// account in English. The same person is a user on several days, so days of users do not add up.
+var ga4Series = map[string]series{
+	"users": {"count", "none", ""}, "active users": {"count", "none", ""}, "new users": {"count", "sum", ""}, "total users": {"count", "none", ""}, "returning users": {"count", "none", ""},
+	"views": {"count", "sum", ""}, "sessions": {"count", "sum", ""}, "engaged sessions": {"count", "sum", ""}, "event count": {"count", "sum", ""},
+	"key events": {"count", "sum", ""}, "conversions": {"count", "sum", ""}, "entrances": {"count", "sum", ""}, "exits": {"count", "sum", ""},
+	"engagement rate": {"ratio", "none", ""}, "bounce rate": {"ratio", "none", ""}, "session key event rate": {"ratio", "none", ""}, "user key event rate": {"ratio", "none", ""},
+	"average engagement time": {"duration_ms", "none", "1000"}, "average engagement time per session": {"duration_ms", "none", "1000"},
+	"average engagement time per active user": {"duration_ms", "none", "1000"}, "average session duration": {"duration_ms", "none", "1000"},
+	"user engagement": {"duration_ms", "sum", "1000"},
+}
+
+const ga4DateLayout = "20060102"
+
+// ga4Dates are the days of a report, in its comments: two lines with one each, or one with both.
+type ga4Dates struct {
+	start, end time.Time
+	hasStart   bool // whether the next line has the end
+}
+
+var (
+	ga4DateLine  = regexp.MustCompile(`:\s*(\d{8})\s*$`)
+	ga4RangeLine = regexp.MustCompile(`^\s*(\d{8})-(\d{8})\s*$`)
+)
+
+func (d *ga4Dates) readComment(line string) {
+	day := func(text string) time.Time {
+		at, err := time.Parse(ga4DateLayout, text)
+		if err != nil {
+			return time.Time{}
+		}
+		return at
+	}
+	if found := ga4RangeLine.FindStringSubmatch(line); found != nil {
+		d.start, d.end = day(found[1]), day(found[2])
+		return
+	}
+	found := ga4DateLine.FindStringSubmatch(line)
+	switch {
+	case found == nil:
+	case d.hasStart:
+		d.end, d.hasStart = day(found[1]), false
+	default:
+		d.start, d.end, d.hasStart = day(found[1]), time.Time{}, true
+	}
+}
+
+// nthDay returns the day of a number that counts from the first day of the report.
+func (d *ga4Dates) nthDay(cell string) (time.Time, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(cell))
+	if err != nil || n < 0 || n > 100_000 {
+		return time.Time{}, fmt.Errorf("%q is not a number of a day", cell)
+	}
+	day := d.start.AddDate(0, 0, n)
+	if !d.end.IsZero() && day.After(d.end) {
+		return time.Time{}, fmt.Errorf("%q is %s, after the end of the report", cell, day.Format(time.DateOnly))
+	}
+	return day, nil
+}
+
+const reasonNoDay = "rows of tables without a day (a column Nth day or Date)"
+
+// convertGA4 converts the tables of a file that have a day.
+func convertGA4(ctx context.Context, in convert.Input, m mapping, out *convert.Output) error {
+	if err := m.requirePoints("ga4"); err != nil {
+		return err
+	}
+	if m.Decimal == "" {
+		m.Decimal = "."
+	}
+	text, err := openText(in, m.Encoding)
+	if err != nil {
+		return err
+	}
+	dates := &ga4Dates{}
+	s := newSource(text)
+	s.comment, s.hasTables, s.onComment, s.skip = "#", true, dates.readComment, m.SkipLines
+	found, seen, withDay := map[string]bool{}, newDayset(), 0
+	for {
+		t, err := openTable(s, "")
+		if errors.Is(err, io.EOF) {
+			if !s.nextTable() {
+				break
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		converted, err := convertGA4Table(ctx, t, m, dates, found, seen, out)
+		if err != nil {
+			return err
+		}
+		if converted {
+			withDay++
+		}
+		if !s.nextTable() {
+			break
+		}
+	}
+	if withDay == 0 {
+		return errors.New("has no table with a column Nth day or Date: choose a report over time, or add the dimension Date to an exploration; --date-column names a column of another language")
+	}
+	for _, column := range m.columns() {
+		if !found[strings.ToLower(column)] {
+			return fmt.Errorf("no table with a day has the column %q", column)
+		}
+	}
+	return nil
+}
+
+// convertGA4Table converts a table. It skips one without a day, and reports whether it has one.
+// found gets the named columns that the table has, and seen its points.
+func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, found map[string]bool, seen *dayset, out *convert.Output) (hasDay bool, err error) {
+	dayAt := slices.IndexFunc(t.header, func(h string) bool {
+		if m.DateColumn != "" {
+			return strings.EqualFold(h, m.DateColumn)
+		}
+		return strings.EqualFold(h, "Nth day") || strings.EqualFold(h, "Date")
+	})
+	own := m
+	own.Metrics, own.Fields = map[string]string{}, map[string]string{}
+	has := func(column string) bool {
+		return slices.ContainsFunc(t.header, func(h string) bool { return strings.EqualFold(h, cleanHeading(column)) })
+	}
+	for column, key := range m.Metrics {
+		if has(column) {
+			own.Metrics[column] = key
+		}
+	}
+	if dayAt < 0 || len(m.Metrics) > 0 && len(own.Metrics) == 0 {
+		for {
+			if err := t.read(); errors.Is(err, io.EOF) {
+				return false, nil
+			} else if err != nil {
+				return false, err
+			}
+			out.Skip(reasonNoDay)
+		}
+	}
+	for field, column := range m.Fields {
+		own.Fields[field] = column
+		if !has(column) {
+			delete(own.Fields, field)
+		}
+	}
+	own.DateColumn = t.header[dayAt]
+	for _, column := range own.columns() {
+		found[strings.ToLower(column)] = true
+	}
+	for { // rows of totals have a cell more than the header
+		err = t.next()
+		var bad rowProblem
+		switch {
+		case errors.Is(err, io.EOF):
+			return true, nil
+		case errors.As(err, &bad) && slices.ContainsFunc(t.cells, isTotalWord):
+			out.Skip(reasonTotal)
+			continue
+		case errors.As(err, &bad):
+			err = out.Report(bad.Problem)
+			if err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return true, err
+		}
+		break
+	}
+	isNth := strings.EqualFold(t.header[dayAt], "Nth day") || len(strings.TrimSpace(t.cells[dayAt])) < len(ga4DateLayout) && allDigits(strings.TrimSpace(t.cells[dayAt]))
+	if isNth && dates.start.IsZero() {
+		return true, convert.Problem{Row: t.headerRow, Column: t.heading(dayAt), Message: "counts from the start date, but no comment above has one: export the report with its comments"}
+	}
+	if len(m.Metrics) == 0 {
+		own.addGA4Columns(t, dayAt)
+	}
+	for column := range own.Metrics {
+		own.describe(column, ga4Series[strings.ToLower(column)])
+	}
+	r, err := newRows(t, own.only(t), out)
+	if err != nil {
+		return true, err
+	}
+	r.seen = seen
+	if isNth {
+		r.dayOf = dates.nthDay
+	}
+	if r.isTotal() {
+		out.Skip(reasonTotal)
+	} else if err := r.convert(); err != nil {
+		return true, err
+	}
+	return true, r.readAll(ctx)
+}
+
+// only returns the mapping without what it says about columns that a table does not have.
+func (m mapping) only(t *table) mapping {
+	for _, values := range []*map[string]string{&m.Scales, &m.Units, &m.Currencies, &m.Aggregations} {
+		kept := maps.Clone(*values)
+		maps.DeleteFunc(kept, func(column, _ string) bool {
+			return column != "" && !slices.ContainsFunc(t.header, func(h string) bool { return strings.EqualFold(h, cleanHeading(column)) })
+		})
+		*values = kept
+	}
+	return m
+}
+
+// addGA4Columns maps the columns of a table by its first row: text is a dimension, and what follows
+// the last text is a metric.
+func (m *mapping) addGA4Columns(t *table, dayAt int) {
+	last := dayAt
+	numbers := numberReader{decimal: "."}
+	for i, cell := range t.cells[:len(t.header)] {
+		n, err := numbers.read(cell)
+		if i != dayAt && (err != nil && !errors.Is(err, errEmpty) || n.currency != "") {
+			last = max(last, i)
+		}
+	}
+	for i, heading := range t.header {
+		switch name := keyPart(heading); {
+		case i == dayAt || heading == "":
+		case i <= last:
+			m.Fields[dimsPrefix+name] = heading
+		default:
+			m.Metrics[heading] = "ga4." + name
+		}
+	}
+}
+
+// keyPart makes a part of a metric's key of a heading.
+func keyPart(heading string) string {
+	var out strings.Builder
+	for _, c := range strings.ToLower(heading) {
+		switch {
+		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9' && out.Len() > 0:
+			out.WriteRune(c)
+		case out.Len() > 0 && !strings.HasSuffix(out.String(), "_"):
+			out.WriteByte('_')
+		}
+	}
+	return strings.TrimRight(out.String(), "_")
+}

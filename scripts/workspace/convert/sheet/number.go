@@ -1,0 +1,280 @@
+package sheet
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// errEmpty is returned for a cell that stands for no value.
+var errEmpty = errors.New("is empty")
+
+// blanks are the texts that stand for no value in a column of numbers or dates.
+var blanks = []string{"", "-", "–", "—", "n/a", "na", "null"}
+
+func isBlank(text string) bool {
+	return slices.ContainsFunc(blanks, func(b string) bool { return strings.EqualFold(text, b) })
+}
+
+// number is a decimal number as it is written in a cell.
+type number struct {
+	text      string // in the syntax of strconv.ParseFloat
+	currency  string // the sign or the code in the cell, such as €
+	isPercent bool
+}
+
+// numberReader reads the numbers of a file. The decimal separators of one file must agree, so it
+// remembers the first one.
+type numberReader struct {
+	decimal string // "," or "."; empty if the user did not name it
+	seen    string // the decimal separator of an earlier number
+}
+
+const hintDecimal = "name the decimal separator with --decimal . or --decimal ,"
+
+// read parses a cell. Without a decimal separator from the user, a number that has a value with
+// either separator is an error.
+func (r *numberReader) read(cell string) (number, error) {
+	text := strings.TrimSpace(cell)
+	if isBlank(text) {
+		return number{}, errEmpty
+	}
+	switch text[0] {
+	case '=':
+		return number{}, errors.New("is a formula; export the values of the sheet")
+	case '#':
+		return number{}, fmt.Errorf("is %s, an error of the spreadsheet", text)
+	}
+	n, digits := number{}, text
+	negative := false
+	if inner, ok := strings.CutPrefix(digits, "("); ok && strings.HasSuffix(inner, ")") { // as accountants write it
+		negative, digits = true, inner[:len(inner)-1]
+	}
+	digits, n.currency, n.isPercent = splitSigns(digits)
+	minus, digits := cutMinus(digits)
+	negative = negative != minus
+	mantissa, exponent := digits, ""
+	if at := strings.IndexAny(digits, "eE"); at > 0 {
+		mantissa, exponent = digits[:at], digits[at:]
+		if _, err := strconv.Atoi(exponent[1:]); err != nil {
+			return n, fmt.Errorf("%q is not a number", text)
+		}
+	}
+	plain, used, err := r.plainDigits(mantissa, exponent != "")
+	switch {
+	case errors.Is(err, errAmbiguous):
+		return n, fmt.Errorf("%q could be %s or %s: %s", text, strings.NewReplacer(",", "", ".", "").Replace(mantissa), strings.ReplaceAll(mantissa, ",", "."), hintDecimal)
+	case err != nil:
+		return n, fmt.Errorf("%q %w", text, err)
+	case used != "" && r.decimal == "" && r.seen != "" && r.seen != used:
+		return n, fmt.Errorf("%q has the decimal separator %q, but an earlier number has %q: %s", text, used, r.seen, hintDecimal)
+	case used != "":
+		r.seen = used
+	}
+	n.text = plain + exponent
+	if negative {
+		n.text = "-" + n.text
+	}
+	return n, nil
+}
+
+// cutMinus removes a minus sign, which may also stand after the digits.
+func cutMinus(s string) (minus bool, rest string) {
+	for _, sign := range []string{"-", "−", "‒"} {
+		if after, ok := strings.CutPrefix(s, sign); ok {
+			return true, strings.TrimSpace(after)
+		}
+		if before, ok := strings.CutSuffix(s, sign); ok {
+			return true, strings.TrimSpace(before)
+		}
+	}
+	return false, strings.TrimPrefix(s, "+")
+}
+
+// splitSigns removes the percent sign and the currency from both ends of a number.
+func splitSigns(s string) (digits, currency string, isPercent bool) {
+	isSign := func(r rune) bool {
+		return !unicode.IsDigit(r) && !strings.ContainsRune(".,'’-−‒+", r)
+	}
+	digits = s
+	minus := ""
+	for _, sign := range []string{"-", "−", "‒"} { // -€5
+		if after, ok := strings.CutPrefix(digits, sign); ok {
+			minus, digits = "-", strings.TrimSpace(after)
+			break
+		}
+	}
+	head := digits[:len(digits)-len(strings.TrimLeftFunc(digits, isSign))]
+	digits = digits[len(head):]
+	tail := digits[len(strings.TrimRightFunc(digits, isSign)):]
+	digits = digits[:len(digits)-len(tail)]
+	signs := strings.TrimSpace(head) + strings.TrimSpace(tail)
+	if rest := strings.ReplaceAll(signs, "%", ""); len(rest) == len(signs)-1 {
+		signs, isPercent = rest, true
+	}
+	return minus + digits, strings.TrimSpace(signs), isPercent
+}
+
+var (
+	errAmbiguous = errors.New("is ambiguous")
+	errNoNumber  = errors.New("is not a number")
+)
+
+// plainDigits returns a mantissa without thousands separators and with a decimal point, and the
+// decimal separator that it used, if that is certain.
+func (r *numberReader) plainDigits(s string, hasExponent bool) (plain, used string, err error) {
+	s = strings.Map(func(c rune) rune {
+		if c == '\'' || c == '’' || unicode.IsSpace(c) { // they can only separate thousands
+			return ' '
+		}
+		return c
+	}, s)
+	commas, dots := strings.Count(s, ","), strings.Count(s, ".")
+	decimal := r.decimal
+	if decimal == "" {
+		switch {
+		case commas > 0 && dots > 0: // the last one separates the decimals
+			decimal = "."
+			if strings.LastIndex(s, ",") > strings.LastIndex(s, ".") {
+				decimal = ","
+			}
+		case commas > 1:
+			decimal = "."
+		case dots > 1:
+			decimal = ","
+		case commas+dots == 1:
+			decimal = "."
+			if commas == 1 {
+				decimal = ","
+			}
+			if !hasExponent && isThousands(s) {
+				return "", "", errAmbiguous
+			}
+		}
+	}
+	whole, fraction, hasFraction := strings.Cut(s, decimal)
+	if decimal == "" {
+		whole, fraction, hasFraction = s, "", false
+	}
+	if hasFraction && (fraction == "" || !allDigits(fraction)) {
+		return "", "", errNoNumber
+	}
+	plain, ok := joinGroups(whole, decimal)
+	if !ok || plain == "" && !hasFraction {
+		return "", "", errNoNumber
+	}
+	if commas+dots > 0 {
+		used = decimal
+	}
+	if hasFraction {
+		plain += "." + fraction
+	}
+	return plain, used, nil
+}
+
+// isThousands reports whether the only separator of s can also separate thousands.
+func isThousands(s string) bool {
+	at := strings.IndexAny(s, ",.")
+	head, tail := s[:at], s[at+1:]
+	return len(tail) == 3 && allDigits(tail) && len(head) >= 1 && len(head) <= 3 && allDigits(head) && head[0] != '0'
+}
+
+// joinGroups joins the groups of digits of a whole number. The last group must have three digits, and
+// those before it two or three, as in India.
+func joinGroups(s, decimal string) (joined string, ok bool) {
+	if allDigits(s) {
+		return s, true
+	}
+	at := strings.IndexAny(s, ",. ")
+	if at < 0 {
+		return "", false
+	}
+	separator := s[at : at+1]
+	if separator == decimal {
+		return "", false
+	}
+	groups := strings.Split(s, separator)
+	for i, g := range groups {
+		last, first := i == len(groups)-1, i == 0
+		if !allDigits(g) || first && (g == "" || len(g) > 3) || last && len(g) != 3 || !first && !last && len(g) != 2 && len(g) != 3 {
+			return "", false
+		}
+	}
+	return strings.Join(groups, ""), true
+}
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+var hundred = big.NewRat(100, 1)
+
+// value returns the number, multiplied by scale if that is not nil. A percentage is divided by 100.
+// The arithmetic is exact, so 19.99 times 100 is 1999.
+func (n number) value(scale *big.Rat) (float64, error) {
+	if scale == nil && !n.isPercent {
+		v, err := strconv.ParseFloat(n.text, 64)
+		if err != nil || math.IsInf(v, 0) {
+			return 0, fmt.Errorf("%q is not a number", n.text)
+		}
+		return v, nil
+	}
+	if at := strings.IndexAny(n.text, "eE"); at > 0 && len(n.text)-at > 5 { // the exact number would have thousands of digits
+		return 0, fmt.Errorf("%q is not a number", n.text)
+	}
+	exact, ok := new(big.Rat).SetString(n.text)
+	if !ok {
+		return 0, fmt.Errorf("%q is not a number", n.text)
+	}
+	if n.isPercent {
+		exact.Quo(exact, hundred)
+	}
+	if scale != nil {
+		exact.Mul(exact, scale)
+	}
+	v, _ := exact.Float64()
+	if math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%q is too large", n.text)
+	}
+	return v, nil
+}
+
+// currencySigns lists the currencies that a sign can stand for.
+var currencySigns = map[string]string{
+	"€": "EUR", "£": "GBP FKP GIP SHP", "₹": "INR", "₩": "KRW KPW", "₺": "TRY", "₽": "RUB", "₴": "UAH", "₪": "ILS", "₫": "VND", "₱": "PHP", "₦": "NGN",
+	"zł": "PLN", "Kč": "CZK", "Ft": "HUF", "kr": "SEK NOK DKK ISK", "kr.": "DKK ISK", "R$": "BRL", "US$": "USD", "CA$": "CAD", "A$": "AUD", "NZ$": "NZD", "HK$": "HKD",
+	"$": "USD CAD AUD NZD SGD HKD TWD MXN ARS CLP COP UYU JMD BBD BSD BZD FJD GYD LRD NAD SBD SRD TTD XCD",
+	"¥": "JPY CNY", "￥": "JPY CNY", "元": "CNY", "円": "JPY", "Fr": "CHF", "Fr.": "CHF", "SFr.": "CHF", "R": "ZAR",
+}
+
+// checkCurrency returns an error if the currency sign of a cell does not fit the currency of its
+// column.
+func (n number) checkCurrency(column string) error {
+	if n.currency == "" {
+		return nil
+	}
+	code, known := currencySigns[n.currency]
+	if !known && utf8.RuneCountInString(n.currency) == 3 && strings.ToUpper(n.currency) == n.currency && !allDigits(n.currency) {
+		code, known = n.currency, true
+	}
+	switch {
+	case !known:
+		return fmt.Errorf("%q is neither a currency nor part of a number", n.currency)
+	case column == "":
+		return fmt.Errorf("has the currency %s: name it with --currency COLUMN=%s", n.currency, strings.Fields(code)[0])
+	case !slices.Contains(strings.Fields(code), column):
+		return fmt.Errorf("has the currency %s, but the column has %s", n.currency, column)
+	}
+	return nil
+}

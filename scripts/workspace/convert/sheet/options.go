@@ -1,0 +1,215 @@
+package sheet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// mapping says what the columns of a table mean. Its JSON is the file of --save-mapping.
+type mapping struct {
+	Type       string            `json:"type,omitempty"`
+	Fields     map[string]string `json:"map,omitempty"`    // field → column
+	Constants  map[string]string `json:"set,omitempty"`    // field → value
+	Metrics    map[string]string `json:"metric,omitempty"` // column → key of the metric
+	DateColumn string            `json:"dateColumn,omitempty"`
+	DateFormat string            `json:"dateFormat,omitempty"`
+	Timezone   string            `json:"timezone,omitempty"`
+	Decimal    string            `json:"decimal,omitempty"`
+	IDColumn   string            `json:"idColumn,omitempty"`
+
+	// The keys are columns. The key "" stands for all columns of values.
+	Scales       map[string]string `json:"scale,omitempty"`
+	Units        map[string]string `json:"unit,omitempty"`
+	Currencies   map[string]string `json:"currency,omitempty"`
+	Aggregations map[string]string `json:"aggregation,omitempty"`
+
+	Separator string   `json:"separator,omitempty"`
+	Encoding  string   `json:"encoding,omitempty"`
+	SkipLines int      `json:"skipLines,omitempty"`
+	Comment   string   `json:"comment,omitempty"`
+	SkipRows  []string `json:"skipRows,omitempty"`
+
+	defined map[string]bool // the keys of the metrics whose definitions the files of a command have yielded
+}
+
+// options are the flags of the kinds of this package.
+type options struct {
+	own         mapping // of the flags with one value
+	fields      []string
+	constants   []string
+	metrics     []string
+	scales      []string
+	units       []string
+	currencies  []string
+	aggregation []string
+	mappingFile string
+	saveFile    string
+	defined     map[string]bool
+}
+
+// register registers the flags and returns their names.
+func (o *options) register(flags *pflag.FlagSet) (names []string) {
+	before := map[string]bool{}
+	flags.VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
+	flags.StringVar(&o.own.Type, "type", "", "record `type` that a row becomes: "+strings.Join(targetTypes, ", "))
+	flags.StringSliceVar(&o.fields, "map", nil, "columns of the fields, such as `title=Headline,rating=Stars`; dims.country=Country for a dimension of points")
+	flags.StringArrayVar(&o.constants, "set", nil, "value of a field in all records, such as `source=google_play`; repeatable")
+	flags.StringArrayVar(&o.metrics, "metric", nil, "column of values and the key of its metric, such as `Visitors=web.visitors`; repeatable")
+	flags.StringVar(&o.own.DateColumn, "date-column", "", "`column` of the date")
+	flags.StringVar(&o.own.DateFormat, "date-format", "", "`format` of dates, such as DD.MM.YYYY, if it cannot be recognised")
+	flags.StringVar(&o.own.Timezone, "timezone", "", "`zone` of times without an offset, such as Europe/Berlin (default UTC)")
+	flags.StringVar(&o.own.Decimal, "decimal", "", "decimal `separator`: . or ,")
+	flags.StringVar(&o.own.IDColumn, "id-column", "", "`column` of a text that identifies the record; without one, a digest of the fields does")
+	flags.StringArrayVar(&o.scales, "scale", nil, "multiply a column, such as `Revenue=100`; or a number for all columns")
+	flags.StringArrayVar(&o.units, "unit", nil, "unit of a metric, such as `Revenue=currency_minor`; or a unit for all columns")
+	flags.StringArrayVar(&o.currencies, "currency", nil, "currency of a column, such as `Revenue=EUR`; or a currency for all columns")
+	flags.StringArrayVar(&o.aggregation, "aggregation", nil, "how the days of a metric combine into weeks, such as `Visitors=sum`; or one for all columns")
+	flags.StringVar(&o.own.Separator, "separator", "", "`character` between cells, or tab, if it cannot be recognised")
+	flags.StringVar(&o.own.Encoding, "encoding", "", "`encoding` of a file that is neither UTF-8 nor UTF-16, such as windows-1252")
+	flags.IntVar(&o.own.SkipLines, "skip-lines", 0, "leave out the first `n` lines, which are above the header")
+	flags.StringVar(&o.own.Comment, "comment", "", "leave out lines that begin with this `text`, such as #")
+	flags.StringSliceVar(&o.own.SkipRows, "skip-rows", nil, "leave out rows with a cell that is one of these `words`; rows of totals are known")
+	flags.StringVar(&o.mappingFile, "mapping", "", "read these flags from a `file` of --save-mapping; flags on the command line come first")
+	flags.StringVar(&o.saveFile, "save-mapping", "", "write these flags to a `file` for --mapping")
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !before[f.Name] {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+// mapping returns the flags, completed by the file of --mapping.
+func (o *options) mapping() (mapping, error) {
+	m := mapping{defined: o.defined}
+	if o.mappingFile != "" {
+		f, err := os.Open(o.mappingFile)
+		if err != nil {
+			return m, fmt.Errorf("--mapping: %w", err)
+		}
+		d := json.NewDecoder(f)
+		d.DisallowUnknownFields()
+		if err := errors.Join(d.Decode(&m), f.Close()); err != nil {
+			return m, fmt.Errorf("--mapping %s: %w", o.mappingFile, err)
+		}
+	}
+	for _, p := range []struct{ own, to *string }{
+		{&o.own.Type, &m.Type},
+		{&o.own.DateColumn, &m.DateColumn},
+		{&o.own.DateFormat, &m.DateFormat},
+		{&o.own.Timezone, &m.Timezone},
+		{&o.own.Decimal, &m.Decimal},
+		{&o.own.IDColumn, &m.IDColumn},
+		{&o.own.Separator, &m.Separator},
+		{&o.own.Encoding, &m.Encoding},
+		{&o.own.Comment, &m.Comment},
+	} {
+		if *p.own != "" {
+			*p.to = *p.own
+		}
+	}
+	if o.own.SkipLines != 0 {
+		m.SkipLines = o.own.SkipLines
+	}
+	m.SkipRows = append(m.SkipRows, o.own.SkipRows...)
+	err := errors.Join(
+		addPairs(&m.Fields, "map", "FIELD=COLUMN", o.fields, strings.Index, false),
+		addPairs(&m.Constants, "set", "FIELD=VALUE", o.constants, strings.Index, false),
+		addPairs(&m.Metrics, "metric", "COLUMN=KEY", o.metrics, strings.LastIndex, false),
+		addPairs(&m.Scales, "scale", "COLUMN=NUMBER", o.scales, strings.LastIndex, true),
+		addPairs(&m.Units, "unit", "COLUMN=UNIT", o.units, strings.LastIndex, true),
+		addPairs(&m.Currencies, "currency", "COLUMN=CODE", o.currencies, strings.LastIndex, true),
+		addPairs(&m.Aggregations, "aggregation", "COLUMN=HOW", o.aggregation, strings.LastIndex, true),
+	)
+	return m, errors.Join(err, m.check())
+}
+
+// addPairs adds the values of a flag, each a name and a value. A value alone is that of the name "".
+func addPairs(to *map[string]string, flag, form string, pairs []string, cut func(s, separator string) int, alone bool) error {
+	for _, pair := range pairs {
+		at := cut(pair, "=")
+		if at < 0 && !alone || at == 0 || at == len(pair)-1 {
+			return fmt.Errorf("--%s %s: must be %s", flag, pair, form)
+		}
+		if *to == nil {
+			*to = map[string]string{}
+		}
+		name, value := "", pair
+		if at > 0 {
+			name, value = strings.TrimSpace(pair[:at]), strings.TrimSpace(pair[at+1:])
+		}
+		(*to)[name] = value
+	}
+	return nil
+}
+
+// check returns the first flag whose value is wrong whatever the file is.
+func (m mapping) check() error {
+	switch {
+	case m.Decimal != "" && m.Decimal != "," && m.Decimal != ".":
+		return fmt.Errorf("--decimal %s: must be . or ,", m.Decimal)
+	case m.Separator != "" && m.Separator != "tab" && (len(m.Separator) != 1 || strings.ContainsAny(m.Separator, "\"\r\n")):
+		return fmt.Errorf("--separator %s: must be one character or tab", m.Separator)
+	case m.SkipLines < 0:
+		return fmt.Errorf("--skip-lines %d: must not be negative", m.SkipLines)
+	}
+	for _, text := range m.Scales {
+		if _, err := parseScale(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func parseScale(text string) (*big.Rat, error) {
+	scale, ok := new(big.Rat).SetString(text)
+	if !ok || len(text) > 40 || strings.ContainsAny(text, "eE") || scale.Sign() == 0 {
+		return nil, fmt.Errorf("--scale %s: must be a number other than 0", text)
+	}
+	return scale, nil
+}
+
+// columns returns the columns that a mapping names, in the order of their names.
+func (m mapping) columns() []string {
+	names := slices.Concat(slices.Collect(maps.Values(m.Fields)), slices.Collect(maps.Keys(m.Metrics)))
+	for _, name := range []string{m.DateColumn, m.IDColumn} {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// of returns the value for a column: its own, or the one for all columns.
+func of(values map[string]string, column string) string {
+	for name, value := range values {
+		if name != "" && strings.EqualFold(cleanHeading(name), cleanHeading(column)) {
+			return value
+		}
+	}
+	return values[""]
+}
+
+// save writes the mapping to the file of --save-mapping, if there is one.
+func (o *options) save(m mapping) error {
+	if o.saveFile == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err == nil {
+		err = os.WriteFile(o.saveFile, append(text, '\n'), 0o644) //nolint:gosec // it has no secrets
+	}
+	if err != nil {
+		return fmt.Errorf("--save-mapping: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package sheet
+
+import (
+	"archive/zip"
+	"compress/flate"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"growthworkspace/scripts/workspace/convert"
+)
+
+// plausibleSeries maps the columns of the file of visitors. A visitor of two days counts on both,
+// so days of visitors do not add up.
+var plausibleSeries = map[string]series{
+	"visitors":        {"count", "none", ""},
+	"pageviews":       {"count", "sum", ""},
+	"visits":          {"count", "sum", ""},
+	"bounces":         {"count", "sum", ""},
+	"views_per_visit": {"", "none", ""},
+	"bounce_rate":     {"ratio", "none", "0.01"},
+	"visit_duration":  {"duration_ms", "none", "1000"},
+}
+
+// The file of visitors has the mean duration of a visit in an export of the dashboard, and the sum
+// of all visits in an export of the site, whose name begins with imported_.
+const (
+	plausibleDuration = "visit_duration"
+	plausibleTotal    = "visit_duration_total"
+)
+
+var plausibleVisitors = regexp.MustCompile(`^(imported_)?visitors(_\d{8}_\d{8})?\.csv$`)
+
+// Limits of an archive. A real one has about 20 files, and text shrinks to a tenth.
+const (
+	zipFilesMax = 1000
+	zipBytesMax = 1 << 30
+	zipRatioMax = 200
+	zipSmall    = 1 << 20 // a file of this size may have any ratio
+)
+
+const reasonOtherTable = "files of the archive other than that of visitors, which have breakdowns"
+
+// convertPlausible converts the file of visitors, in an archive or alone.
+func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *convert.Output) error {
+	if err := m.requirePoints("plausible"); err != nil {
+		return err
+	}
+	if m.Decimal == "" {
+		m.Decimal = "."
+	}
+	magic := make([]byte, len(zipMagic))
+	if _, err := in.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read: %w", err)
+	}
+	if string(magic) != zipMagic {
+		text, err := openText(in, m.Encoding)
+		if err != nil {
+			return err
+		}
+		return convertVisitors(ctx, text, m, "", out)
+	}
+	archive, err := zip.NewReader(in, in.Size)
+	if err != nil {
+		return fmt.Errorf("is not a complete zip archive: %w", err)
+	}
+	if len(archive.File) > zipFilesMax {
+		return fmt.Errorf("has %d files, more than the %d that an export can have", len(archive.File), zipFilesMax)
+	}
+	found, size := 0, uint64(0)
+	for _, f := range archive.File {
+		name := path.Base(strings.ReplaceAll(f.Name, `\`, "/"))
+		switch {
+		case f.FileInfo().IsDir():
+		case plausibleVisitors.MatchString(name):
+			found++
+			if size += f.UncompressedSize64; size > zipBytesMax {
+				return fmt.Errorf("would unpack to more than %d bytes: the archive is refused", zipBytesMax)
+			}
+			if err := convertVisitorsOf(ctx, f, name, m, out); err != nil {
+				return err
+			}
+		default:
+			out.Skip(reasonOtherTable)
+		}
+	}
+	if found == 0 {
+		return errors.New("has no file visitors.csv or imported_visitors_….csv, so it is not an export of Plausible")
+	}
+	return nil
+}
+
+// convertVisitorsOf converts the file of visitors of an archive. It refuses one that would unpack to
+// much more than a table has.
+func convertVisitorsOf(ctx context.Context, f *zip.File, name string, m mapping, out *convert.Output) error {
+	packed, size := f.CompressedSize64, f.UncompressedSize64
+	if size > zipSmall && size/zipRatioMax > packed {
+		return fmt.Errorf("%s would unpack %d bytes to %d, which no table does: the archive is refused", name, packed, size)
+	}
+	content, err := f.Open()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer content.Close()
+	err = convertVisitors(ctx, content, m, name, out)
+	// archive/zip stops at the size that the archive declares, and compares the checksum at the end
+	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(flate.CorruptInputError)) {
+		return fmt.Errorf("%s is damaged: %w", name, err)
+	}
+	return err
+}
+
+// convertVisitors converts a file of visitors. name is that of a file in an archive.
+func convertVisitors(ctx context.Context, text io.Reader, m mapping, name string, out *convert.Output) error {
+	suffix := ""
+	if name != "" {
+		suffix = " of " + name
+	}
+	t, err := openTable(newSource(text), suffix)
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: has no header", name)
+	}
+	if err != nil {
+		return err
+	}
+	if m.DateColumn == "" {
+		m.DateColumn = "date"
+	}
+	isSum := slices.Contains(t.header, "bounces") // of the export of the site
+	keys := m.Metrics
+	if len(keys) == 0 {
+		keys = map[string]string{}
+	}
+	for _, heading := range t.header {
+		known, ok := plausibleSeries[heading]
+		if !ok {
+			continue
+		}
+		key := heading
+		if isSum && heading == plausibleDuration {
+			key, known.aggregation = plausibleTotal, "sum"
+		}
+		if len(m.Metrics) == 0 {
+			keys[heading] = "plausible." + key
+		}
+		if keys[heading] != "" {
+			m.describe(heading, known)
+		}
+	}
+	if len(keys) == 0 {
+		return t.missing("visitors")
+	}
+	m.Metrics = keys
+	r, err := newRows(t, m.only(t), out)
+	if err != nil {
+		return err
+	}
+	r.everyDay = true
+	return r.readAll(ctx)
+}

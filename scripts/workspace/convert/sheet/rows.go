@@ -1,0 +1,566 @@
+package sheet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"growthworkspace/functions/metrics"
+	"growthworkspace/functions/plan"
+	"growthworkspace/scripts/workspace/convert"
+)
+
+// rows turns the rows of a table into records.
+type rows struct {
+	mapping
+
+	table   *table
+	out     *convert.Output
+	target  *target
+	cells   cellReader
+	columns []filledColumn
+	metrics []metricColumn
+	dims    []dimColumn
+	idAt    int            // the index of --id-column, or -1
+	dateAt  int            // the index of the date of a point, or -1
+	fixed   map[string]any // the fields of --set
+	names   map[string]string
+	grain   string
+	seen    *dayset
+	slugs   slugset
+
+	dayOf    func(cell string) (time.Time, error) // of a preset; nil for --date-format
+	everyDay bool                                 // whether the rows must be consecutive days
+	lastDay  time.Time
+}
+
+type filledColumn struct {
+	index int
+	field field
+}
+
+type dimColumn struct {
+	index int
+	name  string
+}
+
+type metricColumn struct {
+	index     int
+	key       string // empty if a column of the row has it
+	scale     *big.Rat
+	currency  string
+	isMinor   bool
+	columnsOf map[string]string
+}
+
+// newRows returns the rows of a table according to a mapping.
+func newRows(t *table, m mapping, out *convert.Output) (*rows, error) {
+	kind, err := newTarget(m.Type)
+	if err != nil {
+		return nil, err
+	}
+	dates, err := newDateReader(m.DateFormat, m.Timezone)
+	if err != nil {
+		return nil, err
+	}
+	r := &rows{
+		mapping: m, table: t, out: out, target: kind, idAt: -1, dateAt: -1, names: map[string]string{}, fixed: map[string]any{},
+		cells: cellReader{numbers: numberReader{decimal: m.Decimal}, dates: dates}, seen: newDayset(),
+		slugs: newSlugset(),
+	}
+	if err := r.setConstants(); err != nil {
+		return nil, err
+	}
+	if m.IDColumn != "" {
+		if r.idAt, err = t.column(m.IDColumn); err != nil {
+			return nil, err
+		}
+		r.names["id"], r.names["externalId"] = t.heading(r.idAt), t.heading(r.idAt)
+	}
+	if err := r.setColumns(); err != nil {
+		return nil, err
+	}
+	if kind.name == typePoint {
+		return r, r.setMetrics()
+	}
+	if len(m.Metrics)+len(m.Scales)+len(m.Units)+len(m.Currencies)+len(m.Aggregations) > 0 {
+		return nil, fmt.Errorf("--metric, --scale, --unit, --currency and --aggregation are for --type %s", typePoint)
+	}
+	return r, r.checkRequired()
+}
+
+func (r *rows) setConstants() error {
+	for _, name := range slices.Sorted(maps.Keys(r.Constants)) {
+		text := r.Constants[name]
+		f, err := r.target.field("set", name)
+		if err != nil {
+			return err
+		}
+		if r.fixed[name], err = r.cells.value(f, text); err != nil {
+			return fmt.Errorf("--set %s=%s: %w", name, text, err)
+		}
+		r.names[name] = fmt.Sprintf("--set %s", name)
+	}
+	for _, f := range r.target.fields {
+		if _, ok := r.fixed[f.name]; !ok && f.fallback != "" {
+			r.fixed[f.name] = f.fallback
+		}
+	}
+	return nil
+}
+
+// dimsPrefix begins the names of the dimensions in --map.
+const dimsPrefix = "dims."
+
+func (r *rows) setColumns() error {
+	for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
+		at, err := r.table.column(r.Fields[name])
+		if err != nil {
+			return err
+		}
+		if dim, ok := strings.CutPrefix(name, dimsPrefix); ok && r.target.name == typePoint && dim != "" {
+			r.dims = append(r.dims, dimColumn{at, dim})
+			continue
+		}
+		f, err := r.target.field("map", name)
+		if err != nil {
+			return err
+		}
+		r.names[name] = r.table.heading(at)
+		if r.target.name == typePoint && (name == "ts" || name == "value") {
+			continue // see setMetrics
+		}
+		r.columns = append(r.columns, filledColumn{at, f})
+	}
+	if r.DateColumn == "" || r.target.name == typePoint {
+		return nil
+	}
+	name, err := r.dateField()
+	if err != nil {
+		return err
+	}
+	at, err := r.table.column(r.DateColumn)
+	if err != nil {
+		return err
+	}
+	r.names[name] = r.table.heading(at)
+	r.columns = append(r.columns, filledColumn{at, r.target.fields[name]})
+	return nil
+}
+
+// dateField returns the field that --date-column fills.
+func (r *rows) dateField() (string, error) {
+	for _, name := range []string{"postedAt", "scheduledFor", "suggestedFor"} {
+		if _, ok := r.target.fields[name]; ok {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("--date-column: a record of type %s has no date of its own; name the field with --map FIELD=%s", r.target.name, r.DateColumn)
+}
+
+// checkRequired returns an error if no column and no constant fills a required field.
+func (r *rows) checkRequired() error {
+	for _, name := range slices.Sorted(maps.Keys(r.target.fields)) {
+		f := r.target.fields[name]
+		_, isFixed := r.fixed[name]
+		isFilled := slices.ContainsFunc(r.columns, func(c filledColumn) bool { return c.field.name == name })
+		if f.isRequired && !isFixed && !isFilled && name != "externalId" { // externalId is derived
+			return fmt.Errorf("a record of type %s needs %s: name its column with --map %s=COLUMN, or its value with --set %s=VALUE", r.target.name, name, name, name)
+		}
+	}
+	return nil
+}
+
+// setMetrics finds the columns of a point.
+func (r *rows) setMetrics() error {
+	dateColumn := r.DateColumn
+	if dateColumn == "" {
+		dateColumn = r.Fields["ts"]
+	}
+	if dateColumn == "" {
+		return errors.New("a metric-point needs a day: name its column with --date-column")
+	}
+	var err error
+	if r.dateAt, err = r.table.column(dateColumn); err != nil {
+		return err
+	}
+	r.names["ts"] = r.table.heading(r.dateAt)
+	r.grain = string(metrics.GrainDay)
+	if grain, ok := r.fixed["grain"].(string); ok {
+		r.grain = grain
+	}
+	if value := r.Fields["value"]; value != "" { // one metric to a row
+		if len(r.Metrics) > 0 {
+			return errors.New("--metric and --map value=COLUMN exclude each other")
+		}
+		key, _ := r.fixed["metricKey"].(string)
+		if key == "" && r.Fields["metricKey"] == "" {
+			return errors.New("a metric-point needs a metric: name the column of its key with --map metricKey=COLUMN, or use --metric COLUMN=KEY")
+		}
+		return r.addMetric(value, key)
+	}
+	if len(r.Metrics) == 0 {
+		return errors.New("a metric-point needs a value: name its columns with --metric COLUMN=KEY")
+	}
+	for _, column := range slices.Sorted(maps.Keys(r.Metrics)) {
+		if err := r.addMetric(column, r.Metrics[column]); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(r.metrics, func(a, b metricColumn) int { return a.index - b.index })
+	for flag, values := range map[string]map[string]string{"scale": r.Scales, "unit": r.Units, "currency": r.Currencies, "aggregation": r.Aggregations} {
+		for column := range values {
+			if column != "" && !slices.ContainsFunc(r.metrics, func(c metricColumn) bool { return strings.EqualFold(r.table.header[c.index], cleanHeading(column)) }) {
+				return fmt.Errorf("--%s %s: is not a column of --metric", flag, column)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *rows) addMetric(column, key string) error {
+	at, err := r.table.column(column)
+	if err != nil {
+		return err
+	}
+	c := metricColumn{index: at, key: key, currency: of(r.Currencies, column), isMinor: of(r.Units, column) == unitMinor, columnsOf: maps.Clone(r.names)}
+	if text := of(r.Scales, column); text != "" {
+		if c.scale, err = parseScale(text); err != nil {
+			return err
+		}
+	}
+	c.columnsOf["value"], c.columnsOf["currency"] = r.table.heading(at), r.table.heading(at)
+	if r.Fields["metricKey"] == "" {
+		c.columnsOf["metricKey"] = r.table.heading(at)
+	}
+	r.metrics = append(r.metrics, c)
+	return r.define(column, key, c)
+}
+
+// unitMinor is the unit of amounts of money.
+const unitMinor = "currency_minor"
+
+// define adds the definition of a metric whose unit or aggregation is known.
+func (r *rows) define(column, key string, c metricColumn) error {
+	unit, aggregation := of(r.Units, column), of(r.Aggregations, column)
+	if unit == "" && aggregation == "" || r.defined[key] {
+		return nil
+	}
+	if key == "" {
+		return errors.New("--unit and --aggregation need --metric COLUMN=KEY, because the rows have metrics of their own")
+	}
+	fields := map[string]any{
+		"id": digest(registered(typeDefinition).Prefix, typeDefinition, key), "key": key, "name": r.table.header[c.index], "kind": string(metrics.KindMeasured), "needsReview": false,
+	}
+	if unit != "" {
+		fields["unit"] = unit
+	}
+	if aggregation != "" {
+		fields["aggregation"] = aggregation
+	}
+	names := maps.Clone(c.columnsOf)
+	for _, name := range []string{"key", "name", "unit", "aggregation"} {
+		names[name] = r.table.heading(c.index)
+	}
+	r.defined[key] = true
+	return r.out.Emit(convert.Record{Type: typeDefinition, Fields: fields, Row: r.table.headerRow, Columns: names})
+}
+
+// readAll converts all rows.
+func (r *rows) readAll(ctx context.Context) error {
+	for {
+		err := r.table.next()
+		var bad rowProblem
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &bad) && r.isTotal():
+			r.out.Skip(reasonTotal)
+			continue
+		case errors.As(err, &bad):
+			err = r.out.Report(bad.Problem)
+		case err == nil:
+			err = r.convert()
+		}
+		if err == nil && r.table.row%1000 == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Reasons to skip rows.
+const (
+	reasonTotal   = "rows of totals"
+	reasonChosen  = "rows with a word of --skip-rows"
+	reasonNoValue = "cells without a value in columns of metrics"
+)
+
+// totalWords are the names of rows of totals, in the languages of the usual programs.
+var totalWords = []string{
+	"total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "insgesamt", "total général", "total general", "totale", "totaal",
+	"suma", "razem", "итого", "合計", "总计",
+}
+
+func isTotalWord(cell string) bool {
+	text := strings.TrimSuffix(strings.TrimSpace(cell), ":")
+	return slices.ContainsFunc(totalWords, func(w string) bool { return strings.EqualFold(text, w) })
+}
+
+// isTotal reports whether a row of points has the totals of the others: a name of totals in the
+// place of the date, or no date and such a name in another cell.
+func (r *rows) isTotal() bool {
+	cells := r.table.cells
+	if r.dateAt < 0 || r.dateAt >= len(cells) {
+		return false
+	}
+	if isBlank(strings.TrimSpace(cells[r.dateAt])) {
+		return slices.ContainsFunc(cells, isTotalWord)
+	}
+	return isTotalWord(cells[r.dateAt])
+}
+
+// isChosen reports whether a row has a word of --skip-rows.
+func (r *rows) isChosen() bool {
+	return len(r.SkipRows) > 0 && slices.ContainsFunc(r.table.cells, func(cell string) bool {
+		return slices.ContainsFunc(r.SkipRows, func(w string) bool { return strings.EqualFold(strings.TrimSpace(cell), strings.TrimSpace(w)) })
+	})
+}
+
+// convert adds the records of the current row, or reports its problems.
+func (r *rows) convert() error {
+	switch {
+	case r.isChosen():
+		r.out.Skip(reasonChosen)
+		return nil
+	case r.isTotal():
+		r.out.Skip(reasonTotal)
+		return nil
+	}
+	fields := maps.Clone(r.fixed)
+	bad := false
+	for _, c := range r.columns {
+		value, err := r.cells.value(c.field, r.table.cells[c.index])
+		switch {
+		case errors.Is(err, errEmpty):
+		case err != nil:
+			bad = true
+			if err := r.out.Report(r.table.problem(c.index, err.Error())); err != nil {
+				return err
+			}
+		default:
+			fields[c.field.name] = value
+		}
+	}
+	switch {
+	case bad:
+		return nil
+	case r.target.name == typePoint:
+		return r.convertPoints(fields)
+	}
+	key := ""
+	if r.idAt >= 0 {
+		if key = strings.TrimSpace(r.table.cells[r.idAt]); key == "" {
+			return r.out.Report(r.table.problem(r.idAt, "is empty, but identifies the record"))
+		}
+	}
+	if err := r.target.identify(fields, key); err != nil {
+		return r.out.Report(r.table.problem(-1, err.Error()))
+	}
+	if r.target.name == typeItem {
+		r.setSlug(fields)
+	}
+	return r.out.Emit(convert.Record{Type: r.target.name, Fields: fields, Row: r.table.row, Columns: r.names})
+}
+
+// setSlug derives the slug of an item from its title, as the API does, with a number if an earlier
+// row has the same.
+func (r *rows) setSlug(fields map[string]any) {
+	itemID, _ := fields["id"].(string)
+	title, _ := fields["title"].(string)
+	fields["slug"] = r.slugs.choose(itemID, plan.DeriveSlug(title))
+}
+
+// slugset remembers the slugs of items by digests, because a file can have many.
+type slugset struct {
+	seed    maphash.Seed
+	numbers map[uint64]uint32 // by id and by slug: the number at the end of the slug
+}
+
+func newSlugset() slugset { return slugset{maphash.MakeSeed(), map[uint64]uint32{}} }
+
+// choose returns a slug that no other item has. The same item gets the same slug again.
+func (s slugset) choose(itemID, base string) string {
+	own := maphash.String(s.seed, "id "+itemID+" "+base)
+	n, known := s.numbers[own]
+	for n = max(n, 1); !known; n++ {
+		key := maphash.String(s.seed, "slug "+numbered(base, n))
+		if _, taken := s.numbers[key]; !taken {
+			s.numbers[key], s.numbers[own] = n, n
+			break
+		}
+	}
+	return numbered(base, n)
+}
+
+func numbered(base string, n uint32) string {
+	if n == 1 {
+		return base
+	}
+	return fmt.Sprintf("%s-%d", base, n)
+}
+
+// convertPoints adds a point for each metric of the current row.
+func (r *rows) convertPoints(fields map[string]any) error {
+	day, err := r.day()
+	if errors.Is(err, errEmpty) {
+		err = errors.New("is empty, but a point needs a day")
+	}
+	if err != nil {
+		return r.out.Report(r.table.problem(r.dateAt, err.Error()))
+	}
+	fields["ts"] = convert.Time(day)
+	dims := map[string]string{}
+	for _, d := range r.dims {
+		if text := strings.TrimSpace(r.table.cells[d.index]); text != "" {
+			dims[d.name] = text
+		}
+	}
+	if len(dims) > 0 {
+		fields["dims"] = dims
+	}
+	for _, c := range r.metrics {
+		value, err := r.metricValue(c)
+		if errors.Is(err, errEmpty) {
+			r.out.Skip(reasonNoValue)
+			continue
+		}
+		if err == nil {
+			err = r.remember(c, fields, dims, day)
+		}
+		if err != nil {
+			if err := r.out.Report(r.table.problem(c.index, err.Error())); err != nil {
+				return err
+			}
+			continue
+		}
+		point := maps.Clone(fields)
+		point["value"] = value
+		if c.key != "" {
+			point["metricKey"] = c.key
+		}
+		if c.currency != "" {
+			point["currency"] = c.currency
+		}
+		if err := r.out.Emit(convert.Record{Type: typePoint, Fields: point, Row: r.table.row, Columns: c.columnsOf}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// day returns the day of the current row.
+func (r *rows) day() (time.Time, error) {
+	cell := r.table.cells[r.dateAt]
+	var day time.Time
+	var err error
+	if r.dayOf != nil {
+		day, err = r.dayOf(cell)
+	} else {
+		var m moment
+		if m, err = r.cells.dates.read(cell); err == nil {
+			day = r.cells.dates.dayOf(m)
+		}
+	}
+	if err != nil {
+		return day, err
+	}
+	if r.everyDay && r.grain == string(metrics.GrainDay) && !r.lastDay.IsZero() && !day.Equal(r.lastDay) && !day.Equal(r.lastDay.AddDate(0, 0, 1)) {
+		return day, fmt.Errorf("%q is not the day after the row before, so the rows are not days: name their length with --set grain=week or --set grain=month", cell)
+	}
+	r.lastDay = day
+	return day, nil
+}
+
+// metricValue returns the value of a cell in the unit of its metric.
+func (r *rows) metricValue(c metricColumn) (float64, error) {
+	n, err := r.cells.numbers.read(r.table.cells[c.index])
+	if err != nil {
+		return 0, err
+	}
+	if err := n.checkCurrency(c.currency); err != nil {
+		return 0, err
+	}
+	value, err := n.value(c.scale)
+	if err == nil && c.isMinor && value != math.Trunc(value) {
+		return 0, fmt.Errorf("%s is not a whole number of %s, such as cents: multiply the column with --scale", r.table.cells[c.index], unitMinor)
+	}
+	return value, err
+}
+
+// remember returns an error if an earlier row has the same point, because the last one would
+// replace it.
+func (r *rows) remember(c metricColumn, fields map[string]any, dims map[string]string, day time.Time) error {
+	key := c.key
+	if key == "" {
+		key, _ = fields["metricKey"].(string)
+	}
+	grain := r.grain
+	if own, ok := fields["grain"].(string); ok {
+		grain = own
+	}
+	switch grain {
+	case string(metrics.GrainWeek):
+		day = day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
+	case string(metrics.GrainMonth):
+		day = day.AddDate(0, 0, 1-day.Day())
+	}
+	text, err := json.Marshal(dims)
+	if err != nil {
+		return fmt.Errorf("encode the dimensions: %w", err)
+	}
+	isNew, err := r.seen.add(key+"\n"+grain+"\n"+string(text), int(day.Unix()/86400))
+	if err == nil && !isNew {
+		err = fmt.Errorf("an earlier row has the same %s; if another column tells the rows apart, name it with --map %sNAME=COLUMN", grain, dimsPrefix)
+	}
+	return err
+}
+
+// dayset remembers the days of many series in little memory: a word has 64 days of one series.
+type dayset struct {
+	seed  maphash.Seed
+	words map[uint64]uint64
+}
+
+// daysetWordsMax bounds the memory of a dayset to about 40 MB.
+const daysetWordsMax = 1_000_000
+
+func newDayset() *dayset { return &dayset{maphash.MakeSeed(), map[uint64]uint64{}} }
+
+// add adds a day of a series and reports whether it is new.
+func (s *dayset) add(series string, day int) (isNew bool, err error) {
+	key := maphash.Comparable(s.seed, struct {
+		series string
+		block  int
+	}{series, day >> 6})
+	word, bit := s.words[key], uint64(1)<<(day&63)
+	if word&bit != 0 {
+		return false, nil
+	}
+	if word == 0 && len(s.words) == daysetWordsMax {
+		return false, errors.New("has too many series: split the file, or map fewer dimensions")
+	}
+	s.words[key] = word | bit
+	return true, nil
+}

@@ -1,0 +1,110 @@
+// Package sheet converts tables of text: CSV files of any program, and the exports of Google
+// Analytics and of Plausible.
+package sheet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"growthworkspace/scripts/workspace/convert"
+)
+
+// Kinds registers the flags of the kinds csv, ga4 and plausible, and returns the kinds.
+func Kinds(flags *pflag.FlagSet) []convert.Kind {
+	o := &options{defined: map[string]bool{}}
+	names := o.register(flags)
+	points := []string{typeDefinition, typePoint}
+	kind := func(name, summary string, types []string, convertTables func(context.Context, convert.Input, mapping, *convert.Output) error) convert.Kind {
+		return convert.Kind{Name: name, Summary: summary, Types: types, Flags: names, Convert: func(ctx context.Context, in convert.Input, out *convert.Output) error {
+			m, err := o.mapping()
+			if err == nil {
+				err = convertTables(ctx, in, m, out)
+			}
+			if err == nil {
+				err = o.save(m)
+			}
+			return err
+		}}
+	}
+	return []convert.Kind{
+		kind("csv", "a table with a header: reviews, numbers, posts, ideas or items", append(slices.Clone(targetTypes), typeDefinition), convertCSV),
+		kind("ga4", "a CSV file of a Google Analytics report or exploration with a day", points, convertGA4),
+		kind("plausible", "an export of Plausible: the zip archive, or its file of visitors", points, convertPlausible),
+	}
+}
+
+// convertCSV converts a file with one table.
+func convertCSV(ctx context.Context, in convert.Input, m mapping, out *convert.Output) error {
+	if _, err := newTarget(m.Type); err != nil {
+		return err
+	}
+	separator, skip := byte(0), m.SkipLines
+	switch {
+	case m.Separator == "tab":
+		separator = '\t'
+	case m.Separator != "":
+		separator = m.Separator[0]
+	default:
+		sample, err := openText(in, m.Encoding)
+		if err != nil {
+			return err
+		}
+		if separator, skip, err = findSeparator(sample, m.Comment, skip, m.columns()); err != nil {
+			return err
+		}
+	}
+	text, err := openText(in, m.Encoding)
+	if err != nil {
+		return err
+	}
+	s := newSource(text)
+	s.separator, s.skip, s.comment = separator, skip, m.Comment
+	t, err := openTable(s, "")
+	if errors.Is(err, io.EOF) {
+		return errors.New("has no header")
+	}
+	if err != nil {
+		return err
+	}
+	r, err := newRows(t, m, out)
+	if err != nil {
+		return err
+	}
+	return r.readAll(ctx)
+}
+
+// requirePoints returns an error if the user asks a kind of points for another type.
+func (m *mapping) requirePoints(kind string) error {
+	if m.Type != "" && m.Type != typePoint {
+		return fmt.Errorf("--from %s yields records of type %s", kind, typePoint)
+	}
+	if m.IDColumn != "" {
+		return errors.New("--id-column: a point is identified by its metric, dimensions and day")
+	}
+	m.Type = typePoint
+	return nil
+}
+
+// series is what a preset knows about a column of values.
+type series struct{ unit, aggregation, scale string }
+
+// describe adds what a preset knows about a column, where the user has not said otherwise.
+func (m *mapping) describe(column string, s series) {
+	for _, p := range []struct {
+		to    *map[string]string
+		value string
+	}{{&m.Units, s.unit}, {&m.Aggregations, s.aggregation}, {&m.Scales, s.scale}} {
+		if p.value == "" || of(*p.to, column) != "" {
+			continue
+		}
+		values := map[string]string{column: p.value}
+		maps.Copy(values, *p.to)
+		*p.to = values
+	}
+}

@@ -1,0 +1,269 @@
+package sheet
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+
+	"growthworkspace/scripts/workspace/convert"
+)
+
+// rowBytesMax bounds a row, so that a quote that is never closed does not take the rest of the file
+// into memory. A record may have 350 KB.
+const rowBytesMax = 1 << 20
+
+// source passes the lines of a text to a csv.Reader. It replaces the lines that are not part of a
+// table with empty ones, so that the lines of the reader have the numbers of the file.
+type source struct {
+	in        *bufio.Reader
+	separator byte
+	comment   string // lines that begin with it are not part of a table; empty for none
+	skip      int    // the first lines, which are not part of a table
+	hasTables bool   // whether an empty line or a comment ends a table
+	onComment func(line string)
+
+	row      int    // the row of the current line, from 1; the lines of a cell are one row
+	line     int    // the number of the current line, from 1
+	text     []byte // the rest of the current line, which is still to be read
+	err      error
+	isQuoted bool // whether the current line ends inside a quoted cell
+	started  bool // whether the current table has a line
+	ended    bool // whether the current table has ended
+
+	rowBytes  int // the length of the current row
+	cell      int // the index of the cell in which the current line ends
+	quoteCell int // the index of the cell with the quote that opened last
+}
+
+// errTableEnd ends a table; the source continues with the next one.
+var errTableEnd = io.EOF
+
+// newSource returns a source for a text in UTF-8.
+func newSource(in io.Reader) *source {
+	return &source{in: bufio.NewReaderSize(in, 64<<10), separator: ','}
+}
+
+// nextTable continues after the end of a table. It reports whether there may be another one.
+func (s *source) nextTable() bool {
+	if s.err != nil {
+		return false
+	}
+	s.started, s.ended = false, false
+	return true
+}
+
+// Read implements io.Reader. It returns at most one line.
+func (s *source) Read(p []byte) (int, error) {
+	for len(s.text) == 0 {
+		if s.ended {
+			return 0, errTableEnd
+		}
+		if s.err != nil {
+			return 0, s.err
+		}
+		s.readLine()
+	}
+	n := copy(p, s.text)
+	s.text = s.text[n:]
+	return n, nil
+}
+
+var emptyLine = []byte("\n")
+
+// readLine reads the next line into text, or sets err or ended.
+func (s *source) readLine() {
+	raw, err := s.in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		long := bytes.Clone(raw)
+		for errors.Is(err, bufio.ErrBufferFull) && len(long) <= rowBytesMax {
+			raw, err = s.in.ReadSlice('\n')
+			long = append(long, raw...)
+		}
+		raw = long
+	}
+	if len(raw) == 0 {
+		s.err = err
+		if errors.Is(err, io.EOF) && s.isQuoted {
+			s.err = s.quoteProblem("has a quote that is never closed")
+		}
+		return
+	}
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		s.err = err
+		return
+	}
+	if s.line++; s.line == 1 {
+		raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")) // of a file in an archive
+	}
+	if !s.isQuoted {
+		s.row++
+		if s.isOutside(raw) {
+			return
+		}
+		s.rowBytes, s.cell = 0, 0
+	}
+	s.started = true
+	if at := invalidUTF8(raw); at >= 0 {
+		s.err = s.encodingProblem(raw, at)
+		return
+	}
+	s.scanQuotes(raw)
+	if s.rowBytes += len(raw); s.rowBytes > rowBytesMax {
+		s.err = convert.Problem{Row: s.row, Message: "is longer than 1 MB"}
+		if s.isQuoted {
+			s.err = s.quoteProblem("has a quote that is not closed within 1 MB")
+		}
+		return
+	}
+	s.text = raw
+}
+
+// isOutside reports whether a line outside quotes is not part of a table, and passes on an empty
+// line or the end of the table in its place.
+func (s *source) isOutside(raw []byte) bool {
+	text := bytes.TrimRight(raw, "\r\n")
+	isComment := s.comment != "" && bytes.HasPrefix(text, []byte(s.comment))
+	if isComment && s.onComment != nil {
+		s.onComment(string(text[len(s.comment):]))
+	}
+	isEmpty := len(bytes.Trim(text, " \t,;")) == 0
+	if s.line > s.skip && !isComment && !isEmpty {
+		return false
+	}
+	if s.hasTables && s.started {
+		s.ended = true
+		return true
+	}
+	s.text = emptyLine
+	return true
+}
+
+// scanQuotes follows the quotes of a line, to know where a quoted cell begins.
+func (s *source) scanQuotes(raw []byte) {
+	if !s.isQuoted && bytes.IndexByte(raw, '"') < 0 {
+		return
+	}
+	for _, c := range raw {
+		switch {
+		case c == '"':
+			if s.isQuoted = !s.isQuoted; s.isQuoted {
+				s.quoteCell = s.cell
+			}
+		case c == s.separator && !s.isQuoted:
+			s.cell++
+		}
+	}
+}
+
+// cellProblem is a problem of a cell that is known by its index, because the table is unreadable
+// there. The reader of the table adds the heading.
+type cellProblem struct {
+	row, cell int
+	message   string
+}
+
+func (p cellProblem) Error() string { return p.message }
+
+func (s *source) quoteProblem(message string) error {
+	return cellProblem{s.row, s.quoteCell, message}
+}
+
+// invalidUTF8 returns the index of the first byte that is not UTF-8, or -1.
+func invalidUTF8(text []byte) int {
+	if utf8.Valid(text) {
+		return -1
+	}
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+// encodingProblem says how a text would read in the most frequent encoding of one byte, because the
+// file cannot say which one it has.
+func (s *source) encodingProblem(raw []byte, at int) error {
+	s.scanQuotes(raw[:at])
+	cell := s.cell
+	if bytes.IndexByte(raw[:at], '"') < 0 {
+		cell += bytes.Count(raw[:at], []byte{s.separator})
+	}
+	isWord := func(c byte) bool { return c >= utf8.RuneSelf || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+	from, to := at, at+1
+	for from > 0 && at-from < 20 && isWord(raw[from-1]) {
+		from--
+	}
+	for to < len(raw) && to-at < 20 && isWord(raw[to]) {
+		to++
+	}
+	message := "is not UTF-8: name the encoding with --encoding"
+	if read, err := charmap.Windows1252.NewDecoder().Bytes(raw[from:to]); err == nil && !bytes.ContainsRune(read, utf8.RuneError) {
+		message = fmt.Sprintf("is not UTF-8: name the encoding, for example --encoding windows-1252, in which a word of the cell reads %q", read)
+	}
+	return cellProblem{s.row, cell, message}
+}
+
+// openText returns a reader of a file as UTF-8 without a byte order mark. Without the name of an
+// encoding, the text is UTF-16 or UTF-8, whose validity the source checks.
+func openText(in convert.Input, name string) (io.Reader, error) {
+	head := make([]byte, min(in.Size, 4096))
+	if _, err := in.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte(zipMagic)):
+		return nil, errors.New("is a workbook or a zip archive: save the sheet as CSV")
+	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
+		return nil, errors.New("is a workbook of Excel: save the sheet as CSV")
+	case in.Size == 0:
+		return nil, errors.New("is empty")
+	}
+	if name != "" {
+		known, err := htmlindex.Get(name)
+		if err != nil {
+			return nil, fmt.Errorf("--encoding %s: is not the name of an encoding, such as windows-1252, windows-1250, shift_jis or utf-16le", name)
+		}
+		return endLines(transform.NewReader(in.Reader(), unicode.BOMOverride(known.NewDecoder())), head), nil
+	}
+	text, err := in.UncheckedText()
+	if err != nil {
+		return nil, err
+	}
+	return endLines(text, head), nil
+}
+
+// zipMagic begins a zip archive.
+const zipMagic = "PK\x03\x04"
+
+// endLines translates the line ends of a text that has carriage returns alone, as old programs
+// write them. head is the beginning of the text.
+func endLines(in io.Reader, head []byte) io.Reader {
+	head = bytes.TrimSuffix(head, []byte("\r")) // its line feed may be the next byte
+	if bytes.IndexByte(head, '\n') >= 0 || bytes.IndexByte(head, '\r') < 0 {
+		return in
+	}
+	return carriageReturns{in}
+}
+
+type carriageReturns struct{ in io.Reader }
+
+func (r carriageReturns) Read(p []byte) (int, error) {
+	n, err := r.in.Read(p)
+	for i, c := range p[:n] {
+		if c == '\r' {
+			p[i] = '\n'
+		}
+	}
+	return n, err
+}

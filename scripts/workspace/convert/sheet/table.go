@@ -1,0 +1,233 @@
+package sheet
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/shared/schema"
+)
+
+// table reads the rows of one table.
+type table struct {
+	source *source
+	reader *csv.Reader
+	first  int    // the row of the file before the first line of the table
+	extra  int    // the line breaks in the cells so far
+	suffix string // follows the heading in messages, such as " of visitors.csv"
+
+	header    []string
+	headerRow int
+	row       int
+	cells     []string
+}
+
+// openTable reads the header of the next table of a source. The error is io.EOF if the source has
+// no more rows.
+func openTable(s *source, suffix string) (*table, error) {
+	t := &table{source: s, reader: csv.NewReader(s), first: s.row, suffix: suffix}
+	t.reader.Comma, t.reader.FieldsPerRecord, t.reader.ReuseRecord = rune(s.separator), -1, true
+	if err := t.read(); err != nil {
+		return nil, err
+	}
+	t.headerRow = t.row
+	for _, cell := range t.cells {
+		t.header = append(t.header, cleanHeading(cell))
+	}
+	for len(t.header) > 1 && t.header[len(t.header)-1] == "" { // a separator at the end of each line
+		t.header = t.header[:len(t.header)-1]
+	}
+	return t, nil
+}
+
+func cleanHeading(cell string) string { return strings.Join(strings.Fields(cell), " ") }
+
+// read reads the next row.
+func (t *table) read() error {
+	cells, err := t.reader.Read()
+	if err != nil {
+		return t.explain(err)
+	}
+	t.cells = cells
+	line, _ := t.reader.FieldPos(0)
+	t.row = t.first + line - t.extra
+	for _, cell := range cells {
+		t.extra += strings.Count(cell, "\n")
+	}
+	return nil
+}
+
+// next reads the next row and requires a cell for each heading. The error is io.EOF after the last
+// row, and a rowProblem if only this row is wrong.
+func (t *table) next() error {
+	if err := t.read(); err != nil {
+		return err
+	}
+	have, want := len(t.cells), len(t.header)
+	for have > want && t.cells[have-1] == "" {
+		have--
+	}
+	if have < want || have > want {
+		return rowProblem{t.problem(-1, fmt.Sprintf("has %d cells, but the header has %d; a separator or a quote is missing, or the file is truncated", have, want))}
+	}
+	return nil
+}
+
+// rowProblem is a problem that concerns only one row.
+type rowProblem struct{ convert.Problem }
+
+// problem returns a problem of the current row. The index is that of the cell, or -1.
+func (t *table) problem(index int, message string) convert.Problem {
+	return convert.Problem{Row: t.row, Column: t.heading(index), Message: message, Text: slices.Clone(t.cells)}
+}
+
+// heading returns how messages name a column.
+func (t *table) heading(index int) string {
+	switch {
+	case index < 0:
+		return strings.TrimPrefix(t.suffix, " of ")
+	case index < len(t.header) && t.header[index] != "":
+		return t.header[index] + t.suffix
+	}
+	return letters(index) + t.suffix
+}
+
+// letters names a column as spreadsheets do: A, B, …, Z, AA.
+func letters(index int) string {
+	name := ""
+	for n := index + 1; n > 0; n = (n - 1) / 26 {
+		name = string(rune('A'+(n-1)%26)) + name
+	}
+	return name
+}
+
+// explain adds the place to an error of the reader.
+func (t *table) explain(err error) error {
+	var cell cellProblem
+	if errors.As(err, &cell) {
+		return convert.Problem{Row: cell.row, Column: t.heading(cell.cell), Message: cell.message}
+	}
+	var parse *csv.ParseError
+	if !errors.As(err, &parse) {
+		return err
+	}
+	p := convert.Problem{Row: t.first + parse.StartLine - t.extra, Column: t.heading(-1)}
+	switch {
+	case errors.Is(err, csv.ErrBareQuote):
+		p.Message = fmt.Sprintf("has a quote inside a cell that is not quoted, at character %d: quote the cell, and write the quote twice", parse.Column)
+	case errors.Is(err, csv.ErrQuote):
+		p.Message = fmt.Sprintf("has a quoted cell that does not end, or text after its end, at character %d", parse.Column)
+	default:
+		return err
+	}
+	return p
+}
+
+// column returns the index of a heading. It ignores case if no heading is the same.
+func (t *table) column(name string) (int, error) {
+	name = cleanHeading(name)
+	var found []int
+	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+		for i, h := range t.header {
+			if same(h, name) {
+				found = append(found, i)
+			}
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return 0, t.missing(name)
+	}
+	return 0, convert.Problem{Row: t.headerRow, Column: name + t.suffix, Message: fmt.Sprintf("is in the header twice, as columns %s and %s", letters(found[0]), letters(found[1]))}
+}
+
+// headingsMax bounds the headings in a message.
+const headingsMax = 30
+
+// missing returns the error for a heading that the table does not have.
+func (t *table) missing(name string) error {
+	message := "is not in the header"
+	if near := schema.Nearest(name, t.header); near != "" {
+		message += fmt.Sprintf("; did you mean %q?", near)
+	}
+	names, more := t.header, ""
+	if len(names) > headingsMax {
+		names, more = names[:headingsMax], ", …"
+	}
+	message += fmt.Sprintf("; the columns are %s%s", strings.Join(names, ", "), more)
+	for range 20 { // a sheet often has a title above its header
+		if t.read() != nil {
+			break
+		}
+		if slices.ContainsFunc(t.cells, func(cell string) bool { return strings.EqualFold(cleanHeading(cell), name) }) {
+			message += fmt.Sprintf("; row %d has it: use --skip-lines %d", t.row, t.row-1)
+			break
+		}
+	}
+	return convert.Problem{Row: t.headerRow, Column: name + t.suffix, Message: message}
+}
+
+// separators are the separators that are recognised.
+const separators = ",;\t|"
+
+// sampleBytes is the size of the beginning of a text in which the separator is recognised.
+const sampleBytes = 64 << 10
+
+// findSeparator returns the separator of a text: the one that yields most of the wanted columns,
+// then the one with which most rows have as many cells as the header, then the one with most
+// cells. skip is the number of the first lines that are no part of the table; a line "sep=;" of
+// Excel counts as one.
+func findSeparator(in io.Reader, comment string, skip int, wanted []string) (separator byte, skipped int, err error) {
+	sample, err := io.ReadAll(io.LimitReader(in, sampleBytes))
+	if err != nil {
+		return 0, 0, fmt.Errorf("read: %w", err)
+	}
+	first, _, _ := bytes.Cut(sample, []byte("\n"))
+	if text := strings.Trim(string(first), "\"\r "); len(text) == len("sep=;") && strings.HasPrefix(text, "sep=") {
+		return text[4], max(skip, 1), nil
+	}
+	if len(sample) == sampleBytes { // the last line is incomplete
+		sample = sample[:bytes.LastIndexByte(sample, '\n')+1]
+	}
+	best := []int{-1}
+	separator = ','
+	for i := range len(separators) {
+		s := newSource(bytes.NewReader(sample))
+		s.separator, s.comment, s.skip = separators[i], comment, skip
+		if score := scoreSeparator(s, wanted); slices.Compare(score, best) > 0 {
+			separator, best = separators[i], score
+		}
+	}
+	return separator, skip, nil
+}
+
+func scoreSeparator(s *source, wanted []string) (score []int) {
+	t, err := openTable(s, "")
+	if err != nil {
+		return []int{-1}
+	}
+	found, even, cells := 0, 0, len(t.header)
+	for _, name := range wanted {
+		if slices.ContainsFunc(t.header, func(h string) bool { return strings.EqualFold(h, cleanHeading(name)) }) {
+			found++
+		}
+	}
+	for range 50 {
+		if err := t.next(); err == nil && cells > 1 {
+			even++
+		} else if errors.Is(err, io.EOF) {
+			break
+		}
+	}
+	return []int{found, even, cells}
+}

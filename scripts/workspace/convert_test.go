@@ -1,0 +1,194 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// playHeading is the first row of a monthly report of the Play Console.
+const playHeading = "Package Name,App Version Code,App Version Name,Reviewer Language,Device,Review Submit Date and Time,Review Submit Millis Since Epoch," +
+	"Review Last Update Date and Time,Review Last Update Millis Since Epoch,Star Rating,Review Title,Review Text,Developer Reply Date and Time," +
+	"Developer Reply Millis Since Epoch,Developer Reply Text,Review Link\n"
+
+// playRow returns a row of such a report.
+func playRow(id, millis, stars, text, reply string) string {
+	return "app,1,1.0,en,pixel,,,," + millis + "," + stars + ",," + text + ",,," + reply + ",https://play.google.com/console?reviewId=" + id + "\n"
+}
+
+func writeFile(t *testing.T, name, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Ensure convert writes lines that import reads, and writes nothing if any file is invalid. It must
+// leave no temporary file.
+func TestConvert(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	data := dataFolder(t)
+	id := newCompany(t, data)
+	good := writeFile(t, "good.csv", playHeading+playRow("gp:1", "1786172700000", "4", "Fast", ""))
+	bad := writeFile(t, "bad.csv", playHeading+playRow("gp:2", "1786172700000", "9", "Slow", "")+playRow("gp:3", "soon", "1", "Slow", ""))
+	r := runCommand(t, "", "convert", "--from", "google-play", good)
+	if r.code != 0 || strings.Count(r.out, "\n") != 1 {
+		t.Fatalf("convert: %+v", r)
+	}
+	runJSON(t, data, r.out, "import", "--company", id, "-")
+	requireContains(t, exportOf(t, data, id), `"externalId":"gp:1"`, `"body":"Fast"`)
+
+	r = runCommand(t, "", "convert", "--from", "google-play", good, bad)
+	if r.code != 1 || r.out != "" {
+		t.Errorf("an invalid file: exit code %d, output %q", r.code, r.out)
+	}
+	requireContains(t, r.err, "bad.csv, row 2, column Star Rating: must be between 1 and 5", "bad.csv, row 3, column Review Last Update Millis Since Epoch", "nothing was written", "--skip-bad")
+
+	skipped := filepath.Join(t.TempDir(), "skipped.jsonl")
+	r = runCommand(t, "", "convert", "--from", "google-play", good, bad, "--skip-bad", skipped)
+	if r.code != 0 || strings.Count(r.out, "\n") != 1 {
+		t.Errorf("--skip-bad: %+v", r)
+	}
+	requireSecretFile(t, skipped)
+	text, err := os.ReadFile(skipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requireContains(t, string(text), `"row":2`, `"column":"Star Rating"`, `"Slow"`, `"row":3`)
+
+	r = runCommand(t, "", "convert", "--from", "google-play", good, bad, "--dry-run")
+	requireContains(t, r.out, "externalId", "gp:1", "1 records of type feedback", "bad.csv, row 2", "bad.csv, row 3")
+	if r.code != 1 {
+		t.Errorf("--dry-run of an invalid file: exit code %d, want 1", r.code)
+	}
+	r = runCommand(t, playHeading+playRow("gp:9", "1786172700000", "4", "Piped", ""), "convert", "--from", "google-play", "-", "--dry-run", "--json")
+	var preview struct {
+		Records  map[string]int
+		First    []any
+		Problems []any
+	}
+	if err := json.Unmarshal([]byte(r.out), &preview); err != nil || preview.Records["feedback"] != 1 || len(preview.First) != 1 || len(preview.Problems) != 0 {
+		t.Errorf("--dry-run --json: %+v %v", r, err)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) != 0 {
+		t.Errorf("temporary files %v, %v", left, err)
+	}
+}
+
+// Ensure import --from merges reviews, says what changed, and keeps replies of the company. Months
+// may come in any order.
+func TestImportFrom(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t)
+	id := newCompany(t, data)
+	july := writeFile(t, "july.csv", playHeading+playRow("gp:1", "1786172700000", "2", "Slow", "")+playRow("gp:2", "1786172700000", "1", "Bad", ""))
+	august := writeFile(t, "august.csv", playHeading+playRow("gp:1", "1788246300000", "5", "Fast", "Thanks")+playRow("gp:2", "1788246300000", "1", "Bad", "Sorry"))
+	runJSON(t, data, `{"type":"feedback","record":{"id":"fbk_2","source":"google_play","externalId":"gp:2","replyBody":"Own draft","replyStatus":"draft"}}`, "import", "--company", id, "-")
+	merged := func(file string) map[string]any {
+		t.Helper()
+		return runJSON(t, data, "", "import", "--company", id, "--from", "google-play", file)
+	}
+	first := merged(august)
+	if counts := first["merged"].(map[string]any); counts["created"] != 1.0 || counts["updated"] != 1.0 || len(first["kept"].([]any)) != 1 {
+		t.Errorf("the first import: %v", first)
+	}
+	requireContains(t, exportOf(t, data, id), `"replyBody":"Thanks"`, `"replyStatus":"posted"`, `"replyBody":"Own draft"`, `"replyStatus":"draft"`)
+	before := exportOf(t, data, id)
+	if counts := merged(august)["merged"].(map[string]any); counts["unchanged"] != 2.0 || counts["updated"] != nil {
+		t.Errorf("the same file again: %v", counts)
+	}
+	if counts := merged(july)["merged"].(map[string]any); counts["older"] != 2.0 {
+		t.Errorf("an older file: %v", counts)
+	}
+	if after := exportOf(t, data, id); after != before {
+		t.Errorf("the company changed:\n%s\nwant\n%s", after, before)
+	}
+	r := runCommand(t, "", "import", "--company", id, "--from", "google-play", august, "--data", data)
+	requireContains(t, r.out, "imported no records", "2 unchanged")
+	requireContains(t, r.err, "already answered at the store")
+	report := writeFile(t, "report.json", `{"lighthouseVersion":"13.0.0","requestedUrl":"https://a.example/","fetchTime":"2026-08-08T07:05:00.000Z","categories":{"seo":{"score":0.5}},"audits":{}}`)
+	for _, step := range []struct {
+		want string
+		args []string
+	}{{"imported audit 1", nil}, {"skipped audit 1", nil}, {"imported audit 1", []string{"--replace"}}} {
+		r := runCommand(t, "", append([]string{"import", "--company", id, "--from", "lighthouse", report, "--data", data}, step.args...)...)
+		requireContains(t, r.out, step.want)
+	}
+}
+
+// Ensure push sends files in batches and never touches replies, that it can be repeated, and that it
+// names the row that the service refuses.
+func TestPush(t *testing.T) {
+	startTestServer(t)
+	text := playHeading
+	for i := range 250 {
+		text += playRow(fmt.Sprintf("gp:%d", i), "1786172700000", "4", "Fast", "Thanks")
+	}
+	reviews := writeFile(t, "reviews.csv", text)
+	for _, want := range []string{"250 created, 0 updated, 0 unchanged", "0 created, 0 updated, 250 unchanged"} {
+		r := runCommand(t, "", "push", "reviews", "--from", "google-play", reviews)
+		requireContains(t, r.out, "pushed 250 reviews and mentions: "+want)
+	}
+	lines := runCommand(t, "", "convert", "--from", "google-play", reviews).out
+	first, _, _ := strings.Cut(lines, "\n")
+	if r := runCommand(t, lines, "push", "reviews", "-", "--json"); r.code != 0 || !strings.Contains(r.out, `{"accepted":250,"created":0,"updated":0}`) {
+		t.Errorf("lines: %+v", r)
+	}
+	r := runCommand(t, "", "api", "list_feedback", "--source", "google_play", "--reply-status", "posted", "--all", "--json")
+	if strings.Contains(r.out, `"replyBody":"Thanks"`) {
+		t.Error("a push has changed a reply")
+	}
+	r = runCommand(t, first+"\n"+strings.NewReplacer(`"review"`, `"mention"`, `"rating":4,`, "").Replace(first), "push", "reviews", "-")
+	requireContains(t, r.err, "standard input, row 2, kind: must be review or left out", "0 of 2 records are pushed")
+	if r.code != 1 {
+		t.Errorf("a refused push: exit code %d, want 1", r.code)
+	}
+	point := `{"type":"metric-point","record":{"metricKey":"growth.pushed","ts":"2026-08-01T00:00:00Z","value":%d,"dims":null,"companyId":"co_1","seriesId":null}}` + "\n"
+	points := ""
+	for i := range 501 {
+		points += fmt.Sprintf(point, i)
+	}
+	r = runCommand(t, points, "push", "points", "-")
+	requireContains(t, r.out, "pushed 501 points; new metrics to review: custom.growth.pushed")
+	sheet := writeFile(t, "sheet.csv", "Day,Revenue\n2026-08-01,19.99\n")
+	for range 2 { // the second time, the definition exists
+		r = runCommand(t, "", "push", "points", "--from", "csv", "--type", "metric-point", "--date-column", "Day", "--metric", "Revenue=sheet.revenue", "--scale", "Revenue=100", "--unit", "Revenue=currency_minor", "--currency", "Revenue=EUR", sheet)
+		if !strings.HasPrefix(r.out, "pushed 1 points\n") {
+			t.Errorf("points with a definition: %+v", r)
+		}
+	}
+	requireContains(t, runCommand(t, "", "api", "list_metric_definitions", "--all", "--json").out, `"key":"sheet.revenue"`)
+}
+
+// Ensure push audit stores an audit once, compares it with the one before, and fails if a condition
+// holds.
+func TestPushAudit(t *testing.T) {
+	startTestServer(t)
+	report := func(day, score, audits string) string {
+		return writeFile(t, "report.json", `{"lighthouseVersion":"13.0.0","requestedUrl":"https://a.example/","finalDisplayedUrl":"https://a.example/","fetchTime":"2026-08-`+day+`T07:05:00.000Z",
+			"categories":{"seo":{"title":"SEO","score":`+score+`}},"audits":{`+audits+`}}`)
+	}
+	const title = `"document-title":{"title":"Document has no title","score":0,"scoreDisplayMode":"binary"}`
+	before, now := report("01", "0.95", ""), report("02", "0.8", title)
+	r := runCommand(t, "", "push", "audit", "--from", "lighthouse", before, "--fail-if", "scoreSeo<90")
+	if r.code != 0 {
+		t.Errorf("a good audit: %+v", r)
+	}
+	requireContains(t, r.out, "pushed aud_", "scoreSeo 95")
+	for _, want := range []string{"pushed aud_", "was pushed before aud_"} {
+		r = runCommand(t, "", "push", "audit", "--from", "lighthouse", now, "--fail-if", "scoreSeo<90", "--fail-if", "scoreGeo<1")
+		if r.code != 1 {
+			t.Errorf("a bad audit: exit code %d, want 1", r.code)
+		}
+		requireContains(t, r.out, want, "scoreSeo 80 (-15 since 2026-08-01T07:05:00Z)", "new: / Document has no title")
+		requireContains(t, r.err, "https://a.example/: scoreSeo is 80, which is < 90", "scoreGeo is unknown")
+	}
+	r = runCommand(t, "", "push", "audit", "--from", "lighthouse", now, "--json")
+	requireContains(t, r.out, `"created":false`, `"newIssues":["/ Document has no title"]`)
+}

@@ -467,6 +467,8 @@ func TestAPIUsage(t *testing.T) {
 		"api list_feedback --fields=":                             {"--fields: name at least one of id, companyId, "},
 		"api list_feedback --fields id,stars":                     {`--fields: no field "stars"; the fields are id, companyId, `},
 		"api list_feedback --jq .items[":                          {"--jq: "},
+		"api list_feedback --fields id,rating --fields rating":    {"--fields: rating is named twice"},
+		"api list_feedback --columns id":                          {"did you mean --fields?"},
 		"api list_feedback --jq nope":                             {"--jq: function not defined: nope/0"},
 		"api get_plan_item itm_1 --csv --jq .id":                  {"--csv cannot be combined with --json, --jq or --include"},
 		"api list_feedback --all --include":                       {"--all joins the bodies of several responses: leave out --include"},

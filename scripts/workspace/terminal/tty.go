@@ -36,11 +36,9 @@ func IsTerminal(in io.Reader) bool {
 }
 
 // Confirm asks the user at a terminal for confirmation, and returns an error for any reply except y
-// or yes. Without a terminal it does not ask, because a command in a script is intentional.
+// or yes. A command that needs a confirmation must have a flag that replaces the question, and must
+// require the flag if the input is not a terminal.
 func (t *Terminal) Confirm(format string, args ...any) error {
-	if !t.Interactive {
-		return nil
-	}
 	yes, err := t.Ask(format, args...)
 	if err == nil && !yes {
 		err = errors.New("nothing was done")

@@ -29,6 +29,7 @@ func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 // is suggested only if the command has it.
 var flagSynonyms = map[string]string{
 	"port": "addr", "host": "addr", "listen": "addr", "address": "addr", "bind": "addr", "url": "base-url", "server": "base-url",
+	"columns": "fields", "select": "fields", "filter": "jq", "query": "jq", "headers": "include",
 	"output": "json", "format": "json", "force": "yes", "body": "input", "file": "input", "dir": "data", "folder": "data", "db": "data",
 	"scope": "scopes", "ttl": "expires", "as": "profile", "profile": "as",
 }

@@ -67,6 +67,9 @@ func (c *operationCall) formatOf(cmd *cobra.Command, flags outputFlags, isJSON b
 		if i < 0 {
 			return f, terminal.NewCommandUsageError(cmd, "--fields: no field %q; the fields are %s", name, strings.Join(namesOf(f.all), ", "))
 		}
+		if slices.Contains(namesOf(f.chosen), f.all[i].name) {
+			return f, terminal.NewCommandUsageError(cmd, "--fields: %s is named twice", f.all[i].name)
+		}
 		f.chosen = append(f.chosen, f.all[i])
 	}
 	if cmd.Flags().Changed("jq") {

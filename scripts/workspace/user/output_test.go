@@ -46,11 +46,10 @@ func TestTableColumns(t *testing.T) {
 		if !slices.Contains(types, record) {
 			t.Errorf("no operation lists %s: remove its line from tableColumns in table.go", record)
 		}
-		names := namesOf(recordFields(record))
 		seen := map[string]bool{idField: true}
 		for _, column := range strings.Fields(columns) {
 			name, _, _ := strings.Cut(column, ":")
-			if !slices.Contains(names, name) || seen[name] {
+			if _, found := fieldAt(record, name); !found || seen[name] {
 				t.Errorf("%s: the column %s is no field of the record, or is there twice", record, name)
 			}
 			seen[name] = true
@@ -64,6 +63,10 @@ func sampleRows(record reflect.Type) []map[string]any {
 	row, wide := map[string]any{}, map[string]any{}
 	for _, f := range recordFields(record) {
 		switch {
+		case f.isRecord():
+			inner := sampleRows(f.element)
+			row[f.name], wide[f.name] = inner[0], inner[1]
+			continue
 		case f.name == "columnId":
 			row[f.name] = "next"
 		case f.name == idField, strings.HasSuffix(f.name, "Id"):
@@ -164,6 +167,30 @@ func TestTableTimes(t *testing.T) {
 		if got := tableOf(record, rows, tableStyle{width: 80}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// Ensure a column can be a field of a record in the record, and that this record is printed as more
+// lines.
+func TestNestedRecords(t *testing.T) {
+	t.Parallel()
+	type claim struct {
+		ClaimID string    `json:"claimId"`
+		Item    plan.Item `json:"item"`
+	}
+	record := reflect.TypeFor[claim]()
+	for path, want := range map[string]bool{"claimId": true, "item.title": true, "item.nothing": false, "nothing": false, "claimId.id": false} {
+		if _, found := fieldAt(record, path); found != want {
+			t.Errorf("the field %s is found: %t, want %t", path, found, want)
+		}
+	}
+	row := map[string]any{"claimId": "clm_1", "item": map[string]any{"id": "itm_1", "title": "Dark mode"}}
+	if got := valueAt(row, "item.title"); got != "Dark mode" || valueAt(map[string]any{"item": nil}, "item.title") != nil {
+		t.Errorf("the title is %v, want Dark mode, and nil in a record without an item", got)
+	}
+	text := fieldsOf(recordFields(record), row, tableStyle{width: 80})
+	if !strings.HasPrefix(text, "claimId  clm_1\n\nitem\nid ") || !strings.Contains(text, "\ntitle             Dark mode\n") {
+		t.Errorf("the item is not printed as lines: %s", text)
 	}
 }
 

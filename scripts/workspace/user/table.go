@@ -23,8 +23,9 @@ import (
 )
 
 // tableColumns lists the columns of a table for each type of record, the most important first. A
-// column is the name of a field, optionally with a heading after a colon. A record's id is always
-// the last column and is not listed.
+// column is the name of a field, or the names of a record's field and of a field in that record with
+// a dot between them. A heading can follow after a colon. A record's id is always the last column and
+// is not listed.
 var tableColumns = map[reflect.Type]string{
 	reflect.TypeFor[company.Company]():    "name stage onboardingStatus:onboarding slug websiteUrl",
 	reflect.TypeFor[keys.Key]():           "name lastUsedAt:used expiresAt:expires revokedAt:revoked scopes prefix",
@@ -86,7 +87,7 @@ func tableOf(t reflect.Type, rows []map[string]any, style tableStyle) string {
 func wideTableOf(fields []recordField, rows []map[string]any, color bool) string {
 	columns := make([]*tableColumn, len(fields))
 	for i, f := range fields {
-		columns[i] = newColumn(f, f.name, rows, false)
+		columns[i] = newColumn(f, f.name, valuesAt(rows, f.name), false)
 		columns[i].width = columns[i].needed
 	}
 	return formatColumns(columns, len(rows), color)
@@ -119,26 +120,57 @@ func (c *tableColumn) cell(i int) string {
 
 // columnsOf returns the columns of a type of record that have a value in one of the rows.
 func columnsOf(t reflect.Type, rows []map[string]any) (columns []*tableColumn) {
-	fields := recordFields(t)
 	for _, column := range strings.Fields(tableColumns[t] + " " + idField) {
-		name, heading, found := strings.Cut(column, ":")
+		path, heading, found := strings.Cut(column, ":")
 		if !found {
-			heading = name
+			heading = path
 		}
-		i := slices.IndexFunc(fields, func(f recordField) bool { return f.name == name })
-		if i < 0 || !slices.ContainsFunc(rows, func(r map[string]any) bool { return r[name] != nil }) {
+		f, found := fieldAt(t, path)
+		if !found || !slices.ContainsFunc(rows, func(r map[string]any) bool { return valueAt(r, path) != nil }) {
 			continue
 		}
-		columns = append(columns, newColumn(fields[i], heading, rows, true))
+		columns = append(columns, newColumn(f, heading, valuesAt(rows, path), true))
 	}
 	return columns
 }
 
-// newColumn returns a column with a cell for each row. If short is true, times are shortened.
-func newColumn(f recordField, heading string, rows []map[string]any, short bool) *tableColumn {
+// fieldAt returns the field of a record, or of a record in it, that a column names.
+func fieldAt(t reflect.Type, path string) (f recordField, found bool) {
+	name, inner, isNested := strings.Cut(path, ".")
+	fields := recordFields(t)
+	i := slices.IndexFunc(fields, func(f recordField) bool { return f.name == name })
+	if i < 0 || isNested && !fields[i].isRecord() {
+		return recordField{}, false
+	}
+	if isNested {
+		return fieldAt(fields[i].element, inner)
+	}
+	return fields[i], true
+}
+
+// valueAt returns the value of the field that a column names, or nil.
+func valueAt(row map[string]any, path string) any {
+	name, inner, isNested := strings.Cut(path, ".")
+	if !isNested {
+		return row[name]
+	}
+	record, _ := row[name].(map[string]any) // null has no fields
+	return valueAt(record, inner)
+}
+
+func valuesAt(rows []map[string]any, path string) []any {
+	values := make([]any, len(rows))
+	for i, row := range rows {
+		values[i] = valueAt(row, path)
+	}
+	return values
+}
+
+// newColumn returns a column with a cell for each value. If short is true, times are shortened.
+func newColumn(f recordField, heading string, values []any, short bool) *tableColumn {
 	c := &tableColumn{recordField: f, cells: []string{columnHeading(heading)}}
-	for _, row := range rows {
-		c.cells = append(c.cells, textOf(row[f.name], " "))
+	for _, value := range values {
+		c.cells = append(c.cells, textOf(value, " "))
 	}
 	if short && f.isTime {
 		shortenTimes(c.cells[1:])
@@ -243,7 +275,7 @@ func columnHeading(name string) string {
 		}
 		out.WriteRune(unicode.ToUpper(c))
 	}
-	return out.String()
+	return strings.ReplaceAll(out.String(), ".", " ")
 }
 
 // statusColors holds the color of each value of a field whose name ends in "status": a number of the
@@ -275,6 +307,9 @@ type recordField struct {
 }
 
 func (f recordField) isRecordList() bool { return f.isSlice && f.element.Kind() == reflect.Struct }
+
+// isRecord reports whether the value of the field is another record.
+func (f recordField) isRecord() bool { return !f.isSlice && f.element.Kind() == reflect.Struct }
 
 // isStatus reports whether the values of the field are words for the state of the record.
 func (f recordField) isStatus() bool {
@@ -321,7 +356,7 @@ func recordFields(t reflect.Type) (out []recordField) {
 }
 
 // fieldsOf formats a record with one of the fields on each line. Its lists of records follow as
-// tables.
+// tables, and a record in it as more lines.
 func fieldsOf(fields []recordField, value map[string]any, style tableStyle) string {
 	var out, tables strings.Builder
 	width := 0
@@ -330,6 +365,10 @@ func fieldsOf(fields []recordField, value map[string]any, style tableStyle) stri
 	}
 	for _, f := range fields {
 		v := value[f.name]
+		if inner, ok := v.(map[string]any); ok && f.isRecord() {
+			fmt.Fprintf(&tables, "\n%s\n%s", f.name, fieldsOf(recordFields(f.element), inner, style))
+			continue
+		}
 		if rows := rowsOf(v); f.isRecordList() {
 			v = json.Number(fmt.Sprint(len(rows)))
 			if len(rows) > 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // widthDefault is the width of a terminal that does not report its width.
-const widthDefault = 120
+const widthDefault = 80
 
 // Width returns the width of w if it is a terminal, otherwise 0.
 func Width(w io.Writer) int {

@@ -23,6 +23,8 @@ type callError struct {
 	Messages  []string `json:"messages"` // name flags instead of fields
 	RequestID string   `json:"requestId"`
 
+	RetryAfterSeconds int `json:"retryAfterSeconds,omitempty"`
+
 	hint string
 }
 
@@ -56,13 +58,13 @@ func (e *callError) Detail() any {
 func (u *userCommands) explainCallError(err error, r connection) error {
 	var refused *client.Error
 	if errors.As(err, &refused) {
-		out := &callError{Code: refused.Code, Status: refused.Status, Messages: refused.Messages, RequestID: refused.RequestID}
+		out := &callError{Code: refused.Code, Status: refused.Status, Messages: refused.Messages, RequestID: refused.RequestID, RetryAfterSeconds: int(refused.RetryAfter.Seconds())}
 		switch refused.Status {
 		case http.StatusUnauthorized:
 			out.hint = fmt.Sprintf("%s was sent to %s; `%s` explains more", r.source, r.BaseURL, u.Command("doctor%s", r.profileArgument("--profile")))
 		case http.StatusTooManyRequests:
-			if wait := refused.RetryAfter; wait > 0 {
-				out.hint = fmt.Sprintf("retry in %d s", int(wait.Seconds()))
+			if out.RetryAfterSeconds > 0 {
+				out.hint = fmt.Sprintf("retry in %d s", out.RetryAfterSeconds)
 			}
 		}
 		if refused.Code == "" {

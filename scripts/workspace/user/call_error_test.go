@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -132,5 +133,22 @@ func TestExplainRealErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Ensure an error as JSON says when to retry, if the service does.
+func TestErrorSaysWhenToRetry(t *testing.T) {
+	t.Parallel()
+	u := &userCommands{Terminal: &terminal.Terminal{}}
+	for wait, want := range map[time.Duration]string{7 * time.Second: `"retryAfterSeconds":7`, 0: ""} {
+		err := u.explainCallError(&client.Error{Status: http.StatusTooManyRequests, Code: "rate_limited", RetryAfter: wait}, connection{})
+		var refused *callError
+		if !errors.As(err, &refused) {
+			t.Fatalf("%v, want a callError", err)
+		}
+		text, err := json.Marshal(refused.Detail())
+		if err != nil || strings.Contains(string(text), "retryAfterSeconds") != (want != "") || !strings.Contains(string(text), want) {
+			t.Errorf("%s, want %q: %v", text, want, err)
+		}
 	}
 }

@@ -12,18 +12,24 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 )
 
-// appStoreReview is a review of the App Store Connect API.
+// appStoreAttributes are the attributes of a review.
+type appStoreAttributes struct {
+	Rating    int    `json:"rating"`
+	Title     string `json:"title"`
+	Body      string `json:"body"`
+	Nickname  string `json:"reviewerNickname"`
+	Created   string `json:"createdDate"`
+	Territory string `json:"territory"`
+}
+
+// appStoreReview is a review of the App Store Connect API. One of the programs that are called asc
+// prints the attributes beside the id.
 type appStoreReview struct {
-	Type       string `json:"type"`
-	ID         string `json:"id"`
-	Attributes struct {
-		Rating    int    `json:"rating"`
-		Title     string `json:"title"`
-		Body      string `json:"body"`
-		Nickname  string `json:"reviewerNickname"`
-		Created   string `json:"createdDate"`
-		Territory string `json:"territory"`
-	} `json:"attributes"`
+	appStoreAttributes
+
+	Type          string              `json:"type"`
+	ID            string              `json:"id"`
+	Attributes    *appStoreAttributes `json:"attributes"`
 	Relationships struct {
 		Response struct {
 			Data struct {
@@ -106,7 +112,10 @@ func convertAppStore(ctx context.Context, in convert.Input, out *convert.Output)
 }
 
 func (r appStoreReview) convert(number int, element json.RawMessage, reply appStoreReply, out *convert.Output) error {
-	a := r.Attributes
+	a := r.appStoreAttributes
+	if r.Attributes != nil {
+		a = *r.Attributes
+	}
 	switch {
 	case r.Type != "" && r.Type != "customerReviews":
 		return out.Report(convert.Problem{Row: number, Column: "type", Message: fmt.Sprintf("must be customerReviews, is %q", r.Type), Text: element})

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"growthworkspace/shared/timestamp"
 )
@@ -30,11 +31,8 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 	for i, r := range rules {
 		inputs[i] = newBinder(r.input)
 	}
-	for _, f := range reflect.VisibleFields(target.Type()) {
+	for _, f := range recordFields(target.Type()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous || name == "" || name == "-" {
-			continue
-		}
 		known[name] = true
 		value, present := o.Get(name)
 		if value != nil && breaksRules(rules, inputs, name, value) {
@@ -56,6 +54,22 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 		}
 	}
 	return problems
+}
+
+// fieldsByRecord caches the results of recordFields, because an import decodes many records.
+var fieldsByRecord sync.Map
+
+// recordFields returns the fields of a struct that are properties of its JSON.
+func recordFields(t reflect.Type) []reflect.StructField {
+	if cached, ok := fieldsByRecord.Load(t); ok {
+		return cached.([]reflect.StructField)
+	}
+	fields := slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		return f.Anonymous || name == "" || name == "-"
+	})
+	fieldsByRecord.Store(t, fields)
+	return fields
 }
 
 // Rules are the rules of a request's body that also apply to the records of an import: the tags of

@@ -160,6 +160,6 @@ func convertVisitors(ctx context.Context, text io.Reader, m mapping, name string
 	if err != nil {
 		return err
 	}
-	r.everyDay = true
+	r.everyDay = !isSum // an export of the site leaves out days without visits, and has no weeks
 	return r.readAll(ctx)
 }

@@ -517,7 +517,10 @@ func TestPlausible(t *testing.T) {
 	if err != nil || !strings.Contains(short(lines), "{metricKey:web.time,ts:2026-08-01,value:8640000}") {
 		t.Errorf("records\n%s\n%v", short(lines), err)
 	}
-	alone, _, err := run(t, "plausible", site)
+	alone, problems, err := run(t, "plausible", site+"\"2026-08-09\",5,50,2,7,8640\n")
+	if len(problems) > 0 {
+		t.Errorf("days without visits: %q", problems)
+	}
 	if err != nil || !strings.Contains(short(alone), "{metricKey:plausible.visit_duration_total,ts:2026-08-01,value:8640000}") {
 		t.Errorf("records\n%s\n%v", short(alone), err)
 	}

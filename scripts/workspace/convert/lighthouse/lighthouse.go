@@ -33,7 +33,7 @@ func Kinds(flags *pflag.FlagSet) []convert.Kind {
 }
 
 const (
-	reportBytesMax = 24 << 20 // a report has about 1 MB, and a screenshot of a long page some more
+	reportBytesMax = 16 << 20 // a report has about 1 MB, and a screenshot of a long page some more
 	oldestMajor    = 10
 	passScore      = 0.9 // Lighthouse shows an audit with this score as passed
 	halfScore      = 0.5 // and one with this score in orange, not in red

@@ -252,6 +252,8 @@ func TestBadFiles(t *testing.T) {
 		{"google-play", "truncated", readTestdata(t, "googleplay.json")[:500], "is truncated: the JSON ends after byte", ""},
 		{"google-play", "a number", `{"reviews": [{"reviewId": 5}]}`, "", "file1, row 1: has an unexpected form"},
 		{"app-store", "truncated", readTestdata(t, "appstore.json")[:900], "is truncated", ""},
+		{"app-store", "a huge element", `{"data": [{"id": "` + strings.Repeat("x", 17<<20), "an element has more than 16 MB", ""},
+		{"app-store", "deep nesting", `{"other": ` + strings.Repeat("[", 1<<18), "is truncated", ""},
 		{"app-store", "not JSON", "<html>", "is not JSON after byte", ""},
 		{"app-store", "an error", `{"errors": [{"status": "401"}]}`, `has no list "data"`, ""},
 		{"app-store", "a date", `{"data": [{"id": "1", "attributes": {"rating": 1, "createdDate": "today"}}]}`, "", "file1, row 1, column attributes.createdDate: must be a time such as"},

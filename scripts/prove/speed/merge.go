@@ -63,7 +63,7 @@ func (b *bench) measureMerge(ctx context.Context) ([]target, error) {
 	}, nil
 }
 
-// writePlayReport writes a monthly report of the Play Console with n reviews, of which a quarter
+// writePlayReport writes a monthly report of the Play Console with n reviews. Every fourth review
 // has a reply.
 func writePlayReport(name string, n int) error {
 	f, err := os.Create(name)

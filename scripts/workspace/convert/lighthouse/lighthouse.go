@@ -58,7 +58,7 @@ type report struct {
 	Timing struct {
 		Total float64 `json:"total"` // in milliseconds
 	} `json:"timing"`
-	Steps []json.RawMessage `json:"steps"` // of a user flow, which is no report
+	Steps []json.RawMessage `json:"steps"` // only in a user flow, which contains several reports
 }
 
 type runtimeError struct {

@@ -192,7 +192,7 @@ func TestAppStore(t *testing.T) {
 	}
 	flat := convertText(t, kindOf(t, "app-store"), `{"data": [{"id": "1", "rating": 4, "body": "x", "createdDate": "2026-08-07T21:44:02Z", "territory": "DEU", "affordances": {}}]}`)
 	if len(flat.records) != 1 || flat.records[0]["rating"] != 4.0 || flat.records[0]["territory"] != "DE" {
-		t.Errorf("attributes beside the id: %v", flat)
+		t.Errorf("attributes on the level of the id: %v", flat)
 	}
 	if got := convertText(t, kindOf(t, "app-store"), `[`+strings.Replace(readTestdata(t, "appstore.json"), "\n]}\n", "]}]", 1)); got.err == "" {
 		t.Errorf("an array whose pages have no comma: %v", got)

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"growthworkspace/scripts/studio/findings"
+	"growthworkspace/scripts/studio/phrase"
+	"growthworkspace/scripts/studio/scores"
 	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
@@ -24,7 +26,7 @@ type auditData struct {
 	SiteID   string        // empty if the site is not in the list of sites
 	Before   *client.Audit // the previous complete audit of the same site, or nil
 	NoBefore *failure
-	Scores   []score
+	Scores   []scores.Score
 
 	By        string // how the issues are listed: "page" or "severity"
 	HasFile   bool   // the audit has findings
@@ -126,7 +128,7 @@ func (s *Studio) audit(v *pageRequest) *view {
 	}
 	if newest != nil {
 		if i := slices.IndexFunc(newest.Value.Items, func(a client.AuditSummary) bool { return a.ID == d.Audit.ID }); i >= 0 {
-			if older := auditBefore(newest.Value.Items[i+1:], summaryOf(d.Audit)); older != nil {
+			if older := scores.Previous(newest.Value.Items[i+1:], summaryOf(d.Audit)); older != nil {
 				before = v.getAudit(older.ID, "The audit before")
 				v.wait()
 			}
@@ -135,7 +137,7 @@ func (s *Studio) audit(v *pageRequest) *view {
 	}
 	if before != nil {
 		d.NoBefore = before.Failure
-		if before.Failure == nil && sameSite(summaryOf(before.Value), summaryOf(d.Audit)) {
+		if before.Failure == nil && scores.SameSite(summaryOf(before.Value), summaryOf(d.Audit)) {
 			d.Before = &before.Value
 		}
 	}
@@ -168,7 +170,7 @@ func (d *auditData) compare() {
 		before = &summary
 		old = findings.Read(d.Before.Findings.Or(nil), d.Before.RootURL.Or(""))
 	}
-	d.Scores = scoresOf(summaryOf(d.Audit), before)
+	d.Scores = scores.Of(summaryOf(d.Audit), before)
 	text, has := d.Audit.Findings.Get()
 	if !has {
 		return
@@ -202,7 +204,7 @@ func newIssueList(issues []findings.Issue) (c issueList) {
 func (d *auditData) count(issues []findings.Issue) {
 	d.Count = len(issues)
 	for _, i := range issues {
-		name := cmp.Or(strings.ToLower(excerpt(i.Severity, 40)), "no severity")
+		name := cmp.Or(strings.ToLower(phrase.Excerpt(i.Severity, 40)), "no severity")
 		at := slices.IndexFunc(d.Summary, func(s severityCount) bool { return s.Name == name })
 		if at < 0 {
 			at = len(d.Summary)
@@ -230,9 +232,9 @@ func rows(groups []findings.Group, most int) (out []groupRow, more int) {
 			continue
 		}
 		row := groupRow{Group: g, Class: severityClass(g.Severity), More: max(0, len(g.Pages)-pagesOfIssue)}
-		row.Severity, row.Rule, row.Text = excerpt(strings.ToLower(g.Severity), 40), excerpt(g.Rule, nameRunes), excerpt(g.Text, findingsRunes)
+		row.Severity, row.Rule, row.Text = phrase.Excerpt(strings.ToLower(g.Severity), 40), phrase.Excerpt(g.Rule, nameRunes), phrase.Excerpt(g.Text, findingsRunes)
 		for _, page := range g.Pages[:min(len(g.Pages), pagesOfIssue)] {
-			row.Shown = append(row.Shown, excerpt(page, nameRunes))
+			row.Shown = append(row.Shown, phrase.Excerpt(page, nameRunes))
 		}
 		out = append(out, row)
 	}
@@ -242,10 +244,10 @@ func rows(groups []findings.Group, most int) (out []groupRow, more int) {
 // pages lists the pages that have issues. The pages with the most issues of the worst severity come
 // first.
 func (d *auditData) pages(now, old findings.Report) {
-	scores := map[string]float64{}
+	earlier := map[string]float64{} // the score of each page in the earlier audit
 	for _, p := range old.Pages {
 		if p.Scored {
-			scores[p.Name] = p.Score
+			earlier[p.Name] = p.Score
 		}
 	}
 	all := slices.Clone(now.Pages)
@@ -269,11 +271,11 @@ func (d *auditData) pages(now, old findings.Report) {
 			d.More += len(p.Issues)
 			continue
 		}
-		row := pageRow{Name: cmp.Or(excerpt(p.Name, nameRunes), "The whole site")}
+		row := pageRow{Name: cmp.Or(phrase.Excerpt(p.Name, nameRunes), "The whole site")}
 		if p.Scored {
 			row.Score = units.Number(p.Score, 0, 1)
-			if was, had := scores[p.Name]; had {
-				row.Change, row.Good = difference(p.Score, was)
+			if was, had := earlier[p.Name]; had {
+				row.Change, row.Good = scores.Difference(p.Score, was)
 			}
 		}
 		more := 0

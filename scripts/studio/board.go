@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/scripts/studio/roadmap"
 	"growthworkspace/shared/client"
 )
@@ -211,7 +212,7 @@ func (d *boardData) Sentence() string {
 		verb string
 	}{{len(p.Added), "add"}, {len(p.Updated), "change"}, {len(p.Removed), "remove"}} {
 		if change.n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", change.verb, plural(change.n, "item", "items")))
+			parts = append(parts, fmt.Sprintf("%s %s", change.verb, phrase.Plural(change.n, "item", "items")))
 		}
 	}
 	switch {
@@ -284,7 +285,7 @@ func (s *Studio) publish(v *pageRequest) *view {
 	case !p.Changed:
 		return v.done("/roadmap", back, notice{Text: "Visitors see this already: nothing had to be published."})
 	default:
-		return v.done("/roadmap", back, notice{Text: fmt.Sprintf("Published version %d: visitors see %s.", p.PublishedVersion, plural(p.ItemCount, "item", "items"))})
+		return v.done("/roadmap", back, notice{Text: fmt.Sprintf("Published version %d: visitors see %s.", p.PublishedVersion, phrase.Plural(p.ItemCount, "item", "items"))})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/scripts/studio/roadmap"
 	"growthworkspace/shared/client"
 )
@@ -188,18 +189,18 @@ func (s *Studio) renameColumn(v *pageRequest) *view {
 	a := &bulk{
 		Verb: "Move", Noun: "item", Nouns: "items", Place: "Roadmap", Back: "/roadmap?" + back.Encode(), Already: "there already",
 		resultText: func(changed int) string {
-			moved := fmt.Sprintf("%s moved from %s to %s.", plural(changed, "item", "items"), roadmap.Readable(from), roadmap.Readable(to))
+			moved := fmt.Sprintf("%s moved from %s to %s.", phrase.Plural(changed, "item", "items"), roadmap.Readable(from), roadmap.Readable(to))
 			switch {
 			case changed == all && joins:
 				moved += fmt.Sprintf(" The column %s is gone: it has no items any more.", roadmap.Readable(from))
 			case changed == all:
-				moved = fmt.Sprintf("%s is renamed to %s; %s moved.", roadmap.Readable(from), roadmap.Readable(to), plural(changed, "item", "items"))
+				moved = fmt.Sprintf("%s is renamed to %s; %s moved.", roadmap.Readable(from), roadmap.Readable(to), phrase.Plural(changed, "item", "items"))
 			}
 			return moved + " Visitors see it after the next publish."
 		},
 	}
 	a.undoneText = func(undone int) string {
-		return fmt.Sprintf("Undone: %s is back, with %s.", roadmap.Readable(from), plural(undone, "item", "items"))
+		return fmt.Sprintf("Undone: %s is back, with %s.", roadmap.Readable(from), phrase.Plural(undone, "item", "items"))
 	}
 	v.renames.add(board, from, to)
 	for _, item := range stored[at].Items {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/demo/demotest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/testkit/apitest"
 )
@@ -529,7 +530,7 @@ func TestRoadmapLarge(t *testing.T) {
 		lines = append(lines, demo.Line{Type: "item", Record: demo.Record{"id": fmt.Sprintf("itm_%d", n), "roadmapId": "brd_129", "slug": fmt.Sprintf("s-%d", n), "title": fmt.Sprintf("Item %d", n), "sortOrder": n, "status": "draft",
 			"summary": strings.Repeat("what visitors read ", 15), "categoryIds": []string{"notebooks", "synchronisation"}, "targetLabel": "Next quarter"}})
 	}
-	load(t, w.Service, lines...)
+	demotest.Load(t, w.Service, lines...)
 	body := w.page(t, "/roadmap?board=brd_129")
 	has(t, "the newest board", body, "Board 129", "Item 0", "More items")
 	hasNot(t, "the newest board", body, "Item 229")

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/shared/client"
 )
 
@@ -190,7 +191,7 @@ func swatches(text []byte) (out []swatch) {
 				walk(v[key], strings.TrimSpace(name+" "+label), depth+1)
 			}
 		default:
-			one := swatch{Name: excerpt(name, 60), Text: excerpt(fmt.Sprint(v), 120)}
+			one := swatch{Name: phrase.Excerpt(name, 60), Text: phrase.Excerpt(fmt.Sprint(v), 120)}
 			if trimmed := strings.TrimSpace(fmt.Sprint(v)); colorPattern.MatchString(trimmed) {
 				one.Color = trimmed
 			}

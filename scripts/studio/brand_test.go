@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/demo/demotest"
 	"growthworkspace/shared/auth"
 )
 
@@ -55,7 +56,7 @@ func TestBrand(t *testing.T) {
 func TestSwatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	load(t, w.Service, demo.Line{Type: "brand-kit", Record: demo.Record{
+	demotest.Load(t, w.Service, demo.Line{Type: "brand-kit", Record: demo.Record{
 		"id": "kit_1", "fonts": []any{"Inter", demo.Record{"name": "Headings", "family": "Fraunces"}},
 		"colors": demo.Record{
 			"primary": "#2f5d50", "scale": demo.Record{"500": "#ABC", "900": "rgb(1, 2, 3)"}, "list": []any{demo.Record{"name": "Ink", "hex": "#1c2321ff"}},

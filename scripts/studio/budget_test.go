@@ -3,12 +3,12 @@ package studio_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/demo/demotest"
 	"growthworkspace/shared/testkit/apitest"
 )
 
@@ -18,16 +18,6 @@ const (
 	tripsMax = 2
 	bytesMax = 110_000
 )
-
-// direct sends a browser's requests to the handler without a network, so that pages are served on
-// the test's own goroutines.
-type direct struct{ http.Handler }
-
-func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	d.ServeHTTP(w, r)
-	return w.Result(), nil
-}
 
 // screens lists an address for each screen, with the parameters that make the screen large.
 var screens = map[string]string{
@@ -45,7 +35,7 @@ func TestBudget(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	w := newWorld(t)
-	loadDemo(t, w.Service)
+	demotest.LoadDemo(t, w.Service)
 	statuses := []string{"none", "needs_review", "draft", "posted", "skipped"}
 	lines := make([]demo.Line, 1000)
 	for i := range lines {
@@ -69,13 +59,13 @@ func TestBudget(t *testing.T) {
 			"failureReason": strings.Repeat("The platform refused it. ", 20), "scheduledFor": fmt.Sprintf("2026-09-%02dT%02d:00:00Z", 1+i/15, i%15),
 		}})
 	}
-	load(t, w.Service, lines...)
+	demotest.Load(t, w.Service, lines...)
 	if n := len(lines) + len(demo.Lines(apitest.Epoch)); n < 5000 {
 		t.Fatalf("only %d records", n)
 	}
 	counter := &apitest.RoundTripCounter{}
 	counted := enter(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { counter.Transport = next; return counter })
-	counted.browser.Transport = direct{counted.open.Handler()}
+	counted.browser.Transport = demotest.Direct{Handler: counted.open.Handler()}
 	for name, path := range screens {
 		w.Clock.Advance(time.Minute) // start each page with a full quota, which refills every minute
 		var body string

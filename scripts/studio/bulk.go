@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"growthworkspace/scripts/studio/phrase"
 )
 
 // step makes one change of a bulk action, unless somebody has changed the record since the page was
@@ -374,7 +376,7 @@ func (i bulkItem) Undoable() bool { return i.back != nil }
 // Title returns the heading of the page. It describes the action, or says that the action has
 // finished.
 func (c bulkCounts) Title() string {
-	what := " " + plural(c.All, c.Noun, c.Nouns)
+	what := " " + phrase.Plural(c.All, c.Noun, c.Nouns)
 	if c.Running || c.Waiting > 0 {
 		return c.Verb + what
 	}
@@ -383,7 +385,7 @@ func (c bulkCounts) Title() string {
 
 // Text describes how many records the action has changed so far, and how many it has not.
 func (c bulkCounts) Text() string {
-	text := fmt.Sprintf("%s %s.", c.Done, plural(c.Changed, c.Noun, c.Nouns))
+	text := fmt.Sprintf("%s %s.", c.Done, phrase.Plural(c.Changed, c.Noun, c.Nouns))
 	switch {
 	case c.Changed == 0 && c.Undone == 0 && !c.Running:
 		text = "Nothing was changed."
@@ -392,24 +394,24 @@ func (c bulkCounts) Text() string {
 	}
 	switch rest := c.Conflicts + c.Failed + c.Waiting + c.Undone; {
 	case c.Unchanged > 0 && c.Changed+rest == 0:
-		return fmt.Sprintf("Nothing was changed: %s %s.", plural(c.Unchanged, c.Noun+" was", c.Nouns+" were"), c.Already)
+		return fmt.Sprintf("Nothing was changed: %s %s.", phrase.Plural(c.Unchanged, c.Noun+" was", c.Nouns+" were"), c.Already)
 	case c.Unchanged > 0:
-		text += fmt.Sprintf(" %s %s.", plural(c.Unchanged, c.Noun+" was", c.Nouns+" were"), c.Already)
+		text += fmt.Sprintf(" %s %s.", phrase.Plural(c.Unchanged, c.Noun+" was", c.Nouns+" were"), c.Already)
 	}
 	if c.Undone > 0 {
-		text += fmt.Sprintf(" %s taken back.", plural(c.Undone, "change was", "changes were"))
+		text += fmt.Sprintf(" %s taken back.", phrase.Plural(c.Undone, "change was", "changes were"))
 	}
 	switch {
 	case c.Conflicts > 0 && c.Verb == undoVerb: // by somebody else or by a later change of this person
-		text += fmt.Sprintf(" %s changed since then, and so not undone.", plural(c.Conflicts, c.Noun+" was", c.Nouns+" were"))
+		text += fmt.Sprintf(" %s changed since then, and so not undone.", phrase.Plural(c.Conflicts, c.Noun+" was", c.Nouns+" were"))
 	case c.Conflicts > 0:
-		text += fmt.Sprintf(" %s changed by somebody else since the page was loaded, and so not by this.", plural(c.Conflicts, c.Noun+" was", c.Nouns+" were"))
+		text += fmt.Sprintf(" %s changed by somebody else since the page was loaded, and so not by this.", phrase.Plural(c.Conflicts, c.Noun+" was", c.Nouns+" were"))
 	}
 	if c.Failed > 0 {
-		text += fmt.Sprintf(" %s not be changed.", plural(c.Failed, c.Noun+" could", c.Nouns+" could"))
+		text += fmt.Sprintf(" %s not be changed.", phrase.Plural(c.Failed, c.Noun+" could", c.Nouns+" could"))
 	}
 	if c.Waiting > 0 {
-		text += fmt.Sprintf(" %s not tried yet.", plural(c.Waiting, c.Noun+" was", c.Nouns+" were"))
+		text += fmt.Sprintf(" %s not tried yet.", phrase.Plural(c.Waiting, c.Noun+" was", c.Nouns+" were"))
 	}
 	return text
 }

@@ -8,72 +8,24 @@ import (
 	"slices"
 	"time"
 
+	"growthworkspace/scripts/studio/attention"
 	"growthworkspace/scripts/studio/civiltime"
 	"growthworkspace/shared/client"
 )
 
-// clock is the time zone in which a page shows and accepts times.
-type clock struct {
-	*time.Location
-
-	Name string // as shown
-	Note string // why the page does not use the company's time zone; empty if it does
-}
-
-// clockOf returns the clock of a time zone. If the name is empty or unknown, it returns a clock
-// that shows UTC.
-func clockOf(name string) clock {
-	zone, ok := civiltime.Zone(name)
-	switch {
-	case ok:
-		return clock{Location: zone, Name: name}
-	case name == "":
-		return clock{time.UTC, "UTC", "the company has no time zone"}
-	}
-	return clock{time.UTC, "UTC", "the company's time zone " + name + " is not known here"}
-}
-
 // clock returns the clock of the company's time zone. Call it only after the calls of readFrame
 // have returned, because they read the time zone.
-func (v *pageRequest) clock() clock {
+func (v *pageRequest) clock() civiltime.Clock {
 	company := v.frameData().company
 	if company == nil || company.Failure != nil {
-		return clock{time.UTC, "UTC", "the company's time zone could not be read"}
+		return civiltime.Clock{Location: time.UTC, Name: "UTC", Note: "the company's time zone could not be read"}
 	}
-	return clockOf(company.Value.Timezone.Or(""))
-}
-
-// Moment formats a date and a time. If that time occurs twice because the clocks go back, Moment
-// adds the zone's abbreviation or offset.
-func (c clock) Moment(at time.Time) string {
-	return at.In(c.Location).Format("Mon, Jan 2, 2006, ") + c.Time(at)
-}
-
-// Soon is like Moment but leaves out the year, for a time within a few weeks.
-func (c clock) Soon(at time.Time) string {
-	return at.In(c.Location).Format("Mon, Jan 2, ") + c.Time(at)
-}
-
-// Time formats the time of day. Like Moment, it adds the zone if that time occurs twice.
-func (c clock) Time(at time.Time) string {
-	if len(civiltime.Times(at.In(c.Location), c.Location)) > 1 {
-		return at.In(c.Location).Format("15:04 MST")
-	}
-	return at.In(c.Location).Format("15:04")
-}
-
-// Input formats a time as the value of a form field.
-func (c clock) Input(at time.Time) string { return at.In(c.Location).Format(civiltime.Layout) }
-
-// dateOf returns the date of a time in a zone, represented as midnight UTC.
-func dateOf(at time.Time, zone *time.Location) time.Time {
-	at = at.In(zone)
-	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
+	return civiltime.ClockOf(company.Value.Timezone.Or(""))
 }
 
 // calendarData is the data of the calendar template.
 type calendarData struct {
-	Clock   clock
+	Clock   civiltime.Clock
 	Month   time.Time // the first day of the month
 	Weeks   [][]calendarDay
 	Undated []shownPost // drafts and failed posts without a time
@@ -103,7 +55,7 @@ type shownPost struct {
 
 	At      time.Time // zero: unset
 	Overdue bool      // the post is due but was not sent
-	Clock   clock
+	Clock   civiltime.Clock
 	Seen    string // the version of the post when the page was loaded
 }
 
@@ -116,20 +68,14 @@ func (p shownPost) Text() string { return p.Title.Or(p.Body.Or("(no text)")) }
 // State returns the post's status. A post that has no status counts as a draft.
 func (p shownPost) State() string { return string(p.Status.Or(client.BroadcastPostStatusDraft)) }
 
-func shownPostOf(p client.Post, c clock, now time.Time) shownPost {
-	out := shownPost{Post: p, Clock: c, Seen: version(p.UpdatedAt), Overdue: overdue(p, now)}
+func shownPostOf(p client.Post, c civiltime.Clock, now time.Time) shownPost {
+	out := shownPost{Post: p, Clock: c, Seen: version(p.UpdatedAt), Overdue: attention.Overdue(p, now)}
 	if at, ok := p.ScheduledFor.Get(); ok {
 		out.At = at
 	} else if at, ok := p.PublishedAt.Get(); ok {
 		out.At = at
 	}
 	return out
-}
-
-// overdue reports whether a scheduled post is due but was not sent.
-func overdue(p client.Post, now time.Time) bool {
-	at, ok := p.ScheduledFor.Get()
-	return ok && at.Before(now) && p.Status.Or("") == client.BroadcastPostStatusScheduled
 }
 
 const (
@@ -145,13 +91,13 @@ func (s *Studio) calendar(v *pageRequest) *view {
 	month, err := time.Parse(monthLayout, v.r.URL.Query().Get("month"))
 	today := err != nil // no month was requested, so the page shows the current month
 	if today {
-		month = monthOf(dateOf(v.Now(), time.UTC))
+		month = monthOf(civiltime.DateOf(v.Now(), time.UTC))
 	}
 	posts := v.listMonth(month, "")
 	drafts := v.listPosts("Drafts", client.ListBroadcastPostsInput{Status: client.Value(client.BroadcastPostStatusDraft), Limit: client.Value(undatedDraftsMax)})
 	v.wait()
 	d.Clock = v.clock()
-	now := dateOf(v.Now(), d.Clock.Location)
+	now := civiltime.DateOf(v.Now(), d.Clock.Location)
 	if own := monthOf(now); today && !own.Equal(month) { // around midnight, the current month in the company's time zone may differ from the one in UTC
 		month = own
 		posts = v.listMonth(month, "")
@@ -172,7 +118,7 @@ func (s *Studio) calendar(v *pageRequest) *view {
 		}
 	}
 	if next != "" {
-		d.Capped = client.Day(dateOf(all[len(all)-1].ScheduledFor.Or(time.Time{}), d.Clock.Location))
+		d.Capped = client.Day(civiltime.DateOf(all[len(all)-1].ScheduledFor.Or(time.Time{}), d.Clock.Location))
 	}
 	d.fill(all, v.Now())
 	for _, p := range drafts.Value.Items {
@@ -224,11 +170,11 @@ func (d *calendarData) fill(posts []client.Post, now time.Time) {
 			}
 			continue
 		}
-		day := dateOf(shown.At, d.Clock.Location)
+		day := civiltime.DateOf(shown.At, d.Clock.Location)
 		byDay[day] = append(byDay[day], shown)
 	}
 	first, last := gridOf(d.Month)
-	today := dateOf(now, d.Clock.Location)
+	today := civiltime.DateOf(now, d.Clock.Location)
 	var week []calendarDay
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 		all := byDay[day]
@@ -264,7 +210,7 @@ func (d *calendarData) Empty() bool {
 
 // postListData is the data of the post list template.
 type postListData struct {
-	Clock     clock
+	Clock     civiltime.Clock
 	Tabs      []tab
 	Status    string
 	Platform  string
@@ -317,7 +263,7 @@ func (s *Studio) postList(v *pageRequest) *view {
 		return out
 	}
 	for _, p := range posts.Value.Items {
-		if shown := shownPostOf(p, d.Clock, v.Now()); d.Day == "" || !shown.At.IsZero() && dateOf(shown.At, d.Clock.Location).Equal(day) {
+		if shown := shownPostOf(p, d.Clock, v.Now()); d.Day == "" || !shown.At.IsZero() && civiltime.DateOf(shown.At, d.Clock.Location).Equal(day) {
 			d.Rows = append(d.Rows, shown)
 		}
 	}
@@ -342,7 +288,7 @@ func platforms() (out []string) {
 // is scheduled in the morning.
 func (s *Studio) movePost(v *pageRequest) *view {
 	form, id := v.r.PostForm, v.r.PathValue("id")
-	c := clockOf(form.Get("zone"))
+	c := civiltime.ClockOf(form.Get("zone"))
 	back := url.Values{"month": {form.Get("month")}}
 	refuse := func(why string) *view { return v.done("/posts", back, notice{Bad: true, Text: why}) }
 	day, err := time.Parse(time.DateOnly, form.Get("day"))
@@ -396,7 +342,7 @@ func defaultPostTime(day time.Time) time.Time { return day.Add(9 * time.Hour) }
 
 // skippedTimeText tells the user that the typed time does not exist, because the clocks skip it
 // when they go forward.
-func skippedTimeText(typed time.Time, c clock) string {
+func skippedTimeText(typed time.Time, c civiltime.Clock) string {
 	before, after, ok := civiltime.Skipped(typed, c.Location)
 	if !ok {
 		return "There is no such time in " + c.Name + "."

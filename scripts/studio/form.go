@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/shared/client"
 )
 
@@ -109,7 +110,7 @@ func (f *form) RareLabels() string {
 }
 
 // LabelOf returns how the form shows a value of a choice.
-func (f *field) LabelOf(value string) string { return cmp.Or(f.Labels[value], words(value)) }
+func (f *field) LabelOf(value string) string { return cmp.Or(f.Labels[value], phrase.Words(value)) }
 
 // field returns the field with this name. The form must have it.
 func (f *form) field(name string) *field {

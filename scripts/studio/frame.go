@@ -102,6 +102,7 @@ type frame struct {
 	Company       string
 	Host          string
 	Demo          bool
+	Profile       string
 	Form          string
 	Places        []place
 	Notice        *notice
@@ -151,7 +152,7 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 		return
 	}
 	f := frame{
-		Title: shown.title, Place: shown.place, Style: s.pages.style, Script: s.pages.script, Icon: s.pages.icon, Host: s.host, Demo: s.Demo, Form: form,
+		Title: shown.title, Place: shown.place, Style: s.pages.style, Script: s.pages.script, Icon: s.pages.icon, Host: s.host, Demo: s.Demo, Profile: s.Profile, Form: form,
 		Notice: s.notices.get(cmp.Or(r.URL.Query().Get("done"), r.PostForm.Get("notice"))), Calls: v.calls, Data: shown.data,
 	}
 	f.Earlier = f.Notice != nil && slices.ContainsFunc(s.notices.all(), func(n notice) bool { return n.ID != f.Notice.ID })

@@ -5,12 +5,13 @@ import (
 	"net/http"
 	"net/url"
 
+	"growthworkspace/scripts/studio/civiltime"
 	"growthworkspace/shared/client"
 )
 
 // ideasData is the data of the template for plans and ideas.
 type ideasData struct {
-	Clock   clock
+	Clock   civiltime.Clock
 	Plans   []client.Plan
 	NoPlans *failure
 	Plan    string // the list contains only ideas of this plan; empty: of all plans

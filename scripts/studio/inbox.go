@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"growthworkspace/scripts/studio/attention"
 	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/shared/client"
 )
 
@@ -32,22 +32,6 @@ func (v *pageRequest) listReviews(label string, f reviewFilter, limit int) *resu
 	return startCall(v, "feedback:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Feedback], error) {
 		return v.api.ListFeedback(ctx, in, options...)
 	})
-}
-
-// byUrgency merges lists and sorts the reviews. The lowest priority number comes first, then the
-// fewest stars, then the newest review. The API does not sort by stars, so only the loaded reviews
-// are in this order.
-func byUrgency(lists ...[]client.Feedback) []client.Feedback {
-	out := slices.Concat(lists...)
-	slices.SortStableFunc(out, func(a, b client.Feedback) int {
-		const last = math.MaxInt
-		return cmp.Or(
-			cmp.Compare(a.Priority.Or(last), b.Priority.Or(last)),
-			cmp.Compare(a.Rating.Or(last), b.Rating.Or(last)),
-			b.PostedAt.Or(time.Time{}).Compare(a.PostedAt.Or(time.Time{})),
-			cmp.Compare(a.ID, b.ID))
-	})
-	return out
 }
 
 // tab is one of the tabs above a list.
@@ -129,7 +113,7 @@ func (r row) Start() string {
 	if r.Title.Or("") == "" {
 		return ""
 	}
-	return excerpt(r.Body.Or(""), 90)
+	return phrase.Excerpt(r.Body.Or(""), 90)
 }
 
 // Draft returns the first words of the stored reply, so that people see what they approve. It
@@ -139,7 +123,7 @@ func (r row) Draft() string {
 	case client.FeedbackReplyStatusPosting, client.FeedbackReplyStatusPosted, client.FeedbackReplyStatusSkipped:
 		return ""
 	}
-	return excerpt(r.ReplyBody.Or(""), 140) // even with the status none, because the list can approve it
+	return phrase.Excerpt(r.ReplyBody.Or(""), 140) // even with the status none, because the list can approve it
 }
 
 // SeenVersion returns the version of the review, which the form sends if the user ticks the
@@ -326,7 +310,7 @@ func (b *inbox) finish(chosen string) {
 		}
 		all = append(all, list.Value.Items)
 	}
-	loaded := byUrgency(all...)
+	loaded := attention.ByUrgency(all...)
 	b.Loaded = len(loaded)
 	exist := slices.ContainsFunc(b.more, func(f reviewFilter) bool { return f.cursor != "" })
 	if b.Count = strconv.Itoa(b.Loaded); b.pages == 1 {
@@ -396,6 +380,6 @@ func (b *inbox) matches(f client.Feedback) bool {
 		return false
 	}
 	return containsWords(strings.Join([]string{
-		f.Title.Or(""), f.Body.Or(""), f.AuthorName.Or(""), words(string(f.Source.Or(""))), f.AppVersion.Or(""), f.Territory.Or(""), f.ReplyBody.Or(""),
+		f.Title.Or(""), f.Body.Or(""), f.AuthorName.Or(""), phrase.Words(string(f.Source.Or(""))), f.AppVersion.Or(""), f.Territory.Or(""), f.ReplyBody.Or(""),
 	}, " "), b.Search)
 }

@@ -9,6 +9,7 @@ import (
 
 	"growthworkspace/scripts/studio/chart"
 	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/series"
 	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
@@ -21,7 +22,8 @@ import (
 //	metrics_parts.go   the metric as one line for each value of a dimension
 //	metrics_csv.go     the same values as a CSV file
 //
-// series.go defines a metric and its comparison with earlier values. The overview also uses it.
+// Package series defines a metric and its comparison with earlier values. The overview and the
+// report of a week also use it.
 
 // metricsPage is the data for the metrics template.
 type metricsPage struct {
@@ -141,7 +143,7 @@ func (m metric) view(q metricQuery, reads pointReads) *metricView {
 		if out.Parts.Cut = cut; len(out.Parts.List) == 0 {
 			out.Advice = "No point in this range has this dimension. Try another range or grain."
 		}
-	case moneyOf(every).mixed:
+	case series.MoneyOf(every).Mixed:
 		out.Parts = m.parts(every, byCurrency, w)
 		out.Notice = "The points have several currencies and no value in the base currency, so they stay apart."
 	case reads.inputs != nil && reads.empty():

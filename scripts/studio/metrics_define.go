@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"growthworkspace/scripts/studio/formula"
+	"growthworkspace/scripts/studio/phrase"
+	"growthworkspace/scripts/studio/series"
 	"growthworkspace/shared/client"
 )
 
@@ -28,7 +30,7 @@ func (v *pageRequest) definitionScreens() recordScreens[client.Definition] {
 		},
 		fields: func(d client.Definition) []*field { return definitionFields(d, v.r.URL.Query().Get("key")) },
 		facts: func(d client.Definition) []fact {
-			return []fact{{"Key", d.Key}, {"Kind", words(string(d.Kind.Or(client.MetricsKindMeasured)))}}
+			return []fact{{"Key", d.Key}, {"Kind", phrase.Words(string(d.Kind.Or(client.MetricsKindMeasured)))}}
 		},
 		hidden: func(d client.Definition) (out []fact) {
 			if d.NeedsReview.Or(false) {
@@ -57,7 +59,7 @@ func definitionFields(d client.Definition, key string) []*field {
 			Labels:  map[string]string{string(client.MetricsUnitCount): "a number of things", string(client.MetricsUnitCurrencyMinor): "money", string(client.MetricsUnitRatio): "a share, in percent", string(client.MetricsUnitDurationMs): "a duration"},
 			Choices: []string{string(client.MetricsUnitCount), string(client.MetricsUnitCurrencyMinor), string(client.MetricsUnitRatio), string(client.MetricsUnitDurationMs), string(client.MetricsUnitScore), string(client.MetricsUnitBytes)}},
 		{Name: "aggregation", Label: "Value of a week or a month", Kind: "choice", Stored: string(d.Aggregation.Or("")), Hint: "How it follows from its days: sign-ups have a total; subscribers have the latest number.",
-			Labels:  aggregationWords,
+			Labels:  series.AggregationWords,
 			Choices: []string{string(client.MetricsAggregationSum), string(client.MetricsAggregationAvg), string(client.MetricsAggregationLast), string(client.MetricsAggregationMin), string(client.MetricsAggregationMax), string(client.MetricsAggregationNone)}},
 		{Name: "polarity", Label: "Which direction is good", Kind: "choice", Stored: string(d.Polarity.Or("")),
 			Choices: []string{string(client.MetricsPolarityUpIsGood), string(client.MetricsPolarityDownIsGood), string(client.MetricsPolarityNeutral)}},

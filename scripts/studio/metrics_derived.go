@@ -7,6 +7,7 @@ import (
 	"growthworkspace/scripts/studio/chart"
 	"growthworkspace/scripts/studio/formula"
 	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/series"
 	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
@@ -72,11 +73,11 @@ func (r *inputReads) names() string {
 // inputs' values in that bucket, and for the whole period, from the inputs' values for the period.
 // If nothing can be computed, advice says why.
 func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wholeView, advice string) {
-	d = &wholeView{metric: m, Range: rng, comparison: comparison{Window: w}}
+	d = &wholeView{metric: m, Range: rng, Comparison: series.Comparison{Window: w}}
 	if r.problem != "" {
 		return d, r.problem
 	}
-	inputs := map[string]comparison{}
+	inputs := map[string]series.Comparison{}
 	for key, input := range r.byKey {
 		switch failed := input.total.Failure; {
 		case failed.refusesTotal():
@@ -84,32 +85,32 @@ func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wh
 		case failed != nil:
 			return d, "Not computed: " + input.Name + " could not be read: " + failed.Text()
 		}
-		inputs[key] = input.compare(input.total.Value.Items, w)
-		if inputs[key].Money.mixed {
+		inputs[key] = input.Compare(input.total.Value.Items, w)
+		if inputs[key].Money.Mixed {
 			return d, "Not computed: " + input.Name + " has several currencies and no value in the base currency."
 		}
 	}
 	d.Computed, d.From = true, r.names()
-	value := func(of func(comparison) chart.Value) chart.Value {
+	value := func(of func(series.Comparison) chart.Value) chart.Value {
 		v, ok := r.formula.Value(func(key string) (float64, bool) { v := of(inputs[key]); return v.V, v.OK })
 		return chart.Value{V: v, OK: ok}
 	}
-	list := func(n int, of func(comparison) []chart.Value) []chart.Value {
+	list := func(n int, of func(series.Comparison) []chart.Value) []chart.Value {
 		out := make([]chart.Value, n)
 		for i := range out {
-			out[i] = value(func(c comparison) chart.Value { return of(c)[i] })
+			out[i] = value(func(c series.Comparison) chart.Value { return of(c)[i] })
 		}
 		return out
 	}
 	d.Unit = units.Unit{Name: m.UnitName, Currency: currencyOf(inputs)}
-	d.Now = list(len(w.Now), func(c comparison) []chart.Value { return c.Now })
-	d.Before = list(len(w.Before), func(c comparison) []chart.Value { return c.Before })
-	d.against = list(len(w.Against), func(c comparison) []chart.Value { return c.against })
-	d.Value = value(func(c comparison) chart.Value { return c.Value })
-	d.SoFar = value(func(c comparison) chart.Value { return c.SoFar })
-	d.BeforeValue = value(func(c comparison) chart.Value { return c.BeforeValue })
-	d.setChange(d.metric)
-	if present(d.Now) == 0 {
+	d.Now = list(len(w.Now), func(c series.Comparison) []chart.Value { return c.Now })
+	d.Before = list(len(w.Before), func(c series.Comparison) []chart.Value { return c.Before })
+	d.Against = list(len(w.Against), func(c series.Comparison) []chart.Value { return c.Against })
+	d.Value = value(func(c series.Comparison) chart.Value { return c.Value })
+	d.SoFar = value(func(c series.Comparison) chart.Value { return c.SoFar })
+	d.BeforeValue = value(func(c series.Comparison) chart.Value { return c.BeforeValue })
+	d.SetChange(d.metric.Metric)
+	if series.Present(d.Now) == 0 {
 		return d, "Nothing to compute in this range: " + d.From + " have no values together, or a division is by zero."
 	}
 	d.draw()
@@ -119,10 +120,10 @@ func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wh
 
 // computeFullDays evaluates the formula over the days of the current week or month that have ended,
 // and over the same number of earlier days. Then it compares the two results.
-func (d *wholeView) computeFullDays(r *inputReads, inputs map[string]comparison) {
+func (d *wholeView) computeFullDays(r *inputReads, inputs map[string]series.Comparison) {
 	value := func(before bool) chart.Value {
 		v, ok := r.formula.Value(func(key string) (float64, bool) {
-			now, then, ok := inputs[key].fullDays(r.byKey[key].metric, r.byKey[key].pointReads)
+			now, then, ok := r.byKey[key].fullDays(r.byKey[key].metric, inputs[key].Money)
 			if before {
 				now = then
 			}
@@ -137,7 +138,7 @@ func (d *wholeView) computeFullDays(r *inputReads, inputs map[string]comparison)
 
 // currencyOf returns the currency shared by all inputs that have a currency. It returns an empty
 // string if no input has a currency, or if the currencies differ.
-func currencyOf(inputs map[string]comparison) (currency string) {
+func currencyOf(inputs map[string]series.Comparison) (currency string) {
 	for _, c := range inputs {
 		switch {
 		case c.Unit.Currency == "" || c.Unit.Currency == currency:

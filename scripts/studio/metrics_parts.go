@@ -10,6 +10,8 @@ import (
 
 	"growthworkspace/scripts/studio/chart"
 	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/phrase"
+	"growthworkspace/scripts/studio/series"
 	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
@@ -59,7 +61,7 @@ type split struct {
 }
 
 func byDimension(name string) split {
-	return split{name, func(p client.Point) (string, bool) { value, has := dimsOf(p)[name]; return value, has }}
+	return split{name, func(p client.Point) (string, bool) { value, has := series.DimsOf(p)[name]; return value, has }}
 }
 
 var byCurrency = split{"currency", func(p client.Point) (string, bool) { return p.Currency.Or("no currency"), true }}
@@ -74,7 +76,7 @@ func dimensionsOf(m metric, points []client.Point) []string {
 		dimensions[name] = true
 	}
 	for _, p := range points {
-		for name := range dimsOf(p) {
+		for name := range series.DimsOf(p) {
 			dimensions[name] = true
 		}
 	}
@@ -85,23 +87,23 @@ func dimensionsOf(m metric, points []client.Point) []string {
 // there are no parts, the view has no chart.
 func (m metric) parts(points []client.Point, by split, w period.Window) *partsView {
 	d := &partsView{metric: m, Window: w, Dimension: by.name}
-	all := moneyOf(points)
+	all := series.MoneyOf(points)
 	for name, group := range by.groups(points) {
-		p := part{Name: name, Unit: units.Unit{Name: m.UnitName, Currency: all.currency}}
+		p := part{Name: name, Unit: units.Unit{Name: m.UnitName, Currency: all.Currency}}
 		money := all
 		if by.isCurrency() {
 			p.Unit.Currency = name
-			if all.mixed {
-				money = moneyOf(group)
+			if all.Mixed {
+				money = series.MoneyOf(group)
 			}
 		}
 		p.Values = m.sumOfSeries(group, money, w)
-		p.Value = m.combine(p.Values[:w.Future])
+		p.Value = m.Combine(p.Values[:w.Future])
 		d.List = append(d.List, p)
 	}
 	slices.SortFunc(d.List, func(a, b part) int { return cmp.Or(cmp.Compare(b.Value.V, a.Value.V), cmp.Compare(a.Name, b.Name)) })
 	if len(d.List) > 0 {
-		d.draw(units.Unit{Name: m.UnitName, Currency: all.currency})
+		d.draw(units.Unit{Name: m.UnitName, Currency: all.Currency})
 	}
 	return d
 }
@@ -111,11 +113,11 @@ func (m metric) parts(points []client.Point, by split, w period.Window) *partsVi
 func (s split) groups(points []client.Point) map[string][]client.Point {
 	alone := !s.isCurrency() && slices.ContainsFunc(points, func(p client.Point) bool {
 		_, has := s.partOf(p)
-		return has && len(dimsOf(p)) == 1
+		return has && len(series.DimsOf(p)) == 1
 	})
 	out := map[string][]client.Point{}
 	for _, p := range points {
-		if name, has := s.partOf(p); has && (!alone || len(dimsOf(p)) == 1) {
+		if name, has := s.partOf(p); has && (!alone || len(series.DimsOf(p)) == 1) {
 			out[name] = append(out[name], p)
 		}
 	}
@@ -125,16 +127,16 @@ func (s split) groups(points []client.Point) map[string][]client.Point {
 // sumOfSeries returns the value of each bucket. If several series have a value in a bucket, the
 // metric's aggregation decides how their values are combined, because only some metrics can be
 // added up.
-func (m metric) sumOfSeries(points []client.Point, money money, w period.Window) []chart.Value {
+func (m metric) sumOfSeries(points []client.Point, money series.Money, w period.Window) []chart.Value {
 	bySeries := map[string][]client.Point{}
 	for _, p := range points {
 		bySeries[p.SeriesID] = append(bySeries[p.SeriesID], p)
 	}
 	values := make([]chart.Value, len(w.Now))
 	for _, series := range bySeries {
-		for i, v := range money.bucketValues(series, w.Now) {
+		for i, v := range money.BucketValues(series, w.Now) {
 			if v.OK {
-				values[i] = m.combine([]chart.Value{values[i], v})
+				values[i] = m.Combine([]chart.Value{values[i], v})
 			}
 		}
 	}
@@ -163,6 +165,6 @@ func (d *partsView) draw(unit units.Unit) {
 		}
 	}
 	d.Left = max(0, len(d.List)-partsDrawnMax)
-	l.Title = fmt.Sprintf("%s by %s, %s, UTC. %s. The table below has the values.", d.Name, d.Dimension, w.Text(w.Now, w.Future), plural(len(d.List), "line", "lines"))
+	l.Title = fmt.Sprintf("%s by %s, %s, UTC. %s. The table below has the values.", d.Name, d.Dimension, w.Text(w.Now, w.Future), phrase.Plural(len(d.List), "line", "lines"))
 	d.Chart = l.SVG()
 }

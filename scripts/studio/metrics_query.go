@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/phrase"
 )
 
 // metricQuery holds the query parameters of the metrics page, after parsing.
@@ -91,7 +92,7 @@ func (m metric) group() string {
 	case !dotted:
 		return "Others"
 	}
-	return words(area)
+	return phrase.Words(area)
 }
 
 // controls returns the links to other ranges, and the values of the form for a custom range.
@@ -123,7 +124,7 @@ func (q metricQuery) splits(dimensions []string) (links []choice) {
 	}
 	links = append(links, choice{"All", q.with("/metrics", "split", ""), "", q.split == ""})
 	for _, name := range slices.Sorted(slices.Values(dimensions)) {
-		links = append(links, choice{"by " + words(name), q.with("/metrics", "split", name), "", q.split == name})
+		links = append(links, choice{"by " + phrase.Words(name), q.with("/metrics", "split", name), "", q.split == name})
 	}
 	return links
 }

@@ -60,6 +60,25 @@ func (p pointReads) empty() bool {
 	return p.total != nil && p.total.Failure == nil && len(p.total.Value.Items) == 0
 }
 
+// listPoints starts the call that lists a metric's points in a range of days. If total is true, the
+// points are totals over all series. Otherwise, the call lists the points of every series. The
+// service refuses a total that cannot be computed from the series, such as an average.
+func (v *pageRequest) listPoints(label, key string, grain period.Grain, from, to time.Time, total bool) *result[client.Page[client.Point]] {
+	in := client.ListMetricPointsInput{
+		MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), From: client.Value(client.Day(from)), To: client.Value(client.Day(to)),
+		Limit: client.Value(pointsMax),
+	}
+	if total {
+		in.Total = client.Value(true)
+	}
+	return startCall(v, "metrics:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Point], error) {
+		return v.api.ListMetricPoints(ctx, in, options...)
+	})
+}
+
+// pointsMax is the maximum number of points on one page of the API.
+const pointsMax = 1000
+
 // piecesMax is the maximum number of pieces into which readPoints divides the window of a split
 // metric.
 const piecesMax = 6

@@ -12,6 +12,7 @@ import (
 
 	"growthworkspace/scripts/studio/chart"
 	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/series"
 	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
@@ -53,17 +54,17 @@ func TestMoney(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		points []client.Point
-		want   money
+		want   series.Money
 	}{
-		"none":                {nil, money{}},
-		"no currency":         {[]client.Point{on(1, 5)}, money{}},
-		"one":                 {[]client.Point{on(1, 5, in("JPY")), on(2, 5, in("JPY"), worth(3))}, money{currency: "JPY"}},
-		"two with base":       {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("EUR"), worth(7))}, money{currency: "EUR", Base: true}},
-		"two, base unknown":   {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("GBP"), worth(8))}, money{Base: true}},
-		"two, one without":    {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("EUR"))}, money{mixed: true}},
-		"a currency and none": {[]client.Point{on(1, 5, in("USD")), on(2, 7)}, money{mixed: true}},
+		"none":                {nil, series.Money{}},
+		"no currency":         {[]client.Point{on(1, 5)}, series.Money{}},
+		"one":                 {[]client.Point{on(1, 5, in("JPY")), on(2, 5, in("JPY"), worth(3))}, series.Money{Currency: "JPY"}},
+		"two with base":       {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("EUR"), worth(7))}, series.Money{Currency: "EUR", Base: true}},
+		"two, base unknown":   {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("GBP"), worth(8))}, series.Money{Base: true}},
+		"two, one without":    {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("EUR"))}, series.Money{Mixed: true}},
+		"a currency and none": {[]client.Point{on(1, 5, in("USD")), on(2, 7)}, series.Money{Mixed: true}},
 	} {
-		if got := moneyOf(c.points); got != c.want {
+		if got := series.MoneyOf(c.points); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
@@ -98,7 +99,7 @@ func TestDevelop(t *testing.T) {
 		{client.MetricsAggregationAvg, client.MetricsPolarityNeutral, 10, 10, 5, "even"},
 		{client.MetricsAggregationLast, client.MetricsPolarityUpIsGood, 10, 10, 5, "good"},
 	} {
-		d := metric{UnitName: units.Count, Aggregation: c.aggregation, Polarity: c.polarity}.compare(points, w)
+		d := metric{series.Metric{UnitName: units.Count, Aggregation: c.aggregation, Polarity: c.polarity}}.Compare(points, w)
 		type comparison struct {
 			Value, SoFar, Before float64
 			Change, Good         string
@@ -109,11 +110,11 @@ func TestDevelop(t *testing.T) {
 		}
 	}
 	young := slices.DeleteFunc(slices.Clone(points), func(p client.Point) bool { at := p.TS.Or(now); return at.Month() == 7 && at.Day() < 10 })
-	if d := (metric{Aggregation: client.MetricsAggregationSum}).compare(young, w); d.Change != "" || d.SoFar.V != 100 {
+	if d := (metric{series.Metric{Aggregation: client.MetricsAggregationSum}}).Compare(young, w); d.Change != "" || d.SoFar.V != 100 {
 		t.Errorf("a metric that began in the period before has grown: %+v", d)
 	}
 	first := month.Window(period.Day, time.Date(2026, 8, 1, 9, 0, 0, 0, time.UTC)) // no day of the month has ended yet
-	if d := (metric{Aggregation: client.MetricsAggregationSum}).compare(points, first); d.Change != "" || d.Value.V != 10 {
+	if d := (metric{series.Metric{Aggregation: client.MetricsAggregationSum}}).Compare(points, first); d.Change != "" || d.Value.V != 10 {
 		t.Errorf("nothing is over yet: change %q, want none; value %v, want 10", d.Change, d.Value.V)
 	}
 }
@@ -146,7 +147,7 @@ func TestGoalLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := metric{Aggregation: c.aggregation, Goals: goal(c.due)}
+		m := metric{series.Metric{Aggregation: c.aggregation, Goals: goal(c.due)}}
 		line := m.goalLine(units.Unit{}, r.Window(c.grain, now))
 		if (line == nil) != (c.from < 0) || line != nil && (line.From != c.from || line.To != c.to) {
 			t.Errorf("%s: line %+v, want from %d to %d (-1: no line)", c.name, line, c.from, c.to)
@@ -165,7 +166,7 @@ func TestParts(t *testing.T) {
 		on(1, 4, of("c", `{"plan":"team","country":"de"}`)), on(1, 6, of("d", `{"plan":"team","country":"us"}`)), on(1, 40, of("e", `{}`)),
 	}
 	for dimension, want := range map[string]string{"plan": "solo 30 75 %, team 10 25 %", "country": "us 6 60 %, de 4 40 %"} {
-		m := metric{Aggregation: client.MetricsAggregationSum, UnitName: units.Count}
+		m := metric{series.Metric{Aggregation: client.MetricsAggregationSum, UnitName: units.Count}}
 		var got []string
 		for _, p := range m.parts(points, byDimension(dimension), w).List {
 			got = append(got, p.Name+" "+p.Text()+" "+p.Percent())
@@ -216,10 +217,10 @@ func TestOrderOfMetrics(t *testing.T) {
 	if got := strings.Join(keys, " "); got != "custom.c.goal b.missed a.plain d.archived a.new" {
 		t.Errorf("order %q", got)
 	}
-	if target, ok := all[0].target(); !ok || target != math.Pi {
+	if target, ok := all[0].Target(); !ok || target != math.Pi {
 		t.Errorf("target %v (%t), want that of custom.c.goal", target, ok)
 	}
-	if _, ok := all[1].target(); ok {
+	if _, ok := all[1].Target(); ok {
 		t.Error("a missed goal is a target")
 	}
 }

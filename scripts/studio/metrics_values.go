@@ -14,6 +14,8 @@ import (
 
 	"growthworkspace/scripts/studio/chart"
 	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/phrase"
+	"growthworkspace/scripts/studio/series"
 	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
@@ -122,7 +124,7 @@ func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, r
 		return v.notFound(v)
 	}
 	if d.Metric = m; !found {
-		d.Metric = metric{Key: b.key, Name: b.key}
+		d.Metric = metric{series.Metric{Key: b.key, Name: b.key}}
 	}
 	out.title = "Values of " + d.Metric.Name
 	points := reads.points.Value.Items
@@ -166,7 +168,7 @@ func (m metric) sumText(points []client.Point, more bool) string {
 	if len(points) < 2 {
 		return ""
 	}
-	if whole := slices.IndexFunc(points, func(p client.Point) bool { return len(dimsOf(p)) == 0 }); whole >= 0 {
+	if whole := slices.IndexFunc(points, func(p client.Point) bool { return len(series.DimsOf(p)) == 0 }); whole >= 0 {
 		return "The value of the day is that of the whole. The parts are stored beside it."
 	}
 	total, unit, ok := m.sum(points)
@@ -182,7 +184,7 @@ func (m metric) sumText(points []client.Point, more bool) string {
 // sum returns the value that the service computes for a day from the values of its parts. It
 // returns false if they cannot be combined.
 func (m metric) sum(points []client.Point) (total float64, unit units.Unit, ok bool) {
-	money := moneyOf(points)
+	money := series.MoneyOf(points)
 	switch m.Aggregation {
 	case client.MetricsAggregationSum, client.MetricsAggregationMin, client.MetricsAggregationMax:
 	default:
@@ -190,10 +192,10 @@ func (m metric) sum(points []client.Point) (total float64, unit units.Unit, ok b
 	}
 	values := make([]chart.Value, len(points))
 	for i, p := range points {
-		values[i] = money.value(p)
+		values[i] = money.Value(p)
 	}
-	value := m.combine(values)
-	return value.V, units.Unit{Name: m.UnitName, Currency: money.currency}, value.OK && !money.mixed
+	value := m.Combine(values)
+	return value.V, units.Unit{Name: m.UnitName, Currency: money.Currency}, value.OK && !money.Mixed
 }
 
 // backQuery returns the query string for the link back to the metric's page. text is the query
@@ -209,7 +211,7 @@ func backQuery(text, key string) url.Values {
 }
 
 func newValueRow(m metric, p client.Point) *valueRow {
-	r := &valueRow{Point: p, Part: dimsText(dimsOf(p)), Unit: units.Unit{Name: m.UnitName, Currency: p.Currency.Or("")}}
+	r := &valueRow{Point: p, Part: dimsText(series.DimsOf(p)), Unit: units.Unit{Name: m.UnitName, Currency: p.Currency.Or("")}}
 	typed := func(name string, v client.Optional[float64], unit units.Unit) *field {
 		f := &field{Name: name}
 		if value, ok := v.Get(); ok {
@@ -239,7 +241,7 @@ func (r *valueRow) SameBase() bool {
 func dimsText(dims map[string]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(dims)) {
-		parts = append(parts, words(name)+" "+dims[name])
+		parts = append(parts, phrase.Words(name)+" "+dims[name])
 	}
 	return strings.Join(parts, ", ")
 }
@@ -259,7 +261,7 @@ func addFields(m metric, b bucket, points []client.Point) []*field {
 		{Name: "value", Label: "Value", Kind: "number", Required: true, Hint: hint},
 	}
 	if m.UnitName == units.Currency {
-		fields = append(fields, &field{Name: "currency", Label: "Currency", Kind: "text", Stored: moneyOf(points).currency, Hint: "Three letters, such as EUR."})
+		fields = append(fields, &field{Name: "currency", Label: "Currency", Kind: "text", Stored: series.MoneyOf(points).Currency, Hint: "Three letters, such as EUR."})
 	}
 	if len(m.Dimensions) > 0 {
 		fields = append(fields, &field{Name: "dims", Label: "Part", Kind: "list", Hint: "Empty for the whole. Else one dimension on each line: " + m.Dimensions[0] + " = …"})
@@ -307,7 +309,7 @@ func (d *valuesData) restore(sent url.Values, refused *failure) {
 // storedRow returns the row whose dimensions are those in the form for a new value, or nil if there
 // is no such row.
 func (d *valuesData) storedRow(sent url.Values) *valueRow {
-	at := slices.IndexFunc(d.Rows, func(r *valueRow) bool { return !r.Imported() && maps.Equal(dimsOf(r.Point), typedDims(sent)) })
+	at := slices.IndexFunc(d.Rows, func(r *valueRow) bool { return !r.Imported() && maps.Equal(series.DimsOf(r.Point), typedDims(sent)) })
 	if at < 0 {
 		return nil
 	}
@@ -334,7 +336,7 @@ func (s *Studio) saveMetricValue(v *pageRequest) *view {
 	}
 	var old *client.Point
 	for i, p := range reads.points.Value.Items {
-		if p.SeriesID == sent.Get("series") || sent.Get("series") == "" && maps.Equal(dimsOf(p), typedDims(sent)) {
+		if p.SeriesID == sent.Get("series") || sent.Get("series") == "" && maps.Equal(series.DimsOf(p), typedDims(sent)) {
 			old = &reads.points.Value.Items[i]
 		}
 	}
@@ -380,7 +382,7 @@ func (m metric) correctedText(day client.Page[client.Point], old client.Point, p
 			text = fmt.Sprintf(" In the base currency it is %s, and was %s.", base.Text(now), base.Text(before))
 		}
 	}
-	if len(dimsOf(old)) == 0 || day.Next != "" {
+	if len(series.DimsOf(old)) == 0 || day.Next != "" {
 		return text
 	}
 	points := slices.Clone(day.Items)
@@ -389,7 +391,7 @@ func (m metric) correctedText(day client.Page[client.Point], old client.Point, p
 			points[i].Value, points[i].BaseValue = client.Value(point.Value), point.BaseValue
 		}
 	}
-	whole := slices.ContainsFunc(points, func(p client.Point) bool { return len(dimsOf(p)) == 0 })
+	whole := slices.ContainsFunc(points, func(p client.Point) bool { return len(series.DimsOf(p)) == 0 })
 	if total, unit, ok := m.sum(points); ok && !whole && len(points) > 1 {
 		text += fmt.Sprintf(" The whole day is %s.", unit.Text(total))
 	}
@@ -471,7 +473,7 @@ func restoringPoint(p client.Point) client.PushMetricPointsPoint {
 	out := client.PushMetricPointsPoint{
 		MetricKey: p.MetricKey, TS: p.TS.Or(time.Time{}).UTC().Format(time.RFC3339), Grain: p.Grain, Value: p.Value.Or(0), Currency: p.Currency, BaseValue: p.BaseValue, Source: p.Source,
 	}
-	if dims := dimsOf(p); len(dims) > 0 {
+	if dims := series.DimsOf(p); len(dims) > 0 {
 		out.Dims = client.Value(client.Dims(dims))
 	}
 	return out
@@ -529,7 +531,7 @@ func undoPoint(m metric, b bucket, pushed client.PushMetricPointsPoint, old *cli
 			return result(reads.points.Failure)
 		}
 		at := slices.IndexFunc(reads.points.Value.Items, func(p client.Point) bool {
-			return maps.Equal(dimsOf(p), map[string]string(pushed.Dims.Or(nil)))
+			return maps.Equal(series.DimsOf(p), map[string]string(pushed.Dims.Or(nil)))
 		})
 		if at < 0 || reads.points.Value.Items[at].Value.Or(0) != pushed.Value {
 			out := result(&failure{Status: http.StatusPreconditionFailed})

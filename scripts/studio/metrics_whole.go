@@ -7,6 +7,8 @@ import (
 
 	"growthworkspace/scripts/studio/chart"
 	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/phrase"
+	"growthworkspace/scripts/studio/series"
 	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
@@ -14,7 +16,7 @@ import (
 // wholeView is a metric drawn as one line, compared with the period before.
 type wholeView struct {
 	metric
-	comparison
+	series.Comparison
 
 	Range period.Range
 	Chart template.HTML
@@ -37,12 +39,12 @@ func (m metric) whole(rng period.Range, w period.Window, reads pointReads) *whol
 	if reads.total != nil {
 		points = reads.total.Value.Items
 	}
-	d := &wholeView{metric: m, comparison: m.compare(points, w), Range: rng}
+	d := &wholeView{metric: m, Comparison: m.Compare(points, w), Range: rng}
 	if len(points) == 0 {
 		return d
 	}
 	d.draw()
-	if now, before, ok := d.fullDays(m, reads); ok {
+	if now, before, ok := reads.fullDays(m, d.Money); ok {
 		d.compareFullDays(now, before)
 	}
 	return d
@@ -66,7 +68,7 @@ func (d *wholeView) Earlier() string {
 	if d.Window.Grain != period.Day {
 		return "before"
 	}
-	return plural(d.Window.WeeksBack(), "week", "weeks") + " before"
+	return phrase.Plural(d.Window.WeeksBack(), "week", "weeks") + " before"
 }
 
 // title describes the chart for people who cannot see it.
@@ -108,31 +110,22 @@ func (d *wholeView) rows() (rows []bucketRow) {
 		if now.OK && before.OK && !r.Open { // a bucket that has not ended is not compared with a whole one
 			var sign int
 			r.Change, sign, _ = d.Unit.Change(now.V, before.V)
-			r.Good = d.changeQuality(sign)
+			r.Good = d.ChangeQuality(sign)
 		}
 		rows = append(rows, r)
 	}
 	return rows
 }
 
-// fullDays returns the values computed from reads.full and reads.fullBefore: that of the days of
-// the current week or month that have ended, and that of the same number of earlier days. ok is
-// false if either value is missing.
-func (d comparison) fullDays(m metric, reads pointReads) (now, before chart.Value, ok bool) {
-	if reads.full == nil || reads.full.Failure != nil || reads.fullBefore.Failure != nil {
+// fullDays returns the values computed from full and fullBefore: that of the days of the current
+// week or month that have ended, and that of the same number of earlier days. ok is false if either
+// value is missing.
+func (p pointReads) fullDays(m metric, money series.Money) (now, before chart.Value, ok bool) {
+	if p.full == nil || p.full.Failure != nil || p.fullBefore.Failure != nil {
 		return now, before, false
 	}
-	now, before = d.combineDays(m, reads.full.Value.Items), d.combineDays(m, reads.fullBefore.Value.Items)
+	now, before = m.CombinePoints(p.full.Value.Items, money), m.CombinePoints(p.fullBefore.Value.Items, money)
 	return now, before, now.OK && before.OK
-}
-
-// combineDays combines the values of several days as the metric's aggregation says.
-func (d comparison) combineDays(m metric, points []client.Point) chart.Value {
-	values := make([]chart.Value, len(points))
-	for i, p := range points {
-		values[i] = d.Money.value(p)
-	}
-	return m.combine(values)
 }
 
 // compareFullDays adds the results of fullDays, and the change between them, to the first row of
@@ -145,7 +138,7 @@ func (d *wholeView) compareFullDays(now, before chart.Value) {
 	var sign int
 	r.Before, r.Part = d.Unit.Text(before.V), d.Unit.Text(now.V)
 	r.Change, sign, _ = d.Unit.Change(now.V, before.V)
-	r.Good = d.changeQuality(sign)
+	r.Good = d.ChangeQuality(sign)
 }
 
 // goalLine returns the line for the first active goal, over the buckets whose values can be
@@ -153,7 +146,7 @@ func (d *wholeView) compareFullDays(now, before chart.Value) {
 // for the month in which it is due. So its line is drawn only in a monthly chart, over that month.
 // A goal for any other value, such as a rating, has a line until its due date.
 func (m metric) goalLine(unit units.Unit, w period.Window) *chart.Goal {
-	target, ok := m.target()
+	target, ok := m.Target()
 	if !ok {
 		return nil
 	}
@@ -191,7 +184,7 @@ func (m metric) goalText(unit units.Unit) string {
 		text += " by " + due.UTC().Format("January 2, 2006")
 	}
 	if status := goal.Status.Or(""); status != client.ContextGoalStatusActive && status != "" {
-		text += " (" + words(string(status)) + ")"
+		text += " (" + phrase.Words(string(status)) + ")"
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/demo/demotest"
 )
 
 // list returns the records that the API lists at a path.
@@ -183,7 +184,7 @@ func TestConfirmMetric(t *testing.T) {
 func TestCorrectValue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	load(t, w.Service, demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_1", "key": "a.sales", "name": "Sales", "unit": "currency_minor", "aggregation": "sum", "dimensions": []string{"shop"}}})
+	demotest.Load(t, w.Service, demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_1", "key": "a.sales", "name": "Sales", "unit": "currency_minor", "aggregation": "sum", "dimensions": []string{"shop"}}})
 	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/points", `{"points": [{"metricKey": "a.sales", "ts": "2026-08-03", "value": 1234, "currency": "EUR", "source": "till", "dims": {"shop": "north"}},
 		{"metricKey": "a.sales", "ts": "2026-08-03", "value": 500, "currency": "EUR", "dims": {"shop": "south"}}]}`)
 	link := `/metrics/values?key=a.sales&day=2026-08-03&back=`

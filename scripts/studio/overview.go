@@ -5,7 +5,11 @@ import (
 	"slices"
 	"time"
 
+	"growthworkspace/scripts/studio/attention"
+	"growthworkspace/scripts/studio/civiltime"
 	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/phrase"
+	"growthworkspace/scripts/studio/series"
 	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
@@ -23,7 +27,7 @@ type overviewData struct {
 	Waiting   string
 	NoReviews *failure
 
-	Clock    clock // formats the times of the posts
+	Clock    civiltime.Clock // formats the times of the posts
 	Posts    *result[client.Page[client.Post]]
 	Next     []client.Post
 	Failed   *result[client.Page[client.Post]]
@@ -38,7 +42,7 @@ type overviewData struct {
 // tile shows one metric on the overview.
 type tile struct {
 	metric
-	comparison
+	series.Comparison
 
 	Failure *failure
 	Apart   bool // the metric's series cannot be combined into a total
@@ -140,10 +144,10 @@ func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 	for i, m := range shown {
 		t := tile{metric: m, Failure: points[i].Failure}
 		if t.Failure == nil {
-			t.comparison = m.compare(points[i].Value.Items, w)
+			t.Comparison = m.Compare(points[i].Value.Items, w)
 		}
-		t.Apart = t.Failure.refusesTotal() || len(points[i].Value.Items) > 0 && present(t.Now)+present(t.Before) == 0
-		if target, ok := m.target(); ok && (t.How() != "total" || d.Range.IsMonth()) { // a goal for a total is a goal for a month, so it does not apply to a few days
+		t.Apart = t.Failure.refusesTotal() || len(points[i].Value.Items) > 0 && series.Present(t.Now)+series.Present(t.Before) == 0
+		if target, ok := m.Target(); ok && (t.How() != "total" || d.Range.IsMonth()) { // a goal for a total is a goal for a month, so it does not apply to a few days
 			t.Goal = "goal " + t.unit().Short(target)
 		}
 		d.Tiles = append(d.Tiles, t)
@@ -158,20 +162,12 @@ func (t tile) unit() units.Unit {
 	return t.Unit
 }
 
-// target returns the value of the metric's first active goal.
-func (m metric) target() (float64, bool) {
-	if len(m.Goals) == 0 || goalOrder(m.Goals[0]) != 0 {
-		return 0, false
-	}
-	return m.Goals[0].TargetValue.Get()
-}
-
 // waiting sets the most urgent reviews that wait for a reply, and the next posts.
 func (d *overviewData) waiting(k *frameData) {
 	if d.NoReviews = k.needsReview.Failure; d.NoReviews == nil {
 		d.NoReviews = k.noReply.Failure
 	}
-	d.Reviews = byUrgency(k.needsReview.Value.Items, k.noReply.Value.Items)
+	d.Reviews = attention.ByUrgency(k.needsReview.Value.Items, k.noReply.Value.Items)
 	d.Reviews = d.Reviews[:min(len(d.Reviews), reviewsShownMax)]
 	d.Waiting = k.badge()
 	d.Next = d.Posts.Value.Items
@@ -185,24 +181,14 @@ func (t tile) Partial() bool { return t.Window.Open < t.Window.Future }
 // is no longer running.
 func (d *overviewData) troubles() {
 	for _, c := range d.Channels.Value.Items {
-		status := c.Status.Or("")
-		valid, checked := c.CredentialsValid.Get()
-		why := ""
-		switch {
-		case status == client.BroadcastChannelStatusError || status == client.BroadcastChannelStatusDisconnected || status == client.BroadcastChannelStatusExpiring:
-			why = words(string(status))
-		case checked && !valid:
-			why = "its credentials are not valid"
-		default:
+		why, fails := attention.ChannelProblem(c)
+		if !fails {
 			continue
 		}
-		if text, ok := c.LastError.Get(); ok && text != "" {
-			why += ": " + text
-		}
-		d.Troubles = append(d.Troubles, trouble{"Channel " + words(string(c.Platform.Or(""))) + " " + c.Handle.Or(c.Name.Or("")), why, c.LastCheckedAt.Or(time.Time{}), status == client.BroadcastChannelStatusExpiring, "", false})
+		d.Troubles = append(d.Troubles, trouble{"Channel " + attention.ChannelName(c), why, c.LastCheckedAt.Or(time.Time{}), c.Status.Or("") == client.BroadcastChannelStatusExpiring, "", false})
 	}
 	for _, p := range d.Failed.Value.Items {
-		d.Troubles = append(d.Troubles, trouble{"Post on " + words(string(p.Platform.Or(""))) + ": " + p.Title.Or(excerpt(p.Body.Or(""), 60)), p.FailureReason.Or("it was not sent"), p.UpdatedAt.Or(time.Time{}), false, "/posts/" + p.ID, false})
+		d.Troubles = append(d.Troubles, trouble{"Post on " + phrase.Words(string(p.Platform.Or(""))) + ": " + p.Title.Or(phrase.Excerpt(p.Body.Or(""), 60)), p.FailureReason.Or("it was not sent"), p.UpdatedAt.Or(time.Time{}), false, "/posts/" + p.ID, false})
 	}
 	seen := map[string]bool{}
 	for _, a := range d.Audits.Value.Items {
@@ -231,7 +217,7 @@ func (d *overviewData) unconfirmed(all []client.Definition) {
 const troublesMax = 12
 
 // Overdue tells the template whether a post is overdue.
-func (d *overviewData) Overdue(p client.Post) bool { return overdue(p, d.now) }
+func (d *overviewData) Overdue(p client.Post) bool { return attention.Overdue(p, d.now) }
 
 // Published returns the board that was published most recently, or nil if none was.
 func (d *overviewData) Published() *client.Board {

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"growthworkspace/scripts/studio/attention"
 	"growthworkspace/scripts/studio/civiltime"
+	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/shared/client"
 )
 
@@ -23,7 +25,7 @@ type postData struct {
 	Idea     *client.Idea // the idea that a new post is made from
 	IdeaID   string
 	NoIdea   *failure
-	Clock    clock
+	Clock    civiltime.Clock
 	Month    string // the month of the calendar that the page links back to
 	Failure  *failure
 	Channel  *client.Channel // the account that sends the post; nil if it is unknown
@@ -64,7 +66,7 @@ func (d *postData) Media() (lines []string) {
 		return []string{string(stored)}
 	}
 	for n, m := range all {
-		lines = append(lines, fmt.Sprintf("%s %d: %s", cmp.Or(words(m.Kind), "File"), n+1, cmp.Or(m.Alt, m.URL, "no description")))
+		lines = append(lines, fmt.Sprintf("%s %d: %s", cmp.Or(phrase.Words(m.Kind), "File"), n+1, cmp.Or(m.Alt, m.URL, "no description")))
 	}
 	return lines
 }
@@ -82,7 +84,7 @@ func (v *pageRequest) getPost(id string) *result[client.Post] {
 }
 
 // postFields returns the form fields for a post. A post without an id is a new one.
-func postFields(p client.Post, c clock, typed url.Values) []*field {
+func postFields(p client.Post, c civiltime.Clock, typed url.Values) []*field {
 	due := ""
 	at, dated := p.ScheduledFor.Get()
 	if dated {
@@ -114,7 +116,7 @@ func postFields(p client.Post, c clock, typed url.Values) []*field {
 // occurrenceField returns a field for a local time that occurs twice because the clocks go back.
 // The field asks which of the two times is meant. occurrenceField returns nil if the time occurs
 // only once.
-func occurrenceField(at time.Time, dated bool, c clock, typed url.Values) *field {
+func occurrenceField(at time.Time, dated bool, c civiltime.Clock, typed url.Values) *field {
 	stored, times := "", []time.Time(nil)
 	if dated {
 		if times = civiltime.Times(at.In(c.Location), c.Location); len(times) > 1 {
@@ -159,13 +161,13 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	v.wait()
 	stored := got.Value
 	if d.Clock = v.clock(); typed != nil {
-		d.Clock = clockOf(typed.Get("zone")) // the time zone in which the time was typed
+		d.Clock = civiltime.ClockOf(typed.Get("zone")) // the time zone in which the time was typed
 	}
 	d.Failure, d.Channels = got.Failure, channels.Failure
 	month := v.Now()
 	if id != "" {
 		d.Post, d.Action, out.title = &stored, "/posts/"+id, "Post"
-		d.State, d.Locked, d.Overdue = shownPostOf(stored, d.Clock, v.Now()).State(), sent(stored), overdue(stored, v.Now())
+		d.State, d.Locked, d.Overdue = shownPostOf(stored, d.Clock, v.Now()).State(), sent(stored), attention.Overdue(stored, v.Now())
 		d.Channel = channelOf(channels.Value.Items, stored.Platform.Or(""))
 		month = stored.ScheduledFor.Or(month)
 		if got.Failure != nil {
@@ -215,7 +217,7 @@ func (d *postData) suggest(day string, now time.Time) {
 	if date, err := time.Parse(time.DateOnly, day); err == nil {
 		clock := defaultPostTime(date)
 		times := civiltime.Times(clock, d.Clock.Location)
-		if len(times) > 0 && times[0].Before(now) && dateOf(now, d.Clock.Location).Equal(date) {
+		if len(times) > 0 && times[0].Before(now) && civiltime.DateOf(now, d.Clock.Location).Equal(date) {
 			clock = now.In(d.Clock.Location).Truncate(time.Hour).Add(time.Hour) // for today, the start of the next hour
 		}
 		set("scheduledFor", clock.Format(civiltime.Layout))
@@ -234,7 +236,7 @@ func channelOf(all []client.Channel, platform client.BroadcastPlatform) *client.
 
 // due returns the time at which a post is due, as typed in the form. changed is that time only if
 // the user changed it, and absent otherwise.
-func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.Time) {
+func (c *changes) due(zone civiltime.Clock) (changed client.Optional[time.Time], at time.Time) {
 	typed, which := typedField(c.sent, "scheduledFor"), typedField(c.sent, "which")
 	same := typed == renderedField(c.sent, "scheduledFor") && which == renderedField(c.sent, "which")
 	c.any = c.any || !same
@@ -277,7 +279,7 @@ func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.T
 // button that the user pressed.
 func (s *Studio) savePost(v *pageRequest) *view {
 	id, typed := v.r.PathValue("id"), v.r.PostForm
-	c, zone := changes{sent: typed}, clockOf(typed.Get("zone"))
+	c, zone := changes{sent: typed}, civiltime.ClockOf(typed.Get("zone"))
 	in, at := c.post(id, zone)
 	state := client.BroadcastPostStatus(typed.Get("state"))
 	switch typed.Get("do") {
@@ -320,7 +322,7 @@ func (s *Studio) savePost(v *pageRequest) *view {
 }
 
 // post returns the changes that the user made in a form, and the time that the form contains.
-func (c *changes) post(id string, zone clock) (in client.UpdateBroadcastPostInput, at time.Time) {
+func (c *changes) post(id string, zone civiltime.Clock) (in client.UpdateBroadcastPostInput, at time.Time) {
 	in = client.UpdateBroadcastPostInput{
 		PostID: id, Title: c.text("title"), Body: c.required("body"), Hashtags: c.list("hashtags"), Destination: c.text("destination"), DeepLink: c.text("deepLink"),
 	}
@@ -330,7 +332,7 @@ func (c *changes) post(id string, zone clock) (in client.UpdateBroadcastPostInpu
 
 // postName returns the title of a post or, if it has none, its first words.
 func postName(p client.Post) string {
-	return cmp.Or(p.Title.Or(""), excerpt(p.Body.Or(""), 60), "The post")
+	return cmp.Or(p.Title.Or(""), phrase.Excerpt(p.Body.Or(""), 60), "The post")
 }
 
 // undoPost returns an undo that restores a post to its state before a change. It returns nil if the
@@ -382,7 +384,7 @@ func (v *pageRequest) writePost(in client.UpdateBroadcastPostInput, typed url.Va
 }
 
 // savedText describes what a save did to a post.
-func savedText(p client.Post, c clock) string {
+func savedText(p client.Post, c civiltime.Clock) string {
 	at, dated := p.ScheduledFor.Get()
 	switch {
 	case p.Status.Or("") == client.BroadcastPostStatusScheduled && dated:

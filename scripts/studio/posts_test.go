@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/demo/demotest"
 	"growthworkspace/shared/auth"
 )
 
@@ -224,7 +225,7 @@ func TestPostMove(t *testing.T) {
 	undated := w.write(t, `{"platform":"reddit","body":"Some day"}`)
 	_, body = w.submit(t, "/posts/"+undated+"/move", dropped(t, w.page(t, "/posts"), undated, "2026-08-20"))
 	has(t, "undated", body, "Moved to Thu, Aug 20, 2026, 09:00.")
-	load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_sent", "platform": "x", "body": "Sent", "status": "published", "scheduledFor": "2026-08-05T08:00:00Z", "publishedAt": "2026-08-05T08:00:09Z", "externalUrl": "https://x.example/1", "updatedAt": "2026-08-05T08:00:09Z"}})
+	demotest.Load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_sent", "platform": "x", "body": "Sent", "status": "published", "scheduledFor": "2026-08-05T08:00:00Z", "publishedAt": "2026-08-05T08:00:09Z", "externalUrl": "https://x.example/1", "updatedAt": "2026-08-05T08:00:09Z"}})
 	_, body = w.submit(t, "/posts/pst_sent/move", dropped(t, w.page(t, "/posts"), "pst_sent", "2026-08-20"))
 	has(t, "sent", body, "Not moved: ")
 	body = w.page(t, "/posts/pst_sent", "It was sent, so it can no longer be changed.", "https://x.example/1")
@@ -237,7 +238,7 @@ func TestPostMove(t *testing.T) {
 func TestPostFailedAndConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_failed", "platform": "push", "title": "News", "body": "Failed", "status": "failed", "scheduledFor": "2026-08-05T08:00:00Z", "failureReason": "The <picture> is too large.", "updatedAt": "2026-08-05T08:00:09Z"}})
+	demotest.Load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_failed", "platform": "push", "title": "News", "body": "Failed", "status": "failed", "scheduledFor": "2026-08-05T08:00:00Z", "failureReason": "The <picture> is too large.", "updatedAt": "2026-08-05T08:00:09Z"}})
 	for _, path := range []string{"/posts", "/posts/list", "/posts/list?status=failed&platform=push", "/posts/pst_failed"} {
 		w.page(t, path, "The <picture> is too large.", "failed", "News")
 	}
@@ -278,11 +279,11 @@ func TestPostsOfAFullMonth(t *testing.T) {
 	for n := range lines {
 		lines[n] = demo.Line{Type: "post", Record: demo.Record{"id": fmt.Sprintf("pst_%03d", n), "platform": "x", "body": fmt.Sprintf("Body %03d", n), "status": "draft", "scheduledFor": fmt.Sprintf("2026-08-%02dT%02d:00:00Z", 1+n/20, n%20)}}
 	}
-	load(t, w.Service, lines[:300]...)
+	demotest.Load(t, w.Service, lines[:300]...)
 	body := w.page(t, "/posts", "16 more", "/posts/list?day=2026-08-15")
 	hasNot(t, "whole", body, "some are missing")
 	w.page(t, "/posts/list?day=2026-08-15", "Body 280", "Body 299")
-	load(t, w.Service, lines[300:]...)
+	demotest.Load(t, w.Service, lines[300:]...)
 	w.page(t, "/posts", "from 2026-08-20 on, some are missing")
 }
 
@@ -314,7 +315,7 @@ func TestMedia(t *testing.T) {
 		"pst_known":   []demo.Record{{"kind": "image", "alt": "A wet pen", "url": "https://a.example/1.png"}, {"kind": "video", "url": "https://a.example/2.mp4"}},
 		"pst_unknown": demo.Record{"file": "a.png"},
 	} {
-		load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": id, "platform": "x", "body": "Look", "status": "draft", "media": media}})
+		demotest.Load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": id, "platform": "x", "body": "Look", "status": "draft", "media": media}})
 	}
 	w.page(t, "/posts/pst_known", "<li>image 1: A wet pen</li>", "<li>video 2: https://a.example/2.mp4</li>")
 	w.page(t, "/posts/pst_unknown", `{"file":"a.png"}`)

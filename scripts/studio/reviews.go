@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/shared/client"
 )
 
@@ -256,7 +257,7 @@ func storedPath(f client.Feedback) string {
 
 // reviewName returns the title of a review or, if it has none, its first words.
 func reviewName(f client.Feedback) string {
-	return cmp.Or(f.Title.Or(""), excerpt(f.Body.Or(""), 60), "The review")
+	return cmp.Or(f.Title.Or(""), phrase.Excerpt(f.Body.Or(""), 60), "The review")
 }
 
 // undoReply returns an undo that restores the reply that the form showed when it was rendered. It

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/demo/demotest"
 	"growthworkspace/shared/testkit/apitest"
 )
 
@@ -567,7 +568,7 @@ func TestInboxPages(t *testing.T) {
 			"postedAt": "2026-07-01T08:00:00Z", "replyStatus": "none",
 		}}
 	}
-	load(t, w.Service, lines...)
+	demotest.Load(t, w.Service, lines...)
 	rows := func(body string) int { return strings.Count(body, `<li data-id="`) }
 	body := w.page(t, "/reviews", "200+ waiting, 1 to 100 here", "of 200 loaded", "Load more", "Next 100")
 	if rows(body) != 100 {

@@ -3,7 +3,6 @@ package studio
 import (
 	"context"
 	"html/template"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"growthworkspace/scripts/studio/chart"
+	"growthworkspace/scripts/studio/scores"
 	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
@@ -33,16 +33,9 @@ type sitesData struct {
 type auditRow struct {
 	client.AuditSummary
 
-	Scores []score
+	Scores []scores.Score
 	Path   string
 	Fell   bool // at least one score is lower than in the previous audit
-}
-
-// score is one of an audit's scores, with the same score in the previous audit.
-type score struct {
-	Name, Text, Before string // Text is the score and Before the previous one; each is empty if missing
-	Change             string
-	Good               string // "good", "bad" or "even"; empty if there is nothing to compare with
 }
 
 // auditsPerPage is the maximum number of audits on one page.
@@ -121,72 +114,15 @@ func (s *Studio) sites(v *pageRequest) *view {
 func auditRows(audits []client.AuditSummary) (out []auditRow) {
 	for i, a := range audits {
 		row := auditRow{AuditSummary: a, Path: "/audits/" + url.PathEscape(a.ID)}
-		before := auditBefore(audits[i+1:], a)
-		row.Scores = scoresOf(a, before)
-		row.Fell = slices.ContainsFunc(row.Scores, func(s score) bool { return s.Good == "bad" })
+		before := scores.Previous(audits[i+1:], a)
+		row.Scores = scores.Of(a, before)
+		row.Fell = slices.ContainsFunc(row.Scores, func(s scores.Score) bool { return s.Good == "bad" })
 		if before != nil {
 			row.Path += "?" + url.Values{"before": {before.ID}}.Encode()
 		}
 		out = append(out, row)
 	}
 	return out
-}
-
-// auditBefore returns the newest complete audit of the same site among older audits, or nil if
-// there is none.
-func auditBefore(older []client.AuditSummary, a client.AuditSummary) *client.AuditSummary {
-	for i := range older {
-		if older[i].ID != a.ID && older[i].Status.Or("") == client.OptimiseAuditStatusComplete && sameSite(older[i], a) {
-			return &older[i]
-		}
-	}
-	return nil
-}
-
-// sameSite reports whether two audits are of the same site. It compares their site ids or, if
-// neither audit has one, their root URLs.
-func sameSite(a, b client.AuditSummary) bool {
-	if a.SiteID.Or("") != "" || b.SiteID.Or("") != "" {
-		return a.SiteID.Or("") == b.SiteID.Or("")
-	}
-	return a.RootURL.Or("") != "" && a.RootURL.Or("") == b.RootURL.Or("")
-}
-
-// scoresOf returns the scores of an audit. before is the audit to compare them with; it may be nil.
-func scoresOf(a client.AuditSummary, before *client.AuditSummary) []score {
-	if before == nil {
-		before = &client.AuditSummary{}
-	}
-	return []score{
-		newScore("SEO", a.ScoreSEO, before.ScoreSEO), newScore("AEO", a.ScoreAEO, before.ScoreAEO), newScore("GEO", a.ScoreGEO, before.ScoreGEO),
-	}
-}
-
-func newScore(name string, now, before client.Optional[float64]) score {
-	out := score{Name: name}
-	v, has := now.Get()
-	old, had := before.Get()
-	if has {
-		out.Text = units.Number(v, 0, 1)
-	}
-	if had {
-		out.Before = units.Number(old, 0, 1)
-	}
-	if has && had {
-		out.Change, out.Good = difference(v, old)
-	}
-	return out
-}
-
-// difference formats the difference between two scores. A higher score is better.
-func difference(now, before float64) (text, good string) {
-	switch by := math.Round((now-before)*10) / 10; {
-	case by > 0:
-		return "+" + units.Number(by, 0, 1), "good"
-	case by < 0:
-		return "−" + units.Number(-by, 0, 1), "bad"
-	}
-	return "±0", "even"
 }
 
 // Chart draws the scores of the complete audits, oldest first. It draws nothing if there are fewer

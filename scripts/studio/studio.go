@@ -33,6 +33,7 @@ type Options struct {
 	Key       string // a secret key, which is sent only to BaseURL
 	CompanyID string // the company that the key belongs to; if empty, the studio requests it once
 	Demo      bool   // the key belongs to the demo company
+	Profile   string // the name of the login that has the key, which the pages show; may be empty
 
 	// SaveSecret writes the secret of a new key to a file that only its owner can read, and
 	// returns the file's name. The page shows the name and never the secret. If SaveSecret is nil,

@@ -21,9 +21,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"growthworkspace/functions"
 	"growthworkspace/scripts/studio"
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/demo/demotest"
 	"growthworkspace/scripts/workspace/secretfile"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/testkit/apitest"
@@ -115,17 +115,8 @@ func (l *locked) String() string {
 // scopes or, if none are given, all scopes.
 func newWorld(t *testing.T, scopes ...auth.Scope) *world {
 	t.Helper()
-	s := newService(t)
+	s := demotest.NewService(t)
 	return enter(t, s, s.Key(t, scopes...), nil)
-}
-
-// newService returns a service with a company that has only a profile.
-func newService(t *testing.T) *apitest.Service {
-	t.Helper()
-	s := apitest.New(t, functions.Operations)
-	s.Handler = functions.Handler(s.ServingTable, slog.New(slog.DiscardHandler))
-	load(t, s, demo.Line{Type: "company", Record: demo.Record{"id": s.CompanyID, "name": "Northwind Notes", "slug": "northwind"}})
-	return s
 }
 
 // sharedDemo is the service of demoWorld.
@@ -140,9 +131,9 @@ func demoWorld(t *testing.T, scopes ...auth.Scope) *world {
 	t.Helper()
 	apitest.Options(t, time.Now, nil) // skips the test if there is no engine
 	sharedDemo.once.Do(func() {
-		s := newService(t)
-		loadDemo(t, s)
-		load(t, s,
+		s := demotest.NewService(t)
+		demotest.LoadDemo(t, s)
+		demotest.Load(t, s,
 			demo.Line{Type: "post", Record: demo.Record{"id": "pst_late", "platform": "x", "body": "Late words", "status": "scheduled", "scheduledFor": "2026-08-01T08:00:00Z"}},
 			// metrics that have no total: an average of several series, and money in several
 			// currencies
@@ -214,40 +205,6 @@ func enter(t *testing.T, s *apitest.Service, key string, between func(http.Round
 		t.Fatal("the browser cannot enter:", status)
 	}
 	return w
-}
-
-// load imports records into the service's company.
-func load(t *testing.T, s *apitest.Service, lines ...demo.Line) {
-	t.Helper()
-	for _, kind := range functions.Transfers(s.Table) {
-		var records []any
-		for _, line := range lines {
-			if line.Type != kind.Name {
-				continue
-			}
-			text, err := json.Marshal(line.Record)
-			if err != nil {
-				t.Fatal(err)
-			}
-			record, problems := kind.Check(text)
-			if len(problems) > 0 {
-				t.Fatalf("%s: problems %v", text, problems)
-			}
-			records = append(records, record)
-		}
-		for batch := range slices.Chunk(records, 200) {
-			if err := kind.Write(t.Context(), s.CompanyID, batch); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-// loadDemo imports the demo company's records, except its profile.
-func loadDemo(t *testing.T, s *apitest.Service) {
-	t.Helper()
-	lines := demo.Lines(apitest.Epoch)
-	load(t, s, slices.DeleteFunc(lines, func(l demo.Line) bool { return l.Type == "company" })...)
 }
 
 func (w *world) get(t *testing.T, path string) (status int, body string) {
@@ -351,7 +308,7 @@ func (w *world) review(t *testing.T, id string, more demo.Record) string {
 	for k, v := range more {
 		record[k] = v
 	}
-	load(t, w.Service, demo.Line{Type: "feedback", Record: record})
+	demotest.Load(t, w.Service, demo.Line{Type: "feedback", Record: record})
 	return "fbk_" + id
 }
 
@@ -558,7 +515,7 @@ func TestHostileTextIsText(t *testing.T) {
 	w := newWorld(t)
 	const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>' onmouseover='x {{.}} </textarea>`
 	w.review(t, "evil", demo.Record{"title": evil, "body": evil, "authorName": evil, "replyBody": evil, "replyStatus": "draft", "appVersion": "1", "territory": "DE"})
-	load(t, w.Service, demo.Line{Type: "brand-kit", Record: demo.Record{"id": "kit_1", "voiceTone": []string{evil}, "voiceGuidelines": evil, "avoidWords": []string{evil}}},
+	demotest.Load(t, w.Service, demo.Line{Type: "brand-kit", Record: demo.Record{"id": "kit_1", "voiceTone": []string{evil}, "voiceGuidelines": evil, "avoidWords": []string{evil}}},
 		demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_1", "key": "a.b", "name": evil, "description": evil, "unit": "count", "aggregation": "sum"}},
 		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.b", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 3, "dims": demo.Record{evil[:30]: evil}}})
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"name": `+string(encoded(t, evil))+`, "summary": `+string(encoded(t, evil))+`}`)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/demo/demotest"
 )
 
 // Ensure undoing a save of the profile, the brand or an idea restores the earlier values, including
@@ -38,7 +39,7 @@ func TestUndoSave(t *testing.T) {
 		t.Errorf("brand after the undo (-want +got):\n%s", diff)
 	}
 
-	load(t, w.Service, demo.Line{Type: "content-idea", Record: demo.Record{"id": "ida_1", "title": "An idea", "status": "suggested"}})
+	demotest.Load(t, w.Service, demo.Line{Type: "content-idea", Record: demo.Record{"id": "ida_1", "title": "An idea", "status": "suggested"}})
 	page := w.page(t, "/ideas")
 	_, body = w.submit(t, "/ideas/ida_1", url.Values{"form": {fieldOf(t, page, "form")}, "seen": {fieldOf(t, page, "seen")}, "do": {"reject"}, "status": {"suggested"}})
 	has(t, "idea", body, "An idea: Rejected.")
@@ -78,7 +79,7 @@ func TestUndoRecord(t *testing.T) {
 func TestUndoPost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_1", "platform": "x", "body": "Some words", "status": "scheduled", "scheduledFor": "2026-08-20T08:00:00Z"}})
+	demotest.Load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_1", "platform": "x", "body": "Some words", "status": "scheduled", "scheduledFor": "2026-08-20T08:00:00Z"}})
 	stored := func() map[string]any {
 		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts/pst_1", "").JSON(t)
 	}
@@ -116,7 +117,7 @@ func TestUndoPost(t *testing.T) {
 func TestFormsKeepText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_1", "platform": "x", "body": "Some words", "status": "draft"}})
+	demotest.Load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_1", "platform": "x", "body": "Some words", "status": "draft"}})
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/context/brand-kit", `{"context": "Known."}`)
 	site := w.Send(t, w.key, "POST", "/v1/companies/{companyId}/optimise/sites", `{"name": "A site"}`).JSON(t)["id"].(string)
 	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/metrics/definitions", `{"key": "a.b", "name": "First"}`)

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -146,7 +148,7 @@ func TestAPIWrites(t *testing.T) {
 	if r := runCommand(t, "", "api", "update_plan_item", id, "--title", "x", "--if-match", `"stale"`); r.code != 1 || !strings.Contains(r.err, "precondition_failed (412)") || !strings.Contains(r.err, "--if-match: ") {
 		t.Errorf("%+v, want exit code 1, precondition_failed (412) and --if-match", r)
 	}
-	if got := apiJSON(t, "", "delete_plan_item", id); got["deleted"] != true {
+	if got := apiJSON(t, "", "delete_plan_item", id, "--yes"); got["deleted"] != true {
 		t.Errorf("deleted is %v, want true", got["deleted"])
 	}
 	kind := apiJSON(t, "", "create_context_content_type", "--name", "Note", "--active", "false")
@@ -205,7 +207,7 @@ func TestAPILargeValue(t *testing.T) {
 }
 
 // Ensure a command that deletes a record asks for confirmation at a terminal, and deletes only
-// after the reply yes. It does not ask with --yes or without a terminal.
+// after the reply yes. It does not ask with --yes. Without a terminal it needs --yes.
 func TestAPIDeleteAsks(t *testing.T) {
 	startTestServer(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
@@ -219,7 +221,8 @@ func TestAPIDeleteAsks(t *testing.T) {
 		{reply: "", asks: true, asked: true},
 		{reply: "Yes\n", asks: true, asked: true, gone: true},
 		{asks: true, flags: []string{"--yes"}, gone: true},
-		{gone: true},
+		{flags: []string{"--yes"}, gone: true},
+		{},
 	} {
 		id := apiJSON(t, "", "create_plan_item", board, "--title", "Short-lived")["id"].(string)
 		var out, errOut bytes.Buffer
@@ -237,6 +240,85 @@ func TestAPIDeleteAsks(t *testing.T) {
 	}
 	if help := runCommand(t, "", "api", "update_plan_item", "--help").out; strings.Contains(help, "--yes") {
 		t.Error("an update has --yes")
+	}
+}
+
+// runAtTerminal runs a command as a person at a terminal who replies yes to every question.
+func runAtTerminal(t *testing.T, args ...string) commandResult {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	screen := &terminal.Terminal{In: strings.NewReader("yes\n"), Out: &out, Err: &errOut, Interactive: true, Now: time.Now}
+	root := rootCommand(screen)
+	root.SetArgs(args)
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		return commandResult{screen.Fail(err), out.String(), errOut.String()}
+	}
+	return commandResult{0, out.String(), errOut.String()}
+}
+
+// runUndo runs the command that a write suggests to undo it.
+func runUndo(t *testing.T, r commandResult) {
+	t.Helper()
+	_, line, found := strings.Cut(r.err, "To undo: workspace ")
+	if !found || r.code != 0 {
+		t.Fatalf("%+v, want exit code 0 and a command that undoes the write", r)
+	}
+	words, err := exec.Command("sh", "-c", `printf '%s\0' `+line).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if undo := runAtTerminal(t, strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00")...); undo.code != 0 {
+		t.Fatalf("%s: %+v", line, undo)
+	}
+}
+
+// Ensure a person at a terminal gets a command after a write that undoes it, with the flags of the
+// connection. A program gets none.
+func TestAPIUndo(t *testing.T) {
+	s, _ := startTestServer(t)
+	t.Setenv(urlVariable, "http://127.0.0.1:1")
+	at := []string{"--base-url", s.BaseURL}
+	list := func(args ...string) []any {
+		t.Helper()
+		return apiJSON(t, "", append(args, at...)...)["items"].([]any)
+	}
+	board := list("list_plan_boards")[0].(map[string]any)["id"].(string)
+	site := list("list_optimise_sites")[0].(map[string]any)["id"].(string)
+	for _, c := range []struct {
+		list   []string
+		create []string
+	}{
+		{[]string{"list_plan_items", board, "--all"}, []string{"create_plan_item", board, "--title", "x"}},
+		{[]string{"list_optimise_goals", site}, []string{"create_optimise_goal", site, "--name", "x", "--kind", "path", "--match-type", "prefix", "--pattern", "/x"}},
+		{[]string{"list_context_goals"}, []string{"create_context_goal", "--name", "x"}},
+	} {
+		before := list(c.list...)
+		created := runAtTerminal(t, append(append([]string{"api"}, c.create...), at...)...)
+		if after := list(c.list...); len(after) != len(before)+1 {
+			t.Errorf("%v: %d records, want one more than %d: %+v", c.create, len(after), len(before), created)
+		}
+		runUndo(t, created)
+		if diff := cmp.Diff(before, list(c.list...)); diff != "" {
+			t.Errorf("%v and its undo (-want +got):\n%s", c.create, diff)
+		}
+	}
+	id := apiJSON(t, "", append([]string{"create_plan_item", board, "--title", "It's \"quoted\"\n$HOME", "--category-ids", "a b", "--sort-order", "3"}, at...)...)["id"].(string)
+	before := apiJSON(t, "", append([]string{"get_plan_item", id}, at...)...)
+	runUndo(t, runAtTerminal(t, append([]string{"api", "update_plan_item", id, "--title", "y", "--summary", "new", "--column-id", "now", "--clear", "category-ids,sort-order"}, at...)...))
+	after := apiJSON(t, "", append([]string{"get_plan_item", id}, at...)...)
+	before["updatedAt"], after["updatedAt"] = nil, nil
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("an update and its undo (-want +got):\n%s", diff)
+	}
+	requireContains(t, runAtTerminal(t, append([]string{"api", "delete_plan_item", id}, at...)...).err, "An operator can import the record from an earlier export.")
+	requireContains(t, runAtTerminal(t, append([]string{"api", "push_metric_points", "--points", `{"metricKey":"growth.signups","ts":"2026-08-10","value":1}`}, at...)...).err, "delete_metric_points deletes new points")
+	for _, args := range [][]string{{"--json"}, {"--csv"}, {"--jq", ".id"}, {"--include"}} {
+		if r := runAtTerminal(t, append(append([]string{"api", "create_plan_item", board, "--title", "x"}, args...), at...)...); r.code != 0 || strings.Contains(r.err, "undo") {
+			t.Errorf("%v: %+v, want exit code 0 and no hint", args, r)
+		}
+	}
+	if r := runCommand(t, "", append([]string{"api", "create_plan_item", board, "--title", "x"}, at...)...); strings.Contains(r.err, "undo") {
+		t.Errorf("%+v, want no hint without a terminal", r)
 	}
 }
 
@@ -258,6 +340,78 @@ func TestAPIAll(t *testing.T) {
 	}
 	if r := runCommand(t, "", "api", "list_feedback", "--limit", "7", "--json"); r.err != "" {
 		t.Errorf("with --json a note is on standard error: %s", r.err)
+	}
+}
+
+// Ensure --fields, --csv and --jq print parts of a response, of a single page and of all pages.
+func TestAPIFormats(t *testing.T) {
+	startTestServer(t)
+	all := apiJSON(t, "", "list_feedback", "--all")["items"].([]any)
+	first := all[0].(map[string]any)
+	id := first["id"].(string)
+	board := apiJSON(t, "", "create_plan_board", "--name", "Empty")["id"].(string)
+	for _, c := range []struct {
+		args, want string
+	}{
+		{"list_feedback --limit 1 --fields id,rating", fmt.Sprintf("ID"+strings.Repeat(" ", len(id))+"RATING\n"+id+"  %v\n", first["rating"])},
+		{"list_feedback --limit 1 --fields rating,id --json", fmt.Sprintf(`{"items":[{"rating":%v,"id":"%s"}]}`+"\n", first["rating"], id)},
+		{"list_feedback --limit 1 --fields id --fields app-version --csv", fmt.Sprintf("id,appVersion\n%s,%s\n", id, first["appVersion"])},
+		{"list_feedback --all --jq .items|length", fmt.Sprintln(len(all))},
+		{"list_feedback --limit 1 --jq .items[0]|.id,{rating}", fmt.Sprintf("%s\n{\"rating\":%v}\n", id, first["rating"])},
+		{"get_feedback " + id + " --fields id", "id  " + id + "\n"},
+		{"get_feedback " + id + " --fields id --json", fmt.Sprintf(`{"id":"%s"}`+"\n", id)},
+		{"get_feedback " + id + " --fields id,source --csv", fmt.Sprintf("id,source\n%s,%s\n", id, first["source"])},
+		{"get_feedback " + id + " --jq .id", id + "\n"},
+		{"list_plan_items " + board + " --fields id --csv", "id\n"},
+		{"get_feedback " + id + " --jq halt", ""},
+	} {
+		if r := runCommand(t, "", append([]string{"api"}, strings.Fields(c.args)...)...); r.out != c.want || r.code != 0 {
+			t.Errorf("%s: %+v, want %q", c.args, r, c.want)
+		}
+	}
+	csvAll := runCommand(t, "", "api", "list_feedback", "--all", "--csv")
+	lines, err := csv.NewReader(strings.NewReader(csvAll.out)).ReadAll()
+	if err != nil || len(lines) != len(all)+1 || len(lines[0]) != len(first) {
+		t.Errorf("--csv: %d lines of %d values, want a heading and %d records of %d fields: %v", len(lines), len(lines[0]), len(all), len(first), err)
+	}
+	requireContains(t, runRefused(t, 1, "", "api", "get_feedback", id, "--jq", ".id.x"), "--jq: expected an object but got: string")
+}
+
+// Ensure --include prints the whole response: the status, the headers, the cursor of the next page
+// and the body. With it, a script can read all pages of a list and publish what it previewed.
+func TestAPIInclude(t *testing.T) {
+	startTestServer(t)
+	var ids []string
+	cursor := []string{}
+	for {
+		page := apiJSON(t, "", append([]string{"list_feedback", "--limit", "7", "--include"}, cursor...)...)
+		for _, record := range page["body"].(map[string]any)["items"].([]any) {
+			ids = append(ids, record.(map[string]any)["id"].(string))
+		}
+		if page["nextCursor"] == nil {
+			break
+		}
+		cursor = []string{"--cursor", page["nextCursor"].(string)}
+	}
+	if all := apiJSON(t, "", "list_feedback", "--all")["items"].([]any); len(ids) != len(all) || ids[len(ids)-1] != all[len(all)-1].(map[string]any)["id"] {
+		t.Errorf("%d records with --cursor, want %d", len(ids), len(all))
+	}
+	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
+	preview := runCommand(t, "", "api", "preview_plan_publish", board, "--include")
+	var got struct {
+		Status  int
+		Headers map[string]string
+		Body    map[string]any
+	}
+	if err := json.Unmarshal([]byte(preview.out), &got); err != nil || got.Status != http.StatusOK || got.Body["boardId"] != board || preview.err != "" {
+		t.Fatalf("the preview is %+v, want the response: %v", preview, err)
+	}
+	tag := runCommand(t, "", "api", "preview_plan_publish", board, "--include", "--jq", ".headers.etag").out
+	if tag != got.Headers["etag"]+"\n" || !strings.HasPrefix(tag, `"`) {
+		t.Errorf("the entity tag is %q with --jq, and %q without", tag, got.Headers["etag"])
+	}
+	if r := runCommand(t, "", "api", "publish_plan_board", board, "--if-match", strings.TrimSpace(tag), "--include", "--jq", ".status"); r.out != "200\n" {
+		t.Errorf("publish with the preview's ETag: %+v, want 200", r)
 	}
 }
 
@@ -310,6 +464,15 @@ func TestAPIUsage(t *testing.T) {
 		"api get_plan_item --item-id itm_1 itm_2":                 {`too many arguments, starting with "itm_2"`},
 		"api list_feedback --reply-statu x":                       {"unknown flag: --reply-statu", "did you mean --reply-status?"},
 		"api list_feedback --all --cursor x":                      {"--all starts at the first page"},
+		"api list_feedback --fields=":                             {"--fields: name at least one of id, companyId, "},
+		"api list_feedback --fields id,stars":                     {`--fields: no field "stars"; the fields are id, companyId, `},
+		"api list_feedback --jq .items[":                          {"--jq: "},
+		"api list_feedback --jq nope":                             {"--jq: function not defined: nope/0"},
+		"api get_plan_item itm_1 --csv --jq .id":                  {"--csv cannot be combined with --json, --jq or --include"},
+		"api list_feedback --all --include":                       {"--all joins the bodies of several responses: leave out --include"},
+		"api delete_plan_item itm_1":                              {"without a terminal to ask at, --yes is needed"},
+		"api revoke_key key_1":                                    {"without a terminal to ask at, --yes is needed"},
+		"api --include":                                           {"name an operation: --fields, --csv, --jq and --include are for its response"},
 		"api list_feedback --limit 1 --limit 2":                   {"is given twice"},
 		"api update_plan_item itm_1":                              {"nothing to change: give at least one of --title, --summary, ", "--clear or --input"},
 		"api update_company --if-match x":                         {"nothing to change: give at least one of --name, "},
@@ -318,11 +481,12 @@ func TestAPIUsage(t *testing.T) {
 		"api create_context_content_type --name x --active maybe": {"must be true or false"},
 		"api push_metric_points --points x":                       {"must be a JSON object, or an array of them"},
 		"api push_metric_points --input - --points {}":            {"--input has the whole body: leave out --points"},
-		"login now":                         {`too many arguments`},
-		"login --base-url nowhere":          {"--base-url: must be a URL"},
-		"logout now":                        {`too many arguments`},
-		"doctor now":                        {`too many arguments`},
-		"check":                             {"name the BASE_URL"},
+		"login now":                {`too many arguments`},
+		"login --base-url nowhere": {"--base-url: must be a URL"},
+		"logout now":               {`too many arguments`},
+		"doctor now":               {`too many arguments`},
+		"check --write":            {"--write: name the service"},
+		"check http://127.0.0.1:1 --base-url http://127.0.0.1:1": {"BASE_URL is the same as --base-url"},
 		"check nowhere":                     {"BASE_URL must be a URL"},
 		"check http://127.0.0.1:1 --rule x": {`no rule "x"`, "one-company", "retry-after"},
 		"check http://x --rule paging":      {`no rule "paging"`},
@@ -378,7 +542,7 @@ func TestAPICommands(t *testing.T) {
 			}
 		}
 	}
-	for _, command := range []string{"api", "studio", "login", "logout", "doctor", "check"} {
+	for _, command := range []string{"api", "studio", "login", "logout", "profiles", "doctor", "check"} {
 		requireContains(t, runCommand(t, "", command, "--help").out, "Examples:", "workspace "+command)
 	}
 	points := runCommand(t, "", "api", "push_metric_points", "--help").out
@@ -390,7 +554,7 @@ func TestAPICommands(t *testing.T) {
 	}
 }
 
-// Ensure shell completion offers the operations and the values of enum fields.
+// Ensure shell completion offers the operations, the values of enum fields and the names of fields.
 func TestAPICompletion(t *testing.T) {
 	t.Parallel()
 	requireContains(t, runCommand(t, "", "__complete", "api", "list_pl").out, "list_plan_boards\t", "list_plan_items\t")
@@ -398,6 +562,44 @@ func TestAPICompletion(t *testing.T) {
 	requireContains(t, runCommand(t, "", "__complete", "api", "create_context_content_type", "--active", "").out, "true\nfalse\n")
 	requireContains(t, runCommand(t, "", "__complete", "api", "create_plan_item", "--tit").out, "--title")
 	requireContains(t, runCommand(t, "", "__complete", "check", "http://x", "--rule", "list").out, "list-shape\n")
+	requireContains(t, runCommand(t, "", "__complete", "api", "list_feedback", "--fields", "id,post").out, "id,postedAt\n")
+	requireContains(t, runCommand(t, "", "__complete", "api", "update_plan_item", "--clear", "").out, "column-id\n")
+}
+
+// Ensure completion offers the ids of records with their titles: for an argument, for a flag, and
+// for the items of all boards. It writes nothing to standard error if there is no service.
+func TestAPICompletionOfIDs(t *testing.T) {
+	startTestServer(t)
+	complete := func(args ...string) string {
+		t.Helper()
+		r := runCommand(t, "", append([]string{"__complete", "api"}, args...)...)
+		if r.code != 0 || strings.Contains(r.err, "workspace:") {
+			t.Errorf("%v: %+v, want exit code 0 and no error", args, r)
+		}
+		return r.out
+	}
+	boards := apiJSON(t, "", "list_plan_boards")["items"].([]any)
+	board := boards[0].(map[string]any)
+	item := apiJSON(t, "", "create_plan_item", board["id"].(string), "--title", "Two\tcolumns")
+	boardLine, itemLine := fmt.Sprintf("%s\t%s\n", board["id"], board["name"]), fmt.Sprintf("%s\t%s\n", item["id"], `Two\tcolumns`)
+	requireContains(t, complete("create_plan_item", ""), boardLine)
+	requireContains(t, complete("create_plan_item", "--board-id", "brd_"), boardLine)
+	requireContains(t, complete("get_plan_item", item["id"].(string)[:10]), itemLine)
+	requireContains(t, complete("list_metric_points", "--metric-key", "growth.sign"), "growth.signups\t")
+	site := apiJSON(t, "", "list_optimise_sites")["items"].([]any)[0].(map[string]any)
+	requireContains(t, complete("list_optimise_audits", "--site-id", ""), fmt.Sprintf("%s\t%s\n", site["id"], site["name"]))
+	goal := apiJSON(t, "", "list_optimise_goals", site["id"].(string))["items"].([]any)[0].(map[string]any)
+	requireContains(t, complete("get_optimise_goal", site["id"].(string), ""), fmt.Sprintf("%s\t%s\n", goal["id"], goal["name"]))
+	for name, args := range map[string][]string{
+		"an id that does not exist":  {"get_plan_item", "itm_none"},
+		"more ids than the path has": {"get_plan_item", item["id"].(string), ""},
+		"no server":                  {"get_plan_item", "--base-url", "http://127.0.0.1:1", ""},
+		"a key without encryption":   {"get_plan_item", "--base-url", "http://service.example", ""},
+	} {
+		if out := complete(args...); strings.Contains(out, "\t") || !strings.HasPrefix(out, ":") {
+			t.Errorf("%s: %q, want no completion", name, out)
+		}
+	}
 }
 
 // Ensure login stores the key in a file that only the user can read. Commands send the key only to

@@ -40,6 +40,7 @@ func isolateUserFolders(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 	t.Setenv(keyVariable, "")
 	t.Setenv(urlVariable, "")
+	t.Setenv(profileVariable, "")
 }
 
 // Ensure the service passes every rule of the contract. The check command with --write deletes all

@@ -34,9 +34,9 @@ func main() {
 	os.Exit(run(ctx, terminal.ProgramCommand(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run runs a command line and returns the exit code: 0 for success, 1 for a failure, 2 for wrong
-// usage, or 3 if the state of a record does not allow the change. program is the command with which
-// the user started this program.
+// run runs a command line and returns the exit code: 0 for success, 1 for a failure or a finding, 2
+// for wrong usage, 3 if the state of a record does not allow the change, or 4 if it is unknown
+// whether there is a finding. program is the command with which the user started this program.
 func run(ctx context.Context, program string, args []string, in io.Reader, out, errOut io.Writer) int {
 	t := &terminal.Terminal{In: in, Out: out, Err: errOut, Interactive: terminal.IsTerminal(in), Now: time.Now, Program: program}
 	root := rootCommand(t)
@@ -94,13 +94,18 @@ DynamoDB's protocol.`,
 			root.AddCommand(c)
 		}
 	}
-	users, operators := user.Commands(t, &table), append(operator.Commands(t, &table), serve.Command(t, &table))
-	for _, c := range operators {
+	users, developers := user.Commands(t, &table)
+	operators, server := operator.Commands(t, &table), serve.Command(t, &table)
+	for _, c := range append(operators, server) {
 		table.Register(c.PersistentFlags())
 	}
 	add("For users of the API", users...)
 	add("For operators", operators...)
-	addVersion(t, root)
+	add("For developers", append(developers, server)...)
+	add("About this program", versionCommand(t, root))
+	root.SetHelpCommandGroupID("About this program")
+	root.SetCompletionCommandGroupID("About this program")
+	user.CompleteProfiles(root)
 	t.NameProgram(root)
 	return root
 }

@@ -36,6 +36,9 @@ func TestWrongUsage(t *testing.T) {
 		{"vrsion", []string{"did you mean version?"}},
 		{"version now", []string{"too many arguments"}},
 		{"serve --addr 8080", []string{"--addr: must be host:port"}},
+		{"status now", []string{`too many arguments, starting with "now"`}},
+		{"report --week 47", []string{"--week: must be a week such as 2026-W47, this or last"}},
+		{"report --week 2027-W53", []string{"--week: there is no week 2027-W53"}},
 		{"studio now", []string{`too many arguments, starting with "now"`}},
 		{"serve now", []string{`too many arguments, starting with "now"`}},
 		{"company create", []string{"--name: must have 1 to 200 characters"}},
@@ -98,7 +101,7 @@ func TestHelp(t *testing.T) {
 	for _, command := range []string{
 		"serve", "company create", "company list", "company suspend", "company resume", "key issue", "key list", "key rotate", "key revoke", "key quota", "import", "export", "convert", "push reviews", "push points", "push audit",
 		"due list", "due claim", "due published", "due failed", "due retry", "due stuck",
-		"approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "client go", "snapshot", "snapshot list", "snapshot rollback", "upgrade", "mcp", "mcp install",
+		"approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "client go", "snapshot", "snapshot list", "snapshot rollback", "upgrade", "mcp", "mcp install", "status", "report",
 	} {
 		r := runCommand(t, "", append(strings.Fields(command), "--help")...)
 		if r.code != 0 {
@@ -108,12 +111,22 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// Ensure every command of the main help is in a group.
+func TestCommandGroups(t *testing.T) {
+	t.Parallel()
+	help := runCommand(t, "", "--help").out
+	requireContains(t, help, "For users of the API:\n  api ", "For operators:\n  approved ", "For developers:\n  check ", "About this program:\n  completion ")
+	if strings.Contains(help, "Additional Commands") {
+		t.Errorf("a command is in no group: %s", help)
+	}
+}
+
 // goRun is the command that the documentation uses to start the program from a clone.
 const goRun = "go run ./scripts/workspace"
 
 // bareMentionPattern matches a command line that starts with "workspace", which works only if the
 // program is installed.
-var bareMentionPattern = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|client|company|doctor|due|approved|key|login|logout|mcp|serve|studio) ")
+var bareMentionPattern = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|client|company|doctor|due|approved|key|login|logout|mcp|report|serve|status|studio) ")
 
 // Ensure the commands that the program suggests start the program as the user did, and use the
 // table that the user specified.

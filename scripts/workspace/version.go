@@ -58,8 +58,9 @@ func (v programVersion) String() string {
 		version, revision, v.Engine, v.APIVersion, v.Go, v.Platform)
 }
 
-// addVersion adds the command version, and the flag --version, which does the same.
-func addVersion(t *terminal.Terminal, root *cobra.Command) {
+// versionCommand returns the command version. It adds the flag --version, which does the same, to the
+// root command.
+func versionCommand(t *terminal.Terminal, root *cobra.Command) *cobra.Command {
 	show := func(ctx context.Context) error {
 		build, ok := debug.ReadBuildInfo()
 		if !ok {
@@ -68,15 +69,15 @@ func addVersion(t *terminal.Terminal, root *cobra.Command) {
 		v := versionOf(build, engine.Describe(ctx))
 		return t.Print(v, "%s", v)
 	}
-	root.AddCommand(&cobra.Command{
-		Use: "version", Short: "Print the version of this program, its engine and the API", Args: terminal.RequireArgs(), Example: "  workspace version --json",
-		RunE: func(cmd *cobra.Command, _ []string) error { return show(cmd.Context()) },
-	})
 	asked := root.Flags().Bool("version", false, "print the version of this program, its engine and the API")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *asked {
 			return show(cmd.Context())
 		}
 		return cmd.Help()
+	}
+	return &cobra.Command{
+		Use: "version", Short: "Print the version of this program, its engine and the API", Args: terminal.RequireArgs(), Example: "  workspace version --json",
+		RunE: func(cmd *cobra.Command, _ []string) error { return show(cmd.Context()) },
 	}
 }

@@ -27,10 +27,11 @@ const asCommand = "WORKSPACE_TEST_AS_COMMAND"
 // set, a server sets a limit itself.
 const memoryVariable = "GOMEMLIMIT"
 
-// The environment variables that name the key and the service.
+// The environment variables that name the key, the service and the profile.
 const (
-	keyVariable = "WORKSPACE_KEY"
-	urlVariable = "WORKSPACE_URL"
+	keyVariable     = "WORKSPACE_KEY"
+	urlVariable     = "WORKSPACE_URL"
+	profileVariable = "WORKSPACE_PROFILE"
 )
 
 func TestMain(m *testing.M) {

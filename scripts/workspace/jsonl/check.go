@@ -30,13 +30,18 @@ type Options struct {
 	NewOnly bool // whether to skip records that the company already has
 	Merge   bool // whether to merge records of types that can be merged; NewOnly does not apply to them
 
+	// NewOnlyTypes are types to which NewOnly applies in any case.
+	NewOnlyTypes []string
+
 	// PlaceOf returns where the line with a number comes from, for messages. If it is nil, messages
 	// contain the number of the line.
 	PlaceOf func(line int) string
 }
 
 // skipsExisting reports whether existing records of a type are skipped.
-func (o Options) skipsExisting(t transfer.Type) bool { return o.NewOnly && !o.merges(t) }
+func (o Options) skipsExisting(t transfer.Type) bool {
+	return (o.NewOnly || slices.Contains(o.NewOnlyTypes, t.Name)) && !o.merges(t)
+}
 
 // merges reports whether records of a type are merged.
 func (o Options) merges(t transfer.Type) bool { return o.Merge && t.CanMerge() }

@@ -48,7 +48,13 @@ type exportResult struct {
 
 func (o *operatorCommands) exportToOutput(ctx context.Context, s *tableconn.Session, companyID string) error {
 	begin := time.Now()
-	n, err := jsonl.Export(ctx, functions.Transfers(s.Table), companyID, o.Out)
+	out := o.Out
+	if terminal.Width(out) == 0 { // a bar would be between the records
+		bar := o.ByteProgress("exporting", -1)
+		defer bar.End()
+		out = io.MultiWriter(out, bar)
+	}
+	n, err := jsonl.Export(ctx, functions.Transfers(s.Table), companyID, out)
 	if err != nil {
 		return err
 	}
@@ -66,7 +72,9 @@ func (o *operatorCommands) exportToFile(ctx context.Context, s *tableconn.Sessio
 	}
 	var n map[string]int
 	err := secretfile.Create(name, func(w io.Writer) (err error) {
-		n, err = jsonl.Export(ctx, functions.Transfers(s.Table), companyID, w)
+		bar := o.ByteProgress("exporting", -1)
+		defer bar.End()
+		n, err = jsonl.Export(ctx, functions.Transfers(s.Table), companyID, io.MultiWriter(w, bar))
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {

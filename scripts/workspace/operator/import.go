@@ -70,7 +70,8 @@ Their reviews and mentions are merged instead of replaced: fields that a file do
 keep the stored value, and a version that is older than the stored one is skipped. A reply
 that the store shows becomes the reply, posted. It never replaces a reply of your own that
 is not posted; such reviews are listed. Records of other types that the company has are
-skipped, unless you pass --replace. --dry-run prints the first records and all problems.`
+skipped, unless you pass --replace; definitions of metrics are skipped even then.
+--dry-run prints the first records and all problems.`
 	c := o.companyAction(command, func(cmd *cobra.Command) error { return checkImportFlags(cmd, &convertible, newOnly, replace) }, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
 		if convertible.From != "" {
 			kind, err := convertible.Kind(command)
@@ -80,7 +81,10 @@ skipped, unless you pass --replace. --dry-run prints the first records and all p
 			return convertible.Run(ctx, o.Terminal, kind, args, func(r *convert.Result) error {
 				lines := r.Lines()
 				defer lines.Close()
-				return o.importRecords(ctx, s, companyID, lines, -1, jsonl.Options{NewOnly: !replace, Merge: !newOnly, PlaceOf: r.PlaceOf})
+				return o.importRecords(ctx, s, companyID, lines, -1, jsonl.Options{
+					NewOnly: !replace, Merge: !newOnly, PlaceOf: r.PlaceOf,
+					NewOnlyTypes: []string{"metric-definition"}, // a file knows less of a metric than the company
+				})
 			})
 		}
 		in, size, err := o.openSource(args[0])

@@ -72,7 +72,7 @@ func programPathOf(executable, installed string) (string, error) {
 
 // QuoteArgument returns a word for a command line, in quotes if a shell would otherwise change it.
 func QuoteArgument(word string) string {
-	if strings.ContainsAny(word, " '\"$&;()*?[]#~<>|`\\") {
+	if word == "" || strings.ContainsAny(word, " \t\n'\"$&;()*?[]{}#~<>|`\\!") {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	return word

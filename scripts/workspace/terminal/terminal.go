@@ -139,33 +139,48 @@ func FormatText[S ~string](s *S) string {
 	return EscapeControls(string(*s))
 }
 
-// exitError is an error with an exit code other than 1.
+// exitError is an error with an exit code.
 type exitError struct {
 	code int
-	text string
+	err  error
 }
 
-func (e *exitError) Error() string { return e.text }
+func (e *exitError) Error() string { return e.err.Error() }
+
+func (e *exitError) Unwrap() error { return e.err }
 
 // Exit codes. The code for any other error is 1.
 const (
+	codeFinding  = 1
 	codeUsage    = 2
 	codeConflict = 3
+	codeUnknown  = 4
 )
+
+// ErrFinding ends a command with exit code 1 and no message. The command's output already says what
+// it found.
+var ErrFinding error = &exitError{codeFinding, errors.New("the output says what was found")}
+
+// NewUnknownError gives an error exit code 4: the command could not find out whether there is
+// something to report. So a script can distinguish this from ErrFinding.
+func NewUnknownError(err error) error { return &exitError{codeUnknown, err} }
 
 // NewUsageError returns an error for a wrong command line, with exit code 2.
 func NewUsageError(format string, args ...any) error {
-	return &exitError{codeUsage, fmt.Sprintf(format, args...)}
+	return &exitError{codeUsage, fmt.Errorf(format, args...)}
 }
 
 // NewConflictError returns an error for a record whose state does not allow the change. Its exit
 // code is 3, so that a script can distinguish a lost race from a failure.
 func NewConflictError(format string, args ...any) error {
-	return &exitError{codeConflict, fmt.Sprintf(format, args...)}
+	return &exitError{codeConflict, fmt.Errorf(format, args...)}
 }
 
 // Fail prints an error and returns the exit code.
 func (t *Terminal) Fail(err error) int {
+	if errors.Is(err, ErrFinding) {
+		return codeFinding
+	}
 	if t.JSON {
 		var result any = map[string]string{"error": err.Error()}
 		var known interface{ Detail() any } // an error that has more to report than its text

@@ -3,7 +3,34 @@ package terminal
 import (
 	"strings"
 	"testing"
+	"time"
 )
+
+// Ensure a command without a terminal writes a line of progress every five seconds, none when it is
+// done sooner, and none with --json.
+func TestProgressLines(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC)
+	var out strings.Builder
+	log := Terminal{Err: &out, Now: func() time.Time { return now }}
+	script := log
+	script.JSON = true
+	for _, to := range []*Terminal{&log, &script} {
+		records, bytes := to.RecordProgress("writing", 4000), to.ByteProgress("exporting", -1)
+		for range 4 {
+			now = now.Add(2 * time.Second)
+			records.Add(400)
+			if n, err := bytes.Write(make([]byte, 1<<20)); n != 1<<20 || err != nil {
+				t.Errorf("Write returns %d, %v", n, err)
+			}
+		}
+		records.End()
+		bytes.End()
+	}
+	if want := "writing: 1200 of 4000 records (30 %)\nexporting: 3.1 MB\n"; out.String() != want {
+		t.Errorf("Err has %q, want %q", out.String(), want)
+	}
+}
 
 // Ensure that with --json only the error is written to Err. Notes are left out, such as the one
 // that says that the command waits for another one.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -95,36 +96,51 @@ func (t *Terminal) ReadSecret() (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// The minimum sizes of an operation for which it has a progress bar.
+// The minimum sizes of an operation for which a terminal shows a progress bar.
 const (
 	progressBytesMin   = 4 << 20
 	progressRecordsMin = 2000
 )
 
-// Progress is a progress bar. The user sees it only on a terminal, and only for large operations.
-type Progress struct{ bar *progressbar.ProgressBar }
+// Progress shows how far an operation has come. On a terminal it is a bar, for large operations only.
+// Without a terminal it is a line every few seconds, so that a log shows that the command works. With
+// --json it shows nothing.
+type Progress struct {
+	bar   *progressbar.ProgressBar
+	lines *progressLines // nil on a terminal and with --json
+}
 
-// ByteProgress returns a bar for size bytes. A size of -1 means that the size is unknown.
+// ByteProgress returns the progress over size bytes. A size of -1 means that the size is unknown.
 func (t *Terminal) ByteProgress(what string, size int64) Progress {
-	return t.progress(what, size, progressBytesMin, progressbar.OptionShowBytes(true))
+	return t.progress(what, size, progressBytesMin, unit{"MB", func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/1e6) }}, progressbar.OptionShowBytes(true))
 }
 
-// RecordProgress returns a bar for a number of records.
+// RecordProgress returns the progress over a number of records.
 func (t *Terminal) RecordProgress(what string, count int) Progress {
-	return t.progress(what, int64(count), progressRecordsMin)
+	return t.progress(what, int64(count), progressRecordsMin, unit{"records", func(n int64) string { return fmt.Sprint(n) }})
 }
 
-func (t *Terminal) progress(what string, size, large int64, options ...progressbar.Option) Progress {
-	return Progress{progressbar.NewOptions64(size, append(options,
-		progressbar.OptionSetVisibility(Width(t.Err) > 0 && (size < 0 || size >= large)),
+func (t *Terminal) progress(what string, size, large int64, in unit, options ...progressbar.Option) Progress {
+	onTerminal := Width(t.Err) > 0
+	p := Progress{bar: progressbar.NewOptions64(size, append(options,
+		progressbar.OptionSetVisibility(onTerminal && !t.JSON && (size < 0 || size >= large)),
 		progressbar.OptionSetWriter(t.Err), progressbar.OptionSetDescription(what), progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionSetWidth(30), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())...)}
+	if !onTerminal && !t.JSON {
+		p.lines = &progressLines{t: t, what: what, size: size, in: in, next: t.Now().Add(lineInterval)}
+	}
+	return p
 }
 
-// Add advances the bar by n. It ignores drawing errors.
-func (p Progress) Add(n int) { _ = p.bar.Add(n) }
+// Add advances the progress by n. It may be called concurrently, and ignores drawing errors.
+func (p Progress) Add(n int) {
+	_ = p.bar.Add(n)
+	if p.lines != nil {
+		p.lines.add(n)
+	}
+}
 
-// Write advances the bar by the number of bytes.
+// Write advances the progress by the number of bytes.
 func (p Progress) Write(b []byte) (int, error) {
 	p.Add(len(b))
 	return len(b), nil
@@ -134,4 +150,42 @@ func (p Progress) Write(b []byte) (int, error) {
 func (p Progress) End() {
 	_ = p.bar.Finish()
 	_ = p.bar.Exit()
+}
+
+// lineInterval is the time before the first line of progress, and between two lines.
+const lineInterval = 5 * time.Second
+
+// unit is the unit in which lines of progress count.
+type unit struct {
+	name   string
+	format func(n int64) string
+}
+
+// progressLines writes progress as lines.
+type progressLines struct {
+	t    *Terminal
+	what string
+	size int64 // -1: unknown
+	in   unit
+
+	mu   sync.Mutex
+	done int64
+	next time.Time // when the next line is due
+}
+
+// add advances the progress by n, and writes a line if one is due.
+func (l *progressLines) add(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.done += int64(n)
+	now := l.t.Now()
+	if now.Before(l.next) {
+		return
+	}
+	l.next = now.Add(lineInterval)
+	if l.size > 0 {
+		l.t.Note("%s: %s of %s %s (%d %%)", l.what, l.in.format(l.done), l.in.format(l.size), l.in.name, 100*l.done/l.size)
+		return
+	}
+	l.t.Note("%s: %s %s", l.what, l.in.format(l.done), l.in.name)
 }

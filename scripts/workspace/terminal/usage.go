@@ -30,7 +30,7 @@ func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 var flagSynonyms = map[string]string{
 	"port": "addr", "host": "addr", "listen": "addr", "address": "addr", "bind": "addr", "url": "base-url", "server": "base-url",
 	"output": "json", "format": "json", "force": "yes", "body": "input", "file": "input", "dir": "data", "folder": "data", "db": "data",
-	"scope": "scopes", "ttl": "expires",
+	"scope": "scopes", "ttl": "expires", "as": "profile", "profile": "as",
 }
 
 // SuggestFlags is for cobra.Command.SetFlagErrorFunc. It suggests flags with a similar name, or

@@ -2,7 +2,6 @@ package user
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/client"
 	"growthworkspace/shared/schema"
 )
 
@@ -20,6 +20,7 @@ import (
 // flag for each of the operation's fields.
 func (u *userCommands) apiCommand() *cobra.Command {
 	var where serviceFlags
+	var output outputFlags
 	cmd := &cobra.Command{
 		Use: "api OPERATION [--field value ...]", Short: "Call an operation of the API",
 		Long: `Call an operation of the API, on the local server or any other. Without an operation,
@@ -28,30 +29,36 @@ list all operations.
 The key is the first of: WORKSPACE_KEY, the key of "workspace login", and, for a server
 on this machine, the demo company's key. It is never an argument. The server is the
 first of: --base-url, WORKSPACE_URL, the server of "workspace login", and
-` + defaultBaseURL + `.
+` + defaultBaseURL + `. --profile uses the key and the server of one login instead,
+whatever the variables say.
 
 Each field is a flag: itemId is --item-id. The ids of a path may also be arguments, in
 the path's order. For a list, repeat the flag or give a JSON array. --clear FIELD
 clears a field of an update. --input FILE sends the JSON body in a file, or from
 standard input with "-". A flag whose value is JSON accepts @FILE and - likewise.
 
-The response is printed as a table or a list of fields; with --json it is printed as
-the service sent it. --all fetches every page of a list. On a terminal, a delete asks
-first; --yes does not.
+The response is printed as a table or a list of fields. A table has the columns that
+fit; --fields a,b shows these fields whole, and --csv all of them. With --json the
+response is printed as the service sent it, and with --include also its status, its
+headers (ETag) and the cursor of the next page. --jq prints parts of the JSON.
+--all fetches every page of a list. A delete asks first; in a script it needs
+--yes. On a terminal, a write also says how to undo it.
 
-  workspace completion bash | zsh | fish     completes operations, fields, values`,
+  workspace completion bash | zsh | fish     completes operations, fields, values, ids`,
 		Example: `  workspace api list_feedback --reply-status needs_review
   workspace api get_plan_item itm_... --json
   workspace api create_broadcast_post --platform x --body "It is out." --hashtags launch --hashtags ios
-  workspace api list_metric_points --metric-key growth.signups --from 2026-08-01 --all --json
+  workspace api list_feedback --all --fields postedAt,rating,body --csv > reviews.csv
+  workspace api list_metric_points --metric-key growth.signups --from 2026-08-01 --all --jq '.items | length'
   workspace api push_metric_points --input points.json`,
 	}
 	where.register(cmd.PersistentFlags())
+	output.register(cmd)
 	u.table.RegisterDemo(cmd.PersistentFlags())
 	for _, area := range functions.All() {
 		cmd.AddGroup(&cobra.Group{ID: area.Name, Title: area.Name + ":"})
 		for _, op := range area.Operations(nil) {
-			cmd.AddCommand(u.operationCommand(&where, area.Name, op))
+			cmd.AddCommand(u.operationCommand(&where, &output, area.Name, op))
 		}
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -64,7 +71,12 @@ first; --yes does not.
 	// Ignore unknown flags, so that the error is about the unknown operation and not about its
 	// flags.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}
-	cmd.RunE = func(*cobra.Command, []string) error { return u.listOperations() }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if output.isUsed() {
+			return terminal.NewCommandUsageError(cmd, "name an operation: --fields, --csv, --jq and --include are for its response")
+		}
+		return u.listOperations()
+	}
 	return cmd
 }
 
@@ -95,34 +107,38 @@ func (u *userCommands) listOperations() error {
 		terminal.AlignColumns(lines[1:]), u.Command("api OPERATION --help"))
 }
 
-func (u *userCommands) operationCommand(where *serviceFlags, area string, op api.Operation) *cobra.Command {
+func (u *userCommands) operationCommand(where *serviceFlags, output *outputFlags, area string, op api.Operation) *cobra.Command {
 	c := &operationCall{Operation: op, fields: map[string]*fieldFlag{}}
 	cmd := &cobra.Command{
 		Use: strings.Join(append([]string{op.ID}, c.argumentNames()...), " "), Short: op.Summary, GroupID: area,
 		Aliases: []string{strings.ReplaceAll(op.ID, "_", "-")},
 		Long:    helpOf(op), Example: exampleOf(op),
-		Args:              cobra.ArbitraryArgs, // setArguments counts them
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cobra.ArbitraryArgs, // setArguments counts them
 	}
 	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(kebabCase(name))
 	})
 	c.addFlags(cmd)
+	u.addCompletions(cmd, where, c)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := c.setArguments(cmd, args); err != nil {
+			return err
+		}
+		format, err := c.formatOf(cmd, *output, u.JSON)
+		if err != nil {
 			return err
 		}
 		if err := c.readInput(cmd, u.In); err != nil {
 			return err
 		}
-		if err := c.confirm(u.Terminal); err != nil {
+		if err := c.confirm(cmd, u.Terminal); err != nil {
 			return err
 		}
 		remote, err := u.connect(*where)
 		if err != nil {
 			return err
 		}
-		return c.explainError(u, u.callOperation(cmd.Context(), remote, c), remote)
+		return c.explainError(u, u.callOperation(cmd, remote, c, format), remote)
 	}
 	return cmd
 }
@@ -140,7 +156,16 @@ func helpOf(op api.Operation) string {
 	if op.DraftScope != "" {
 		scope += ", for a draft " + string(op.DraftScope)
 	}
-	return text + objectsOf(op) + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
+	return text + objectsOf(op) + responseOf(op) + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
+}
+
+// responseOf lists the fields of the response, which are the values of --fields.
+func responseOf(op api.Operation) string {
+	what := "The fields of the response"
+	if op.IsList() {
+		what = "The fields of each record"
+	}
+	return "\n\n" + wrapText(what+", for --fields: "+strings.Join(namesOf(recordFields(op.Record())), ", ")+".", 84)
 }
 
 // objectsOf describes the fields of the objects that an operation's flags accept as JSON.
@@ -235,11 +260,20 @@ func wrapText(text string, width int) string {
 }
 
 // callOperation calls the operation and prints the response.
-func (u *userCommands) callOperation(ctx context.Context, r connection, c *operationCall) error {
+func (u *userCommands) callOperation(cmd *cobra.Command, r connection, c *operationCall, format responseFormat) error {
+	ctx := cmd.Context()
 	if c.allPages {
-		return u.printPages(ctx, r, c)
+		body, err := readPages(ctx, r, c)
+		if err != nil {
+			return err
+		}
+		return u.printResponse(ctx, c, client.Response{Body: body}, "", format)
 	}
+	undo := u.prepareUndo(ctx, cmd, r, c, format)
 	response, err := r.client.Do(ctx, c.request(), c.options()...)
+	if err == nil {
+		err = checkIsJSON(response.Body)
+	}
 	if err != nil {
 		return err
 	}
@@ -249,7 +283,7 @@ func (u *userCommands) callOperation(ctx context.Context, r connection, c *opera
 			return err
 		}
 	}
-	if err := u.printResponse(c, response.Body, next); err != nil {
+	if err := u.printResponse(ctx, c, response, next, format); err != nil || format.isJSON {
 		return err
 	}
 	if c.Method == http.MethodDelete && response.HasMore() {
@@ -257,6 +291,9 @@ func (u *userCommands) callOperation(ctx context.Context, r connection, c *opera
 	}
 	if tag := response.ETag(); tag != "" {
 		u.Note("\nETag %s, for --if-match", tag)
+	}
+	if hint := undo.text(u, response.Body); hint != "" {
+		u.Note("\n%s", hint)
 	}
 	return nil
 }

@@ -2,9 +2,12 @@ package user
 
 import (
 	"encoding/json"
+	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -12,37 +15,6 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/schema"
 )
-
-// Ensure text by third parties cannot move the terminal's cursor, neither in a table nor in a
-// record.
-func TestPrintEscapes(t *testing.T) {
-	t.Parallel()
-	op := functions.Operations(nil)[slices.IndexFunc(functions.Operations(nil), func(op api.Operation) bool { return op.ID == "list_feedback" })]
-	record := map[string]any{"id": "fbk_1", "title": "a\x1b[2Jb", "body": "one\r\ntwo\n\x07three", "flags": []any{"money", "legal"}, "rating": json.Number("4")}
-	element := op.Output.Field(0).Type.Elem()
-	for _, text := range []string{tableOf(element, []map[string]any{record}, 200), fieldsOf(element, record, "")} {
-		if strings.ContainsAny(text, "\x1b\r\x07") {
-			t.Errorf("a control character is printed: %q", text)
-		}
-		for _, part := range []string{`a\x1b[2Jb`, "money, legal", "4"} {
-			if !strings.Contains(text, part) {
-				t.Errorf("%q is not in: %s", part, text)
-			}
-		}
-	}
-	if text := fieldsOf(element, record, ""); !strings.Contains(text, "one\\r\n             two\n") {
-		t.Errorf("lines of a text are not printed below each other: %s", text)
-	}
-	wide := strings.Repeat("long words ", 20)
-	for width := range 200 {
-		record["title"] = wide
-		for line := range strings.Lines(tableOf(element, []map[string]any{record}, width)) {
-			if n := len([]rune(strings.TrimRight(line, "\n"))); n > max(width, cellCharsMax+10) {
-				t.Fatalf("%d characters in a width of %d: %q", n, width, line)
-			}
-		}
-	}
-}
 
 // Ensure every operation can be retried after a lost response: it is idempotent or accepts an
 // Idempotency-Key.
@@ -56,6 +28,91 @@ func TestRepeatableFlags(t *testing.T) {
 		}
 		if r := c.request(); !r.Repeatable && !r.AcceptsIdempotencyKey {
 			t.Errorf("%s cannot be retried: %s %s", op.ID, r.Method, r.Path)
+		}
+	}
+}
+
+// Ensure completion knows for each id of a path the list that has the ids.
+func TestListsOfIDs(t *testing.T) {
+	t.Parallel()
+	for _, op := range functions.Operations(nil) {
+		for _, f := range op.Input {
+			list, found := listOfIDs(op, f.Name)
+			if f.In == schema.InPath && !found {
+				t.Errorf("%s: no list has the ids of %s", op.ID, f.Name)
+			}
+			if found && !list.IsList() {
+				t.Errorf("%s: the ids of %s are those of %s, which is not a list", op.ID, f.Name, list.ID)
+			}
+		}
+	}
+}
+
+// Ensure there is a hint for each write: a delete undoes a create, and the record can be read before
+// an update.
+func TestUndoOfWrites(t *testing.T) {
+	t.Parallel()
+	for _, op := range functions.Operations(nil) {
+		found := true
+		switch {
+		case op.Effect == api.Create:
+			_, found = deleteOf(op)
+		case op.Method == http.MethodPatch:
+			_, found = readOf(op)
+		}
+		if !found {
+			t.Errorf("%s: undo.go has no hint", op.ID)
+		}
+	}
+	for id := range undoTexts {
+		if _, found := operationWhere(func(op api.Operation) bool { return op.ID == id }); !found {
+			t.Errorf("undoTexts has a hint for %s, which does not exist", id)
+		}
+	}
+}
+
+// Ensure a flag of an undo sets exactly the old value, or that there is no flag.
+func TestFlagValue(t *testing.T) {
+	t.Parallel()
+	text, status := schema.Field{Kind: schema.String}, schema.Field{Kind: schema.String, Enum: []string{"draft"}}
+	for _, c := range []struct {
+		field schema.Field
+		value string
+		want  string
+		ok    bool
+	}{
+		{text, `"it's \n"`, "it's \n", true},
+		{text, `"\u001b[2J"`, "", false},
+		{text, `null`, "", false},
+		{status, `"draft"`, "draft", true},
+		{status, `"posted"`, "", false},
+		{schema.Field{Kind: schema.Array}, `["a","b"]`, `["a","b"]`, true},
+		{schema.Field{Kind: schema.Number}, `1.5`, `1.5`, true},
+	} {
+		if got, ok := flagValue(c.field, json.RawMessage(c.value)); ok != c.ok || ok && got != c.want {
+			t.Errorf("%s: %q, %t; want %q, %t", c.value, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// Ensure the help of an operation names the fields of the response, and explains those of each object
+// that a flag accepts.
+func TestHelpNamesFields(t *testing.T) {
+	t.Parallel()
+	for _, op := range functions.Operations(nil) {
+		help := helpOf(op)
+		words := strings.FieldsFunc(help, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(",.:", c) })
+		for _, name := range namesOf(recordFields(op.Record())) {
+			if !slices.Contains(words, name) {
+				t.Errorf("%s: the help does not name the field %s", op.ID, name)
+			}
+		}
+		for _, f := range op.Input {
+			for _, inner := range f.Fields {
+				if !regexp.MustCompile(`(?m)^  ` + inner.Name + ` .*` + regexp.QuoteMeta(usageOf(inner)) + `$`).MatchString(help) {
+					t.Errorf("%s: the help does not explain the field %s of --%s", op.ID, inner.Name, kebabCase(f.Name))
+				}
+			}
 		}
 	}
 }

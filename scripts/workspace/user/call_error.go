@@ -59,27 +59,34 @@ func (u *userCommands) explainCallError(err error, r connection) error {
 		out := &callError{Code: refused.Code, Status: refused.Status, Messages: refused.Messages, RequestID: refused.RequestID}
 		switch refused.Status {
 		case http.StatusUnauthorized:
-			out.hint = fmt.Sprintf("%s was sent to %s; `%s` explains more", r.source, r.BaseURL, u.Command("doctor"))
+			out.hint = fmt.Sprintf("%s was sent to %s; `%s` explains more", r.source, r.BaseURL, u.Command("doctor%s", r.profileArgument("--profile")))
 		case http.StatusTooManyRequests:
 			if wait := refused.RetryAfter; wait > 0 {
 				out.hint = fmt.Sprintf("retry in %d s", int(wait.Seconds()))
 			}
+		}
+		if refused.Code == "" {
+			out.Messages = []string{fmt.Sprintf("%s responds with %d %s, but not as this service does", r.BaseURL, refused.Status, http.StatusText(refused.Status))}
+			out.hint = u.foreignResponseAdvice(refused.Status, r.BaseURL)
 		}
 		return out
 	}
 	return u.explainNetworkError(err, r.BaseURL)
 }
 
-// explainNetworkError adds advice to a network error. It returns any other error unchanged.
-func (u *userCommands) explainNetworkError(err error, base string) error {
-	var network interface{ Timeout() bool }
+// foreignResponseAdvice says what to do about an error response that is not the service's.
+func (u *userCommands) foreignResponseAdvice(status int, base string) string {
 	switch {
-	case isNotServing(err, base):
-		return fmt.Errorf("%s does not respond: connection refused; %s", base, u.serveAdvice(base))
-	case errors.As(err, &network):
-		return fmt.Errorf("%s does not respond: %w", base, err)
+	case status == http.StatusProxyAuthRequired:
+		return "the proxy requires a login: " + proxyAdvice(base)
+	case status >= 300 && status < 400:
+		return "it redirects, and no key is sent to another address: use the address to which it redirects"
+	case status == http.StatusBadRequest && strings.HasPrefix(base, "http:"):
+		return "if the server uses TLS, the address begins with https"
+	case status >= http.StatusInternalServerError:
+		return "a gateway or a proxy between this machine and the service has failed: try again, then ask the service's operator"
 	}
-	return err
+	return u.addressAdvice(base)
 }
 
 // isNotServing reports whether err means that no server listens at base, although serve could

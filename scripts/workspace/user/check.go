@@ -1,10 +1,8 @@
 package user
 
 import (
-	"context"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,26 +11,28 @@ import (
 )
 
 func (u *userCommands) checkCommand() *cobra.Command {
+	var where serviceFlags
 	var only []string
 	var write bool
 	cmd := &cobra.Command{
-		Use: "check BASE_URL", Short: "Check an implementation of the API against its contract", Args: terminal.RequireArgs("BASE_URL"),
+		Use: "check [BASE_URL]", Short: "Check an implementation of the API against its contract", Args: terminal.RequireArgs("[BASE_URL]"),
 		Long: `Check the rules of the specification against any implementation and report which hold.
-The key is that of WORKSPACE_KEY, or of "workspace login" for this base URL. With more
-scopes and more records, more rules can be checked. The others are skipped, with the
-reason.
+It uses the service and the key that "workspace api" would use; BASE_URL is the same as
+--base-url. With more scopes and more records, more rules can be checked. The others are
+skipped, with the reason.
 
 Without --write nothing is changed. With --write, items and posts are created, changed and
 deleted, and invalid updates of the company are sent, which the service must reject. Use a
-separate company for this. Nothing is ever published.
+separate company for this, and name its service. Nothing is ever published.
 
 Each rule names the section of scripts/docs/reference that states it, such as errors#codes.
 A rule about an optional feature is skipped when the service does not have it.
 
 The exit code is 1 when a rule does not hold.`,
-		Example: "  workspace check http://127.0.0.1:8080\n  workspace check https://api.example.com --write --json\n  workspace check http://127.0.0.1:8080 --rule limit-honoured --rule limit-bounds",
+		Example: "  workspace check http://127.0.0.1:8080\n  workspace check --profile staging --write --json\n  workspace check http://127.0.0.1:8080 --rule limit-honoured --rule limit-bounds",
 	}
 	u.table.RegisterDemo(cmd.Flags())
+	where.registerBaseURL(cmd.Flags())
 	cmd.Flags().BoolVar(&write, "write", false, "also create, change and delete records")
 	cmd.Flags().StringArrayVar(&only, "rule", nil, "only this `rule`; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -40,10 +40,16 @@ The exit code is 1 when a rule does not hold.`,
 		if err != nil {
 			return terminal.NewCommandUsageError(cmd, "%s", err)
 		}
-		if u, err := url.Parse(args[0]); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return terminal.NewCommandUsageError(cmd, "BASE_URL must be a URL such as https://api.example.com, not %q", args[0])
+		if len(args) > 0 && where.baseURL != "" {
+			return terminal.NewCommandUsageError(cmd, "BASE_URL is the same as --base-url: leave one out")
 		}
-		return u.check(cmd.Context(), contract.Options{BaseURL: strings.TrimRight(args[0], "/"), Rules: chosen, Write: write, Wait: u.Wait})
+		if len(args) > 0 {
+			where.baseURL = args[0]
+		}
+		if write && where.baseURL == "" && where.profile == "" {
+			return terminal.NewCommandUsageError(cmd, "--write: name the service whose records may change, with BASE_URL, --base-url or --profile")
+		}
+		return u.check(cmd, where, contract.Options{Rules: chosen, Write: write, Wait: u.Wait})
 	}
 	if err := cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(contract.Names(false), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic("workspace: " + err.Error()) // a second completion for a flag is a bug
@@ -51,15 +57,18 @@ The exit code is 1 when a rule does not hold.`,
 	return cmd
 }
 
-func (u *userCommands) check(ctx context.Context, o contract.Options) error {
-	c, err := u.credential(serviceFlags{baseURL: o.BaseURL})
+func (u *userCommands) check(cmd *cobra.Command, where serviceFlags, o contract.Options) error {
+	c, err := u.credential(where)
 	if err != nil {
 		return err
 	}
-	if o.Key = c.Key; o.Key == "" {
+	if u, err := url.Parse(c.BaseURL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return terminal.NewCommandUsageError(cmd, "BASE_URL must be a URL such as https://api.example.com, not %q", c.BaseURL)
+	}
+	if o.BaseURL, o.Key = c.BaseURL, c.Key; o.Key == "" {
 		return u.noKeyError(o.BaseURL)
 	}
-	report, err := contract.Run(ctx, o)
+	report, err := contract.Run(cmd.Context(), o)
 	if err != nil {
 		return u.explainNetworkError(err, o.BaseURL)
 	}

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
 
-	"growthworkspace/scripts/workspace/secretfile"
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/client"
@@ -35,16 +33,21 @@ const (
 const defaultBaseURL = "http://127.0.0.1:8080"
 
 // serviceFlags holds the values of the flags that specify the service.
-type serviceFlags struct{ baseURL, company string }
+type serviceFlags struct {
+	baseURL, company string
+	profile          profileName
+}
 
 func (r *serviceFlags) register(flags *pflag.FlagSet) {
 	r.registerBaseURL(flags)
 	flags.StringVar(&r.company, "company", "", "the `id` of the key's company (default: derived from the key, or requested from the service)")
 }
 
-// registerBaseURL registers --base-url alone, for commands that need no company.
+// registerBaseURL registers --base-url, and --profile, which includes a base URL. It is for commands
+// that need no company.
 func (r *serviceFlags) registerBaseURL(flags *pflag.FlagSet) {
 	flags.StringVar(&r.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
+	flags.Var(&r.profile, "profile", "use the key and the service of this login (default: WORKSPACE_PROFILE, or "+defaultProfile+")")
 }
 
 // credential is a key and its service.
@@ -52,7 +55,8 @@ type credential struct {
 	BaseURL string `json:"baseUrl"`
 	Key     string `json:"key"`
 
-	source string // where the key comes from, for messages
+	source  string // where the key comes from, for messages
+	profile string // the name of the profile that has the key; empty: it comes from elsewhere
 }
 
 // connection is a client, with its credential for use in error messages.
@@ -63,20 +67,42 @@ type connection struct {
 
 // credential finds the service and a key for it. A key from login belongs to one service, and
 // credential never returns it for a different --base-url.
+//
+// A profile that --profile or WORKSPACE_PROFILE names must exist. No variable replaces the key or the
+// service of --profile.
 func (u *userCommands) credential(r serviceFlags) (credential, error) {
-	stored, err := readLogin()
-	base := strings.TrimRight(cmp.Or(r.baseURL, os.Getenv(urlVariable), stored.BaseURL, defaultBaseURL), "/")
+	name, err := selectProfile(r.profile)
+	if err != nil {
+		return credential{}, err
+	}
+	stored, err := readProfile(name)
+	named := r.profile != "" || name != defaultProfile
+	switch base := trimURL(r.baseURL); {
+	case err != nil:
+		err = fmt.Errorf("%w; `%s` stores a key again", err, u.Command("login%s", stored.profileArgument("--as")))
+	case stored.Key == "" && named:
+		err = fmt.Errorf("%w; `%s` stores one", noProfileError(name), u.Command("login --as %s --base-url URL", name))
+	case r.profile != "" && base != "" && base != stored.BaseURL:
+		err = terminal.NewUsageError("--base-url: the key of the profile %s is for %s alone; leave out --base-url, or store a key for the other service with `%s`",
+			name, stored.BaseURL, u.Command("login --as NAME --base-url %s", terminal.QuoteArgument(base)))
+	}
+	if err != nil && named {
+		return credential{}, err // without the profile, not even the service is known
+	}
+	if r.profile != "" {
+		return stored, nil
+	}
+	base := trimURL(cmp.Or(r.baseURL, os.Getenv(urlVariable), stored.BaseURL, defaultBaseURL))
 	c := credential{BaseURL: base}
 	if key := os.Getenv(keyVariable); key != "" {
 		c.Key, c.source = strings.TrimSpace(key), keyVariableSource
-		return c, nil // ignore the error, because the login is not used
+		return c, nil // ignore the error, because the login's key is not used
 	}
 	if err != nil {
-		return c, fmt.Errorf("%w; `%s` stores a key again", err, u.Command("login"))
+		return c, err
 	}
 	if stored.Key != "" && stored.BaseURL == base {
-		c.Key, c.source = stored.Key, "the key of `workspace login`"
-		return c, nil
+		return stored, nil
 	}
 	if client.Loopback(base) {
 		target, err := u.table.Resolve()
@@ -87,15 +113,33 @@ func (u *userCommands) credential(r serviceFlags) (credential, error) {
 	return c, nil
 }
 
+// trimURL returns a base URL without slashes at its end.
+func trimURL(base string) string { return strings.TrimRight(base, "/") }
+
 // keyVariableSource is the credential.source of a key in the environment.
 const keyVariableSource = "the key of " + keyVariable
 
 // demoKeySource is the credential.source of the demo company's key.
 const demoKeySource = "the demo company's key of `workspace serve`"
 
-// noKeyError returns an error that explains how to provide a key.
+// noKeyError returns an error that explains how to provide a key. It names the profiles that have one
+// for this service.
 func (u *userCommands) noKeyError(base string) error {
-	return fmt.Errorf("no key for %s: set %s, or run `%s` with the key on standard input", base, keyVariable, u.Command("login --base-url %s", terminal.QuoteArgument(base)))
+	text := fmt.Sprintf("no key for %s: set %s, or run `%s` with the key on standard input", base, keyVariable, u.loginCommandLine(base))
+	if names := profilesOf(base); len(names) > 0 {
+		text += fmt.Sprintf("; --profile %s has one", strings.Join(names, " or --profile "))
+	}
+	return errors.New(text)
+}
+
+// loginCommandLine returns the command that stores a key for a service. It replaces no profile that
+// WORKSPACE_PROFILE selects for another service.
+func (u *userCommands) loginCommandLine(base string) string {
+	as := ""
+	if os.Getenv(profileVariable) != "" {
+		as = " --as NAME"
+	}
+	return u.Command("login%s --base-url %s", as, terminal.QuoteArgument(base))
 }
 
 // isUnencrypted reports whether a key that is sent to base would cross a network unencrypted.
@@ -116,9 +160,6 @@ func (u *userCommands) connect(r serviceFlags, options ...client.Option) (connec
 }
 
 func (u *userCommands) connectWith(c credential, company string, options ...client.Option) (connection, error) {
-	if isUnencrypted(c.BaseURL) {
-		u.Note("%s is not encrypted: anyone on the network can read the key", c.BaseURL)
-	}
 	options = append([]client.Option{
 		client.WithCompany(company), client.WithUserAgent("workspace"), client.WithSleep(u.Wait),
 	}, options...)
@@ -126,27 +167,10 @@ func (u *userCommands) connectWith(c credential, company string, options ...clie
 	if err != nil {
 		return connection{}, errors.New(strings.TrimPrefix(err.Error(), "client: "))
 	}
+	if isUnencrypted(c.BaseURL) {
+		u.Note("%s is not encrypted: anyone on the network can read the key", c.BaseURL)
+	}
 	return connection{api, c}, nil
-}
-
-// loginFile returns the path of the file in which login stores a key, in the user's settings
-// folder.
-func loginFile() (string, error) {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", fmt.Errorf("your settings folder is unknown: set %s: %w", keyVariable, err)
-	}
-	return filepath.Join(dir, "growth-workspace", "login.json"), nil
-}
-
-// readLogin returns the credential that login stored. Its key is empty if there is none.
-func readLogin() (c credential, err error) {
-	file, err := loginFile()
-	if err != nil {
-		return c, nil // without a settings folder, login cannot have stored a key
-	}
-	_, err = secretfile.Read(file, &c)
-	return c, err
 }
 
 // keyRecord returns the service's record of the key, such as its scopes. It returns nil if the key

@@ -33,7 +33,12 @@ The exit code is 1 when a check fails; a warning is not a failure.`,
 	where.register(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		d := doctor{userCommands: u, flags: where}
-		report := d.runChecks(cmd.Context())
+		key, err := u.credential(where)
+		if key.BaseURL == "" {
+			return err // there is no service to check
+		}
+		d.key = key
+		report := d.runChecks(cmd.Context(), err)
 		if err := u.printDiagnosis(report); err != nil {
 			return err
 		}
@@ -58,9 +63,8 @@ func (u *userCommands) printDiagnosis(d diagnosis) error {
 }
 
 // runChecks runs all checks of the command doctor. It skips a check that depends on a failed one.
-func (d *doctor) runChecks(ctx context.Context) diagnosis {
-	var keyErr error
-	d.key, keyErr = d.credential(d.flags)
+// keyErr is why the key could not be read.
+func (d *doctor) runChecks(ctx context.Context, keyErr error) diagnosis {
 	reached := d.checkService(ctx)
 	switch formed := d.checkKeyForm(keyErr); {
 	case !formed:

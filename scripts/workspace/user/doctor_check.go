@@ -78,14 +78,6 @@ func warnIf(bad bool) verdict {
 	return verdictOK
 }
 
-// serviceAdvice says what to do if the service does not respond.
-func (d *doctor) serviceAdvice(err error) string {
-	if isNotServing(err, d.key.BaseURL) {
-		return d.serveAdvice(d.key.BaseURL)
-	}
-	return "check the address and the network"
-}
-
 // checkService requests /openapi.json, which needs no key, and reports whether the server is the
 // API.
 func (d *doctor) checkService(ctx context.Context) bool {
@@ -96,7 +88,11 @@ func (d *doctor) checkService(ctx context.Context) bool {
 		response, err = h.Do(request)
 	}
 	if err != nil {
-		d.addFinding("service", verdictFail, d.serviceAdvice(err), "does not respond: %v", err)
+		p, ok := d.networkProblemOf(err, d.key.BaseURL)
+		if !ok {
+			p = networkProblem{err.Error(), "check the address"}
+		}
+		d.addFinding("service", verdictFail, p.advice, "%s", p.text)
 		d.skipChecks("needs the service to respond", "encryption", "clock", "version")
 		return false
 	}

@@ -161,9 +161,7 @@ func (c *operationCall) addFlags(cmd *cobra.Command) {
 	for _, field := range c.Input {
 		f := &fieldFlag{Field: field}
 		c.fields[field.Name] = f
-		name := kebabCase(field.Name)
-		cmd.Flags().Var(f, name, usageOf(field))
-		completeValues(cmd, name, field)
+		cmd.Flags().Var(f, kebabCase(field.Name), usageOf(field))
 	}
 	if c.IsList() && c.fields["cursor"] != nil {
 		cmd.Flags().BoolVar(&c.allPages, "all", false, "fetch every page of the list")
@@ -193,16 +191,6 @@ func usageOf(f schema.Field) string {
 		usage = strings.TrimPrefix(usage+"; ", "; ") + "required"
 	}
 	return strings.ReplaceAll(usage, "`", "")
-}
-
-func completeValues(cmd *cobra.Command, name string, f schema.Field) {
-	values := f.Enum
-	if f.Kind == schema.Boolean {
-		values = []string{"true", "false"}
-	}
-	if err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("workspace: " + err.Error()) // a second completion for a flag is a bug
-	}
 }
 
 func (c *operationCall) hasBody() bool {
@@ -300,10 +288,14 @@ func (c *operationCall) checkHasChange(cmd *cobra.Command) error {
 	return terminal.NewCommandUsageError(cmd, "nothing to change: give at least one of %s or --input", strings.Join(properties, ", "))
 }
 
-// confirm asks the user for confirmation before a delete.
-func (c *operationCall) confirm(t *terminal.Terminal) error {
-	if c.Method != http.MethodDelete || c.yes {
+// confirm asks the user for confirmation before a delete. Without a terminal it returns a usage
+// error, so that no script deletes by mistake.
+func (c *operationCall) confirm(cmd *cobra.Command, t *terminal.Terminal) error {
+	switch {
+	case c.Method != http.MethodDelete || c.yes:
 		return nil
+	case !t.Interactive:
+		return terminal.NewCommandUsageError(cmd, "without a terminal to ask at, --yes is needed")
 	}
 	what := c.Summary + ":"
 	for _, f := range c.Input {

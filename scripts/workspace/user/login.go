@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +17,7 @@ import (
 
 // loginResult is the result of login.
 type loginResult struct {
+	Profile   string  `json:"profile"`
 	BaseURL   string  `json:"baseUrl"`
 	CompanyID string  `json:"companyId"`
 	KeyID     *string `json:"keyId"` // null if the service does not report the key's id
@@ -25,31 +25,48 @@ type loginResult struct {
 }
 
 func (u *userCommands) loginCommand() *cobra.Command {
+	var as profileName
 	cmd := &cobra.Command{
-		Use: "login [--base-url URL]", Short: "Store a key for `workspace api`", Args: terminal.RequireArgs(),
+		Use: "login [--as NAME] [--base-url URL]", Short: "Store a key for `workspace api` and the other commands", Args: terminal.RequireArgs(),
 		Long: `Read a secret key from standard input, verify it, and store it in a file of your settings
 folder that only you can read. The key is used only for this base URL. WORKSPACE_KEY
-overrides it.`,
+overrides it.
+
+With --as, store it as a profile: a second company, or the same company at another service.
+Other commands use it with --profile NAME, or if WORKSPACE_PROFILE is NAME. "workspace
+profiles" lists the profiles. A login replaces the key that its profile had; without
+--base-url, its service stays.`,
 		Example: `  printf %s "$KEY" | workspace login --base-url https://api.example.com
+  printf %s "$KEY" | workspace login --as prod --base-url https://api.example.com
   workspace login`,
 	}
-	base := cmd.Flags().String("base-url", "", "the service's `URL` (default: WORKSPACE_URL, or "+defaultBaseURL+")")
+	base := cmd.Flags().String("base-url", "", "the service's `URL` (default: that of the profile of --as, WORKSPACE_URL, or "+defaultBaseURL+")")
+	cmd.Flags().Var(&as, "as", "store the key in this profile (default: WORKSPACE_PROFILE, or "+defaultProfile+")")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		where := strings.TrimRight(cmp.Or(*base, os.Getenv(urlVariable), defaultBaseURL), "/")
+		name, err := selectProfile(as)
+		if err != nil {
+			return err
+		}
+		where := *base
+		if where == "" && name != defaultProfile {
+			stored, _ := readProfile(name) // a file that cannot be read is replaced
+			where = stored.BaseURL
+		}
+		where = trimURL(cmp.Or(where, os.Getenv(urlVariable), defaultBaseURL))
 		if u, err := url.Parse(where); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 			return terminal.NewCommandUsageError(cmd, "--base-url: must be a URL such as https://api.example.com")
 		}
-		return u.login(cmd, where)
+		return u.login(cmd, name, where)
 	}
 	return cmd
 }
 
-func (u *userCommands) login(cmd *cobra.Command, base string) error {
+func (u *userCommands) login(cmd *cobra.Command, name, base string) error {
 	key, err := u.readKey()
 	if err != nil {
 		return err
 	}
-	file, err := loginFile()
+	file, err := profileFile(name)
 	if err != nil {
 		return err
 	}
@@ -72,11 +89,11 @@ func (u *userCommands) login(cmd *cobra.Command, base string) error {
 	if err := secretfile.Write(file, c); err != nil {
 		return err
 	}
-	result := loginResult{BaseURL: base, CompanyID: company, File: file}
+	result := loginResult{Profile: name, BaseURL: base, CompanyID: company, File: file}
 	if holder != nil {
 		result.KeyID = &holder.ID
 	}
-	return u.Print(result, "company  %s\nkey      %s\nfile     %s", company, terminal.FormatText(result.KeyID), file)
+	return u.Print(result, "profile  %s\nservice  %s\ncompany  %s\nkey      %s\nfile     %s", name, base, company, terminal.FormatText(result.KeyID), file)
 }
 
 // readKey reads a key from standard input. It returns an error if the key is empty or publishable.
@@ -96,30 +113,39 @@ func (u *userCommands) readKey() (string, error) {
 
 // logoutResult is the result of logout.
 type logoutResult struct {
+	Profile string `json:"profile"`
 	Removed bool   `json:"removed"`
 	File    string `json:"file"`
 }
 
 func (u *userCommands) logoutCommand() *cobra.Command {
+	var as profileName
 	cmd := &cobra.Command{
-		Use: "logout", Short: "Remove the key of `workspace login`", Args: terminal.RequireArgs(),
+		Use: "logout [--as NAME]", Short: "Remove the key of `workspace login`", Args: terminal.RequireArgs(),
 		Long: `Remove the file in which "workspace login" stored a key. The key itself keeps working:
 revoke it with "workspace key revoke".`,
-		Example: "  workspace logout",
+		Example: "  workspace logout\n  workspace logout --as prod",
 	}
+	cmd.Flags().Var(&as, "as", "remove the key of this profile (default: WORKSPACE_PROFILE, or "+defaultProfile+")")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		file, err := loginFile()
+		name, err := selectProfile(as)
+		if err != nil {
+			return err
+		}
+		file, err := profileFile(name)
 		if err != nil {
 			return err
 		}
 		err = os.Remove(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			return u.Print(logoutResult{false, file}, "no key is stored")
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && name == defaultProfile:
+			return u.Print(logoutResult{name, false, file}, "no key is stored")
+		case errors.Is(err, fs.ErrNotExist):
+			return noProfileError(name)
+		case err != nil:
 			return fmt.Errorf("remove the key: %w", err)
 		}
-		return u.Print(logoutResult{true, file}, "removed %s", file)
+		return u.Print(logoutResult{name, true, file}, "removed %s", file)
 	}
 	return cmd
 }

@@ -62,6 +62,9 @@ the client closes standard input.`,
 		if f.agent != "" && !agentNamePattern.MatchString(f.agent) {
 			return terminal.NewCommandUsageError(cmd, "--agent: must be a name such as claude-code")
 		}
+		if f.agent != "" && f.profile != "" {
+			return terminal.NewCommandUsageError(cmd, "--agent: the agent has a key of its own; leave out --profile")
+		}
 		return u.bridge(cmd.Context(), f)
 	}
 	return cmd
@@ -129,7 +132,7 @@ func (u *userCommands) explainBridgeError(err error, f bridgeFlags) error {
 	}
 	var refused *client.Error
 	if errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
-		remedy := u.Command("login --base-url %s", terminal.QuoteArgument(c.BaseURL))
+		remedy := u.Command("login%s --base-url %s", c.profileArgument("--as"), terminal.QuoteArgument(c.BaseURL))
 		if f.agent != "" {
 			remedy = u.Command("mcp install %s", f.agent)
 		}
@@ -151,11 +154,11 @@ type agentKey struct {
 
 // agentKeyFile returns the path of the file that stores an agent's key.
 func agentKeyFile(name string) (string, error) {
-	login, err := loginFile()
+	dir, err := settingsFolder()
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(filepath.Dir(login), "agents", name+".json"), nil
+	return filepath.Join(dir, "agents", name+".json"), nil
 }
 
 // readAgentKey returns the stored key of an agent. Key is empty if none is stored.

@@ -221,7 +221,7 @@ func (i *installation) chooseKey(ctx context.Context) error {
 	}
 	if !i.ownKey && i.using.source == keyVariableSource {
 		return fmt.Errorf("%s would not have %s: store your key with `%s`, or let this command create one for the agent",
-			i.client.Title, keyVariable, i.Command("login --base-url %s", terminal.QuoteArgument(i.using.BaseURL)))
+			i.client.Title, keyVariable, i.loginCommandLine(i.using.BaseURL))
 	}
 	return nil
 }
@@ -247,9 +247,12 @@ func (i *installation) checkCanIssue(ctx context.Context) error {
 // They contain no relative path, because the client may start the bridge in any folder.
 func (i *installation) arguments() ([]string, error) {
 	out := []string{"mcp"}
-	if i.ownKey {
+	switch profile := i.using.namedProfile(); {
+	case i.ownKey:
 		out = append(out, "--agent", i.client.Name)
-	} else {
+	case profile != "":
+		out = append(out, "--profile", profile)
+	default:
 		out = append(out, "--base-url", i.using.BaseURL)
 		if i.using.source == demoKeySource && i.table.Data != "" {
 			data, err := filepath.Abs(i.table.Data)

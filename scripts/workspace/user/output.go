@@ -7,76 +7,152 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/client"
 	"growthworkspace/shared/schema"
 )
 
-// printPages fetches every page of a list and prints them as one list.
-func (u *userCommands) printPages(ctx context.Context, r connection, c *operationCall) error {
+// outputFlags holds the values of the flags that select how a response is printed.
+type outputFlags struct {
+	fields  []string
+	csv     bool
+	include bool
+	jq      string
+}
+
+func (o *outputFlags) register(cmd *cobra.Command) {
+	flags := cmd.PersistentFlags()
+	flags.StringSliceVar(&o.fields, "fields", nil, "print only these `fields` of each record, in this order")
+	flags.BoolVar(&o.csv, "csv", false, "print comma-separated values, with a line of field names")
+	flags.StringVar(&o.jq, "jq", "", "print the result of this jq `expression` on the JSON response")
+	flags.BoolVar(&o.include, "include", false, `print {"status","headers","nextCursor","body"} as JSON`)
+	if err := cmd.RegisterFlagCompletionFunc("fields", completeFields); err != nil {
+		panic("workspace: " + err.Error()) // a second completion for a flag is a bug
+	}
+}
+
+// isUsed reports whether one of the flags is set.
+func (o outputFlags) isUsed() bool { return o.fields != nil || o.csv || o.include || o.jq != "" }
+
+// responseFormat is how the response of one call is printed.
+type responseFormat struct {
+	outputFlags
+
+	isJSON bool          // set by --json, --include and --jq
+	all    []recordField // the fields of a record
+	chosen []recordField // the fields of --fields; without the flag, empty
+	filter *jqFilter     // the expression of --jq, or nil
+}
+
+// formatOf returns the format that the flags select for a call, or a usage error.
+func (c *operationCall) formatOf(cmd *cobra.Command, flags outputFlags, isJSON bool) (f responseFormat, err error) {
+	f = responseFormat{outputFlags: flags, isJSON: isJSON || flags.include || flags.jq != "", all: recordFields(c.Record())}
+	switch {
+	case flags.csv && f.isJSON:
+		return f, terminal.NewCommandUsageError(cmd, "--csv cannot be combined with --json, --jq or --include")
+	case flags.include && c.allPages:
+		return f, terminal.NewCommandUsageError(cmd, "--all joins the bodies of several responses: leave out --include")
+	case cmd.Flags().Changed("fields") && len(flags.fields) == 0:
+		return f, terminal.NewCommandUsageError(cmd, "--fields: name at least one of %s", strings.Join(namesOf(f.all), ", "))
+	}
+	for _, name := range flags.fields {
+		i := slices.IndexFunc(f.all, func(field recordField) bool { return kebabCase(field.name) == kebabCase(strings.TrimSpace(name)) })
+		if i < 0 {
+			return f, terminal.NewCommandUsageError(cmd, "--fields: no field %q; the fields are %s", name, strings.Join(namesOf(f.all), ", "))
+		}
+		f.chosen = append(f.chosen, f.all[i])
+	}
+	if cmd.Flags().Changed("jq") {
+		if f.filter, err = newJQFilter(flags.jq); err != nil {
+			return f, terminal.NewCommandUsageError(cmd, "--jq: %v", err)
+		}
+	}
+	return f, nil
+}
+
+func namesOf(fields []recordField) (names []string) {
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// fields returns the fields to print: those of --fields, or all.
+func (f responseFormat) fields() []recordField {
+	if len(f.chosen) > 0 {
+		return f.chosen
+	}
+	return f.all
+}
+
+// readPages fetches every page of a list, and returns a body with the items of all pages.
+func readPages(ctx context.Context, r connection, c *operationCall) ([]byte, error) {
 	items, request := []json.RawMessage{}, c.request()
 	for {
 		response, err := r.client.Do(ctx, request, c.options()...)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var page terminal.ItemList[json.RawMessage]
 		if err := json.Unmarshal(response.Body, &page); err != nil {
-			return fmt.Errorf("the response is not a list: %w", err)
+			return nil, fmt.Errorf("the response is not a list: %w", err)
 		}
 		items = append(items, page.Items...)
 		next, err := response.Next()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if next == "" {
 			break
 		}
 		if next == request.Query.Get("cursor") {
-			return errors.New("the cursor of the next page is that of this page: the service's paging is broken")
+			return nil, errors.New("the cursor of the next page is that of this page: the service's paging is broken")
 		}
 		request.Query.Set("cursor", next)
 	}
 	body, err := schema.Encode(terminal.ItemList[json.RawMessage]{Items: items})
 	if err != nil {
-		return fmt.Errorf("join the pages: %w", err)
+		return nil, fmt.Errorf("join the pages: %w", err)
 	}
-	return u.printResponse(c, body, "")
+	return body, nil
 }
 
-// printResponse prints the body of a response. With --json it prints the body unchanged, or
-// indented on a terminal. Without --json it prints the fields of a record or a table of records.
-func (u *userCommands) printResponse(c *operationCall, body []byte, next string) error {
-	if u.JSON {
-		text := bytes.TrimSpace(body)
-		if terminal.Width(u.Out) > 0 {
-			var lines bytes.Buffer
-			if json.Indent(&lines, text, "", "  ") == nil {
-				text = lines.Bytes()
-			}
-		}
-		return u.Write(string(text) + "\n")
+// printResponse prints a response: as JSON, as comma-separated values, as the fields of a record, or
+// as a table of records. next is the cursor of the list's next page, or empty.
+func (u *userCommands) printResponse(ctx context.Context, c *operationCall, response client.Response, next string, format responseFormat) error {
+	if format.isJSON {
+		return u.printJSON(ctx, c, response, next, format)
 	}
 	var value map[string]any
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	if err := d.Decode(&value); err != nil {
+	if err := decodeJSON(response.Body, &value); err != nil {
 		return fmt.Errorf("the response is not a JSON object: %w", err)
 	}
-	if !c.IsList() {
-		return u.Write(fieldsOf(c.Output, value, ""))
+	rows := []map[string]any{value}
+	if c.IsList() {
+		rows = rowsOf(value["items"])
 	}
-	rows := rowsOf(value["items"])
-	if len(rows) == 0 {
+	style := tableStyle{width: cmp.Or(terminal.Width(u.Out), widthDefault), color: u.hasColor()}
+	var text string
+	switch {
+	case format.csv:
+		text = csvOf(format.fields(), rows)
+	case len(rows) == 0:
 		u.Note("no records")
-		return nil
+	case !c.IsList():
+		text = fieldsOf(format.fields(), value, style)
+	case len(format.chosen) > 0:
+		text = wideTableOf(format.chosen, rows, style.color)
+	default:
+		text = tableOf(c.Record(), rows, style)
 	}
-	if err := u.Write(tableOf(c.Output.Field(0).Type.Elem(), rows, cmp.Or(terminal.Width(u.Out), widthDefault))); err != nil {
+	if err := u.Write(text); err != nil {
 		return err
 	}
 	if next != "" {
@@ -85,164 +161,124 @@ func (u *userCommands) printResponse(c *operationCall, body []byte, next string)
 	return nil
 }
 
-func rowsOf(v any) (rows []map[string]any) {
-	items, _ := v.([]any) // a value of a different type counts as an empty list
-	for _, item := range items {
-		if row, ok := item.(map[string]any); ok {
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-// fieldsOf formats a record with one field on each line. Its lists of records follow as tables.
-func fieldsOf(t reflect.Type, value map[string]any, indent string) string {
-	var out, tables strings.Builder
-	width := 0
-	for _, f := range recordFields(t) {
-		width = max(width, len(f.name))
-	}
-	for _, f := range recordFields(t) {
-		v := value[f.name]
-		if rows := rowsOf(v); f.isRecordList() {
-			v = json.Number(fmt.Sprint(len(rows)))
-			if len(rows) > 0 {
-				fmt.Fprintf(&tables, "\n%s%s\n%s", indent, f.name, tableOf(f.element, rows, widthDefault))
-			}
-		}
-		text := textOf(v, "\n"+indent+strings.Repeat(" ", width+2))
-		fmt.Fprintf(&out, "%s%-*s  %s\n", indent, width, f.name, text)
-	}
-	return out.String() + tables.String()
-}
-
-// textOf formats a value and escapes control characters. It replaces line breaks in a string with
-// newline.
-func textOf(v any, newline string) string {
-	switch v := v.(type) {
-	case nil:
-		return "-"
-	case string:
-		lines := strings.Split(v, "\n")
-		for i := range lines {
-			lines[i] = terminal.EscapeControls(lines[i])
-		}
-		return strings.Join(lines, newline)
-	case []any:
-		parts := make([]string, len(v))
-		for i, element := range v {
-			parts[i] = textOf(element, " ")
-		}
-		return strings.Join(parts, ", ")
-	}
-	text, err := schema.Encode(v)
-	if err != nil {
-		return "?"
-	}
-	return terminal.EscapeControls(string(text))
-}
-
-type recordField struct {
-	name    string
-	element reflect.Type // the field's type, without pointers and slices
-	isSlice bool
-}
-
-func (f recordField) isRecordList() bool { return f.isSlice && f.element.Kind() == reflect.Struct }
-
-func recordFields(t reflect.Type) (out []recordField) {
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous || !f.IsExported() || name == "" || name == "-" {
-			continue
-		}
-		element := f.Type
-		raw := element == reflect.TypeFor[json.RawMessage]()
-		for !raw && (element.Kind() == reflect.Pointer || element.Kind() == reflect.Slice) {
-			element = element.Elem()
-		}
-		out = append(out, recordField{name, element, f.Type.Kind() == reflect.Slice && !raw})
-	}
-	return out
-}
-
-// rank returns the rank of a field as a column of a table, where 0 is the most important, or -1 to
-// leave it out.
-func (f recordField) rank() int {
-	_, closed := reflect.Zero(f.element).Interface().(schema.Enum)
-	switch {
-	case f.name == "id":
-		return 0
-	case f.name == "companyId", f.name == "createdAt", f.name == "updatedAt", f.isRecordList():
-		return -1
-	case slices.Contains([]string{"name", "title", "key", "metricKey", "ts", "value", "dims"}, f.name):
-		return 1
-	case f.element == reflect.TypeFor[json.RawMessage]():
-		return -1
-	case closed && !f.isSlice:
-		return 2
-	case f.element.Kind() != reflect.String:
-		return 3
-	case f.isSlice, strings.HasSuffix(f.name, "At"), strings.HasSuffix(f.name, "Id"), strings.HasSuffix(f.name, "Url"):
-		return 5
-	}
-	return 4
-}
-
 // widthDefault is the width of a table that is written to a file or a pipe.
-const widthDefault = 120
+const widthDefault = 80
 
-// cellCharsMax is the maximum length of a string in a table cell.
-const cellCharsMax = 36
+// hasColor reports whether the output is for a person at a terminal with colors. NO_COLOR is the
+// variable of no-color.org. On Windows, only Windows Terminal, which sets WT_SESSION, is known to
+// have colors.
+func (u *userCommands) hasColor() bool {
+	if runtime.GOOS == "windows" && os.Getenv("WT_SESSION") == "" {
+		return false
+	}
+	return terminal.Width(u.Out) > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
 
-// tableOf formats records as the rows of a table, with as many columns as fit into the width. It
-// leaves out empty columns.
-func tableOf(t reflect.Type, rows []map[string]any, width int) string {
-	fields := slices.DeleteFunc(recordFields(t), func(f recordField) bool {
-		return f.rank() < 0 || !slices.ContainsFunc(rows, func(r map[string]any) bool { return r[f.name] != nil })
+// decodeJSON decodes a JSON text without a change to its numbers.
+func decodeJSON(text []byte, value any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(value)
+}
+
+// includedResponse is the output of --include.
+type includedResponse struct {
+	Status     int               `json:"status"`
+	Headers    map[string]string `json:"headers"`    // by name in lower case
+	NextCursor *string           `json:"nextCursor"` // the value of --cursor for the next page; null if there is none
+	Body       json.RawMessage   `json:"body"`
+}
+
+// printJSON prints a response as JSON. Without other flags than --json it is the body as the service
+// sent it, or indented on a terminal.
+func (u *userCommands) printJSON(ctx context.Context, c *operationCall, response client.Response, next string, format responseFormat) error {
+	text := bytes.TrimSpace(response.Body)
+	var err error
+	if len(format.chosen) > 0 {
+		if text, err = selectFields(text, c.IsList(), format.chosen); err != nil {
+			return fmt.Errorf("the response has other fields than expected: %w", err)
+		}
+	}
+	if format.include {
+		out := includedResponse{Status: response.Status, Headers: map[string]string{}, Body: text}
+		for name, values := range response.Header {
+			out.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
+		}
+		if next != "" {
+			out.NextCursor = &next
+		}
+		if text, err = schema.Encode(out); err != nil {
+			return fmt.Errorf("the response is not JSON: %w", err)
+		}
+	}
+	if format.filter == nil {
+		return u.Write(u.indented(text) + "\n")
+	}
+	return format.filter.run(ctx, text, func(result any) error {
+		if s, ok := result.(string); ok {
+			if terminal.Width(u.Out) > 0 {
+				s = textOf(s, "\n")
+			}
+			return u.Write(s + "\n")
+		}
+		line, err := format.filter.encode(result)
+		if err != nil {
+			return err
+		}
+		return u.Write(u.indented(line) + "\n")
 	})
-	slices.SortStableFunc(fields, func(x, y recordField) int { return cmp.Compare(x.rank(), y.rank()) })
-	lines, used := make([][]string, len(rows)+1), 0
-	for n, f := range fields {
-		cells, widest := []string{columnHeading(f.name)}, 0
-		for _, row := range rows {
-			cells = append(cells, truncateText(textOf(row[f.name], " ")))
-		}
-		for _, cell := range cells {
-			widest = max(widest, utf8.RuneCountInString(cell))
-		}
-		if used += widest + 2; n > 1 && used-2 > width {
-			break
-		}
-		for i, cell := range cells {
-			lines[i] = append(lines[i], cell)
-		}
-	}
-	joined := make([]string, len(lines))
-	for i, cells := range lines {
-		joined[i] = strings.Join(cells, "\t")
-	}
-	return terminal.AlignColumns(joined)
 }
 
-// truncateText shortens a string for a table cell. It does not shorten strings without spaces, such
-// as ids and URLs, so that they can be copied.
-func truncateText(text string) string {
-	chars := []rune(text)
-	if len(chars) <= cellCharsMax || !strings.ContainsAny(text, " {") {
-		return text
+// indented returns a JSON text with line breaks if the output is a terminal.
+func (u *userCommands) indented(text []byte) string {
+	var lines bytes.Buffer
+	if terminal.Width(u.Out) > 0 && json.Indent(&lines, text, "", "  ") == nil {
+		return lines.String()
 	}
-	return string(chars[:cellCharsMax-1]) + "…"
+	return string(text)
 }
 
-// columnHeading converts the name of a field to a heading, such as replyStatus to REPLY STATUS.
-func columnHeading(name string) string {
-	var out strings.Builder
-	for _, c := range name {
-		if unicode.IsUpper(c) {
-			out.WriteByte(' ')
+// selectFields returns a body that has only the given fields of a record, or of each record of a
+// list.
+func selectFields(body []byte, isList bool, fields []recordField) ([]byte, error) {
+	if !isList {
+		var record map[string]json.RawMessage
+		if err := json.Unmarshal(body, &record); err != nil {
+			return nil, err
 		}
-		out.WriteRune(unicode.ToUpper(c))
+		return fieldsJSON(record, fields)
 	}
-	return out.String()
+	var list terminal.ItemList[map[string]json.RawMessage]
+	if err := json.Unmarshal(body, &list); err != nil {
+		return nil, err
+	}
+	out := terminal.ItemList[json.RawMessage]{Items: []json.RawMessage{}}
+	for _, record := range list.Items {
+		text, err := fieldsJSON(record, fields)
+		if err != nil {
+			return nil, err
+		}
+		out.Items = append(out.Items, text)
+	}
+	return schema.Encode(out)
+}
+
+// fieldsJSON encodes the given fields of a record, in their order.
+func fieldsJSON(record map[string]json.RawMessage, fields []recordField) ([]byte, error) {
+	out := []byte("{")
+	for i, f := range fields {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		value := record[f.name]
+		if value == nil {
+			value = json.RawMessage("null")
+		}
+		name, err := schema.Encode(f.name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, name...), ':'), value...)
+	}
+	return append(out, '}'), nil
 }

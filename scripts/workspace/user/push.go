@@ -248,7 +248,9 @@ func (u *userCommands) pushPointsCommand() *cobra.Command {
 		Long: `Push metric points to the service. A point replaces the stored one of the same series and
 bucket. A metric that has no definition gets that of the file, or else one that a person
 should review. Needs the scope metrics:write.`,
-		Example: "  workspace push points points.jsonl",
+		Example: `  workspace push points points.jsonl
+  workspace push points --from csv numbers.csv --mapping numbers.json
+  workspace push points --from plausible export.zip`,
 	}
 	return p.register(cmd, pointType, func(ctx context.Context, c connection, r *convert.Result) error {
 		sum := client.PushResult{CreatedKeys: []string{}}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	_ "time/tzdata" // for the company's time zone, because the machine may have no database of zones
 
@@ -66,13 +65,13 @@ func (u *userCommands) studio(ctx context.Context, remote serviceFlags, addr str
 	if token, err := auth.Parse(c.Key); company == "" && err == nil {
 		company = token.CompanyID
 	}
-	login, err := loginFile()
+	folder, err := settingsFolder()
 	if err != nil {
 		return err
 	}
 	s, err := studio.New(studio.Options{
-		BaseURL: c.BaseURL, Key: c.Key, CompanyID: company, Demo: c.source == demoKeySource, SaveSecret: secretfile.FilesIn(filepath.Dir(login)),
-		Now: u.Now, Log: slog.New(slog.NewTextHandler(u.Err, nil)),
+		BaseURL: c.BaseURL, Key: c.Key, CompanyID: company, Demo: c.source == demoKeySource, SaveSecret: secretfile.FilesIn(folder),
+		Profile: c.namedProfile(), Now: u.Now, Log: slog.New(slog.NewTextHandler(u.Err, nil)),
 	})
 	if err != nil {
 		return err

@@ -10,8 +10,10 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// Commands returns the commands for users of the API.
-func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
+// Commands returns the commands for users of the API, and those for developers of programs and of
+// other implementations.
+func Commands(t *terminal.Terminal, table *tableconn.Flags) (users, developers []*cobra.Command) {
 	u := &userCommands{t, table}
-	return []*cobra.Command{u.apiCommand(), u.convertCommand(), u.pushCommand(), u.studioCommand(), u.mcpCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand(), u.checkCommand(), u.clientCommand()}
+	users = []*cobra.Command{u.apiCommand(), u.convertCommand(), u.pushCommand(), u.studioCommand(), u.mcpCommand(), u.loginCommand(), u.logoutCommand(), u.profilesCommand(), u.doctorCommand(), u.statusCommand(), u.reportCommand()}
+	return users, []*cobra.Command{u.checkCommand(), u.clientCommand()}
 }

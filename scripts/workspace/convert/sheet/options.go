@@ -36,6 +36,8 @@ type mapping struct {
 	SkipLines int      `json:"skipLines,omitempty"`
 	Comment   string   `json:"comment,omitempty"`
 	SkipRows  []string `json:"skipRows,omitempty"`
+
+	defined map[string]bool // the keys of the metrics whose definitions the files of a command have yielded
 }
 
 // options are the flags of the kinds of this package.
@@ -50,6 +52,7 @@ type options struct {
 	aggregation []string
 	mappingFile string
 	saveFile    string
+	defined     map[string]bool
 }
 
 // register registers the flags and returns their names.
@@ -86,7 +89,7 @@ func (o *options) register(flags *pflag.FlagSet) (names []string) {
 
 // mapping returns the flags, completed by the file of --mapping.
 func (o *options) mapping() (mapping, error) {
-	m := mapping{}
+	m := mapping{defined: o.defined}
 	if o.mappingFile != "" {
 		f, err := os.Open(o.mappingFile)
 		if err != nil {

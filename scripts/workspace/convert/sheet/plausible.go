@@ -2,6 +2,7 @@ package sheet
 
 import (
 	"archive/zip"
+	"compress/flate"
 	"context"
 	"errors"
 	"fmt"
@@ -71,13 +72,16 @@ func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *con
 	if len(archive.File) > zipFilesMax {
 		return fmt.Errorf("has %d files, more than the %d that an export can have", len(archive.File), zipFilesMax)
 	}
-	found := 0
+	found, size := 0, uint64(0)
 	for _, f := range archive.File {
 		name := path.Base(strings.ReplaceAll(f.Name, `\`, "/"))
 		switch {
 		case f.FileInfo().IsDir():
 		case plausibleVisitors.MatchString(name):
 			found++
+			if size += f.UncompressedSize64; size > zipBytesMax {
+				return fmt.Errorf("would unpack to more than %d bytes: the archive is refused", zipBytesMax)
+			}
 			if err := convertVisitorsOf(ctx, f, name, m, out); err != nil {
 				return err
 			}
@@ -92,10 +96,10 @@ func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *con
 }
 
 // convertVisitorsOf converts the file of visitors of an archive. It refuses one that would unpack to
-// much more than a table has, before and while it reads.
+// much more than a table has.
 func convertVisitorsOf(ctx context.Context, f *zip.File, name string, m mapping, out *convert.Output) error {
 	packed, size := f.CompressedSize64, f.UncompressedSize64
-	if size > zipBytesMax || size > zipSmall && size/zipRatioMax > packed {
+	if size > zipSmall && size/zipRatioMax > packed {
 		return fmt.Errorf("%s would unpack %d bytes to %d, which no table does: the archive is refused", name, packed, size)
 	}
 	content, err := f.Open()
@@ -103,8 +107,12 @@ func convertVisitorsOf(ctx context.Context, f *zip.File, name string, m mapping,
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer content.Close()
-	// archive/zip stops at the size that the archive declares, and checks the checksum at the end.
-	return convertVisitors(ctx, content, m, name, out)
+	err = convertVisitors(ctx, content, m, name, out)
+	// archive/zip stops at the size that the archive declares, and compares the checksum at the end
+	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(flate.CorruptInputError)) {
+		return fmt.Errorf("%s is damaged: %w", name, err)
+	}
+	return err
 }
 
 // convertVisitors converts a file of visitors. name is that of a file in an archive.

@@ -164,7 +164,7 @@ func (r *rows) dateField() (string, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("--date-column: a %s has no date of its own; name the field with --map FIELD=%s", r.target.name, r.DateColumn)
+	return "", fmt.Errorf("--date-column: a record of type %s has no date of its own; name the field with --map FIELD=%s", r.target.name, r.DateColumn)
 }
 
 // checkRequired returns an error if no column and no constant fills a required field.
@@ -174,7 +174,7 @@ func (r *rows) checkRequired() error {
 		_, isFixed := r.fixed[name]
 		isFilled := slices.ContainsFunc(r.columns, func(c filledColumn) bool { return c.field.name == name })
 		if f.isRequired && !isFixed && !isFilled && name != "externalId" { // externalId is derived
-			return fmt.Errorf("a %s needs %s: name its column with --map %s=COLUMN, or its value with --set %s=VALUE", r.target.name, name, name, name)
+			return fmt.Errorf("a record of type %s needs %s: name its column with --map %s=COLUMN, or its value with --set %s=VALUE", r.target.name, name, name, name)
 		}
 	}
 	return nil
@@ -252,14 +252,14 @@ const unitMinor = "currency_minor"
 // define adds the definition of a metric whose unit or aggregation is known.
 func (r *rows) define(column, key string, c metricColumn) error {
 	unit, aggregation := of(r.Units, column), of(r.Aggregations, column)
-	if unit == "" && aggregation == "" {
+	if unit == "" && aggregation == "" || r.defined[key] {
 		return nil
 	}
 	if key == "" {
 		return errors.New("--unit and --aggregation need --metric COLUMN=KEY, because the rows have metrics of their own")
 	}
 	fields := map[string]any{
-		"id": digest("mdf", typeDefinition, key), "key": key, "name": r.table.header[c.index], "kind": string(metrics.KindMeasured), "needsReview": false,
+		"id": digest(registered(typeDefinition).Prefix, typeDefinition, key), "key": key, "name": r.table.header[c.index], "kind": string(metrics.KindMeasured), "needsReview": false,
 	}
 	if unit != "" {
 		fields["unit"] = unit
@@ -271,7 +271,8 @@ func (r *rows) define(column, key string, c metricColumn) error {
 	for _, name := range []string{"key", "name", "unit", "aggregation"} {
 		names[name] = r.table.heading(c.index)
 	}
-	return r.out.Emit(convert.Record{Type: typeDefinition, Fields: fields, Row: r.table.headerRow, Columns: names, Identity: key})
+	r.defined[key] = true
+	return r.out.Emit(convert.Record{Type: typeDefinition, Fields: fields, Row: r.table.headerRow, Columns: names})
 }
 
 // readAll converts all rows.

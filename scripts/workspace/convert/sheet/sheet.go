@@ -17,7 +17,7 @@ import (
 
 // Kinds registers the flags of the kinds csv, ga4 and plausible, and returns the kinds.
 func Kinds(flags *pflag.FlagSet) []convert.Kind {
-	o := &options{}
+	o := &options{defined: map[string]bool{}}
 	names := o.register(flags)
 	points := []string{typeDefinition, typePoint}
 	kind := func(name, summary string, types []string, convertTables func(context.Context, convert.Input, mapping, *convert.Output) error) convert.Kind {

@@ -297,12 +297,12 @@ func TestFlagErrors(t *testing.T) {
 	}{
 		{nil, "--type is required: one of feedback, metric-point, post, content-idea, item"},
 		{[]string{"--type", "audit"}, "--type audit: must be one of feedback, "},
-		{[]string{"--type", "feedback", "--set", "source=reddit", "--map", "titel=A"}, "--map titel: a feedback has no such field; did you mean title?; the fields are appVersion, "},
+		{[]string{"--type", "feedback", "--set", "source=reddit", "--map", "titel=A"}, "--map titel: a record of type feedback has no such field; did you mean title?; the fields are appVersion, "},
 		{[]string{"--type", "feedback", "--map", "id=A"}, "--map id: is not set from a sheet; --id-column names the column"},
 		{[]string{"--type", "feedback", "--map", "title"}, "--map title: must be FIELD=COLUMN"},
 		{[]string{"--type", "feedback", "--metric", "A=a"}, "--metric, --scale, --unit, --currency and --aggregation are for --type metric-point"},
-		{[]string{"--type", "item", "--map", "title=A"}, "a item needs roadmapId: name its column with --map roadmapId=COLUMN, or its value with --set roadmapId=VALUE"},
-		{[]string{"--type", "post", "--map", "body=A"}, "a post needs platform: "},
+		{[]string{"--type", "item", "--map", "title=A"}, "a record of type item needs roadmapId: name its column with --map roadmapId=COLUMN, or its value with --set roadmapId=VALUE"},
+		{[]string{"--type", "post", "--map", "body=A"}, "a record of type post needs platform: "},
 		{[]string{"--type", "feedback", "--decimal", ";"}, "--decimal ;: must be . or ,"},
 		{[]string{"--type", "feedback", "--timezone", "Berlin"}, "--timezone Berlin: must be a name of the IANA time zone database"},
 		{[]string{"--type", "feedback", "--date-format", "DD.MM.jjjj"}, `--date-format DD.MM.jjjj: "j" has no meaning; use YYYY`},
@@ -459,6 +459,10 @@ func TestGA4Errors(t *testing.T) {
 	if err != nil || len(problems) != 1 || problems[0] != `t.csv, row 5, column Nth day: "0002" is 2026-08-03, after the end of the report` {
 		t.Errorf("problems %q, %v", problems, err)
 	}
+	_, problems, err = run(t, "ga4", "# Start date: 20260801\nNth day,Users\n0000,5\n\nNth day,Users\n0000,6\n")
+	if err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0], "t.csv, row 6, column Users: an earlier row has the same day") {
+		t.Errorf("a metric in two tables: %q, %v", problems, err)
+	}
 	lines, _, err := run(t, "ga4", "# Startdatum: 20260801\n# Enddatum: 20260802\nN-ter Tag,Nutzer\n0000,5\n0001,6\n", "--date-column", "N-ter Tag")
 	if err != nil || short(lines) != "{metricKey:ga4.nutzer,ts:2026-08-01,value:5}\n{metricKey:ga4.nutzer,ts:2026-08-02,value:6}" {
 		t.Errorf("records of a report in German:\n%s\n%v", short(lines), err)
@@ -468,10 +472,15 @@ func TestGA4Errors(t *testing.T) {
 // archive returns a zip archive.
 func archive(tb testing.TB, files map[string]string) string {
 	tb.Helper()
+	return archiveWith(tb, zip.Deflate, files)
+}
+
+func archiveWith(tb testing.TB, method uint16, files map[string]string) string {
+	tb.Helper()
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
 	for name, text := range files {
-		f, err := w.Create(name)
+		f, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: method})
 		if err == nil {
 			_, err = f.Write([]byte(text))
 		}
@@ -516,11 +525,12 @@ func TestPlausible(t *testing.T) {
 
 // What is wrong in an archive is named with its file, and archives that are no exports are refused.
 func TestPlausibleErrors(t *testing.T) {
-	full := archive(t, map[string]string{"visitors.csv": "date,visitors\n2026-08-01,1\n"})
+	full := archiveWith(t, zip.Store, map[string]string{"visitors.csv": "date,visitors\n2026-08-01,1\n"})
 	for _, tt := range []struct{ name, file, want string }{
 		{"truncated", full[:len(full)-10], "t.csv: is not a complete zip archive"},
 		{"another archive", archive(t, map[string]string{"a.txt": "a"}), "t.csv: has no file visitors.csv"},
 		{"a bomb", archive(t, map[string]string{"visitors.csv": "date,visitors\n" + strings.Repeat("0", 10<<20)}), "t.csv: visitors.csv would unpack "},
+		{"damaged", strings.Replace(full, "2026-08-01,1", "2026-08-01,2", 1), "t.csv: visitors.csv is damaged: zip: checksum error"},
 		{"weeks", archive(t, map[string]string{"visitors.csv": "date,visitors\n2026-08-03,1\n2026-08-10,1\n"}), `t.csv, row 3, column date of visitors.csv: "2026-08-10" is not the day after the row before`},
 		{"another header", archive(t, map[string]string{"visitors.csv": "day,people\n2026-08-03,1\n"}), "t.csv, row 1, column visitors of visitors.csv: is not in the header"},
 	} {

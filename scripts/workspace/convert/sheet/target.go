@@ -71,8 +71,7 @@ func newTarget(name string) (*target, error) {
 		}
 		return nil, fmt.Errorf("--type %s: must be one of %s", name, strings.Join(targetTypes, ", "))
 	}
-	kinds := functions.Transfers(nil)
-	kind := kinds[slices.IndexFunc(kinds, func(t transfer.Type) bool { return t.Name == name })]
+	kind := registered(name)
 	t := &target{name: name, idPrefix: kind.Prefix, fields: map[string]field{}}
 	for _, s := range reflect.VisibleFields(kind.Record) {
 		jsonName, _, _ := strings.Cut(s.Tag.Get("json"), ",")
@@ -97,6 +96,12 @@ func newTarget(name string) (*target, error) {
 		t.fields["ts"] = ts
 	}
 	return t, nil
+}
+
+// registered returns the registration of a record type.
+func registered(name string) transfer.Type {
+	kinds := functions.Transfers(nil)
+	return kinds[slices.IndexFunc(kinds, func(t transfer.Type) bool { return t.Name == name })]
 }
 
 // defaults are the values that the API sets in a create that leaves them out, where the record's
@@ -136,7 +141,7 @@ func (t *target) field(flag, name string) (field, error) {
 		return f, nil
 	}
 	names := slices.Sorted(maps.Keys(t.fields))
-	message := fmt.Sprintf("--%s %s: a %s has no such field", flag, name, t.name)
+	message := fmt.Sprintf("--%s %s: a record of type %s has no such field", flag, name, t.name)
 	if slices.Contains(ownFields, name) {
 		message = fmt.Sprintf("--%s %s: is not set from a sheet; --id-column names the column of an identity", flag, name)
 	} else if near := schema.Nearest(name, names); near != "" {

@@ -1,0 +1,20 @@
+package studio
+
+import (
+	"growthworkspace/scripts/studio/series"
+	"growthworkspace/shared/client"
+)
+
+// metric is a metric as the pages show it.
+type metric struct{ series.Metric }
+
+// Version returns the version of the metric's definition.
+func (m metric) Version() string { return version(m.UpdatedAt) }
+
+// metricsOf joins definitions with their goals, in the order of the pages.
+func metricsOf(definitions []client.Definition, goals []client.Goal) (out []metric) {
+	for _, m := range series.Of(definitions, goals) {
+		out = append(out, metric{m})
+	}
+	return out
+}

@@ -1,0 +1,51 @@
+// Package phrase turns values of the API into words for people.
+package phrase
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Words formats an identifier of the API for people: needs_review becomes needs review. Names of
+// platforms get their usual spelling.
+func Words[S ~string](s S) string {
+	if name, known := names[string(s)]; known {
+		return name
+	}
+	return strings.ReplaceAll(string(s), "_", " ")
+}
+
+var names = map[string]string{
+	"app_store": "App Store", "google_play": "Google Play", "reddit": "Reddit", "x": "X", "instagram": "Instagram", "tiktok": "TikTok",
+	"facebook": "Facebook", "push": "Push", "b2b": "B2B", "b2c": "B2C", "b2b2c": "B2B2C", "mvp": "MVP",
+}
+
+// Stars draws a rating of 1 to 5.
+func Stars(rating int) string {
+	n := min(5, max(0, rating))
+	return strings.Repeat("★", n) + strings.Repeat("☆", 5-n)
+}
+
+// Excerpt shortens a text to one line with a maximum number of characters. It cuts between words if
+// it can.
+func Excerpt(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	cut := string([]rune(text)[:most])
+	if i := strings.LastIndexFunc(cut, unicode.IsSpace); i > most/2 {
+		cut = cut[:i]
+	}
+	return cut + "…"
+}
+
+// Plural formats a number with its noun, in the singular or the plural.
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,54 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+
+	"growthworkspace/scripts/studio/attention"
+	"growthworkspace/scripts/studio/chart"
+	"growthworkspace/scripts/studio/phrase"
+)
+
+//go:embed report.html
+var pageText string
+
+//go:embed report.css
+var styleText string
+
+// page is the template of the HTML file.
+var page = template.Must(template.New("report").Funcs(template.FuncMap{
+	"style": func() template.CSS { return template.CSS(styleText) }, "bar": chart.Bar, "stars": phrase.Stars, "dash": orDash,
+}).Parse(pageText))
+
+// HTML formats the report as one HTML file for an e-mail or a browser. The file has no script and
+// loads nothing: the style and the charts are in it.
+func (r Report) HTML() ([]byte, error) {
+	var out bytes.Buffer
+	if err := page.Execute(&out, r); err != nil {
+		return nil, fmt.Errorf("format the report: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// Spark draws the weeks that are over. The total of a week that is not over would seem to have
+// fallen.
+func (m Metric) Spark() template.HTML {
+	values := m.values
+	if !m.over && len(values) > 0 {
+		values = values[:len(values)-1]
+	}
+	return chart.Spark(m.Name+" by week", values, len(values))
+}
+
+// Class returns the CSS class of the goal's state.
+func (g Goal) Class() string {
+	switch g.State {
+	case attention.GoalPast, attention.GoalBehind:
+		return "bad"
+	case attention.GoalOnPace:
+		return "good"
+	}
+	return "even"
+}

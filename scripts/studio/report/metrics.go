@@ -1,0 +1,265 @@
+package report
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"growthworkspace/scripts/studio/attention"
+	"growthworkspace/scripts/studio/batch"
+	"growthworkspace/scripts/studio/chart"
+	"growthworkspace/scripts/studio/formula"
+	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/phrase"
+	"growthworkspace/scripts/studio/series"
+	"growthworkspace/scripts/studio/units"
+	"growthworkspace/shared/client"
+)
+
+// Metric is a metric of the report.
+type Metric struct {
+	Key    string `json:"key"`
+	Name   string `json:"name"`
+	How    string `json:"how"`    // how the days of a week combine, such as "total"
+	Now    string `json:"now"`    // the value of the days that Report.Days names; empty if there is none
+	Before string `json:"before"` // the value of the same weekdays of the week before
+	Change string `json:"change"` // empty if the two cannot be compared
+	Good   string `json:"good"`   // "good", "bad" or "even"; empty without Change
+	Note   string `json:"note"`   // why a value or the change is missing
+
+	Value       *float64 `json:"value"`       // Now as a number, in the unit of the metric
+	BeforeValue *float64 `json:"beforeValue"` // Before as a number
+	Weeks       []Bucket `json:"weeks"`       // the values of the weeks until this one, as the service rolls them up
+
+	values []chart.Value // the values of Weeks
+	over   bool          // the last of Weeks is over
+}
+
+// Bucket is the value of one week.
+type Bucket struct {
+	Monday string   `json:"monday"`
+	Value  *float64 `json:"value"`
+}
+
+// weeksMax is how many weeks a sparkline shows, including the week of the report.
+const weeksMax = 13
+
+// metricReads are the calls for one metric.
+type metricReads struct {
+	series.Metric
+
+	weeks *batch.Result[client.Page[client.Point]]
+	days  *batch.Result[client.Page[client.Point]] // the days of both weeks; nil if the week is over
+}
+
+// startMetrics starts the calls for the first metrics. Those with an active goal come first. A
+// derived metric needs no call, because it is computed from other metrics.
+func (r *reading) startMetrics() {
+	for _, m := range series.Of(r.definitions.Value.Items, r.goals.Value.Items) {
+		reads := &metricReads{Metric: m}
+		if r.metrics = append(r.metrics, reads); m.Kind == client.MetricsKindDerived || r.measured() > metricsMax {
+			continue
+		}
+		reads.weeks = r.startPoints(m.Key, period.Week, r.monday.AddDate(0, 0, 7*(1-weeksMax)), r.monday)
+		if r.daysOver > 0 && r.daysOver < 7 && r.rollsUp(m) {
+			reads.days = r.startPoints(m.Key, period.Day, r.monday.AddDate(0, 0, -7), r.monday.AddDate(0, 0, 6))
+		}
+	}
+}
+
+// measured returns how many of the metrics are not derived.
+func (r *reading) measured() (n int) {
+	for _, m := range r.metrics {
+		if m.Kind != client.MetricsKindDerived {
+			n++
+		}
+	}
+	return n
+}
+
+// rollsUp reports whether the days of a metric combine into weeks.
+func (r *reading) rollsUp(m series.Metric) bool {
+	return m.Aggregation != client.MetricsAggregationNone
+}
+
+func (r *reading) startPoints(key string, grain period.Grain, from, to time.Time) *batch.Result[client.Page[client.Point]] {
+	in := client.ListMetricPointsInput{
+		MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), From: client.Value(client.Day(from)), To: client.Value(client.Day(to)), Total: client.Value(true),
+	}
+	return batch.Try(r.Reader, func(ctx context.Context) (client.Page[client.Point], error) { return r.API.ListMetricPoints(ctx, in) })
+}
+
+// metricValues are the values of a metric in the report.
+type metricValues struct {
+	unit        units.Unit
+	weeks       []chart.Value // the last one is that of the week
+	now, before chart.Value
+	note        string
+}
+
+// metricRows returns the rows of the metrics, and how many metrics are left out. Derived metrics
+// are left out if their formula has a metric without values.
+func (r *reading) metricRows() (rows []Metric, left int) {
+	rows = []Metric{}
+	values := map[string]metricValues{}
+	for _, m := range r.metrics {
+		if m.weeks != nil {
+			values[bareKey(m.Key)] = r.values(m)
+		}
+	}
+	for _, m := range r.metrics {
+		v, known := values[bareKey(m.Key)]
+		if m.Kind == client.MetricsKindDerived && len(rows) < metricsMax+2 {
+			v, known = derive(m.Metric, values)
+			m.Computed = true
+		}
+		if !known {
+			left++
+			continue
+		}
+		rows = append(rows, r.row(m.Metric, v))
+	}
+	if r.definitions.Value.Next != "" {
+		r.AddGap(batch.Gap{Part: partMetrics, Reason: "only the first 200 definitions were read"})
+	}
+	return rows, left
+}
+
+func bareKey(key string) string { return strings.TrimPrefix(key, "custom.") }
+
+// values returns the values of a metric that was read. If the week is over, they are the service's
+// roll-ups of both weeks. Otherwise, the finished days of both weeks are combined as the service
+// combines them.
+func (r *reading) values(m *metricReads) (out metricValues) {
+	for _, read := range []*batch.Result[client.Page[client.Point]]{m.weeks, m.days} {
+		switch {
+		case read == nil || read.Known:
+		case attention.RefusesTotal(read.Err):
+			return metricValues{note: "it has values by part only, and no total"}
+		default:
+			r.AddFailure(partMetrics, read.Err)
+			return metricValues{note: "it could not be read"}
+		}
+	}
+	points := m.weeks.Value.Items
+	if m.days != nil {
+		points = slices.Concat(points, m.days.Value.Items)
+	}
+	money := series.MoneyOf(points)
+	out.unit = units.Unit{Name: m.UnitName, Currency: money.Currency}
+	if money.Mixed {
+		return metricValues{note: "it has several currencies and no value in the base currency"}
+	}
+	var starts []time.Time
+	for i := range weeksMax {
+		starts = append(starts, r.monday.AddDate(0, 0, 7*(i+1-weeksMax)))
+	}
+	out.weeks = money.BucketValues(m.weeks.Value.Items, starts)
+	switch {
+	case r.daysOver == 7:
+		out.now, out.before = out.weeks[weeksMax-1], out.weeks[weeksMax-2]
+		out.note = whyNotWeeks(out.weeks)
+	case r.daysOver == 0: // nothing can be compared yet
+		out.before = out.weeks[weeksMax-2]
+	case m.days == nil:
+		out.note = "its days do not combine, and the week is not over"
+	default:
+		out.setDays(r.span, m.Metric, money.BucketValues(m.days.Value.Items, r.daysOfTwoWeeks()))
+	}
+	return out
+}
+
+// whyNotWeeks says why the last two weeks cannot be compared, or returns "". The service does not say
+// how many days a week has. So the first week that has a value at all is not compared: it may have
+// begun in its middle, and the metric would seem to have grown.
+func whyNotWeeks(weeks []chart.Value) string {
+	first := slices.IndexFunc(weeks, func(v chart.Value) bool { return v.OK })
+	switch {
+	case first < 0 || !weeks[weeksMax-1].OK:
+		return "no value for the week"
+	case !weeks[weeksMax-2].OK:
+		return "no value for the week before"
+	case first == weeksMax-2:
+		return "the week before is the first with values, so it may be a part of a week"
+	}
+	return ""
+}
+
+// daysOfTwoWeeks returns the days of the week before and of the week.
+func (r *reading) daysOfTwoWeeks() (out []time.Time) {
+	for i := range 14 {
+		out = append(out, r.monday.AddDate(0, 0, i-7))
+	}
+	return out
+}
+
+// setDays combines the finished days of the week, and the same weekdays of the week before.
+func (v *metricValues) setDays(s span, m series.Metric, days []chart.Value) {
+	now, before := days[7:7+s.daysOver], days[:s.daysOver]
+	v.now, v.before = m.Combine(now), m.Combine(before)
+	switch {
+	case !v.now.OK:
+		v.note = "no daily values"
+	case !v.before.OK:
+		v.note = "no value for the same days before"
+	case series.Present(before) < series.Present(now):
+		v.note = "the same days before have fewer values"
+	}
+}
+
+// derive computes a derived metric from the values of other metrics. known is false if it cannot be
+// computed.
+func derive(m series.Metric, values map[string]metricValues) (out metricValues, known bool) {
+	parsed, err := formula.Parse(m.Formula)
+	if err != nil {
+		return out, false
+	}
+	for _, key := range parsed.Keys() {
+		v, read := values[bareKey(key)]
+		if !read || len(v.weeks) == 0 {
+			return out, false
+		}
+		if v.note != "" {
+			out.note = "one of its metrics cannot be compared"
+		}
+	}
+	compute := func(of func(metricValues) chart.Value) chart.Value {
+		v, ok := parsed.Value(func(key string) (float64, bool) { v := of(values[bareKey(key)]); return v.V, v.OK })
+		return chart.Value{V: v, OK: ok}
+	}
+	out.unit = units.Unit{Name: m.UnitName}
+	for i := range weeksMax {
+		out.weeks = append(out.weeks, compute(func(v metricValues) chart.Value { return v.weeks[i] }))
+	}
+	out.now = compute(func(v metricValues) chart.Value { return v.now })
+	out.before = compute(func(v metricValues) chart.Value { return v.before })
+	return out, true
+}
+
+func (r *reading) row(m series.Metric, v metricValues) Metric {
+	out := Metric{Key: m.Key, Name: phrase.Excerpt(m.Name, 60), How: m.How(), Note: v.note, values: v.weeks, over: r.daysOver == 7, Weeks: []Bucket{}}
+	for i, week := range v.weeks {
+		out.Weeks = append(out.Weeks, Bucket{client.Day(r.monday.AddDate(0, 0, 7*(i+1-weeksMax))), number(week)})
+	}
+	out.Value, out.BeforeValue = number(v.now), number(v.before)
+	if v.now.OK {
+		out.Now = v.unit.Short(v.now.V)
+	}
+	if v.before.OK {
+		out.Before = v.unit.Short(v.before.V)
+	}
+	if v.now.OK && v.before.OK && v.note == "" {
+		var sign int
+		out.Change, sign, _ = v.unit.Change(v.now.V, v.before.V)
+		out.Good = m.ChangeQuality(sign)
+	}
+	return out
+}
+
+func number(v chart.Value) *float64 {
+	if !v.OK {
+		return nil
+	}
+	return &v.V
+}

@@ -1,0 +1,414 @@
+// Package report puts a company's week on one page: metrics and brand goals against the week before,
+// reviews, the roadmap, posts and audits. It reads the public API alone, through shared/client, so a
+// key is enough. Read returns the report, and its methods format it for a terminal, as Markdown and
+// as one HTML file for an e-mail.
+package report
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"growthworkspace/scripts/studio/attention"
+	"growthworkspace/scripts/studio/batch"
+	"growthworkspace/scripts/studio/civiltime"
+	"growthworkspace/scripts/studio/phrase"
+	"growthworkspace/scripts/studio/scores"
+	"growthworkspace/shared/client"
+)
+
+// Report is a company's week. Texts from reviews, posts and other records are shortened to one
+// line, but not escaped.
+type Report struct {
+	Company  string    `json:"company"` // empty if unknown
+	Week     string    `json:"week"`    // such as 2026-W47
+	Title    string    `json:"title"`
+	From     string    `json:"from"` // the first day
+	To       string    `json:"to"`   // the last day
+	TimeZone string    `json:"timeZone"`
+	ZoneNote string    `json:"zoneNote,omitempty"` // why the zone is not the company's
+	Over     bool      `json:"over"`               // the week is over
+	Days     string    `json:"days"`               // the days that metrics compare with the week before, such as "Mon to Wed"
+	ReadAt   time.Time `json:"readAt"`
+	ReadText string    `json:"-"`
+
+	Metrics     []Metric    `json:"metrics"`
+	MoreMetrics int         `json:"moreMetrics"` // how many metrics the report leaves out
+	Goals       []Goal      `json:"goals"`
+	Reviews     Reviews     `json:"reviews"`
+	Roadmap     []Board     `json:"roadmap"` // boards that were published in the week or after it
+	Posts       Posts       `json:"posts"`
+	Audits      []Audit     `json:"audits"`
+	NotRead     []batch.Gap `json:"notRead"`
+	Calls       int         `json:"calls"` // how many requests of the read quota the report used, without retries
+}
+
+// Goal is an active brand goal.
+type Goal struct {
+	Name  string              `json:"name"`
+	State attention.GoalState `json:"state,omitempty"`
+	Text  string              `json:"text"`
+	Share float64             `json:"share"` // the way from the baseline to the target, from 0 to 1; 0 if unknown
+}
+
+// Reviews are the reviews and mentions of the week.
+type Reviews struct {
+	Read      bool     `json:"read"`
+	Count     int      `json:"count"`
+	More      bool     `json:"more"` // there are more than Count
+	Before    int      `json:"before"`
+	HasBefore bool     `json:"hasBefore"`
+	Stars     [5]int   `json:"stars"`    // how many have 1, 2, 3, 4 and 5 stars
+	Mentions  int      `json:"mentions"` // how many have no stars
+	Average   string   `json:"average"`  // of the stars; empty if there are none
+	Approvals string   `json:"approvals"`
+	NoReply   string   `json:"noReply"`
+	NotPosted string   `json:"notPosted"` // replies that failed
+	Waiting   []string `json:"waiting"`   // the most urgent reviews that wait
+}
+
+// Board is a roadmap board that was published.
+type Board struct {
+	Name    string   `json:"name"`
+	Text    string   `json:"text"`    // when it was published
+	Since   bool     `json:"since"`   // it was published after the week, so what was published in the week is not known
+	Created []string `json:"created"` // titles of live items that were created in the week
+	Edited  []string `json:"edited"`  // titles of live items that were edited in the week, before the publish
+	Live    string   `json:"live"`    // how many items visitors see
+}
+
+// Posts are the posts of the week, and the next ones.
+type Posts struct {
+	Read    bool   `json:"read"`
+	Sent    []Post `json:"sent"`
+	Failed  []Post `json:"failed"`
+	Overdue string `json:"overdue"` // how many are overdue now; empty if none
+	Next    []Post `json:"next"`
+}
+
+// Post is one post.
+type Post struct {
+	When     string `json:"when"`
+	Platform string `json:"platform"`
+	Text     string `json:"text"`
+	Reason   string `json:"reason,omitempty"` // why it failed
+
+	at time.Time
+}
+
+// Audit is an audit that ended in the week.
+type Audit struct {
+	Site    string         `json:"site"`
+	When    string         `json:"when"`
+	Scores  []scores.Score `json:"scores"`
+	Problem string         `json:"problem,omitempty"` // which scores fell, or why it failed
+}
+
+// The parts of a report, as gaps name them.
+const (
+	partCompany = "company"
+	partMetrics = "metrics"
+	partGoals   = "goals"
+	partReviews = "reviews"
+	partRoadmap = "roadmap"
+	partPosts   = "posts"
+	partAudits  = "audits"
+)
+
+// Limits of a report. They keep the number of calls and the size of the page small.
+const (
+	metricsMax     = 10
+	goalMetricsMax = 6
+	reviewPagesMax = 5   // pages of 200 reviews for both weeks
+	boardsMax      = 3   // boards whose items are read
+	boardRowsMax   = 6   // boards that are listed
+	itemsMax       = 200 // items that are read of each board
+	titlesMax      = 8   // titles that are listed of each kind
+	waitingMax     = 5
+	postsMax       = 200 // posts that are read
+	sentMax        = 12  // posts that are listed of each kind
+	nextMax        = 5
+	auditsMax      = 50
+)
+
+// ErrFuture means that the week has not begun.
+var ErrFuture = errors.New("the week has not begun")
+
+// ErrNothingRead means that the key has none of the scopes of the report.
+var ErrNothingRead = errors.New("the key has no scope that reads metrics, goals, reviews, the roadmap, posts or audits, so there is nothing to report")
+
+// reading holds the calls of one report.
+type reading struct {
+	*batch.Reader
+	span
+
+	company                              *batch.Result[client.Company]
+	definitions                          *batch.Result[client.Page[client.Definition]]
+	goals                                *batch.Result[client.Page[client.Goal]]
+	approvals, unanswered, failedReplies *batch.Result[client.Page[client.Feedback]]
+	boards                               *batch.Result[client.Page[client.Board]]
+	scheduled, posts                     *batch.Result[client.Page[client.Post]]
+	audits                               *batch.Result[client.Page[client.AuditSummary]]
+	metrics                              []*metricReads
+	reviews                              *batch.Result[reviewPages]
+	live                                 []*batch.Result[client.Page[client.LiveItem]]
+	items                                []*batch.Result[client.Page[client.Item]]
+}
+
+// Read reads the report of a week. name is LastWeek, ThisWeek or an ISO week; see CheckWeek. The
+// week is one of the company's time zone. Read sends at most 48 calls, in three steps and up to
+// four pages of reviews. A part that cannot be read is in NotRead. Read returns an error if the
+// service rejects the key or cannot be reached, ErrFuture, or ErrNothingRead.
+func Read(ctx context.Context, api *client.Client, name string, now time.Time) (Report, error) {
+	reader, err := batch.NewReader(ctx, api)
+	if err != nil {
+		return Report{}, err
+	}
+	r := &reading{Reader: reader}
+	r.startLists()
+	r.Wait()
+	if r.Sent() == 0 {
+		return Report{}, ErrNothingRead
+	}
+	clock := r.clock()
+	week, err := weekNamed(name, civiltime.DateOf(now, clock.Location))
+	if err != nil {
+		return Report{}, err
+	}
+	if r.span = newSpan(week, clock, now); now.Before(r.start) {
+		return Report{}, fmt.Errorf("%s: %w in %s", week, ErrFuture, clock.Name)
+	}
+	judge := r.startWeek()
+	r.Wait()
+	return r.report(judge()), nil
+}
+
+// FailedParts returns the parts that could not be read, apart from those whose scope the key lacks.
+func (r Report) FailedParts() []batch.Gap {
+	return slices.DeleteFunc(slices.Clone(r.NotRead), func(g batch.Gap) bool { return !g.Failed })
+}
+
+// startLists starts the calls that do not depend on the week.
+func (r *reading) startLists() {
+	r.company = batch.Start(r.Reader, partCompany, "company:read", func(ctx context.Context) (client.Company, error) { return r.API.GetCompany(ctx) })
+	r.definitions = attention.ListDefinitions(r.Reader, partMetrics)
+	r.goals = attention.ListGoals(r.Reader, partGoals)
+	waiting := func(status client.FeedbackReplyStatus) *batch.Result[client.Page[client.Feedback]] {
+		return attention.ListReviews(r.Reader, partReviews, client.ListFeedbackInput{ReplyStatus: client.Value(status), Limit: client.Value(200)})
+	}
+	r.approvals, r.unanswered, r.failedReplies = waiting(client.FeedbackReplyStatusNeedsReview), waiting(client.FeedbackReplyStatusNone), waiting(client.FeedbackReplyStatusFailed)
+	r.boards = attention.ListBoards(r.Reader, partRoadmap)
+	r.scheduled = attention.ListPosts(r.Reader, partPosts, client.ListBroadcastPostsInput{
+		Status: client.Value(client.BroadcastPostStatusScheduled), Order: client.Value("asc"), Limit: client.Value(50),
+	})
+	r.audits = attention.ListAudits(r.Reader, partAudits, auditsMax)
+}
+
+// clock returns the clock of the company's time zone, or of UTC if the company could not be read.
+func (r *reading) clock() civiltime.Clock {
+	if !r.company.Known {
+		return civiltime.Clock{Location: time.UTC, Name: "UTC", Note: "the company's time zone could not be read"}
+	}
+	return civiltime.ClockOf(r.company.Value.Timezone.Or(""))
+}
+
+// startWeek starts the calls that depend on the week. The filters of the service are days in UTC,
+// so the calls read one more day at each end.
+func (r *reading) startWeek() (judge func() []attention.Judgement) {
+	r.startMetrics()
+	active := slices.DeleteFunc(slices.Clone(r.goals.Value.Items), func(g client.Goal) bool { return g.Status.Or("") != client.ContextGoalStatusActive })
+	judge = attention.JudgeGoals(r.Reader, partGoals, active, r.definitions.Value.Items, goalMetricsMax, r.now)
+	if r.May("feedback:read") {
+		r.reviews = r.startReviews()
+	}
+	r.posts = attention.ListPosts(r.Reader, partPosts, client.ListBroadcastPostsInput{
+		From: client.Value(client.Day(r.monday.AddDate(0, 0, -8))), To: client.Value(client.Day(r.monday.AddDate(0, 0, 7))), // a post may be sent late
+		Order: client.Value("desc"), Limit: client.Value(postsMax),
+	})
+	r.startBoards()
+	return judge
+}
+
+// startBoards starts the calls for the items of the boards that were published in the week.
+func (r *reading) startBoards() {
+	boards := slices.DeleteFunc(r.boards.Value.Items, func(b client.Board) bool {
+		at, published := b.PublishedAt.Get()
+		return !published || at.Before(r.start)
+	})
+	slices.SortStableFunc(boards, func(a, b client.Board) int {
+		return b.PublishedAt.Or(time.Time{}).Compare(a.PublishedAt.Or(time.Time{}))
+	})
+	r.boards.Value.Items = boards
+	r.live, r.items = make([]*batch.Result[client.Page[client.LiveItem]], len(boards)), make([]*batch.Result[client.Page[client.Item]], len(boards))
+	started := 0
+	for i, b := range boards {
+		if at, _ := b.PublishedAt.Get(); !r.has(at) || started == boardsMax {
+			continue
+		}
+		started++
+		r.live[i] = batch.Start(r.Reader, partRoadmap, "plan:read", func(ctx context.Context) (client.Page[client.LiveItem], error) {
+			return r.API.ListPlanLiveItems(ctx, client.ListPlanLiveItemsInput{BoardID: b.ID, Limit: client.Value(itemsMax)})
+		})
+		r.items[i] = batch.Start(r.Reader, partRoadmap, "plan:read", func(ctx context.Context) (client.Page[client.Item], error) {
+			return r.API.ListPlanItems(ctx, client.ListPlanItemsInput{BoardID: b.ID, Limit: client.Value(itemsMax)})
+		})
+	}
+}
+
+// report puts the parts together.
+func (r *reading) report(goals []attention.Judgement) Report {
+	out := Report{
+		Company: phrase.Excerpt(r.company.Value.Name.Or(""), 80), Week: r.Week.String(), Title: r.title(),
+		From: client.Day(r.monday), To: client.Day(r.monday.AddDate(0, 0, 6)), TimeZone: r.span.clock.Name, ZoneNote: r.span.clock.Note,
+		Over: r.over(), Days: r.days(), ReadAt: r.now.UTC(), ReadText: r.span.clock.Moment(r.now),
+		Goals: goalsOf(goals), Roadmap: r.roadmap(), Posts: r.postsOfWeek(), Audits: r.auditsOfWeek(),
+	}
+	out.Metrics, out.MoreMetrics = r.metricRows()
+	out.Reviews = r.reviewsOfWeek()
+	out.NotRead, out.Calls = r.Gaps(), r.Sent()+1
+	return out
+}
+
+func goalsOf(all []attention.Judgement) []Goal {
+	out := []Goal{}
+	for _, j := range all {
+		g := Goal{Name: phrase.Excerpt(j.Name(), 80), State: j.State, Text: j.Text()}
+		baseline, hasBaseline := j.BaselineValue.Get()
+		target, hasTarget := j.TargetValue.Get()
+		if j.HasValue && hasBaseline && hasTarget && baseline != target {
+			g.Share = min(1, max(0, (j.Value-baseline)/(target-baseline)))
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// roadmap returns the boards that were published in the week or after it.
+func (r *reading) roadmap() []Board {
+	out := []Board{}
+	left := 0
+	for i, b := range r.boards.Value.Items {
+		if len(out) == boardRowsMax {
+			left++
+			continue
+		}
+		at := b.PublishedAt.Or(time.Time{})
+		row := Board{Name: phrase.Excerpt(b.Name.Or(b.ID), 60), Created: []string{}, Edited: []string{}}
+		row.Text = fmt.Sprintf("version %d, published %s", b.PublishedVersion.Or(0), r.span.clock.Soon(at))
+		switch row.Since = !r.has(at); {
+		case row.Since:
+			row.Text += ", after this week, so what was published in the week is not known"
+		case r.live[i] == nil:
+			row.Text += "; its items were not read"
+		case r.live[i].Known && r.items[i].Known:
+			row.setItems(r.span, at, r.live[i].Value, r.items[i].Value)
+		}
+		out = append(out, row)
+	}
+	if left > 0 {
+		out = append(out, Board{Name: phrase.Plural(left, "more board", "more boards"), Text: "published in the week or after it", Created: []string{}, Edited: []string{}})
+	}
+	return out
+}
+
+// setItems sets which live items were created and edited in the week. A live item shows the content
+// at the time of the publish, so an edit after it does not count.
+func (b *Board) setItems(s span, publishedAt time.Time, live client.Page[client.LiveItem], items client.Page[client.Item]) {
+	byID := map[string]client.Item{}
+	for _, i := range items.Items {
+		byID[i.ID] = i
+	}
+	for _, l := range live.Items {
+		i := byID[l.ID]
+		created, edited := i.CreatedAt.Or(time.Time{}), i.UpdatedAt.Or(time.Time{})
+		switch title := phrase.Excerpt(l.Title, 80); {
+		case s.has(created):
+			b.Created = append(b.Created, title)
+		case s.has(edited) && !edited.After(publishedAt):
+			b.Edited = append(b.Edited, title)
+		}
+	}
+	b.Created, b.Edited = listUpTo(b.Created, titlesMax), listUpTo(b.Edited, titlesMax)
+	b.Live = count(len(live.Items), live.Next != "", "item", "items") + " live"
+}
+
+// listUpTo shortens a list. Its last element then says how many are left out.
+func listUpTo(all []string, most int) []string {
+	if len(all) <= most {
+		return all
+	}
+	return append(all[:most:most], fmt.Sprintf("and %d more", len(all)-most))
+}
+
+// count formats a number of records with its noun. more says that there are more than n.
+func count(n int, more bool, one, many string) string {
+	if more {
+		return fmt.Sprintf("%d+ %s", n, many)
+	}
+	return phrase.Plural(n, one, many)
+}
+
+func (r *reading) postsOfWeek() Posts {
+	out := Posts{Read: r.posts.Known, Sent: []Post{}, Failed: []Post{}, Next: []Post{}}
+	if r.posts.Value.Next != "" {
+		r.AddGap(batch.Gap{Part: partPosts, Reason: fmt.Sprintf("only the %d latest of the week were read", postsMax)})
+	}
+	for _, p := range r.posts.Value.Items {
+		switch p.Status.Or("") {
+		case client.BroadcastPostStatusPublished:
+			if at := p.PublishedAt.Or(p.ScheduledFor.Or(time.Time{})); r.has(at) {
+				out.Sent = append(out.Sent, r.post(p, at))
+			}
+		case client.BroadcastPostStatusFailed:
+			if at := p.ScheduledFor.Or(p.UpdatedAt.Or(time.Time{})); r.has(at) {
+				out.Failed = append(out.Failed, r.post(p, at))
+			}
+		}
+	}
+	byTime := func(a, b Post) int { return a.at.Compare(b.at) }
+	slices.SortStableFunc(out.Sent, byTime)
+	slices.SortStableFunc(out.Failed, byTime)
+	overdue := 0
+	for _, p := range r.scheduled.Value.Items {
+		if attention.Overdue(p, r.now) {
+			overdue++
+		} else if len(out.Next) < nextMax {
+			out.Next = append(out.Next, r.post(p, p.ScheduledFor.Or(r.now)))
+		}
+	}
+	if overdue > 0 {
+		out.Overdue = count(overdue, overdue == len(r.scheduled.Value.Items) && r.scheduled.Value.Next != "", "post", "posts") + " overdue now"
+	}
+	return out
+}
+
+func (r *reading) post(p client.Post, at time.Time) Post {
+	return Post{
+		at: at, When: r.span.clock.Soon(at), Platform: phrase.Words(string(p.Platform.Or(""))),
+		Text: phrase.Excerpt(cmp.Or(p.Title.Or(""), p.Body.Or(""), "(no text)"), 70), Reason: phrase.Excerpt(p.FailureReason.Or(""), 80),
+	}
+}
+
+// auditsOfWeek returns the audits that ended in the week, newest first.
+func (r *reading) auditsOfWeek() []Audit {
+	out := []Audit{}
+	all := r.audits.Value.Items
+	for i, a := range all {
+		at := a.FinishedAt.Or(a.StartedAt.Or(time.Time{}))
+		if status := a.Status.Or(""); status != client.OptimiseAuditStatusComplete && status != client.OptimiseAuditStatusFailed || !r.has(at) {
+			continue
+		}
+		row := Audit{Site: phrase.Excerpt(a.RootURL.Or("a site"), 60), When: r.span.clock.Soon(at), Problem: attention.AuditProblem(a, all[i+1:])}
+		if a.Status.Or("") == client.OptimiseAuditStatusComplete {
+			row.Scores = scores.Of(a, scores.Previous(all[i+1:], a))
+		}
+		out = append(out, row)
+	}
+	if r.audits.Value.Next != "" && len(all) > 0 && !all[len(all)-1].StartedAt.Or(time.Time{}).Before(r.start) {
+		r.AddGap(batch.Gap{Part: partAudits, Reason: fmt.Sprintf("only the %d latest were read", auditsMax)})
+	}
+	return out
+}

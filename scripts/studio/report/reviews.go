@@ -1,0 +1,88 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"growthworkspace/scripts/studio/attention"
+	"growthworkspace/scripts/studio/batch"
+	"growthworkspace/scripts/studio/units"
+	"growthworkspace/shared/client"
+)
+
+// reviewPages are the reviews of a week and of the week before, newest first.
+type reviewPages struct {
+	reviews []client.Feedback
+	cut     bool // there are older reviews, which were not read
+}
+
+// startReviews starts the calls for the reviews of both weeks, one page after another.
+func (r *reading) startReviews() *batch.Result[reviewPages] {
+	in := client.ListFeedbackInput{
+		PostedFrom: client.Value(client.Day(r.monday.AddDate(0, 0, -8))), PostedTo: client.Value(client.Day(r.monday.AddDate(0, 0, 7))), Limit: client.Value(200),
+	}
+	return batch.Start(r.Reader, partReviews, "feedback:read", func(ctx context.Context) (out reviewPages, err error) {
+		for page := range reviewPagesMax {
+			if page > 0 {
+				r.CountCall()
+			}
+			list, err := r.API.ListFeedback(ctx, in)
+			if err != nil {
+				return out, err
+			}
+			out.reviews = append(out.reviews, list.Items...)
+			if list.Next == "" {
+				return out, nil
+			}
+			in.Cursor = client.Value(list.Next)
+		}
+		out.cut = true
+		return out, nil
+	})
+}
+
+func (r *reading) reviewsOfWeek() Reviews {
+	out := Reviews{Waiting: []string{}}
+	if r.reviews == nil || !r.reviews.Known {
+		return out
+	}
+	out.Read = true
+	oldest := r.now
+	sum, rated := 0, 0
+	for _, f := range r.reviews.Value.reviews {
+		at := f.PostedAt.Or(time.Time{})
+		oldest = at
+		if !r.has(at) {
+			if r.span.before(at) {
+				out.Before++
+			}
+			continue
+		}
+		out.Count++
+		stars, hasStars := f.Rating.Get()
+		if !hasStars || stars < 1 || stars > 5 {
+			out.Mentions++
+			continue
+		}
+		out.Stars[stars-1]++
+		sum, rated = sum+stars, rated+1
+	}
+	if rated > 0 {
+		out.Average = units.Number(float64(sum)/float64(rated), 1, 1)
+	}
+	cut := r.reviews.Value.cut
+	out.HasBefore = !cut || oldest.Before(r.moment(-7))
+	if out.More = cut && !oldest.Before(r.start); cut && !out.HasBefore {
+		r.AddGap(batch.Gap{Part: partReviews, Reason: fmt.Sprintf("only the %d latest of both weeks were read", len(r.reviews.Value.reviews))})
+	}
+	out.Approvals = count(len(r.approvals.Value.Items), r.approvals.Value.Next != "", "reply to approve", "replies to approve")
+	out.NoReply = count(len(r.unanswered.Value.Items), r.unanswered.Value.Next != "", "review without a reply", "reviews without a reply")
+	out.NotPosted = count(len(r.failedReplies.Value.Items), r.failedReplies.Value.Next != "", "reply that could not be posted", "replies that could not be posted")
+	urgent := slices.Clone(attention.ByUrgency(r.approvals.Value.Items, r.unanswered.Value.Items))
+	for _, f := range urgent[:min(len(urgent), waitingMax)] {
+		out.Waiting = append(out.Waiting, attention.ReviewName(f))
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"testing"
+	"time"
+
+	"growthworkspace/scripts/studio/civiltime"
+)
+
+// Ensure a week has the name and the days of the ISO calendar.
+func TestWeek(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"2026-W47": "2026-11-16", "2026-W01": "2025-12-29", "2026-W53": "2026-12-28", "2027-W01": "2027-01-04", "2020-W53": "2020-12-28", "2024-W52": "2024-12-23",
+	} {
+		w, err := weekNamed(name, time.Time{})
+		if got := w.Monday().Format(time.DateOnly); err != nil || got != want || w.String() != name || weekOf(w.Monday().AddDate(0, 0, 6)) != w {
+			t.Errorf("%s: %s, %v, want Monday %s", name, got, err, want)
+		}
+	}
+	for name, want := range map[string]string{
+		"2027-W53": "there is no week 2027-W53: 2027 has the weeks 01 to 52", "2026-W00": "there is no week 2026-W00: 2026 has the weeks 01 to 53",
+		"2026-47": `must be a week such as 2026-W47, this or last, not "2026-47"`, "": `must be a week such as 2026-W47, this or last, not ""`,
+	} {
+		if err := CheckWeek(name); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+	sunday := time.Date(2027, 1, 3, 0, 0, 0, 0, time.UTC)
+	last, err1 := weekNamed(LastWeek, sunday)
+	this, err2 := weekNamed(ThisWeek, sunday)
+	if err1 != nil || err2 != nil || last.String() != "2026-W52" || this.String() != "2026-W53" {
+		t.Errorf("on January 3, 2027: last %s %v, this %s %v", last, err1, this, err2)
+	}
+}
+
+// Ensure a day counts as over once it is over both in the company's zone and in UTC, and that a week
+// has the moments of its zone, also when the clocks change.
+func TestSpan(t *testing.T) {
+	t.Parallel()
+	at := func(text string) time.Time {
+		out, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		zone, now, days string
+		over            bool
+	}{
+		{"UTC", "2026-11-16T00:00:00Z", "", false},
+		{"UTC", "2026-11-17T00:00:00Z", "Mon", false},
+		{"UTC", "2026-11-18T23:00:00Z", "Mon to Tue", false},
+		{"UTC", "2026-11-23T00:00:00Z", "the week", true},
+		{"Pacific/Auckland", "2026-11-17T12:00:00Z", "Mon", false},       // Wednesday in Auckland, Tuesday in UTC
+		{"Pacific/Auckland", "2026-11-22T11:00:00Z", "Mon to Sat", true}, // Monday in Auckland, Sunday in UTC
+		{"America/Los_Angeles", "2026-11-18T01:00:00Z", "Mon", false},    // Tuesday in Los Angeles, Wednesday in UTC
+		{"America/Los_Angeles", "2026-11-23T07:59:00Z", "Mon to Sat", false},
+		{"America/Los_Angeles", "2026-11-23T08:00:00Z", "the week", true},
+	} {
+		s := newSpan(Week{2026, 47}, civiltime.ClockOf(c.zone), at(c.now))
+		if s.days() != c.days || s.over() != c.over {
+			t.Errorf("%s, %s: %q, over %t; want %q, %t", c.zone, c.now, s.days(), s.over(), c.days, c.over)
+		}
+	}
+	// In Berlin, this week has 169 hours.
+	s := newSpan(Week{2026, 43}, civiltime.ClockOf("Europe/Berlin"), at("2026-10-25T12:00:00Z"))
+	if s.start != at("2026-10-18T22:00:00Z").In(s.start.Location()) || s.end.Sub(s.start) != 169*time.Hour {
+		t.Errorf("from %s to %s", s.start, s.end)
+	}
+	if now := at("2026-10-18T12:00:00Z"); s.before(now) || !s.before(now.Add(-time.Hour-time.Second)) || s.before(at("2026-10-11T21:59:59Z")) {
+		t.Error("the week before is counted until the same weekday and time on the clock")
+	}
+	if s.has(s.end) || !s.has(s.start) {
+		t.Error("a week has its first moment and not that of the next week")
+	}
+	if got := newSpan(Week{2026, 53}, civiltime.ClockOf("UTC"), s.now).title(); got != "Week 53, Dec 28, 2026 to Jan 3, 2027" {
+		t.Error(got)
+	}
+}

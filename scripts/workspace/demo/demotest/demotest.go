@@ -1,0 +1,68 @@
+// Package demotest fills a test's service with records, such as those of the demo company.
+package demotest
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// NewService returns a service with a company that has only a profile.
+func NewService(t *testing.T) *apitest.Service {
+	t.Helper()
+	s := apitest.New(t, functions.Operations)
+	s.Handler = functions.Handler(s.ServingTable, slog.New(slog.DiscardHandler))
+	Load(t, s, demo.Line{Type: "company", Record: demo.Record{"id": s.CompanyID, "name": "Northwind Notes", "slug": "northwind"}})
+	return s
+}
+
+// Load imports records into the service's company.
+func Load(t *testing.T, s *apitest.Service, lines ...demo.Line) {
+	t.Helper()
+	for _, kind := range functions.Transfers(s.Table) {
+		var records []any
+		for _, line := range lines {
+			if line.Type != kind.Name {
+				continue
+			}
+			text, err := json.Marshal(line.Record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			record, problems := kind.Check(text)
+			if len(problems) > 0 {
+				t.Fatalf("%s: problems %v", text, problems)
+			}
+			records = append(records, record)
+		}
+		for batch := range slices.Chunk(records, 200) {
+			if err := kind.Write(t.Context(), s.CompanyID, batch); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// LoadDemo imports the demo company's records, except its profile.
+func LoadDemo(t *testing.T, s *apitest.Service) {
+	t.Helper()
+	lines := demo.Lines(apitest.Epoch)
+	Load(t, s, slices.DeleteFunc(lines, func(l demo.Line) bool { return l.Type == "company" })...)
+}
+
+// Direct sends requests to a handler without a network.
+type Direct struct{ http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Result(), nil
+}

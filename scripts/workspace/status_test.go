@@ -1,0 +1,46 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"growthworkspace/scripts/studio/attention"
+)
+
+// Ensure status says what needs a person in at most ten lines, with exit code 1 if something does,
+// 0 if nothing does, and 4 if that is not known.
+func TestStatus(t *testing.T) {
+	s, data := startTestServer(t)
+	r := runCommand(t, "", "status")
+	lines := strings.Split(strings.TrimSuffix(r.out, "\n"), "\n")
+	if r.code != 1 || r.err != "" || len(lines) > 10 {
+		t.Errorf("exit code %d, %d lines, and on stderr %q", r.code, len(lines), r.err)
+	}
+	requireContains(t, r.out, "replies to approve", "post overdue", "Public roadmap")
+
+	r = runCommand(t, "", "status", "--json")
+	var status attention.Status
+	if err := json.Unmarshal([]byte(r.out), &status); err != nil || r.code != 1 || r.err != "" || len(status.Needs) != len(lines) || status.NotChecked == nil {
+		t.Errorf("exit code %d, %v, %s %s", r.code, err, r.out, r.err)
+	}
+
+	key := func(companyID, scopes string) string {
+		return runJSON(t, data, "", "key", "issue", "--company", companyID, "--scopes", scopes, "--name", "status")["key"].(string)
+	}
+	t.Setenv(keyVariable, key(newCompany(t, data), "all"))
+	if r := runCommand(t, "", "status"); r.code != 0 || r.out != "nothing needs a person\n" {
+		t.Errorf("empty company: %+v", r)
+	}
+	t.Setenv(keyVariable, key(s.CompanyID, "plan:read"))
+	requireContains(t, runCommand(t, "", "status").out, "1 board has unpublished changes", "not checked: audits (the key lacks the scope optimise:read)")
+	t.Setenv(keyVariable, key(s.CompanyID, "keys:read"))
+	requireContains(t, runRefused(t, 4, "", "status"), "nothing was checked")
+	t.Setenv(keyVariable, "made-up")
+	if r := runCommand(t, "", "status"); r.code != 4 || !strings.Contains(r.err, "doctor") {
+		t.Errorf("a key that does not exist: %+v", r)
+	}
+	if r := runCommand(t, "", "status", "--base-url", "http://127.0.0.1:1"); r.code != 4 || !strings.Contains(r.err, "does not respond") {
+		t.Errorf("no service: %+v", r)
+	}
+}

@@ -1,0 +1,222 @@
+package user
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/client"
+	"growthworkspace/shared/schema"
+)
+
+// Limits of the completion of ids. A person waits for it, and the shell shows its result.
+const (
+	completionTimeMax   = 2 * time.Second
+	completedIDsMax     = 50
+	completedParents    = 5 // of boards, if the items of a board are completed and the board is not given
+	completedTitleChars = 50
+)
+
+// addCompletions adds the completion of the arguments and of the values of flags.
+func (u *userCommands) addCompletions(cmd *cobra.Command, where *serviceFlags, c *operationCall) {
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		known, rest := c.pathValues(args)
+		if len(rest) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return u.completeIDs(cmd.Context(), *where, c.Operation, rest[0], known, toComplete)
+	}
+	register := func(name string, complete cobra.CompletionFunc) {
+		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+			panic("workspace: " + err.Error()) // a second completion for a flag is a bug
+		}
+	}
+	for _, f := range c.Input {
+		values := f.Enum
+		if f.Kind == schema.Boolean {
+			values = []string{"true", "false"}
+		}
+		complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+		if f.Enum == nil && f.Kind == schema.String {
+			complete = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+				known, _ := c.pathValues(args)
+				return u.completeIDs(cmd.Context(), *where, c.Operation, f.Name, known, toComplete)
+			}
+		}
+		register(kebabCase(f.Name), complete)
+	}
+	if names := c.clearableFlags(); len(names) > 0 {
+		register("clear", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// completeFields completes the values of --fields.
+func completeFields(cmd *cobra.Command, _ []string, toComplete string) (names []string, _ cobra.ShellCompDirective) {
+	before := toComplete[:strings.LastIndex(toComplete, ",")+1]
+	for _, op := range operations() {
+		if op.ID != cmd.Name() {
+			continue
+		}
+		for _, f := range recordFields(op.Record()) {
+			names = append(names, before+f.name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// pathValues returns the ids of the path that flags and arguments give, and the names of the others.
+func (c *operationCall) pathValues(args []string) (known map[string]string, rest []string) {
+	known = map[string]string{}
+	for _, name := range c.fieldNames(schema.InPath) {
+		switch values := c.fields[name].values; {
+		case len(values) > 0:
+			known[name] = values[0]
+		case len(args) > 0:
+			known[name], args = args[0], args[1:]
+		default:
+			rest = append(rest, name)
+		}
+	}
+	return known, rest
+}
+
+// completeIDs returns the ids that a field of an operation can have, each with the title of its
+// record. It returns none after any error, because a shell has no place to show one.
+func (u *userCommands) completeIDs(ctx context.Context, where serviceFlags, op api.Operation, name string, known map[string]string, toComplete string) (out []string, _ cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	list, found := listOfIDs(op, name)
+	if !found {
+		return nil, directive
+	}
+	key, err := u.credential(where)
+	if err != nil || key.Key == "" || isUnencrypted(key.BaseURL) { // a key must not cross a network without the warning of a command
+		return nil, directive
+	}
+	remote, err := u.connectWith(key, where.company, client.WithAttempts(1), client.WithWaitMax(0))
+	if err != nil {
+		return nil, directive
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTimeMax)
+	defer cancel()
+	records, err := listForCompletion(ctx, remote, list, known)
+	if err != nil {
+		return nil, directive
+	}
+	for _, record := range records {
+		if value := textOf(record[cmp.Or(keyFields[name], idField)], " "); strings.HasPrefix(value, toComplete) {
+			out = append(out, cobra.CompletionWithDesc(value, titleOf(record)))
+		}
+	}
+	return out, directive
+}
+
+// keyFields maps the name of a field that refers to a record by another field than its id to that
+// field.
+var keyFields = map[string]string{"metricKey": "key"}
+
+// titleOf returns a short text with which a person recognises a record.
+func titleOf(record map[string]any) string {
+	for _, name := range []string{"name", "title", "body", "summary", "startedAt"} {
+		if record[name] != nil {
+			return cutText(textOf(record[name], " "), completedTitleChars)
+		}
+	}
+	return ""
+}
+
+// listOfIDs returns the operation that lists the records to which a field of op can refer.
+func listOfIDs(op api.Operation, name string) (list api.Operation, found bool) {
+	if name == "metricKey" {
+		return operationWhere(func(o api.Operation) bool { return o.ID == "list_metric_definitions" })
+	}
+	parameter := "/{" + name + "}"
+	parent, _, isInPath := strings.Cut(op.Path, parameter)
+	if !isInPath { // a field of the query or body, such as siteId, has the name of a parameter of another path
+		with, found := operationWhere(func(o api.Operation) bool {
+			before, _, found := strings.Cut(o.Path, parameter)
+			return found && strings.Count(before, "{") == 1
+		})
+		if !found {
+			return list, false
+		}
+		parent, _, _ = strings.Cut(with.Path, parameter)
+	}
+	if list, found = operationWhere(func(o api.Operation) bool { return o.IsList() && o.Path == parent }); found {
+		return list, true
+	}
+	// Items are listed by board: …/boards/{boardId}/items, and not …/items.
+	get, found := operationWhere(func(o api.Operation) bool { return o.Method == http.MethodGet && o.Path == parent+parameter })
+	if !found {
+		return list, false
+	}
+	return operationWhere(func(o api.Operation) bool { return o.IsList() && o.Record() == get.Record() })
+}
+
+// operations returns all operations. Building them takes milliseconds, so it is done only once.
+var operations = sync.OnceValue(func() []api.Operation { return functions.Operations(nil) })
+
+func operationWhere(matches func(api.Operation) bool) (api.Operation, bool) {
+	for _, op := range operations() {
+		if matches(op) {
+			return op, true
+		}
+	}
+	return api.Operation{}, false
+}
+
+// listForCompletion returns the first records of a list. known has the ids of its path. If one is
+// missing, the records are those of the first few parents.
+func listForCompletion(ctx context.Context, r connection, list api.Operation, known map[string]string) ([]map[string]any, error) {
+	request := client.Request{Method: list.Method, Path: list.Path, Query: url.Values{}, Repeatable: true}
+	for _, f := range list.Input {
+		switch {
+		case f.Name == "limit":
+			request.Query.Set(f.Name, strconv.Itoa(completedIDsMax))
+		case f.In != schema.InPath:
+		case known[f.Name] == "":
+			return listOfParents(ctx, r, list, f.Name)
+		default:
+			request.Path = strings.ReplaceAll(request.Path, "{"+f.Name+"}", url.PathEscape(known[f.Name]))
+		}
+	}
+	response, err := r.client.Do(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	var page map[string]any
+	if err := decodeJSON(response.Body, &page); err != nil {
+		return nil, err
+	}
+	return rowsOf(page["items"]), nil
+}
+
+// listOfParents returns the first records of a list for each of the first parents.
+func listOfParents(ctx context.Context, r connection, list api.Operation, parameter string) (out []map[string]any, err error) {
+	parents, found := listOfIDs(list, parameter)
+	if !found {
+		return nil, errors.New("no operation lists the parents")
+	}
+	records, err := listForCompletion(ctx, r, parents, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, parent := range records[:min(len(records), completedParents)] {
+		id, _ := parent[idField].(string)
+		children, err := listForCompletion(ctx, r, list, map[string]string{parameter: id})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, children...)
+	}
+	return out[:min(len(out), completedIDsMax)], nil
+}

@@ -1,0 +1,380 @@
+package user
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/rivo/uniseg"
+
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/functions/company"
+	brand "growthworkspace/functions/context"
+	"growthworkspace/functions/feedback"
+	"growthworkspace/functions/metrics"
+	"growthworkspace/functions/optimise"
+	"growthworkspace/functions/plan"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/schema"
+)
+
+// tableColumns lists the columns of a table for each type of record, the most important first. A
+// column is the name of a field, optionally with a heading after a colon. A record's id is always
+// the last column and is not listed.
+var tableColumns = map[reflect.Type]string{
+	reflect.TypeFor[company.Company]():    "name stage onboardingStatus:onboarding slug websiteUrl",
+	reflect.TypeFor[keys.Key]():           "name lastUsedAt:used expiresAt:expires revokedAt:revoked scopes prefix",
+	reflect.TypeFor[plan.Board]():         "name publishedVersion:version publishedAt:published active publicKey",
+	reflect.TypeFor[plan.Item]():          "columnId:column title status publishedVersion:live sortOrder:order targetLabel:target slug",
+	reflect.TypeFor[plan.LiveItem]():      "columnId:column title publishedVersion:version sortOrder:order targetLabel:target slug",
+	reflect.TypeFor[plan.PublishedItem](): "columnId:column title slug",
+	reflect.TypeFor[plan.ChangedItem]():   "columnId:column title changed slug",
+	reflect.TypeFor[feedback.Feedback]():  "postedAt:posted rating replyStatus:reply body source title sentiment flags appVersion:version",
+	reflect.TypeFor[metrics.Definition](): "key name unit aggregation polarity kind needsReview",
+	reflect.TypeFor[metrics.Point]():      "ts:time value dims currency baseValue grain source metricKey",
+	reflect.TypeFor[optimise.Site]():      "name domains active lastEventAt:lastEvent timezone siteKey",
+	reflect.TypeFor[optimise.SiteGoal]():  "name kind matchType:match pattern value active order",
+	reflect.TypeFor[optimise.AuditSummary](): "startedAt:started status scoreSeo:seo scoreAeo:aeo scoreGeo:geo rootUrl:url " +
+		"pagesAudited:pages summary error siteId",
+	reflect.TypeFor[broadcast.Plan]():    "name status startsAt:starts endsAt:ends platforms objective",
+	reflect.TypeFor[broadcast.Idea]():    "title status suggestedFor platforms sourceKind:source planId",
+	reflect.TypeFor[broadcast.Post]():    "scheduledFor:scheduled status platform body title publishedAt:published failureReason",
+	reflect.TypeFor[broadcast.Channel](): "platform status name handle active credentialsValid:valid credentialsExpireAt:expires lastError",
+	reflect.TypeFor[brand.ContentType](): "name active cadence description defaultPlatforms",
+	reflect.TypeFor[brand.Goal]():        "name status targetValue:target metricKey dueAt:due priority baselineValue:baseline",
+}
+
+// The minimum widths to which a column is cut before a less important column is left out.
+const (
+	textCharsMin = 14
+	dayChars     = len("2006-01-02")
+	minuteChars  = len("2006-01-02 15:04")
+)
+
+// columnGap is the space between two columns.
+const columnGap = 2
+
+// idField is the name of the field that is the last column of every table.
+const idField = "id"
+
+// tableColumn is one column of a table.
+type tableColumn struct {
+	recordField
+
+	cells  []string // the heading and a cell for each row
+	needed int      // the width of the longest cell
+	width  int      // the width in this table
+}
+
+// tableStyle says where a table is printed.
+type tableStyle struct {
+	width int
+	color bool
+}
+
+// tableOf formats records as the rows of a table that fits into the width. It cuts texts, and leaves
+// out empty columns and the columns for which there is no space. The id is never cut.
+func tableOf(t reflect.Type, rows []map[string]any, style tableStyle) string {
+	return formatColumns(fitColumns(columnsOf(t, rows), style.width), len(rows), style.color)
+}
+
+// wideTableOf formats records as the rows of a table that has the fields as columns. It cuts nothing.
+func wideTableOf(fields []recordField, rows []map[string]any, color bool) string {
+	columns := make([]*tableColumn, len(fields))
+	for i, f := range fields {
+		columns[i] = newColumn(f, f.name, rows, false)
+		columns[i].width = columns[i].needed
+	}
+	return formatColumns(columns, len(rows), color)
+}
+
+func formatColumns(columns []*tableColumn, rowCount int, color bool) string {
+	var out strings.Builder
+	for i := range rowCount + 1 {
+		var line strings.Builder
+		for _, c := range columns {
+			cell := c.cell(i)
+			padding := strings.Repeat(" ", c.width-uniseg.StringWidth(cell)+columnGap)
+			if i > 0 {
+				cell = c.colored(cell, color)
+			}
+			line.WriteString(cell + padding)
+		}
+		out.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return out.String()
+}
+
+// cell returns the heading or the cell of a row, cut to the width of the column.
+func (c *tableColumn) cell(i int) string {
+	if c.isTime && c.width < minuteChars && len(c.cells[i]) == minuteChars {
+		return c.cells[i][:dayChars]
+	}
+	return cutText(c.cells[i], c.width)
+}
+
+// columnsOf returns the columns of a type of record that have a value in one of the rows.
+func columnsOf(t reflect.Type, rows []map[string]any) (columns []*tableColumn) {
+	fields := recordFields(t)
+	for _, column := range strings.Fields(tableColumns[t] + " " + idField) {
+		name, heading, found := strings.Cut(column, ":")
+		if !found {
+			heading = name
+		}
+		i := slices.IndexFunc(fields, func(f recordField) bool { return f.name == name })
+		if i < 0 || !slices.ContainsFunc(rows, func(r map[string]any) bool { return r[name] != nil }) {
+			continue
+		}
+		columns = append(columns, newColumn(fields[i], heading, rows, true))
+	}
+	return columns
+}
+
+// newColumn returns a column with a cell for each row. If short is true, times are shortened.
+func newColumn(f recordField, heading string, rows []map[string]any, short bool) *tableColumn {
+	c := &tableColumn{recordField: f, cells: []string{columnHeading(heading)}}
+	for _, row := range rows {
+		c.cells = append(c.cells, textOf(row[f.name], " "))
+	}
+	if short && f.isTime {
+		shortenTimes(c.cells[1:])
+	}
+	for _, text := range c.cells {
+		c.needed = max(c.needed, uniseg.StringWidth(text))
+	}
+	return c
+}
+
+// shortenTimes shortens times to the minute, or to the day if all of them are at midnight.
+func shortenTimes(cells []string) {
+	const midnight = " 00:00"
+	days := true
+	for i, text := range cells {
+		cells[i] = minuteOf(text)
+		days = days && (text == "-" || strings.HasSuffix(cells[i], midnight))
+	}
+	for i, text := range cells {
+		if days {
+			cells[i] = strings.TrimSuffix(text, midnight)
+		}
+	}
+}
+
+// minuteOf shortens a time such as 2006-01-02T15:04:05.000Z to the minute.
+func minuteOf(text string) string {
+	if len(text) <= minuteChars || text[dayChars] != 'T' {
+		return text
+	}
+	return text[:dayChars] + " " + text[dayChars+1:minuteChars]
+}
+
+// minWidth returns the width to which the column can be cut.
+func (c *tableColumn) minWidth() int {
+	switch {
+	case c.isTime:
+		return min(c.needed, max(dayChars, uniseg.StringWidth(c.cells[0])))
+	case c.isText():
+		return min(c.needed, max(textCharsMin, uniseg.StringWidth(c.cells[0])))
+	}
+	return c.needed
+}
+
+// fitColumns returns the columns for which there is space, with their widths. The first column and
+// the id are always among them.
+func fitColumns(columns []*tableColumn, width int) []*tableColumn {
+	var last []*tableColumn
+	spare := width + columnGap // no gap follows the last column
+	if n := len(columns); n > 0 && columns[n-1].name == idField {
+		columns, last = columns[:n-1], columns[n-1:]
+		last[0].width = last[0].needed
+		spare -= last[0].width + columnGap
+	}
+	var kept []*tableColumn
+	for i, c := range columns {
+		c.width = c.minWidth()
+		if i == 0 {
+			c.width = min(c.width, max(spare-columnGap, dayChars))
+		} else if c.width+columnGap > spare {
+			break
+		}
+		spare -= c.width + columnGap
+		kept = append(kept, c)
+	}
+	for _, c := range kept {
+		more := min(c.needed-c.width, spare)
+		if more <= 0 || c.isTime && more < c.needed-c.width {
+			continue // a time is cut to the day, or not at all
+		}
+		c.width += more
+		spare -= more
+	}
+	return append(kept, last...)
+}
+
+// cutText shortens a text to a width.
+func cutText(text string, width int) string {
+	if uniseg.StringWidth(text) <= width {
+		return text
+	}
+	var out strings.Builder
+	used, state, rest := 0, -1, text
+	for rest != "" {
+		var cluster string
+		var n int
+		cluster, rest, n, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if used += n; used > width-1 {
+			break
+		}
+		out.WriteString(cluster)
+	}
+	return strings.TrimRight(out.String(), " ") + "…"
+}
+
+// columnHeading converts the name of a field to a heading, such as replyStatus to REPLY STATUS.
+func columnHeading(name string) string {
+	var out strings.Builder
+	for _, c := range name {
+		if unicode.IsUpper(c) {
+			out.WriteByte(' ')
+		}
+		out.WriteRune(unicode.ToUpper(c))
+	}
+	return out.String()
+}
+
+// statusColors holds the color of each value of a field whose name ends in "status": a number of the
+// standard for terminals. A value that is not listed has no color.
+var statusColors = map[string]string{
+	"achieved": green, "accepted": green, "active": green, "approved": green, "complete": green, "connected": green, "posted": green, "published": green,
+	"expiring": yellow, "in_progress": yellow, "in_review": yellow, "needs_review": yellow, "paused": yellow, "posting": yellow,
+	"publishing": yellow, "running": yellow, "scheduled": yellow, "suggested": yellow,
+	"disconnected": red, "error": red, "failed": red, "missed": red, "rejected": red,
+}
+
+const red, green, yellow = "31", "32", "33"
+
+// colored returns a value of the field with its color, if it is a status.
+func (f recordField) colored(text string, color bool) string {
+	code := statusColors[text]
+	if !color || code == "" || !f.isStatus() {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// recordField is a field of a record.
+type recordField struct {
+	name    string
+	element reflect.Type // the field's type, without pointers and slices
+	isSlice bool
+	isTime  bool
+}
+
+func (f recordField) isRecordList() bool { return f.isSlice && f.element.Kind() == reflect.Struct }
+
+// isStatus reports whether the values of the field are words for the state of the record.
+func (f recordField) isStatus() bool {
+	return f.isEnum() && !f.isSlice && strings.HasSuffix(strings.ToLower(f.name), "status")
+}
+
+func (f recordField) isEnum() bool {
+	_, closed := reflect.Zero(f.element).Interface().(schema.Enum)
+	return closed
+}
+
+// identifierNames lists the ends of the names of fields whose values are of no use when cut, because
+// people copy them.
+var identifierNames = []string{"id", "Id", "Url", "key", "Key", "prefix", "slug"}
+
+// isText reports whether a value of the field is still of use when it is cut.
+func (f recordField) isText() bool {
+	switch {
+	case f.isSlice, f.element == reflect.TypeFor[json.RawMessage]():
+		return true
+	case f.element.Kind() != reflect.String, f.isEnum(), f.isTime:
+		return false
+	}
+	return !slices.ContainsFunc(identifierNames, func(end string) bool { return strings.HasSuffix(f.name, end) })
+}
+
+func recordFields(t reflect.Type) (out []recordField) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || !f.IsExported() || name == "" || name == "-" {
+			continue
+		}
+		element := f.Type
+		raw := element == reflect.TypeFor[json.RawMessage]()
+		for !raw && (element.Kind() == reflect.Pointer || element.Kind() == reflect.Slice) {
+			element = element.Elem()
+		}
+		out = append(out, recordField{
+			name: name, element: element, isSlice: f.Type.Kind() == reflect.Slice && !raw,
+			isTime: f.Tag.Get("format") == "date-time" && element.Kind() == reflect.String,
+		})
+	}
+	return out
+}
+
+// fieldsOf formats a record with one of the fields on each line. Its lists of records follow as
+// tables.
+func fieldsOf(fields []recordField, value map[string]any, style tableStyle) string {
+	var out, tables strings.Builder
+	width := 0
+	for _, f := range fields {
+		width = max(width, len(f.name))
+	}
+	for _, f := range fields {
+		v := value[f.name]
+		if rows := rowsOf(v); f.isRecordList() {
+			v = json.Number(fmt.Sprint(len(rows)))
+			if len(rows) > 0 {
+				fmt.Fprintf(&tables, "\n%s\n%s", f.name, tableOf(f.element, rows, style))
+			}
+		}
+		text := textOf(v, "\n"+strings.Repeat(" ", width+columnGap))
+		fmt.Fprintf(&out, "%-*s%s\n", width+columnGap, f.name, f.colored(text, style.color))
+	}
+	return out.String() + tables.String()
+}
+
+// rowsOf returns the records of a list. A value of a different type is an empty list.
+func rowsOf(v any) (rows []map[string]any) {
+	items, _ := v.([]any)
+	for _, item := range items {
+		if row, ok := item.(map[string]any); ok {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// textOf formats a value and escapes control characters. It replaces line breaks in a string with
+// newline.
+func textOf(v any, newline string) string {
+	switch v := v.(type) {
+	case nil:
+		return "-"
+	case string:
+		lines := strings.Split(v, "\n")
+		for i := range lines {
+			lines[i] = terminal.EscapeControls(lines[i])
+		}
+		return strings.Join(lines, newline)
+	case []any:
+		parts := make([]string, len(v))
+		for i, element := range v {
+			parts[i] = textOf(element, " ")
+		}
+		return strings.Join(parts, ", ")
+	}
+	text, err := schema.Encode(v)
+	if err != nil {
+		return "?"
+	}
+	return terminal.EscapeControls(string(text))
+}

@@ -112,6 +112,9 @@ func TestImportFrom(t *testing.T) {
 	r := runCommand(t, "", "import", "--company", id, "--from", "google-play", august, "--data", data)
 	requireContains(t, r.out, "imported no records", "2 unchanged")
 	requireContains(t, r.err, "already answered at the store")
+	items := writeFile(t, "items.csv", "Title\nA\n")
+	r = runCommand(t, "", "import", "--company", id, "--from", "csv", "--type", "item", "--map", "title=Title", "--set", "roadmapId=brd_none", items, "--data", data)
+	requireContains(t, r.err, "items.csv, row 2: item: ", "brd_none", "nothing was written")
 	report := writeFile(t, "report.json", `{"lighthouseVersion":"13.0.0","requestedUrl":"https://a.example/","fetchTime":"2026-08-08T07:05:00.000Z","categories":{"seo":{"score":0.5}},"audits":{}}`)
 	for _, step := range []struct {
 		want string

@@ -42,8 +42,8 @@ type Record struct {
 	// Records can share it. A property that is missing has its own name.
 	Columns map[string]string
 
-	// Identity is the same for records of the same thing, of which only one is kept: the newest by
-	// Version, and of equal versions the last. If Identity is empty, the record is always kept.
+	// Identity is the same for all versions of one record. Only the newest one by Version is kept,
+	// or the last one if their Versions are equal. If Identity is empty, the record is always kept.
 	Identity string
 	Version  time.Time
 }

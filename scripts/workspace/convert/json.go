@@ -12,6 +12,9 @@ import (
 // called with each element and its number, counted from 1 through the whole file.
 type Elements map[string]func(number int, element json.RawMessage) error
 
+// elementBytesMax is the maximum size of an element, which has to fit into memory.
+const elementBytesMax = 16 << 20
+
 // EachElement reads a JSON file and calls the functions for the elements of arrays. Only one element
 // is in memory at a time. The file may contain several values one after the other, or an array of
 // them; a path begins in each of these values. found reports whether the file has any of the arrays.
@@ -20,7 +23,8 @@ func EachElement(in Input, elements Elements) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	w := elementWalk{d: json.NewDecoder(text), elements: elements, numbers: map[string]int{}}
+	limit := &rowLimit{in: text}
+	w := elementWalk{d: json.NewDecoder(limit), limit: limit, elements: elements, numbers: map[string]int{}}
 	w.d.UseNumber()
 	for values := 0; ; values++ {
 		err := w.value("")
@@ -37,6 +41,7 @@ func EachElement(in Input, elements Elements) (found bool, err error) {
 
 type elementWalk struct {
 	d        *json.Decoder
+	limit    *rowLimit
 	elements Elements
 	numbers  map[string]int
 	found    bool
@@ -55,6 +60,8 @@ func (w *elementWalk) explain(err error) error {
 		return own.error
 	case IsEncodingError(err):
 		return err
+	case errors.Is(err, errRowTooLong):
+		return fmt.Errorf("after byte %d: an element has more than %d MB", w.d.InputOffset(), elementBytesMax>>20)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("is truncated: the JSON ends after byte %d", w.d.InputOffset())
 	}
@@ -63,7 +70,7 @@ func (w *elementWalk) explain(err error) error {
 
 // value reads one value at a path.
 func (w *elementWalk) value(path string) error {
-	token, err := w.d.Token()
+	token, err := w.token()
 	if err != nil {
 		return err
 	}
@@ -76,9 +83,21 @@ func (w *elementWalk) value(path string) error {
 	return nil
 }
 
+// token reads a token, whose size is limited as that of an element.
+func (w *elementWalk) token() (json.Token, error) {
+	w.limit.left = elementBytesMax
+	return w.d.Token()
+}
+
+// more is Decoder.More, which takes an error of the reader for the end of the array.
+func (w *elementWalk) more() bool {
+	w.limit.left = elementBytesMax
+	return w.d.More()
+}
+
 func (w *elementWalk) object(path string) error {
-	for w.d.More() {
-		token, err := w.d.Token()
+	for w.more() {
+		token, err := w.token()
 		if err != nil {
 			return notEnd(err)
 		}
@@ -95,14 +114,14 @@ func (w *elementWalk) object(path string) error {
 			return notEnd(err)
 		}
 	}
-	_, err := w.d.Token()
+	_, err := w.token()
 	return notEnd(err)
 }
 
 func (w *elementWalk) array(path string) error {
 	visit := w.elements[path]
 	w.found = w.found || visit != nil
-	for w.d.More() {
+	for w.more() {
 		if visit == nil {
 			if err := w.value(path); err != nil {
 				return notEnd(err)
@@ -110,6 +129,7 @@ func (w *elementWalk) array(path string) error {
 			continue
 		}
 		var element json.RawMessage
+		w.limit.left = elementBytesMax
 		if err := w.d.Decode(&element); err != nil {
 			return notEnd(err)
 		}
@@ -118,14 +138,14 @@ func (w *elementWalk) array(path string) error {
 			return visitError{err}
 		}
 	}
-	_, err := w.d.Token()
+	_, err := w.token()
 	return notEnd(err)
 }
 
 // skip reads a value without keeping it.
 func (w *elementWalk) skip() error {
 	for depth := 0; ; {
-		token, err := w.d.Token()
+		token, err := w.token()
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ type Output struct {
 	counts     map[string]int
 	skipped    map[string]int
 	latest     map[[16]byte]version
-	superseded map[int]bool // the indexes of the records of which a newer version exists
+	superseded map[int]bool // the indexes of the records that have a newer version
 }
 
 // version is the newest record of an identity.
@@ -124,7 +124,7 @@ func (o *Output) Emit(r Record) error {
 	return nil
 }
 
-// reasonSuperseded is the reason to skip a record of which the files have a newer version.
+// reasonSuperseded is the reason to skip a record if the files have a newer version of it.
 const reasonSuperseded = "an older version of a record that is in the files again"
 
 // reportRecord reports the problems that an import has with a record.

@@ -103,7 +103,7 @@ func (c *CheckedFile) Merged() map[transfer.MergeOutcome]int {
 	return maps.Clone(c.merged)
 }
 
-// Kept returns a message for each record of which Write has kept a part of the stored one, sorted.
+// Kept returns a sorted list of messages, one for each stored record that Write has kept a part of.
 func (c *CheckedFile) Kept() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

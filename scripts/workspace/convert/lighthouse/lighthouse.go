@@ -33,7 +33,7 @@ func Kinds(flags *pflag.FlagSet) []convert.Kind {
 }
 
 const (
-	reportBytesMax = 24 << 20 // a report has about 1 MB, and a screenshot of a long page some more
+	reportBytesMax = 16 << 20 // a report has about 1 MB, and a screenshot of a long page some more
 	oldestMajor    = 10
 	passScore      = 0.9 // Lighthouse shows an audit with this score as passed
 	halfScore      = 0.5 // and one with this score in orange, not in red
@@ -58,7 +58,7 @@ type report struct {
 	Timing struct {
 		Total float64 `json:"total"` // in milliseconds
 	} `json:"timing"`
-	Steps []json.RawMessage `json:"steps"` // of a user flow, which is no report
+	Steps []json.RawMessage `json:"steps"` // only in a user flow, which contains several reports
 }
 
 type runtimeError struct {

@@ -121,7 +121,7 @@ func TestBadReports(t *testing.T) {
 		"two reports":      {text + text, "has more after the report"},
 		"no time":          {strings.Replace(text, "2026-08-08T07:05:00.250Z", "now", 1), "report.json, column fetchTime: must be a time"},
 		"no address":       {strings.NewReplacer("http://notes.example/", "about:blank").Replace(text), "report.json, column requestedUrl: must be an http or https address"},
-		"a huge file":      {strings.Repeat(" ", reportBytesMax+1), "has 25165825 bytes; a report of Lighthouse has at most"},
+		"a huge file":      {strings.Repeat(" ", reportBytesMax+1), "has 16777217 bytes; a report of Lighthouse has at most"},
 	} {
 		if audit, problem := convertText(t, c.text); !strings.Contains(problem, c.want) {
 			t.Errorf("%s: %q and %v, want %q", name, problem, audit != nil, c.want)

@@ -22,8 +22,8 @@ type appStoreAttributes struct {
 	Territory string `json:"territory"`
 }
 
-// appStoreReview is a review of the App Store Connect API. One of the programs that are called asc
-// prints the attributes beside the id.
+// appStoreReview is a review of the App Store Connect API. One of the programs named asc prints the
+// attributes on the same level as the id.
 type appStoreReview struct {
 	appStoreAttributes
 

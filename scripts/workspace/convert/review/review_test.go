@@ -192,7 +192,7 @@ func TestAppStore(t *testing.T) {
 	}
 	flat := convertText(t, kindOf(t, "app-store"), `{"data": [{"id": "1", "rating": 4, "body": "x", "createdDate": "2026-08-07T21:44:02Z", "territory": "DEU", "affordances": {}}]}`)
 	if len(flat.records) != 1 || flat.records[0]["rating"] != 4.0 || flat.records[0]["territory"] != "DE" {
-		t.Errorf("attributes beside the id: %v", flat)
+		t.Errorf("attributes on the level of the id: %v", flat)
 	}
 	if got := convertText(t, kindOf(t, "app-store"), `[`+strings.Replace(readTestdata(t, "appstore.json"), "\n]}\n", "]}]", 1)); got.err == "" {
 		t.Errorf("an array whose pages have no comma: %v", got)
@@ -252,6 +252,8 @@ func TestBadFiles(t *testing.T) {
 		{"google-play", "truncated", readTestdata(t, "googleplay.json")[:500], "is truncated: the JSON ends after byte", ""},
 		{"google-play", "a number", `{"reviews": [{"reviewId": 5}]}`, "", "file1, row 1: has an unexpected form"},
 		{"app-store", "truncated", readTestdata(t, "appstore.json")[:900], "is truncated", ""},
+		{"app-store", "a huge element", `{"data": [{"id": "` + strings.Repeat("x", 17<<20), "an element has more than 16 MB", ""},
+		{"app-store", "deep nesting", `{"other": ` + strings.Repeat("[", 1<<18), "is truncated", ""},
 		{"app-store", "not JSON", "<html>", "is not JSON after byte", ""},
 		{"app-store", "an error", `{"errors": [{"status": "401"}]}`, `has no list "data"`, ""},
 		{"app-store", "a date", `{"data": [{"id": "1", "attributes": {"rating": 1, "createdDate": "today"}}]}`, "", "file1, row 1, column attributes.createdDate: must be a time such as"},

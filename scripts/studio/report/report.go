@@ -124,6 +124,7 @@ const (
 const (
 	metricsMax     = 10
 	goalMetricsMax = 6
+	goalsMax       = 20  // goals that are listed
 	reviewPagesMax = 5   // pages of 200 reviews for both weeks
 	boardsMax      = 3   // boards whose items are read
 	boardRowsMax   = 6   // boards that are listed
@@ -209,7 +210,8 @@ func (r *reading) startLists() {
 	r.audits = attention.ListAudits(r.Reader, partAudits, auditsMax)
 }
 
-// companyClock returns the clock of the company's time zone, or of UTC if the company could not be read.
+// companyClock returns the clock of the company's time zone, or of UTC if the company could not be
+// read.
 func (r *reading) companyClock() civiltime.Clock {
 	if !r.company.Known {
 		return civiltime.Clock{Location: time.UTC, Name: "UTC", Note: "the company's time zone could not be read"}
@@ -266,7 +268,7 @@ func (r *reading) report(goals []attention.Judgement) Report {
 		Company: phrase.Excerpt(r.company.Value.Name.Or(""), 80), Week: r.Week.String(), Title: r.title(),
 		From: client.Day(r.monday), To: client.Day(r.monday.AddDate(0, 0, 6)), TimeZone: r.clock.Name, ZoneNote: r.clock.Note,
 		Over: r.over(), Days: r.days(), ReadAt: r.now.UTC(), ReadText: r.clock.Moment(r.now),
-		Goals: goalsOf(goals), Roadmap: r.roadmap(), Posts: r.postsOfWeek(), Audits: r.auditsOfWeek(),
+		Goals: r.goalsOf(goals), Roadmap: r.roadmap(), Posts: r.postsOfWeek(), Audits: r.auditsOfWeek(),
 	}
 	out.Metrics, out.MoreMetrics = r.metricRows()
 	out.Reviews = r.reviewsOfWeek()
@@ -274,8 +276,12 @@ func (r *reading) report(goals []attention.Judgement) Report {
 	return out
 }
 
-func goalsOf(all []attention.Judgement) []Goal {
+func (r *reading) goalsOf(all []attention.Judgement) []Goal {
 	out := []Goal{}
+	if len(all) > goalsMax {
+		r.AddGap(batch.Gap{Part: partGoals, Reason: fmt.Sprintf("only the %d with the highest priority are listed, of %d", goalsMax, len(all))})
+		all = all[:goalsMax]
+	}
 	for _, j := range all {
 		g := Goal{Name: phrase.Excerpt(j.Name(), 80), State: j.State, Text: j.Text()}
 		baseline, hasBaseline := j.BaselineValue.Get()

@@ -336,6 +336,7 @@ func TestManyRecords(t *testing.T) {
 	for i := range 14 {
 		key := fmt.Sprintf("a.m%02d", i)
 		lines = append(lines, line("metric-definition", demo.Record{"id": fmt.Sprintf("mdf_%d", i), "key": key, "name": words[:150], "unit": "count", "aggregation": "sum"}),
+			line("brand-goal", demo.Record{"id": fmt.Sprintf("bgl_x%d", i), "name": words[:150], "status": "active"}),
 			line("brand-goal", demo.Record{"id": fmt.Sprintf("bgl_%d", i), "name": words[:150], "metricKey": key, "baselineValue": 0, "targetValue": 9, "createdAt": "2026-07-01T00:00:00Z", "dueAt": "2026-09-01T00:00:00Z", "status": "active"}))
 		for day := range 45 {
 			lines = append(lines, line("metric-point", demo.Record{"metricKey": key, "grain": "day", "ts": apitest.Epoch.AddDate(0, 0, -day).Format(time.DateOnly) + "T00:00:00Z", "value": day}))

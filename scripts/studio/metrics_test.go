@@ -2,13 +2,9 @@ package studio
 
 import (
 	"encoding/json"
-	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/scripts/studio/chart"
 	"growthworkspace/scripts/studio/period"
@@ -31,91 +27,12 @@ func on(day int, value float64, more ...func(*client.Point)) client.Point {
 	return p
 }
 
-func in(currency string) func(*client.Point) {
-	return func(p *client.Point) { p.Currency = client.Value(currency) }
-}
-
-func worth(base float64) func(*client.Point) {
-	return func(p *client.Point) { p.BaseValue = client.Value(base) }
-}
-
 func of(series, dims string) func(*client.Point) {
 	return func(p *client.Point) {
 		p.SeriesID = series
 		if err := json.Unmarshal([]byte(dims), &p.Dims); err != nil {
 			panic(err)
 		}
-	}
-}
-
-// Ensure values in several currencies are drawn in the company's base currency if every point has a
-// value in it. If not, each currency is drawn separately.
-func TestMoney(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		points []client.Point
-		want   series.Money
-	}{
-		"none":                {nil, series.Money{}},
-		"no currency":         {[]client.Point{on(1, 5)}, series.Money{}},
-		"one":                 {[]client.Point{on(1, 5, in("JPY")), on(2, 5, in("JPY"), worth(3))}, series.Money{Currency: "JPY"}},
-		"two with base":       {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("EUR"), worth(7))}, series.Money{Currency: "EUR", Base: true}},
-		"two, base unknown":   {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("GBP"), worth(8))}, series.Money{Base: true}},
-		"two, one without":    {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("EUR"))}, series.Money{Mixed: true}},
-		"a currency and none": {[]client.Point{on(1, 5, in("USD")), on(2, 7)}, series.Money{Mixed: true}},
-	} {
-		if got := series.MoneyOf(c.points); got != c.want {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
-		}
-	}
-}
-
-// Ensure an unfinished period is compared only with the corresponding part of the period before.
-// Today counts in the period's value, but not in the comparison.
-func TestDevelop(t *testing.T) {
-	t.Parallel()
-	month, err := period.ParseRange("month", "", "", now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := month.Window(period.Day, now)
-	var points []client.Point
-	for day := 1; day <= 11; day++ {
-		points = append(points, on(day, 10))
-	}
-	for day := 1; day <= 31; day++ {
-		p := on(1, 5)
-		p.TS = client.Value(time.Date(2026, 7, day, 0, 0, 0, 0, time.UTC))
-		points = append(points, p)
-	}
-	for _, c := range []struct {
-		aggregation          client.MetricsAggregation
-		polarity             client.MetricsPolarity
-		value, soFar, before float64
-		good                 string
-	}{
-		{client.MetricsAggregationSum, client.MetricsPolarityUpIsGood, 110, 100, 50, "good"},
-		{client.MetricsAggregationSum, client.MetricsPolarityDownIsGood, 110, 100, 50, "bad"},
-		{client.MetricsAggregationAvg, client.MetricsPolarityNeutral, 10, 10, 5, "even"},
-		{client.MetricsAggregationLast, client.MetricsPolarityUpIsGood, 10, 10, 5, "good"},
-	} {
-		d := metric{series.Metric{UnitName: units.Count, Aggregation: c.aggregation, Polarity: c.polarity}}.Compare(points, w)
-		type comparison struct {
-			Value, SoFar, Before float64
-			Change, Good         string
-		}
-		want := comparison{c.value, c.soFar, c.before, "+100\u00a0%", c.good}
-		if diff := cmp.Diff(want, comparison{d.Value.V, d.SoFar.V, d.BeforeValue.V, d.Change, d.Good}); diff != "" {
-			t.Errorf("%s, %s (-want +got):\n%s", c.aggregation, c.polarity, diff)
-		}
-	}
-	young := slices.DeleteFunc(slices.Clone(points), func(p client.Point) bool { at := p.TS.Or(now); return at.Month() == 7 && at.Day() < 10 })
-	if d := (metric{series.Metric{Aggregation: client.MetricsAggregationSum}}).Compare(young, w); d.Change != "" || d.SoFar.V != 100 {
-		t.Errorf("a metric that began in the period before has grown: %+v", d)
-	}
-	first := month.Window(period.Day, time.Date(2026, 8, 1, 9, 0, 0, 0, time.UTC)) // no day of the month has ended yet
-	if d := (metric{series.Metric{Aggregation: client.MetricsAggregationSum}}).Compare(points, first); d.Change != "" || d.Value.V != 10 {
-		t.Errorf("nothing is over yet: change %q, want none; value %v, want 10", d.Change, d.Value.V)
 	}
 }
 
@@ -198,29 +115,5 @@ func TestCells(t *testing.T) {
 		if got := escapeFormula(text); got != want {
 			t.Errorf("%q is written as %q, want %q", text, got, want)
 		}
-	}
-}
-
-// Ensure metrics with an active goal come first. A goal must be matched to its metric whether or
-// not the metric's key has the prefix "custom.".
-func TestOrderOfMetrics(t *testing.T) {
-	t.Parallel()
-	goal := func(key string, status client.ContextGoalStatus) client.Goal {
-		return client.Goal{MetricKey: client.Value(key), Status: client.Value(status), TargetValue: client.Value(math.Pi)}
-	}
-	all := metricsOf([]client.Definition{{Key: "a.plain"}, {Key: "b.missed"}, {Key: "custom.c.goal"}, {Key: "a.new", NeedsReview: client.Value(true)}, {Key: "d.archived"}},
-		[]client.Goal{goal("b.missed", client.ContextGoalStatusMissed), goal("c.goal", client.ContextGoalStatusActive), goal("d.archived", client.ContextGoalStatusArchived)})
-	var keys []string
-	for _, m := range all {
-		keys = append(keys, m.Key)
-	}
-	if got := strings.Join(keys, " "); got != "custom.c.goal b.missed a.plain d.archived a.new" {
-		t.Errorf("order %q", got)
-	}
-	if target, ok := all[0].Target(); !ok || target != math.Pi {
-		t.Errorf("target %v (%t), want that of custom.c.goal", target, ok)
-	}
-	if _, ok := all[1].Target(); ok {
-		t.Error("a missed goal is a target")
 	}
 }

@@ -43,4 +43,8 @@ func TestStatus(t *testing.T) {
 	if r := runCommand(t, "", "status", "--base-url", "http://127.0.0.1:1"); r.code != 4 || !strings.Contains(r.err, "does not respond") {
 		t.Errorf("no service: %+v", r)
 	}
+	t.Setenv("WORKSPACE_PROFILE", "a b")
+	if r := runCommand(t, "", "status"); r.code != 2 {
+		t.Errorf("an impossible profile: %+v, want a usage error", r)
+	}
 }

@@ -70,8 +70,8 @@ const (
 	idsMax     = 5
 )
 
-// grace is how long after its time a post is overdue, or a claim counts as stuck. A dispatcher that
-// runs every few minutes needs some time.
+// grace is how long after its time an unsent post counts as overdue, and how long a claim may last
+// until its record counts as stuck. A dispatcher that runs every few minutes needs some time.
 const grace = 15 * time.Minute
 
 // ErrNothingChecked means that the key has none of the scopes that the check needs.
@@ -219,8 +219,8 @@ func (c *check) startGoals() (judge func() []Judgement) {
 	return JudgeGoals(c.Reader, partMetrics, c.goals.Value.Items, c.definitions.Value.Items, goalsMax, c.now)
 }
 
-// JudgeGoals starts the calls for the metrics of at most limit goals, those with the highest
-// priority first. Once the calls have ended, judge returns all goals with their states.
+// JudgeGoals starts the calls for at most limit metrics of goals. Those of the goals with the highest
+// priority come first. Once the calls have ended, judge returns all goals with their states.
 func JudgeGoals(r *batch.Reader, part string, goals []client.Goal, definitions []client.Definition, limit int, now time.Time) (judge func() []Judgement) {
 	metrics := map[string]*series.Metric{}
 	for _, m := range series.Of(definitions, nil) {

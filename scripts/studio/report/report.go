@@ -61,12 +61,12 @@ type Reviews struct {
 	More      bool     `json:"more"` // there are more than Count
 	Before    int      `json:"before"`
 	HasBefore bool     `json:"hasBefore"`
-	Stars     [5]int   `json:"stars"`    // how many have 1, 2, 3, 4 and 5 stars
-	Mentions  int      `json:"mentions"` // how many have no stars
-	Average   string   `json:"average"`  // of the stars; empty if there are none
-	Approvals string   `json:"approvals"`
-	NoReply   string   `json:"noReply"`
-	NotPosted string   `json:"notPosted"` // replies that failed
+	Stars     [5]int   `json:"stars"`     // how many have 1, 2, 3, 4 and 5 stars
+	Mentions  int      `json:"mentions"`  // how many have no stars
+	Average   string   `json:"average"`   // of the stars; empty if there are none
+	Approvals string   `json:"approvals"` // how many replies wait for approval now; empty if unknown
+	NoReply   string   `json:"noReply"`   // how many reviews have no reply now; empty if unknown
+	NotPosted string   `json:"notPosted"` // how many replies could not be posted; empty if none or unknown
 	Waiting   []string `json:"waiting"`   // the most urgent reviews that wait
 }
 
@@ -86,7 +86,9 @@ type Posts struct {
 	Sent    []Post `json:"sent"`
 	Failed  []Post `json:"failed"`
 	Overdue string `json:"overdue"` // how many are overdue now; empty if none
-	Next    []Post `json:"next"`
+
+	NextRead bool   `json:"nextRead"`
+	Next     []Post `json:"next"`
 }
 
 // Post is one post.
@@ -122,6 +124,7 @@ const (
 const (
 	metricsMax     = 10
 	goalMetricsMax = 6
+	goalsMax       = 20  // goals that are listed
 	reviewPagesMax = 5   // pages of 200 reviews for both weeks
 	boardsMax      = 3   // boards whose items are read
 	boardRowsMax   = 6   // boards that are listed
@@ -173,7 +176,7 @@ func Read(ctx context.Context, api *client.Client, name string, now time.Time) (
 	if r.Sent() == 0 {
 		return Report{}, ErrNothingRead
 	}
-	clock := r.clock()
+	clock := r.companyClock()
 	week, err := weekNamed(name, civiltime.DateOf(now, clock.Location))
 	if err != nil {
 		return Report{}, err
@@ -207,8 +210,9 @@ func (r *reading) startLists() {
 	r.audits = attention.ListAudits(r.Reader, partAudits, auditsMax)
 }
 
-// clock returns the clock of the company's time zone, or of UTC if the company could not be read.
-func (r *reading) clock() civiltime.Clock {
+// companyClock returns the clock of the company's time zone, or of UTC if the company could not be
+// read.
+func (r *reading) companyClock() civiltime.Clock {
 	if !r.company.Known {
 		return civiltime.Clock{Location: time.UTC, Name: "UTC", Note: "the company's time zone could not be read"}
 	}
@@ -262,9 +266,9 @@ func (r *reading) startBoards() {
 func (r *reading) report(goals []attention.Judgement) Report {
 	out := Report{
 		Company: phrase.Excerpt(r.company.Value.Name.Or(""), 80), Week: r.Week.String(), Title: r.title(),
-		From: client.Day(r.monday), To: client.Day(r.monday.AddDate(0, 0, 6)), TimeZone: r.span.clock.Name, ZoneNote: r.span.clock.Note,
-		Over: r.over(), Days: r.days(), ReadAt: r.now.UTC(), ReadText: r.span.clock.Moment(r.now),
-		Goals: goalsOf(goals), Roadmap: r.roadmap(), Posts: r.postsOfWeek(), Audits: r.auditsOfWeek(),
+		From: client.Day(r.monday), To: client.Day(r.monday.AddDate(0, 0, 6)), TimeZone: r.clock.Name, ZoneNote: r.clock.Note,
+		Over: r.over(), Days: r.days(), ReadAt: r.now.UTC(), ReadText: r.clock.Moment(r.now),
+		Goals: r.goalsOf(goals), Roadmap: r.roadmap(), Posts: r.postsOfWeek(), Audits: r.auditsOfWeek(),
 	}
 	out.Metrics, out.MoreMetrics = r.metricRows()
 	out.Reviews = r.reviewsOfWeek()
@@ -272,8 +276,12 @@ func (r *reading) report(goals []attention.Judgement) Report {
 	return out
 }
 
-func goalsOf(all []attention.Judgement) []Goal {
+func (r *reading) goalsOf(all []attention.Judgement) []Goal {
 	out := []Goal{}
+	if len(all) > goalsMax {
+		r.AddGap(batch.Gap{Part: partGoals, Reason: fmt.Sprintf("only the %d with the highest priority are listed, of %d", goalsMax, len(all))})
+		all = all[:goalsMax]
+	}
 	for _, j := range all {
 		g := Goal{Name: phrase.Excerpt(j.Name(), 80), State: j.State, Text: j.Text()}
 		baseline, hasBaseline := j.BaselineValue.Get()
@@ -297,7 +305,7 @@ func (r *reading) roadmap() []Board {
 		}
 		at := b.PublishedAt.Or(time.Time{})
 		row := Board{Name: phrase.Excerpt(b.Name.Or(b.ID), 60), Created: []string{}, Edited: []string{}}
-		row.Text = fmt.Sprintf("version %d, published %s", b.PublishedVersion.Or(0), r.span.clock.Soon(at))
+		row.Text = fmt.Sprintf("version %d, published %s", b.PublishedVersion.Or(0), r.clock.Soon(at))
 		switch row.Since = !r.has(at); {
 		case row.Since:
 			row.Text += ", after this week, so what was published in the week is not known"
@@ -352,7 +360,7 @@ func count(n int, more bool, one, many string) string {
 }
 
 func (r *reading) postsOfWeek() Posts {
-	out := Posts{Read: r.posts.Known, Sent: []Post{}, Failed: []Post{}, Next: []Post{}}
+	out := Posts{Read: r.posts.Known, NextRead: r.scheduled.Known, Sent: []Post{}, Failed: []Post{}, Next: []Post{}}
 	if r.posts.Value.Next != "" {
 		r.AddGap(batch.Gap{Part: partPosts, Reason: fmt.Sprintf("only the %d latest of the week were read", postsMax)})
 	}
@@ -387,7 +395,7 @@ func (r *reading) postsOfWeek() Posts {
 
 func (r *reading) post(p client.Post, at time.Time) Post {
 	return Post{
-		at: at, When: r.span.clock.Soon(at), Platform: phrase.Words(string(p.Platform.Or(""))),
+		at: at, When: r.clock.Soon(at), Platform: phrase.Words(string(p.Platform.Or(""))),
 		Text: phrase.Excerpt(cmp.Or(p.Title.Or(""), p.Body.Or(""), "(no text)"), 70), Reason: phrase.Excerpt(p.FailureReason.Or(""), 80),
 	}
 }
@@ -401,7 +409,7 @@ func (r *reading) auditsOfWeek() []Audit {
 		if status := a.Status.Or(""); status != client.OptimiseAuditStatusComplete && status != client.OptimiseAuditStatusFailed || !r.has(at) {
 			continue
 		}
-		row := Audit{Site: phrase.Excerpt(a.RootURL.Or("a site"), 60), When: r.span.clock.Soon(at), Problem: attention.AuditProblem(a, all[i+1:])}
+		row := Audit{Site: phrase.Excerpt(a.RootURL.Or("a site"), 60), When: r.clock.Soon(at), Problem: attention.AuditProblem(a, all[i+1:])}
 		if a.Status.Or("") == client.OptimiseAuditStatusComplete {
 			row.Scores = scores.Of(a, scores.Previous(all[i+1:], a))
 		}

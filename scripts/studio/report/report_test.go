@@ -255,6 +255,16 @@ func TestWeekOfCompany(t *testing.T) {
 		}
 		return nil
 	}}, "2026-W32")
+	half, err := read(t, s, &counter{refuse: func(_ int64, r *http.Request) *http.Response {
+		if q := r.URL.Query(); q.Get("replyStatus") != "" || q.Get("status") == "scheduled" {
+			return refusal(http.StatusForbidden, "")
+		}
+		return nil
+	}}, "2026-W32")
+	has(t, "half of a part", half.Text(), "3 reviews and mentions", "Now waiting: not known", "Sent: 2")
+	if err != nil || strings.Contains(half.Text(), "none is scheduled") {
+		t.Errorf("half of a part: %v\n%s", err, half.Text())
+	}
 	has(t, "parts that fail", broken.Text(), "Not in this report: posts (refused).", "Visits – – it could not be read")
 	if err != nil || len(broken.FailedParts()) != 2 {
 		t.Errorf("parts that fail: %v, %v", err, broken.FailedParts())
@@ -326,6 +336,7 @@ func TestManyRecords(t *testing.T) {
 	for i := range 14 {
 		key := fmt.Sprintf("a.m%02d", i)
 		lines = append(lines, line("metric-definition", demo.Record{"id": fmt.Sprintf("mdf_%d", i), "key": key, "name": words[:150], "unit": "count", "aggregation": "sum"}),
+			line("brand-goal", demo.Record{"id": fmt.Sprintf("bgl_x%d", i), "name": words[:150], "status": "active"}),
 			line("brand-goal", demo.Record{"id": fmt.Sprintf("bgl_%d", i), "name": words[:150], "metricKey": key, "baselineValue": 0, "targetValue": 9, "createdAt": "2026-07-01T00:00:00Z", "dueAt": "2026-09-01T00:00:00Z", "status": "active"}))
 		for day := range 45 {
 			lines = append(lines, line("metric-point", demo.Record{"metricKey": key, "grain": "day", "ts": apitest.Epoch.AddDate(0, 0, -day).Format(time.DateOnly) + "T00:00:00Z", "value": day}))

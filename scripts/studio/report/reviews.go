@@ -55,7 +55,7 @@ func (r *reading) reviewsOfWeek() Reviews {
 		at := f.PostedAt.Or(time.Time{})
 		oldest = at
 		if !r.has(at) {
-			if r.span.before(at) {
+			if r.before(at) {
 				out.Before++
 			}
 			continue
@@ -77,12 +77,22 @@ func (r *reading) reviewsOfWeek() Reviews {
 	if out.More = cut && !oldest.Before(r.start); cut && !out.HasBefore {
 		r.AddGap(batch.Gap{Part: partReviews, Reason: fmt.Sprintf("only the %d latest of both weeks were read", len(r.reviews.Value.reviews))})
 	}
-	out.Approvals = count(len(r.approvals.Value.Items), r.approvals.Value.Next != "", "reply to approve", "replies to approve")
-	out.NoReply = count(len(r.unanswered.Value.Items), r.unanswered.Value.Next != "", "review without a reply", "reviews without a reply")
-	out.NotPosted = count(len(r.failedReplies.Value.Items), r.failedReplies.Value.Next != "", "reply that could not be posted", "replies that could not be posted")
+	out.Approvals = waitingText(r.approvals, "reply to approve", "replies to approve")
+	out.NoReply = waitingText(r.unanswered, "review without a reply", "reviews without a reply")
+	if len(r.failedReplies.Value.Items) > 0 {
+		out.NotPosted = waitingText(r.failedReplies, "reply that could not be posted", "replies that could not be posted")
+	}
 	urgent := slices.Clone(attention.ByUrgency(r.approvals.Value.Items, r.unanswered.Value.Items))
 	for _, f := range urgent[:min(len(urgent), waitingMax)] {
 		out.Waiting = append(out.Waiting, attention.ReviewName(f))
 	}
 	return out
+}
+
+// waitingText says how many reviews a list has. It returns "" if the list could not be read.
+func waitingText(read *batch.Result[client.Page[client.Feedback]], one, many string) string {
+	if !read.Known {
+		return ""
+	}
+	return count(len(read.Value.Items), read.Value.Next != "", one, many)
 }

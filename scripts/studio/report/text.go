@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -88,11 +89,8 @@ func (v Reviews) CountText() string {
 
 // WaitingText says how many reviews wait for a person.
 func (v Reviews) WaitingText() string {
-	text := "Now waiting: " + v.Approvals + ", " + v.NoReply
-	if !strings.HasPrefix(v.NotPosted, "0 ") {
-		text += ", " + v.NotPosted
-	}
-	return text
+	text := strings.Join(withoutEmpty(v.Approvals, v.NoReply, v.NotPosted), ", ")
+	return "Now waiting: " + cmp.Or(text, "not known")
 }
 
 // StarCount is how many reviews have a number of stars.
@@ -228,7 +226,9 @@ func (r Report) PostGroups() (out []PostGroup) {
 	add(fmt.Sprintf("Sent: %d", len(r.Posts.Sent)), "Sent: none", r.Posts.Sent, sentMax)
 	add(fmt.Sprintf("Failed: %d", len(r.Posts.Failed)), "", r.Posts.Failed, sentMax)
 	add("", r.Posts.Overdue, nil, 0)
-	add("Next", "Next: none is scheduled", r.Posts.Next, nextMax)
+	if r.Posts.NextRead {
+		add("Next", "Next: none is scheduled", r.Posts.Next, nextMax)
+	}
 	return out
 }
 

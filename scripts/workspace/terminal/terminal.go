@@ -162,8 +162,15 @@ const (
 var ErrFinding error = &exitError{codeFinding, errors.New("the output says what was found")}
 
 // NewUnknownError gives an error exit code 4: the command could not find out whether there is
-// something to report. So a script can distinguish this from ErrFinding.
-func NewUnknownError(err error) error { return &exitError{codeUnknown, err} }
+// something to report. So a script can distinguish this from ErrFinding. An error that has an exit
+// code, such as a usage error, keeps it.
+func NewUnknownError(err error) error {
+	var exit *exitError
+	if errors.As(err, &exit) {
+		return err
+	}
+	return &exitError{codeUnknown, err}
+}
 
 // NewUsageError returns an error for a wrong command line, with exit code 2.
 func NewUsageError(format string, args ...any) error {

@@ -32,7 +32,7 @@ Of boards in use, the 10 that changed last are previewed. Of each site, the last
 compared with the complete one before. One check uses at most 33 requests of the read quota.
 
 Goals. ` + attention.GoalRule + `
-The metrics of at most 10 goals are read, those with the highest priority first.`,
+At most 10 metrics of goals are read, those of the goals with the highest priority first.`,
 		Example: `  workspace status
   workspace status --json
   workspace status >/dev/null || echo '!'`,

@@ -1,0 +1,87 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/shared/client"
+)
+
+// roundTrip is a transport that a function implements.
+type roundTrip func(r *http.Request) *http.Response
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// newAPI returns a client for a service whose key has the given scopes, or that does not know the
+// operation if scopes is nil.
+func newAPI(t *testing.T, scopes []string) *client.Client {
+	t.Helper()
+	api, err := client.New("https://api.example", "sk_live_made_up", client.WithCompany("co_1"), client.WithAttempts(1), client.WithHTTPClient(&http.Client{
+		Transport: roundTrip(func(*http.Request) *http.Response {
+			w := httptest.NewRecorder()
+			if scopes == nil {
+				w.WriteHeader(http.StatusNotFound)
+			}
+			fmt.Fprintf(w, `{"id":"key_1","companyId":"co_1","scopes":["%s"]}`, slices.Concat(scopes, []string{"none"})[0])
+			return w.Result()
+		}),
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+// Ensure a call whose scope the key lacks is not sent, and that each part has one gap with the first
+// reason why it could not be read.
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	r, err := NewReader(t.Context(), newAPI(t, []string{"plan:read"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(value int, err error) func(context.Context) (int, error) {
+		return func(context.Context) (int, error) { return value, err }
+	}
+	refused := &client.Error{Status: http.StatusForbidden, Messages: []string{"one", "two"}}
+	lacking := Start(r, "reviews", "feedback:read", func(context.Context) (int, error) {
+		t.Error("a call without its scope was sent")
+		return 0, nil
+	})
+	read, failed, tried := Start(r, "boards", "plan:read", call(7, nil)), Start(r, "items", "plan:read", call(0, refused)), Try(r, call(0, refused))
+	r.Wait()
+	r.AddFailure("items", context.DeadlineExceeded)
+	r.AddFailure("days", fmt.Errorf("read: %w", context.DeadlineExceeded))
+	if lacking.Known || lacking.Err != nil || !read.Known || read.Value != 7 || failed.Known || tried.Err == nil || r.Sent() != 3 {
+		t.Errorf("%+v %+v %+v %+v, %d calls", lacking, read, failed, tried, r.Sent())
+	}
+	want := []Gap{
+		{Part: "days", Reason: "the service did not respond in time", Failed: true}, {Part: "items", Reason: "one; two", Failed: true},
+		{Part: "reviews", Scope: "feedback:read", Reason: "the key lacks the scope feedback:read"},
+	}
+	if diff := cmp.Diff(want, r.Gaps()); diff != "" {
+		t.Errorf("gaps (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure a missing scope is known from the error if the service does not report the key's scopes.
+func TestUnknownScopes(t *testing.T) {
+	t.Parallel()
+	r, err := NewReader(t.Context(), newAPI(t, nil))
+	if err != nil || !r.May("plan:read") {
+		t.Fatal(err)
+	}
+	Start(r, "boards", "plan:read", func(context.Context) (int, error) {
+		return 0, &client.Error{Status: http.StatusUnauthorized, Messages: []string{"the key lacks the scope plan:read"}}
+	})
+	r.Wait()
+	if diff := cmp.Diff([]Gap{{Part: "boards", Scope: "plan:read", Reason: "the key lacks the scope plan:read"}}, r.Gaps()); diff != "" {
+		t.Errorf("gaps (-want +got):\n%s", diff)
+	}
+}

@@ -1,18 +1,25 @@
 package operator
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions/feedback"
 	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/table"
 )
 
 func (o *operatorCommands) approvedCommand() *cobra.Command {
 	w := workerCommands[feedback.Store, feedback.Feedback, feedback.ClaimedReply]{
 		operatorCommands: o, noun: "feedback", nouns: "replies", readyWord: "approved",
-		openStore: feedback.NewStore, listReady: feedback.Store.ApprovedReplies, claim: feedback.Store.ClaimReply, listStuck: feedback.Store.StuckReplies,
+		openStore: feedback.NewStore, listReady: func(s feedback.Store, ctx context.Context, companyID string, limit int) (table.Page[feedback.Feedback], error) {
+			return s.ApprovedReplies(ctx, companyID, nil, "", limit)
+		},
+		claim: func(s feedback.Store, ctx context.Context, companyID, feedbackID string) (feedback.ClaimedReply, error) {
+			return s.ClaimReply(ctx, companyID, feedbackID, nil)
+		}, listStuck: feedback.Store.StuckReplies,
 		readyHeader: "FEEDBACK\tCOMPANY\tSOURCE\tADDRESS",
 		readyRow: func(f feedback.Feedback) []string {
 			return []string{f.ID, f.CompanyID, terminal.FormatText(f.Source), terminal.FormatText(f.ExternalURL)}

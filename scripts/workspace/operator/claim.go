@@ -23,7 +23,7 @@ type workerCommands[S, R, C any] struct {
 	noun, nouns, readyWord string // "post", "posts", "due"
 
 	openStore func(*table.Client) S
-	listReady func(s S, ctx context.Context, companyID, after string, limit int) ([]R, string, error)
+	listReady func(s S, ctx context.Context, companyID string, limit int) (table.Page[R], error)
 	claim     func(s S, ctx context.Context, companyID, recordID string) (C, error)
 	listStuck func(s S, ctx context.Context, companyID, claimedBefore string) ([]C, error)
 
@@ -53,11 +53,11 @@ func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command 
 	return w.sweepCommand(cmd, check, func(ctx context.Context, s *tableconn.Session, companies []string) error {
 		found := limitedList[R]{Items: []R{}}
 		for _, companyID := range companies {
-			items, next, err := w.listReady(w.openStore(s.Table), ctx, companyID, "", *limit)
+			page, err := w.listReady(w.openStore(s.Table), ctx, companyID, *limit)
 			if err != nil {
 				return fmt.Errorf("list the %s that are %s: company %s: %w", w.nouns, w.readyWord, companyID, err)
 			}
-			found.Items, found.HasMore = append(found.Items, items...), found.HasMore || next != ""
+			found.Items, found.HasMore = append(found.Items, page.Records...), found.HasMore || page.Next != ""
 		}
 		err := terminal.PrintList(w.Terminal, found, found.Items, "nothing is "+w.readyWord, w.readyHeader, w.readyRow)
 		if err == nil && found.HasMore {

@@ -11,12 +11,15 @@ import (
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
 )
 
 func (o *operatorCommands) dueCommand() *cobra.Command {
 	w := workerCommands[broadcast.Store, broadcast.Post, broadcast.ClaimedPost]{
 		operatorCommands: o, noun: "post", nouns: "posts", readyWord: "due",
-		openStore: broadcast.NewStore, listReady: broadcast.Store.DuePosts, claim: broadcast.Store.ClaimPost, listStuck: broadcast.Store.StuckPosts,
+		openStore: broadcast.NewStore, listReady: func(s broadcast.Store, ctx context.Context, companyID string, limit int) (table.Page[broadcast.Post], error) {
+			return s.DuePosts(ctx, companyID, nil, "", limit)
+		}, claim: broadcast.Store.ClaimPost, listStuck: broadcast.Store.StuckPosts,
 		readyHeader: "POST\tCOMPANY\tPLATFORM\tSCHEDULED FOR\tTITLE",
 		readyRow: func(p broadcast.Post) []string {
 			return []string{p.ID, p.CompanyID, terminal.FormatText(p.Platform), terminal.FormatText(p.ScheduledFor), terminal.FormatText(p.Title)}

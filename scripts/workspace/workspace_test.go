@@ -43,6 +43,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if target := os.Getenv(asSender); target != "" && len(os.Args) == 1 {
+		if err := runSender(target); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv(asCommand) == "1" {
 		main()
 	}

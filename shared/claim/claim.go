@@ -130,12 +130,18 @@ func (k Kind[T]) ListStale(ctx context.Context, t *table.Client, companyID, clai
 	if err != nil {
 		return nil, err
 	}
-	stuck := slices.DeleteFunc(slices.Concat(found...), func(record T) bool { return valueOrEmpty(record.current().ClaimedAt) > claimedBefore })
+	return Stale(slices.Concat(found...), claimedBefore, func(record T) string { return k.KeysOf(record).SK }), nil
+}
+
+// Stale returns those of the claimed records that ListStale lists, in its order. idOf breaks ties. It
+// changes the slice.
+func Stale[T interface{ current() Claim }](claimed []T, claimedBefore string, idOf func(T) string) []T {
+	stuck := slices.DeleteFunc(claimed, func(record T) bool { return valueOrEmpty(record.current().ClaimedAt) > claimedBefore })
 	order := func(record T) string {
-		return table.JoinKey(valueOrEmpty(record.current().ClaimedAt), k.KeysOf(record).SK)
+		return table.JoinKey(valueOrEmpty(record.current().ClaimedAt), idOf(record))
 	}
 	slices.SortFunc(stuck, func(a, b T) int { return strings.Compare(order(a), order(b)) })
-	return stuck, nil
+	return stuck
 }
 
 // ListReady returns a page of at most limit records of a query that are ready to be claimed. isReady

@@ -23,15 +23,17 @@ func NewRemote(t *terminal.Terminal, table *tableconn.Flags) *Remote {
 }
 
 // Register adds the flags that select the service to a command and its subcommands.
-func (r *Remote) Register(cmd *cobra.Command) { r.flags.registerBaseURL(cmd.PersistentFlags()) }
+func (r *Remote) Register(cmd *cobra.Command) {
+	cmd.PersistentFlags().StringVar(&r.flags.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
+}
 
 // IsChosen reports whether a flag or the environment chooses a service or a key.
 func (r *Remote) IsChosen() bool { return r.flags.baseURL != "" || os.Getenv(keyVariable) != "" }
 
 // HasLogin reports whether `workspace login` has stored a key.
 func (r *Remote) HasLogin() bool {
-	stored, err := readLogin()
-	return err == nil && stored.Key != ""
+	c, err := r.user.credential(r.flags)
+	return err == nil && c.Key != "" && c.source != demoKeySource
 }
 
 // Arguments returns the flags that select the service as text, each preceded by a space, to append to

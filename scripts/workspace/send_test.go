@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -25,20 +24,6 @@ import (
 
 	"growthworkspace/scripts/workspace/terminal"
 )
-
-// asSender is the environment variable that makes the test binary run as a program that posts the
-// record on its standard input to the URL in the variable.
-const asSender = "WORKSPACE_TEST_AS_SENDER"
-
-// runSender posts standard input to a URL, and prints the response.
-func runSender(target string) error {
-	response, err := http.Post(target, "application/json", os.Stdin)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(os.Stdout, response.Body)
-	return err
-}
 
 // sendingCompany returns a server, a company with these records and a key that can only send.
 func sendingCompany(t *testing.T, lines ...string) (s *server, data, companyID, key string) {
@@ -220,6 +205,35 @@ func TestApprovedRun(t *testing.T) {
 	}
 	requireContains(t, r.err, "the texts are confirmed by the support lead")
 	want := map[string]string{"fbk_1": "posted", "fbk_2": "failed", "fbk_3": "approved"}
+	if diff := cmp.Diff(want, statusesOf(t, data, companyID, "feedback", "replyStatus")); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure `approved run` at a terminal shows each review with its reply, and posts only those that the
+// person confirms. The others stay approved.
+func TestApprovedRunAsks(t *testing.T) {
+	isolateUserFolders(t)
+	var lines []string
+	for n := range 3 {
+		lines = append(lines, fmt.Sprintf(`{"type":"feedback","record":{"id":"fbk_%d","externalId":"%d","source":"reddit","priority":%d,"body":"Review %d","replyBody":"Reply %d","replyStatus":"approved"}}`, n, n, n, n, n))
+	}
+	s, data, companyID, key := sendingCompany(t, lines...)
+	t.Setenv(keyVariable, key)
+	t.Setenv(urlVariable, s.BaseURL)
+	var out, errOut bytes.Buffer
+	root := rootCommand(&terminal.Terminal{In: strings.NewReader("n\ny\nno\n"), Out: &out, Err: &errOut, Interactive: true, Now: time.Now})
+	root.SetArgs([]string{"approved", "run", "--source", "reddit", "--", "sh", "-c", "echo '{}'"})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if out.String() != "fbk_1 sent\n" {
+		t.Errorf("output %q, want that fbk_1 is sent", &out)
+	}
+	for n := range 3 {
+		requireContains(t, errOut.String(), fmt.Sprintf("Review %d", n), fmt.Sprintf("Reply %d\n\nPost this reply? [y/N] ", n))
+	}
+	want := map[string]string{"fbk_0": "approved", "fbk_1": "posted", "fbk_2": "approved"}
 	if diff := cmp.Diff(want, statusesOf(t, data, companyID, "feedback", "replyStatus")); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}

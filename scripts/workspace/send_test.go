@@ -186,6 +186,35 @@ func TestDueOverAPI(t *testing.T) {
 	}
 }
 
+// Ensure `due` says what it uses: the API with the key of a named login, or of the default one if no
+// company is named, and the table if a company or a flag of the table is.
+func TestDueWithLogin(t *testing.T) {
+	isolateUserFolders(t)
+	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
+	for _, login := range [][]string{{"login", "--base-url", s.BaseURL}, {"login", "--as", "sender", "--base-url", s.BaseURL}} {
+		if r := runCommand(t, key, login...); r.code != 0 {
+			t.Fatalf("%v: exit code %d: %s", login, r.code, r.err)
+		}
+	}
+	for _, c := range []struct{ args, want string }{
+		{"due list", "using the API at " + s.BaseURL},
+		{"due list --profile sender", "using the API at " + s.BaseURL},
+		{"due list --profile sender --company " + companyID, "using the API at " + s.BaseURL},
+		{"due list --company " + companyID + " --data " + data, "using the table: " + data},
+		{"due list --company all --data " + data, "using the table: " + data},
+	} {
+		r := runCommand(t, "", strings.Fields(c.args)...)
+		if r.code != 0 || !strings.Contains(r.out, "pst_1") {
+			t.Errorf("%s: exit code %d, want 0 and pst_1: %s%s", c.args, r.code, r.out, r.err)
+		}
+		requireContains(t, r.err, c.want)
+	}
+	if r := runCommand(t, "", "due", "claim", "pst_1", "--profile", "sender"); !strings.Contains(r.out, "workspace due published pst_1 --claim clm_") || !strings.Contains(r.out, " --profile sender") {
+		t.Errorf("a claim suggests no report with the same profile: %s%s", r.out, r.err)
+	}
+	requireContains(t, runRefused(t, 2, "", "due", "list", "--profile", "sender", "--data", data), "--profile cannot be combined with --data")
+}
+
 // Ensure `approved run` posts only what a person has confirmed: it refuses without a terminal and
 // --confirmed-by, stores the name with the claim, and posts the reply that was claimed.
 func TestApprovedRun(t *testing.T) {

@@ -84,8 +84,8 @@ Repeating a report is safe.
 A claim does not expire. "approved stuck" lists old ones: look at the platform, then report
 what happened. A reply that failed can be approved again in the API.
 
-With a key, the commands use the API, for the key's company: with WORKSPACE_KEY, --base-url or,
-without --company, the key of "workspace login". The key needs the scope feedback:send.
+With a key, the commands use the API, for the key's company: with WORKSPACE_KEY, --profile,
+--base-url or, without --company, the key of "workspace login". The key needs the scope feedback:send.
 Otherwise they use the table, with AWS's credentials for it, which reach every company. They say
 which of the two they use.`,
 	},

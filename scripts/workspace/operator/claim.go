@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -223,8 +224,8 @@ func (w workerCommands[S, R, C]) recordCommand(cmd *cobra.Command, check flagChe
 func (w workerCommands[S, R, C]) openWorkplace(cmd *cobra.Command, companyID, noCompany string, do func(ctx context.Context, p workplace[S]) error) error {
 	hasTable := *w.table != tableconn.Flags{}
 	switch {
-	case hasTable && w.remote.Arguments() != "":
-		return terminal.NewCommandUsageError(cmd, "--base-url cannot be combined with --data, --table or --endpoint")
+	case hasTable && w.remote.HasFlag():
+		return terminal.NewCommandUsageError(cmd, "%s cannot be combined with --data, --table or --endpoint", strings.Fields(w.remote.Arguments())[0])
 	case !hasTable && companyID != everyCompany && (w.remote.IsChosen() || companyID == "" && w.remote.HasLogin()):
 		service, err := w.remote.Connect(companyID)
 		if err != nil {

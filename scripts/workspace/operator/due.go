@@ -101,8 +101,8 @@ A claim does not expire: if a dispatcher dies, only the platform knows whether i
 the post. "due stuck" lists such posts with their claims. Look at the platform, then report
 what happened, or use "retry" for a post that was not sent.
 
-With a key, the commands use the API, for the key's company: with WORKSPACE_KEY, --base-url or,
-without --company, the key of "workspace login". The key needs the scope broadcast:send.
+With a key, the commands use the API, for the key's company: with WORKSPACE_KEY, --profile,
+--base-url or, without --company, the key of "workspace login". The key needs the scope broadcast:send.
 Otherwise they use the table, with AWS's credentials for it, which reach every company. They say
 which of the two they use.`,
 	},

@@ -23,12 +23,15 @@ func NewRemote(t *terminal.Terminal, table *tableconn.Flags) *Remote {
 }
 
 // Register adds the flags that select the service to a command and its subcommands.
-func (r *Remote) Register(cmd *cobra.Command) {
-	cmd.PersistentFlags().StringVar(&r.flags.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
-}
+func (r *Remote) Register(cmd *cobra.Command) { r.flags.registerBaseURL(cmd.PersistentFlags()) }
+
+// HasFlag reports whether a flag chooses the service.
+func (r *Remote) HasFlag() bool { return r.Arguments() != "" }
 
 // IsChosen reports whether a flag or the environment chooses a service or a key.
-func (r *Remote) IsChosen() bool { return r.flags.baseURL != "" || os.Getenv(keyVariable) != "" }
+func (r *Remote) IsChosen() bool {
+	return r.HasFlag() || os.Getenv(keyVariable) != "" || os.Getenv(profileVariable) != ""
+}
 
 // HasLogin reports whether `workspace login` has stored a key.
 func (r *Remote) HasLogin() bool {
@@ -38,11 +41,14 @@ func (r *Remote) HasLogin() bool {
 
 // Arguments returns the flags that select the service as text, each preceded by a space, to append to
 // a command line that uses the same service.
-func (r *Remote) Arguments() string {
-	if r.flags.baseURL == "" {
-		return ""
+func (r *Remote) Arguments() (out string) {
+	if r.flags.profile != "" {
+		out += " --profile " + string(r.flags.profile)
 	}
-	return " --base-url " + terminal.QuoteArgument(r.flags.baseURL)
+	if r.flags.baseURL != "" {
+		out += " --base-url " + terminal.QuoteArgument(r.flags.baseURL)
+	}
+	return out
 }
 
 // RemoteService is a service that a command calls, and the key that it calls it with.

@@ -18,8 +18,7 @@ type PostClaim struct {
 	Post      Post    `json:"post" doc:"the post, to be sent as it is here"`
 }
 
-// claimResponse returns the response to a claim. The post's record may already contain the next
-// claim, so the response is made of the record that was written.
+// claimResponse returns the response to a claim.
 func (d ClaimedPost) claimResponse() any { return d.postClaim() }
 
 func (d ClaimedPost) postClaim() PostClaim { return PostClaim{d.ClaimID, d.ClaimedAt, d.Post} }

@@ -18,6 +18,7 @@ type ReplyClaim struct {
 	Feedback  Feedback `json:"feedback" doc:"the review or mention; its replyBody is what to post"`
 }
 
+// claimResponse returns the response to a claim.
 func (p ClaimedReply) claimResponse() any { return p.replyClaim() }
 
 func (p ClaimedReply) replyClaim() ReplyClaim { return ReplyClaim{p.ClaimID, p.ClaimedAt, p.Feedback} }

@@ -420,6 +420,9 @@ func TestDueRunRetriesUnknown(t *testing.T) {
 	if out, err := run(time.Minute, "echo '{}'"); err != nil || out != "" {
 		t.Errorf("the program of a claim may still run, and was started again: %v, %s", err, out)
 	}
+	if out, err := run(time.Hour, "exit 75"); err == nil || !strings.Contains(out, "pst_1 unknown: it sent nothing now, but may have before") {
+		t.Errorf("a retry that sends nothing: %v, %s, want that the claim stays", err, out)
+	}
 	if _, err := run(time.Hour, "echo '{}'"); err != nil {
 		t.Errorf("a retry with the same claim: %v", err)
 	}
@@ -435,8 +438,8 @@ func TestDueRunRetriesUnknown(t *testing.T) {
 		}
 		claims[post.ClaimID]++
 	}
-	if len(claims) != 1 || slices.Collect(maps.Values(claims))[0] != 2 {
-		t.Errorf("claims %v of the two attempts, want the same", claims)
+	if len(claims) != 1 || slices.Collect(maps.Values(claims))[0] != 3 {
+		t.Errorf("claims %v of the three attempts, want the same", claims)
 	}
 	if diff := cmp.Diff(map[string]string{"pst_1": "published"}, statusesOf(t, data, companyID, "post", "status")); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)

@@ -50,7 +50,7 @@ type Spec struct {
 	Summary     string       // one line
 	Description string       // what the summary leaves out; may be empty
 	BodyBytes   int          // maximum size of the body over HTTP; 0 means 256 KB. A body above 256 KB is read only after the key and its scope are checked
-	NotTool     bool         // not an MCP tool: its response contains a secret, which must not enter a model's context, or it is for a program that sends
+	NotTool     bool         // not an MCP tool: its response contains a secret, which must not enter a model's context, or it is a step of sending, which is a program's work
 	Errors      []fault.Code // codes that its function may return, in addition to the common ones
 }
 

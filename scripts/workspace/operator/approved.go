@@ -111,7 +111,8 @@ once.
 
 With --on-unknown retry, the next run starts the program again on such a reply, with the same
 claimId, once the claim is older than --timeout and a minute. Use it only for a program that
-gives the claimId to the platform as idempotency key.
+gives the claimId to the platform as idempotency key. Exit code 75 then keeps the claim, because
+an earlier attempt may have sent the reply.
 
 --source names what the program can post to, so that it claims nothing else. With --json it
 prints one line for each reply: {"id", "claimId", "outcome", "problem", "externalId",

@@ -174,8 +174,8 @@ func (r *sendRun[S, R, C]) run(ctx context.Context) error {
 				r.suggest(r.place, r.flags.company, "%s stuck --older 0s", r.readyWord))
 		case stopped || r.flags.period == 0:
 			return nil
-		case err != nil:
-			r.Note("%v", err) // the next round may succeed
+		case err != nil: // the next round may succeed
+			r.Fail(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -236,7 +236,7 @@ func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return r.finish(ctx, stuck[n])
+		return r.finish(ctx, stuck[n], true)
 	})
 }
 
@@ -269,7 +269,7 @@ func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
 			}
 		}
 	}
-	return r.finish(ctx, claimed)
+	return r.finish(ctx, claimed, false)
 }
 
 // confirm shows a text and asks whether to post it. With --confirmed-by it does not ask.
@@ -281,10 +281,16 @@ func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
 }
 
 // finish runs the program on a claimed record and reports what happened. A signal to stop does not
-// interrupt it.
-func (r *sendRun[S, R, C]) finish(ctx context.Context, claimed C) error {
+// interrupt it. again says that an earlier run with this claim has ended, and nobody knows how. Then
+// the record is not given back, because the next claim would have another id, and the platform would
+// not recognise a record that it has.
+func (r *sendRun[S, R, C]) finish(ctx context.Context, claimed C, again bool) error {
 	ctx = context.WithoutCancel(ctx)
-	return r.end(ctx, claimed, r.sender.send(ctx, claimed))
+	done := r.sender.send(ctx, claimed)
+	if again && done.ending == endingRetry {
+		done = senderReport{ending: endingUnknown, problem: "it sent nothing now, but may have before"}
+	}
+	return r.end(ctx, claimed, done)
 }
 
 // end reports how the program ended. If nobody knows, or if the report is refused, the claim stays.

@@ -314,6 +314,10 @@ func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Opera
 		args["key"] = fmt.Sprintf("growth.metric_%d", n)
 	case "publish_plan_board":
 		s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": fmt.Sprintf("Number %d", n), "status": "published"})
+	case "claim_broadcast_post", "report_broadcast_post":
+		importFixture(t, s, args["postId"].(string)) // another call may have ended or changed its claim
+	case "claim_feedback_reply", "report_feedback_reply":
+		importFixture(t, s, args["feedbackId"].(string))
 	case "rotate_key":
 		fresh, _, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "another"}, rand.Reader)
 		if err != nil {

@@ -42,8 +42,10 @@ func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) 
 }
 
 // bodiesWithoutRecord lists the operations whose body does not match any record of an import: keys
-// are not transferred, and a publish stores existing content.
-var bodiesWithoutRecord = []string{"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish"}
+// and claims are not transferred, and a publish stores existing content.
+var bodiesWithoutRecord = []string{
+	"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish", "claim_feedback_reply", "report_feedback_reply", "report_broadcast_post",
+}
 
 // importOnlyValues lists the values that an import accepts but the API refuses. Each key is a
 // record type and a property, followed by the value if the exception is for one value only. The

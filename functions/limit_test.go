@@ -68,10 +68,10 @@ func TestEveryReadHasALimit(t *testing.T) {
 	if err != nil || len(companies) == 0 {
 		t.Errorf("%d companies, error %v; want at least one", len(companies), err)
 	}
-	if _, _, err := broadcast.NewStore(s.Table).DuePosts(t.Context(), s.CompanyID, "", 200); err != nil {
+	if _, err := broadcast.NewStore(s.Table).DuePosts(t.Context(), s.CompanyID, nil, "", 200); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := feedback.NewStore(s.Table).ApprovedReplies(t.Context(), s.CompanyID, "", 200); err != nil {
+	if _, err := feedback.NewStore(s.Table).ApprovedReplies(t.Context(), s.CompanyID, nil, "", 200); err != nil {
 		t.Error(err)
 	}
 	if l.reads < before+3 {

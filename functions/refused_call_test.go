@@ -351,14 +351,17 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 			return err
 		}},
 		{"end of a suspension", func(ctx context.Context) error { _, err := s.Keys.Resume(ctx, s.CompanyID); return err }},
-		{"due posts", func(ctx context.Context) error { _, _, err := posts.DuePosts(ctx, s.CompanyID, "", 10); return err }},
+		{"due posts", func(ctx context.Context) error { _, err := posts.DuePosts(ctx, s.CompanyID, nil, "", 10); return err }},
 		{"claim of a post", func(ctx context.Context) error { _, err := posts.ClaimPost(ctx, s.CompanyID, "pst_1"); return err }},
 		{"stuck posts", func(ctx context.Context) error { _, err := posts.StuckPosts(ctx, s.CompanyID, "9"); return err }},
 		{"approved replies", func(ctx context.Context) error {
-			_, _, err := replies.ApprovedReplies(ctx, s.CompanyID, "", 10)
+			_, err := replies.ApprovedReplies(ctx, s.CompanyID, nil, "", 10)
 			return err
 		}},
-		{"claim of a reply", func(ctx context.Context) error { _, err := replies.ClaimReply(ctx, s.CompanyID, "fbk_1"); return err }},
+		{"claim of a reply", func(ctx context.Context) error {
+			_, err := replies.ClaimReply(ctx, s.CompanyID, "fbk_1", nil)
+			return err
+		}},
 		{"index by posted day", func(ctx context.Context) error {
 			_, err := replies.BackfillPostedIndex(ctx, s.CompanyID, true, func(int64) {})
 			return err

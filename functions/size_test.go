@@ -54,6 +54,10 @@ var largeLists = map[string]largeList{
 	"list_broadcast_plans":       {"content-plan", 190, `{"id":"pln_x%[1]d","name":"` + wideText(200) + `","brief":"` + wideText(2000) + `","objective":"` + controlCharacters(2000) + `","audience":"` + controlCharacters(2000) + `"}`, nil},
 	"list_broadcast_ideas":       {"content-idea", 200, `{"id":"ida_x%[1]d","title":"T","summary":"` + controlCharacters(2000) + `","rationale":"` + controlCharacters(2000) + `"}`, nil},
 	"list_broadcast_posts":       {"post", 100, `{"id":"pst_x%[1]d","platform":"x","body":"` + wideText(10_000) + `","threadParts":` + threadPartsJSON(10_000) + `}`, nil},
+	"list_due_posts":             {"post", 100, `{"id":"pst_x%[1]d","platform":"x","status":"scheduled","scheduledFor":"2026-08-01T00:00:00Z","body":"` + wideText(10_000) + `","threadParts":` + threadPartsJSON(10_000) + `}`, nil},
+	"list_post_claims":           {"post", 100, `{"id":"pst_x%[1]d","platform":"x","status":"publishing","body":"` + wideText(10_000) + `","threadParts":` + threadPartsJSON(10_000) + `}`, nil},
+	"list_approved_replies":      {"feedback", 100, `{"id":"fbk_x%[1]d","source":"google_play","externalId":"e%[1]d","replyStatus":"approved","replyBody":"Thanks","body":"` + wideText(40_000) + `"}`, nil},
+	"list_reply_claims":          {"feedback", 100, `{"id":"fbk_x%[1]d","source":"google_play","externalId":"e%[1]d","replyStatus":"posting","replyBody":"Thanks","body":"` + wideText(40_000) + `"}`, nil},
 	"list_broadcast_channels":    {"channel", 900, `{"id":"chn_x%[1]d","platform":"x","name":"` + wideText(200) + `","lastError":"` + wideText(1500) + `"}`, nil},
 	"list_context_content_types": {"content-type", 200, `{"id":"cty_x%[1]d","name":"N","description":"` + controlCharacters(2000) + `","guidance":"` + controlCharacters(2000) + `"}`, nil},
 }
@@ -232,24 +236,17 @@ func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map
 		if r.Status != http.StatusOK || len(r.Body) > table.PageBytes {
 			t.Fatalf("after %d records: %d, %d bytes, %.300s", len(all), r.Status, len(r.Body), r.Body)
 		}
-		tool := callTool(t, s, key, op.ID, arguments)
 		page := recordIDs(t, r)
 		if op.ID == "list_metric_points" { // each page has older points than the page before
 			slices.Reverse(page)
 		}
-		next, shown := nextCursor(t, r), tool.shownRecords(t)
+		next := nextCursor(t, r)
 		if r.Header.Get("Service-Has-More") != strconv.FormatBool(next != "") {
 			t.Errorf("after %d records: next %q, Service-Has-More %s", len(all), next, r.Header.Get("Service-Has-More"))
 		}
-		if wantMore := next != "" || len(shown) < len(page); tool.IsError || *tool.Meta.HasMore != wantMore || (tool.Meta.NextCursor != "") != wantMore || len(shown) == 0 || len(shown) > len(page) {
-			t.Errorf("after %d records: the tool shows %d of %d, and says %+v", len(all), len(shown), len(page), tool.Meta)
+		if !op.NotTool {
+			checkShownPart(t, callTool(t, s, key, op.ID, arguments), op, page, next)
 		}
-		for id := range shown {
-			if !slices.Contains(page[:len(shown)], id) {
-				t.Errorf("after %d records: the tool shows %s, which is not among the first %d of the page", len(all), id, len(shown))
-			}
-		}
-		tool.checkSize(t, op.ID)
 		all = append(all, page...)
 		if next == "" {
 			return all
@@ -259,18 +256,37 @@ func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map
 	}
 }
 
+// checkShownPart checks the part of a page that a tool shows. page has the identifiers of the page's
+// records, and next is the cursor of the next page.
+func checkShownPart(t *testing.T, tool toolResult, op api.Operation, page []string, next string) {
+	t.Helper()
+	shown := tool.shownRecords(t)
+	if wantMore := next != "" || len(shown) < len(page); tool.IsError || *tool.Meta.HasMore != wantMore || (tool.Meta.NextCursor != "") != wantMore || len(shown) == 0 || len(shown) > len(page) {
+		t.Errorf("the page that starts with %s: the tool shows %d of %d, and says %+v", page[0], len(shown), len(page), tool.Meta)
+	}
+	for id := range shown {
+		if !slices.Contains(page[:len(shown)], id) {
+			t.Errorf("the page that starts with %s: the tool shows %s, which is not among the first %d of the page", page[0], id, len(shown))
+		}
+	}
+	tool.checkSize(t, op.ID)
+}
+
 // recordIDs returns the id of each record of a page. It reports an error if the page is empty.
 func recordIDs(t *testing.T, r apitest.Response) (ids []string) {
 	t.Helper()
 	var page struct {
-		Items []struct{ ID, SeriesID, PointKey string }
+		Items []struct {
+			ID, SeriesID, PointKey string
+			Post, Feedback         struct{ ID string } // the record of a claim
+		}
 	}
 	r.Decode(t, &page)
 	if len(page.Items) == 0 {
 		t.Error("a page without records")
 	}
 	for _, record := range page.Items {
-		ids = append(ids, record.ID+record.SeriesID+record.PointKey)
+		ids = append(ids, record.ID+record.SeriesID+record.PointKey+record.Post.ID+record.Feedback.ID)
 	}
 	return ids
 }

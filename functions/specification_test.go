@@ -212,6 +212,8 @@ func goKind(t reflect.Type, name string) string {
 				return "array"
 			}
 			return "array?"
+		case reflect.Struct:
+			return "object" + nullable
 		}
 	}
 	return "absent"

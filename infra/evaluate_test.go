@@ -33,31 +33,36 @@ type statement struct {
 // policyOf returns the policy of a function's role.
 func policyOf(t *testing.T, f infra.Function) policy {
 	t.Helper()
-	document := resolveReferences(t, infra.JSON(f.Policy())).(map[string]any)
+	return parsePolicy(t, f.Name, resolveReferences(t, infra.JSON(f.Policy())).(map[string]any))
+}
+
+// parsePolicy returns the policy of a policy document. name is for messages.
+func parsePolicy(t *testing.T, name string, document map[string]any) policy {
+	t.Helper()
 	if document["Version"] != "2012-10-17" {
-		t.Errorf("%s: version %v of the policy language", f.Name, document["Version"])
+		t.Errorf("%s: version %v of the policy language", name, document["Version"])
 	}
 	var out policy
 	for _, raw := range document["Statement"].([]any) {
 		fields := raw.(map[string]any)
 		s := statement{fields["Effect"].(string), asList(fields["Action"]), asList(fields["Resource"]), map[string]map[string][]string{}}
 		if s.effect != "Allow" && s.effect != "Deny" {
-			t.Fatalf("%s: IAM has no effect %s", f.Name, s.effect)
+			t.Fatalf("%s: IAM has no effect %s", name, s.effect)
 		}
-		for name := range fields {
-			if !slices.Contains([]string{"Sid", "Effect", "Action", "Resource", "Condition"}, name) {
-				t.Fatalf("%s: this evaluator does not support %s", f.Name, name)
+		for field := range fields {
+			if !slices.Contains([]string{"Sid", "Effect", "Action", "Resource", "Condition"}, field) {
+				t.Fatalf("%s: this evaluator does not support %s", name, field)
 			}
 		}
 		conditions, _ := fields["Condition"].(map[string]any)
 		for operator, keys := range conditions {
 			if operator != "ForAllValues:StringLike" && operator != "Null" {
-				t.Fatalf("%s: this evaluator does not support %s", f.Name, operator)
+				t.Fatalf("%s: this evaluator does not support %s", name, operator)
 			}
 			s.conditions[operator] = map[string][]string{}
 			for key, values := range keys.(map[string]any) {
 				if key != "dynamodb:LeadingKeys" {
-					t.Fatalf("%s: this evaluator does not support %s", f.Name, key)
+					t.Fatalf("%s: this evaluator does not support %s", name, key)
 				}
 				s.conditions[operator][key] = asList(values)
 			}

@@ -74,6 +74,10 @@ var actionsByEffect = map[string][]string{
 	"get_optimise_audit":       {actionGetItem, actionQuery},
 	"list_broadcast_ideas":     {queryIndexesAction},
 	"list_broadcast_posts":     {queryIndexesAction},
+	"list_due_posts":           {queryIndexesAction},
+	"list_post_claims":         {queryIndexesAction},
+	"list_approved_replies":    {queryIndexesAction},
+	"list_reply_claims":        {queryIndexesAction},
 	"update_context_brand_kit": {actionGetItem, actionPutItem, actionUpdateItem},
 
 	"delete_metric_definition": {actionDeleteItem, actionGetItem, actionPutItem, actionQuery},

@@ -1,6 +1,6 @@
 // Package broadcast serves content plans, ideas, posts and connected channels.
 //
-// It sends nothing. A scheduled post waits for the dispatcher, a separate system that claims the
+// It sends nothing. A scheduled post waits for the dispatcher, a separate program that claims the
 // post (status publishing), sends it and reports it published or failed. The API only reads
 // channels; imports write them.
 package broadcast
@@ -78,6 +78,31 @@ func Operations(t *table.Client) []api.Operation {
 			return s.channelNote(ctx, caller.CompanyID, p)
 		}),
 		posts.Delete("delete_broadcast_post", "Delete an unsent post", "conflict while publishing and once published.", fault.Conflict),
+		api.Define(api.Spec{
+			ID: "list_due_posts", Method: "GET", Path: "/v1/companies/{companyId}/broadcast/due", Scope: auth.BroadcastSend, NotTool: true,
+			Summary:     "List the posts that are due, the earliest first",
+			Description: "Scheduled for now or before, and not claimed. Claim a post before you send it.",
+		}, s.listDuePosts),
+		api.CheckReplay(api.Define(api.Spec{
+			ID: "claim_broadcast_post", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}/claim",
+			Scope: auth.BroadcastSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
+			Summary: "Claim a post to send it",
+			Description: "Moves a post that is due or failed to publishing, for one caller: conflict for every other. Send the post that the " +
+				"response contains, then report. A claim does not expire. With an Idempotency-Key, a retry gets the claim again only while " +
+				"it still locks the post, and otherwise conflict: then do not send it.",
+		}, s.claimPost), s.checkClaim),
+		api.Define(api.Spec{
+			ID: "report_broadcast_post", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}/report",
+			Scope: auth.BroadcastSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
+			Summary: "Report what happened to a claimed post",
+			Description: "Ends the claim. The same report again succeeds; a different one, or one with another claim's id, is a conflict. Report " +
+				"failed or retry only for a post that was not sent, because it can be sent again.",
+		}, s.reportPost),
+		api.Define(api.Spec{
+			ID: "list_post_claims", Method: "GET", Path: "/v1/companies/{companyId}/broadcast/claims", Scope: auth.BroadcastSend, NotTool: true,
+			Summary:     "List the posts that are claimed, with their claims",
+			Description: "In the order of service_list_broadcast_posts. An old claim is that of a program that died: look at the platform, then report in its place.",
+		}, s.listPostClaims),
 		channels.ListAll("list_broadcast_channels", "List the connected channels, by platform",
 			"A channel is an account on a platform; status says whether its credentials still work. Never returns tokens."),
 	}

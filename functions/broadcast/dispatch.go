@@ -12,8 +12,8 @@ import (
 )
 
 // The dispatcher sends due posts to their platform, and this service records the outcome. The
-// methods below are the dispatcher's interface, which the command `workspace due` calls. No HTTP
-// operation does.
+// methods below are the dispatcher's interface. The operations in claim.go and the command
+// `workspace due` call them.
 //
 //	Store.DuePosts         lists the due posts of one company
 //	Store.ClaimPost        locks one for this dispatcher: scheduled or failed → publishing
@@ -39,7 +39,7 @@ var claimedPostKind = claim.Kind[ClaimedPost]{
 	Status: func(d ClaimedPost) string { return d.status() },
 	Key:    posts.Key,
 	KeysOf: func(d ClaimedPost) table.Keys { return posts.Keys(d.Post) },
-	Index:  table.GSI2, Partitions: func(companyID string) []string { return partitionsWithStatus(companyID, PostStatusPublishing) },
+	Index:  table.GSI2, Partitions: func(companyID string) []string { return partitionsWithStatus(companyID, nil, PostStatusPublishing) },
 }
 
 // Outcome is what a platform returned for a published post. All fields may be null.
@@ -176,27 +176,26 @@ func matchesReport(reported, stored *string) bool {
 	return reported == nil || stored != nil && *reported == *stored
 }
 
-// DuePosts returns a page of the company's due posts, earliest first, and the cursor of the next
-// page, which is empty at the end. See claim.ListReady. The list covers all platforms and also
-// posts without a platform, which an import may create. The dispatcher should report such posts as
-// failed.
-func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int) (due []Post, next string, err error) {
+// DuePosts returns a page of the company's due posts, earliest first. See claim.ListReady. A nil
+// platform means all platforms, and also posts without a platform, which an import may create. The
+// dispatcher should report such posts as failed.
+func (s Store) DuePosts(ctx context.Context, companyID string, platform *Platform, after string, limit int) (table.Page[Post], error) {
 	if after == "" {
 		after = table.DescendingTimeKey(nil) // skips the posts without a time, which come first
 	}
 	now := s.table.Now()
-	q := table.Query{Index: table.GSI2, Partitions: partitionsWithStatus(companyID, PostStatusScheduled), Descending: true, After: after}
+	q := table.Query{Index: table.GSI2, Partitions: partitionsWithStatus(companyID, platform, PostStatusScheduled), Descending: true, After: after}
 	return claim.ListReady(ctx, s.table, q, limit, Post.sortKey, func(p Post) (ready, more bool) {
 		at := table.FirstSetTime(p.ScheduledFor, p.CreatedAt)
 		return p.isDue(now), at != nil && *at <= now
 	})
 }
 
-// partitionsWithStatus returns the partitions of all posts with a status: one per platform, and one
-// for posts without a platform.
-func partitionsWithStatus(companyID string, status PostStatus) (out []string) {
-	for _, platform := range keyParts[Platform](nil, Platform("").Values()) {
-		out = append(out, postsByStatusPartition(companyID, platform, string(status)))
+// partitionsWithStatus returns the partition of the posts with a status on a platform. If platform is
+// nil, it returns the partitions of all platforms and that of the posts without a platform.
+func partitionsWithStatus(companyID string, platform *Platform, status PostStatus) (out []string) {
+	for _, part := range keyParts(platform, Platform("").Values()) {
+		out = append(out, postsByStatusPartition(companyID, part, string(status)))
 	}
 	return out
 }
@@ -215,7 +214,7 @@ func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) 
 // later.
 func (s Store) ClaimPost(ctx context.Context, companyID, postID string) (ClaimedPost, error) {
 	c := claim.New(s.table)
-	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.setClaim(c) })
+	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.setClaim(c) }, ClaimedPost.claimResponse)
 }
 
 // ReportPublished moves a post from publishing to published and stores what the platform returned.
@@ -231,7 +230,7 @@ func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID s
 		return ClaimedPost{}, err
 	}
 	now := s.table.Now()
-	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.markPublished(claimID, o, now) })
+	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.markPublished(claimID, o, now) }, ClaimedPost.reportResponse)
 }
 
 // ReportFailed moves a post from publishing to failed and stores the reason, which must have 1 to
@@ -241,7 +240,7 @@ func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, rea
 	if err := CheckReason(reason); err != nil {
 		return ClaimedPost{}, err
 	}
-	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.markFailed(claimID, reason) })
+	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.markFailed(claimID, reason) }, ClaimedPost.reportResponse)
 }
 
 // RetryPost moves a post from publishing back to scheduled, because the dispatcher could not send
@@ -249,7 +248,7 @@ func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, rea
 // ReportPublished. Also returns fault.Conflict for a post without a scheduledFor, which would never
 // be due.
 func (s Store) RetryPost(ctx context.Context, companyID, postID, claimID string) (ClaimedPost, error) {
-	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.markForRetry(claimID) })
+	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.markForRetry(claimID) }, ClaimedPost.reportResponse)
 }
 
 func normaliseTime(sent *string) *string {

@@ -168,14 +168,14 @@ func TestDuePosts(t *testing.T) {
 	for limit := 1; limit <= len(want)+1; limit++ {
 		var got []string
 		for after, pages := "", 1; ; pages++ {
-			page, next, err := store.DuePosts(t.Context(), s.CompanyID, after, limit)
-			if err != nil || len(page) > limit || next != "" && len(page) < limit {
-				t.Fatalf("limit %d: %d posts, next %q, %v", limit, len(page), next, err)
+			page, err := store.DuePosts(t.Context(), s.CompanyID, nil, after, limit)
+			if err != nil || len(page.Records) > limit || page.Next != "" && len(page.Records) < limit {
+				t.Fatalf("limit %d: %d posts, next %q, %v", limit, len(page.Records), page.Next, err)
 			}
-			for _, p := range page {
+			for _, p := range page.Records {
 				got = append(got, p.ID)
 			}
-			if after = next; next == "" {
+			if after = page.Next; after == "" {
 				if pages != (len(want)+limit-1)/limit {
 					t.Errorf("limit %d: %d pages", limit, pages)
 				}
@@ -187,20 +187,20 @@ func TestDuePosts(t *testing.T) {
 		}
 	}
 	s.Clock.Advance(time.Millisecond)
-	page, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10)
+	page, err := store.DuePosts(t.Context(), s.CompanyID, nil, "", 10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(page) != 5 || page[4].ID != "pst_soon" {
-		t.Errorf("due posts %+v, want 5 with pst_soon last", page)
+	if due := page.Records; len(due) != 5 || due[4].ID != "pst_soon" {
+		t.Errorf("due posts %+v, want 5 with pst_soon last", due)
 	}
 	other := start(t)
-	page, next, err := broadcast.NewStore(other.Table).DuePosts(t.Context(), other.CompanyID, "", 10)
+	page, err = broadcast.NewStore(other.Table).DuePosts(t.Context(), other.CompanyID, nil, "", 10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page == nil || len(page) != 0 || next != "" {
-		t.Errorf("due posts %#v, next %q; want an empty list, not nil, and no next page", page, next)
+	if page.Records == nil || len(page.Records) != 0 || page.Next != "" {
+		t.Errorf("due posts %#v, next %q; want an empty list, not nil, and no next page", page.Records, page.Next)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestDispatchNoSuchPost(t *testing.T) {
 			}
 		}
 	}
-	if due, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10); err != nil || len(due) != 0 {
-		t.Errorf("%d due posts, want none: %v", len(due), err)
+	if due, err := store.DuePosts(t.Context(), s.CompanyID, nil, "", 10); err != nil || len(due.Records) != 0 {
+		t.Errorf("%d due posts, want none: %v", len(due.Records), err)
 	}
 }

@@ -195,9 +195,9 @@ func TestClearScheduledFor(t *testing.T) {
 		record{"id": "pst_2", "platform": "x", "ideaId": "ida_1", "status": "scheduled", "scheduledFor": "2026-08-02T00:00:00Z", "createdAt": "2026-08-01T00:00:00Z"})
 	due := func(want ...string) {
 		t.Helper()
-		posts, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10)
+		posts, err := store.DuePosts(t.Context(), s.CompanyID, nil, "", 10)
 		got := []string{}
-		for _, p := range posts {
+		for _, p := range posts.Records {
 			got = append(got, p.ID)
 		}
 		if err != nil || !slices.Equal(got, want) {

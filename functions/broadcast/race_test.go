@@ -54,11 +54,11 @@ func TestConcurrentDispatchers(t *testing.T) {
 	var mu sync.Mutex
 	sent := map[string]int{}
 	dispatch := func() bool {
-		due, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10)
+		due, err := store.DuePosts(t.Context(), s.CompanyID, nil, "", 10)
 		if err != nil {
 			t.Error(err)
 		}
-		for _, p := range due {
+		for _, p := range due.Records {
 			d, err := store.ClaimPost(t.Context(), s.CompanyID, p.ID)
 			if isConflict(err) {
 				continue
@@ -72,7 +72,7 @@ func TestConcurrentDispatchers(t *testing.T) {
 			mu.Unlock()
 			mustTransition(t)(store.ReportPublished(t.Context(), s.CompanyID, d.ID, *d.ClaimID, broadcast.Outcome{}))
 		}
-		return len(due) > 0
+		return len(due.Records) > 0
 	}
 	var wait sync.WaitGroup
 	for range 6 {

@@ -145,7 +145,7 @@ func TestStuckPosts(t *testing.T) {
 		t.Errorf("stuck posts %v, want pst_imported, pst_b and pst_a", got)
 	}
 	s.Clock.Advance(1000 * time.Hour)
-	if due, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10); err != nil || len(due) != 0 {
+	if due, err := store.DuePosts(t.Context(), s.CompanyID, nil, "", 10); err != nil || len(due.Records) != 0 {
 		t.Errorf("claimed posts are due again: %v %v", due, err)
 	}
 	mustTransition(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_b", claims["pst_b"]))

@@ -25,7 +25,7 @@ func TestClaimReplyRace(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 24 {
 			wait.Go(func() {
-				_, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001")
+				_, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil)
 				if err == nil {
 					won.Add(1)
 				} else if codeOf(err) != fault.Conflict {
@@ -89,7 +89,7 @@ func TestClaimReplyAndEdit(t *testing.T) {
 		importRecords(t, s, recordWithReply("approved", "Thanks"))
 		edited := 0
 		between.beforeUpdate = func() { edited = s.Send(t, key, "PATCH", replyPath, tc.edit).Status }
-		got, err := feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001")
+		got, err := feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil)
 		if edited != http.StatusOK || codeOf(err) != tc.want || err == nil && *got.ReplyBody != tc.text {
 			t.Errorf("%s: edited %d, %v, %v", tc.edit, edited, err, got.ReplyBody)
 		}
@@ -99,7 +99,7 @@ func TestClaimReplyAndEdit(t *testing.T) {
 	key := s.Key(t)
 	importRecords(t, s, recordWithReply("approved", "Thanks"))
 	between.beforeUpdate = func() {
-		mustTransition(t)(feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001"))
+		mustTransition(t)(feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil))
 	}
 	if r := s.Send(t, key, "PATCH", replyPath, `{"replyBody":"Reworded"}`); r.Status != http.StatusConflict {
 		t.Errorf("an edit during a claim: status %d, want 409: %s", r.Status, r.Body)
@@ -116,7 +116,7 @@ func TestPostingSurvivesLostResponses(t *testing.T) {
 	store := feedback.NewStore(s.Table)
 	importRecords(t, s, recordWithReply("approved", "Thanks"))
 	losing.responsesToLose = 1
-	claimID := *mustTransition(t)(store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001")).ClaimID
+	claimID := *mustTransition(t)(store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil)).ClaimID
 	losing.responsesToLose = 1
 	mustTransition(t)(store.ReportPosted(t.Context(), s.CompanyID, "fbk_0001", claimID))
 	if losing.responsesToLose != 0 {
@@ -125,11 +125,11 @@ func TestPostingSurvivesLostResponses(t *testing.T) {
 
 	importRecords(t, s, recordWithReply("approved", "Thanks"))
 	losing.responsesToLose = 100
-	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001"); err == nil || codeOf(err) != "" {
+	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil); err == nil || codeOf(err) != "" {
 		t.Fatalf("a claim without a response: error %v, want one without a code", err)
 	}
 	losing.responsesToLose = 0
-	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001"); codeOf(err) != fault.Conflict {
+	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil); codeOf(err) != fault.Conflict {
 		t.Errorf("a second claim: error %v, want a conflict", err)
 	}
 	stuck, err := store.StuckReplies(t.Context(), s.CompanyID, s.Table.Now())

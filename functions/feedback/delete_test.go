@@ -193,7 +193,7 @@ func TestDeleteRaces(t *testing.T) {
 		wait.Go(func() { second = deleteFeedback(t, s, k, "fbk_0001") })
 		wait.Go(func() { edited = s.Send(t, k, "PATCH", replyPath, `{"replyStatus":"needs_review"}`) })
 		wait.Go(func() { pushing = push(t, s, k, `{"source":"reddit","externalId":"A","title":"new"}`) })
-		wait.Go(func() { _, claimed = store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001") })
+		wait.Go(func() { _, claimed = store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001", nil) })
 		wait.Wait()
 		won := 0
 		for _, r := range []apitest.Response{deleted, second} {

@@ -51,6 +51,33 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Deletes nothing on the platform. Refused while the reply is posting (conflict). Pushed or imported again, it is " +
 				"created anew, without the reply. " + thirdPartyNote,
 		}, s.deleteFeedback),
+		api.Define(api.Spec{
+			ID: "list_approved_replies", Method: "GET", Path: "/v1/companies/{companyId}/feedback/approved", Scope: auth.FeedbackSend, NotTool: true,
+			Summary:     "List the reviews and mentions whose reply is approved, the most urgent first",
+			Description: "Approved with a text, and not claimed. Claim a reply before you post it. " + thirdPartyNote,
+		}, s.listApprovedReplies),
+		api.CheckReplay(api.Define(api.Spec{
+			ID: "claim_feedback_reply", Method: "POST", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply/claim",
+			Scope: auth.FeedbackSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
+			Summary: "Claim an approved reply to post it",
+			Description: "Moves an approved reply to posting, for one caller: conflict for every other. A person confirms the text first; " +
+				"confirmedBy names them. Post the replyBody that the response contains, then report. A claim does not expire. With an " +
+				"Idempotency-Key, a retry gets the claim again only while it still locks the reply, and otherwise conflict: then do not " +
+				"post it. " + thirdPartyNote,
+		}, s.claimReply), s.checkClaim),
+		api.Define(api.Spec{
+			ID: "report_feedback_reply", Method: "POST", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply/report",
+			Scope: auth.FeedbackSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
+			Summary: "Report what happened to a claimed reply",
+			Description: "Ends the claim. The same report again succeeds; a different one, or one with another claim's id, is a conflict. " +
+				"Report failed only for a reply that was not posted, because it can be approved again. " + thirdPartyNote,
+		}, s.reportReply),
+		api.Define(api.Spec{
+			ID: "list_reply_claims", Method: "GET", Path: "/v1/companies/{companyId}/feedback/claims", Scope: auth.FeedbackSend, NotTool: true,
+			Summary: "List the replies that are claimed, with their claims",
+			Description: "The most urgent first. An old claim is that of a program that died: look at the platform, then report in its place. " +
+				thirdPartyNote,
+		}, s.listReplyClaims),
 	}
 }
 

@@ -9,8 +9,7 @@ import (
 )
 
 // The posting step: a worker posts approved replies to their platform, and this service records the
-// outcome. There are no HTTP operations for it; workers call this package or run the command
-// `workspace approved`.
+// outcome. The operations in reply_claim.go and the command `workspace approved` call these methods.
 //
 //	Store.ApprovedReplies    lists the company's replies that are ready to post
 //	Store.ClaimReply         approved → posting; locks the reply for this worker
@@ -26,6 +25,8 @@ import (
 type ClaimedReply struct {
 	Feedback
 	claim.Claim
+
+	ConfirmedBy *string `json:"confirmedBy"` // who confirmed the text that this claim posts; null if the claim does not say
 }
 
 // claimedReplyKind describes replies to package claim: a reply is claimed while its status is
@@ -55,7 +56,7 @@ func (f Feedback) status() ReplyStatus {
 
 // setClaim moves an approved reply to posting. A retry after a lost response finds its own claim
 // and succeeds. Returns conflict when the reply is not approved or has no text.
-func (p *ClaimedReply) setClaim(c claim.Claim) error {
+func (p *ClaimedReply) setClaim(c claim.Claim, confirmedBy *string) error {
 	switch {
 	case claimedReplyKind.IsHeldBy(*p, c):
 		return nil
@@ -64,7 +65,7 @@ func (p *ClaimedReply) setClaim(c claim.Claim) error {
 	case !p.hasPostableReply():
 		return fault.New(fault.Conflict, "the reply is approved but has no text")
 	}
-	p.ReplyStatus, p.Claim = new(ReplyStatusPosting), c
+	p.ReplyStatus, p.Claim, p.ConfirmedBy = new(ReplyStatusPosting), c, confirmedBy
 	return nil
 }
 
@@ -77,11 +78,11 @@ func (p *ClaimedReply) setFinalStatus(claimID string, to ReplyStatus) error {
 	return err
 }
 
-// ApprovedReplies returns at most limit feedback records whose reply is approved and has a text,
-// lowest priority number first. next is the cursor of the following page, empty at the end. See
-// claim.ListReady.
-func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, limit int) (approved []Feedback, next string, err error) {
-	q := table.Query{Index: table.GSI4, Partitions: []string{queuePartition(companyID, ReplyStatusApproved)}, After: after}
+// ApprovedReplies returns a page of the feedback whose reply is approved and has a text, lowest
+// priority number first. A nil source means all sources. See claim.ListReady.
+func (s Store) ApprovedReplies(ctx context.Context, companyID string, source *Source, after string, limit int) (table.Page[Feedback], error) {
+	q := listQuery(companyID, Filter{Source: source, ReplyStatus: new(ReplyStatusApproved)})
+	q.After = after
 	position := func(f Feedback) string { return keysOf(f).GSI4.SK }
 	return claim.ListReady(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.hasPostableReply(), true })
 }
@@ -94,13 +95,14 @@ func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string
 }
 
 // ClaimReply moves a reply from approved to posting and returns it with the id of the claim. The
-// worker posts exactly the returned text. Returns fault.ErrNotFound when the feedback does not
-// exist, and fault.Conflict when the reply is not approved or has no text.
+// worker posts exactly the returned text. confirmedBy names the person who confirmed the text, and is
+// stored with the claim; nil means that nobody says. Returns fault.ErrNotFound when the feedback does
+// not exist, and fault.Conflict when the reply is not approved or has no text.
 //
 // After any other error the claim may or may not exist. If it does, StuckReplies lists the reply.
-func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (ClaimedReply, error) {
+func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string, confirmedBy *string) (ClaimedReply, error) {
 	c := claim.New(s.table)
-	return claimedReplyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *ClaimedReply) error { return p.setClaim(c) })
+	return claimedReplyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *ClaimedReply) error { return p.setClaim(c, confirmedBy) }, ClaimedReply.claimResponse)
 }
 
 // ReportPosted moves a reply from posting to posted. Returns fault.ErrNotFound when the feedback
@@ -109,11 +111,11 @@ func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Cl
 // report succeeds. A reply that was imported as posting has an empty claim id, and its report
 // cannot be repeated.
 func (s Store) ReportPosted(ctx context.Context, companyID, feedbackID, claimID string) (ClaimedReply, error) {
-	return claimedReplyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *ClaimedReply) error { return p.setFinalStatus(claimID, ReplyStatusPosted) })
+	return claimedReplyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *ClaimedReply) error { return p.setFinalStatus(claimID, ReplyStatusPosted) }, ClaimedReply.reportResponse)
 }
 
 // ReportReplyFailed moves a reply from posting to failed. The API can then edit and approve it
 // again. Errors and repeated reports are as for ReportPosted.
 func (s Store) ReportReplyFailed(ctx context.Context, companyID, feedbackID, claimID string) (ClaimedReply, error) {
-	return claimedReplyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *ClaimedReply) error { return p.setFinalStatus(claimID, ReplyStatusFailed) })
+	return claimedReplyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *ClaimedReply) error { return p.setFinalStatus(claimID, ReplyStatusFailed) }, ClaimedReply.reportResponse)
 }

@@ -55,7 +55,7 @@ func TestPostingTransitions(t *testing.T) {
 	}
 	claimed := func() string {
 		importRecords(t, s, recordWithReply("approved", "Thanks"))
-		return *mustTransition(t)(store.ClaimReply(t.Context(), s.CompanyID, id)).ClaimID
+		return *mustTransition(t)(store.ClaimReply(t.Context(), s.CompanyID, id, nil)).ClaimID
 	}
 	posted := func() string {
 		claimID := claimed()
@@ -105,7 +105,7 @@ func TestPostingTransitions(t *testing.T) {
 				var got feedback.ClaimedReply
 				switch move {
 				case "claim":
-					got, err = store.ClaimReply(t.Context(), s.CompanyID, id)
+					got, err = store.ClaimReply(t.Context(), s.CompanyID, id, nil)
 				case "posted":
 					got, err = store.ReportPosted(t.Context(), s.CompanyID, id, claimID)
 				case "failed":
@@ -159,14 +159,14 @@ func TestApprovedReplies(t *testing.T) {
 	for limit := 1; limit <= len(want)+1; limit++ {
 		var got []string
 		for after, pages := "", 1; ; pages++ {
-			page, next, err := store.ApprovedReplies(t.Context(), s.CompanyID, after, limit)
-			if err != nil || len(page) > limit || next != "" && len(page) < limit {
-				t.Fatalf("limit %d: %d replies, next %q, %v", limit, len(page), next, err)
+			page, err := store.ApprovedReplies(t.Context(), s.CompanyID, nil, after, limit)
+			if err != nil || len(page.Records) > limit || page.Next != "" && len(page.Records) < limit {
+				t.Fatalf("limit %d: %d replies, next %q, %v", limit, len(page.Records), page.Next, err)
 			}
-			for _, f := range page {
+			for _, f := range page.Records {
 				got = append(got, f.ID)
 			}
-			if after = next; next == "" {
+			if after = page.Next; after == "" {
 				if pages != (len(want)+limit-1)/limit {
 					t.Errorf("limit %d: %d pages", limit, pages)
 				}
@@ -194,7 +194,7 @@ func TestStuckReplies(t *testing.T) {
 		importRecords(t, s, f)
 	}
 	for _, id := range []string{"fbk_1", "fbk_0", "fbk_2"} {
-		mustTransition(t)(store.ClaimReply(t.Context(), s.CompanyID, id))
+		mustTransition(t)(store.ClaimReply(t.Context(), s.CompanyID, id, nil))
 		s.Clock.Advance(time.Minute)
 	}
 	found, err := store.StuckReplies(t.Context(), s.CompanyID, "2026-08-11T09:31:00.000Z")
@@ -217,7 +217,7 @@ func TestPostingNoSuchReply(t *testing.T) {
 	s, other := start(t), start(t, recordWithReply("approved", "Thanks"))
 	store := feedback.NewStore(s.Table)
 	for _, id := range []string{"fbk_0001", "", "pst_1", "fbk_1#x"} {
-		_, claimed := store.ClaimReply(t.Context(), s.CompanyID, id)
+		_, claimed := store.ClaimReply(t.Context(), s.CompanyID, id, nil)
 		_, posted := store.ReportPosted(t.Context(), s.CompanyID, id, "")
 		_, failed := store.ReportReplyFailed(t.Context(), s.CompanyID, id, "")
 		for _, err := range []error{claimed, posted, failed} {
@@ -226,7 +226,7 @@ func TestPostingNoSuchReply(t *testing.T) {
 			}
 		}
 	}
-	claimID := *mustTransition(t)(store.ClaimReply(t.Context(), other.CompanyID, "fbk_0001")).ClaimID
+	claimID := *mustTransition(t)(store.ClaimReply(t.Context(), other.CompanyID, "fbk_0001", nil)).ClaimID
 	importRecords(t, other, recordWithReply("posting", "Thanks"))
 	if _, err := store.ReportPosted(t.Context(), other.CompanyID, "fbk_0001", claimID); codeOf(err) != fault.Conflict {
 		t.Errorf("report after an import: error %v, want a conflict", err)

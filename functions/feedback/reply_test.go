@@ -104,13 +104,13 @@ func TestApprovedWithoutText(t *testing.T) {
 			if r.Status != 200 || r.JSON(t)["replyStatus"] != wantStatus {
 				t.Errorf("update with %s: status %d, want 200 with %s: %s", body, r.Status, wantStatus, r.Body)
 			}
-			approved, _, err := store.ApprovedReplies(t.Context(), s.CompanyID, "", 10)
-			if err != nil || len(approved) != queued {
-				t.Errorf("after %s: %d replies are in the queue, want %d, %v", body, len(approved), queued, err)
+			approved, err := store.ApprovedReplies(t.Context(), s.CompanyID, nil, "", 10)
+			if err != nil || len(approved.Records) != queued {
+				t.Errorf("after %s: %d replies are in the queue, want %d, %v", body, len(approved.Records), queued, err)
 			}
 		}
 		send(`{"replyStatus":"approved"}`, "approved", 0)
-		if _, err := store.ClaimReply(t.Context(), s.CompanyID, f.ID); err == nil {
+		if _, err := store.ClaimReply(t.Context(), s.CompanyID, f.ID, nil); err == nil {
 			t.Error("a reply without a text was claimed")
 		}
 		send(`{"replyBody":"First"}`, "draft", 0)

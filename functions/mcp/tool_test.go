@@ -60,7 +60,7 @@ func indentJSON(t *testing.T, v any) []byte {
 	return out.Bytes()
 }
 
-// Ensure every operation is a tool except those that return a secret, and that the name,
+// Ensure every operation is a tool except those that are declared otherwise, and that the name,
 // description, annotations and arguments of a tool match its operation. At its top level, the input
 // schema must be an object without alternatives, because every client accepts that.
 func TestToolsAreTheOperations(t *testing.T) {

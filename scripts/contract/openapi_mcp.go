@@ -162,7 +162,7 @@ func mcpTools(k *runner) {
 		return
 	}
 	k.eachRead(func(p discoveredRead) {
-		if isOptional(p.Operation) || p.status != http.StatusOK {
+		if p.NotTool || isOptional(p.Operation) || p.status != http.StatusOK {
 			return
 		}
 		k.count()

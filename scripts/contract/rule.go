@@ -68,7 +68,7 @@ var rules = []Rule{
 	{"quota-headers", "limits#rate-limits", ownRule, "responses have the RateLimit headers", levelReads, quotaHeaders},
 	{"openapi", "clients#the-openapi-document", specRule, "/openapi.json describes every operation", levelReads, openapiDocument},
 	{"openapi-server", "clients#the-openapi-document", ownRule, "the server in /openapi.json is this one", levelReads, openapiServer},
-	{"mcp-tools", "tools#names-and-arguments", specRule, "every operation is a tool", levelReads, mcpTools},
+	{"mcp-tools", "tools#names-and-arguments", specRule, "every operation is a tool, but for those that send", levelReads, mcpTools},
 	{"mcp-key", "tools#connect", specRule, "tools need the key", levelReads, mcpKey},
 	{"mcp-call", "tools#results", specRule, "a tool returns the same as its operation", levelReads, mcpCall},
 	{"mcp-hints", "tools#annotations", ownRule, "the hints of a tool say what it does to stored values", levelReads, mcpHints},

@@ -64,7 +64,7 @@ func TestWrongUsage(t *testing.T) {
 		{"push reviews x --from lighthouse", []string{"--from: must be one of google-play, app-store, reddit"}},
 		{"push audit x --fail-if scoreSeo=90", []string{"--fail-if: must be a score, < or <=, and a number"}},
 		{"export", []string{"--company ID"}},
-		{"due", []string{"name a command: list, claim, published, failed, retry, stuck"}},
+		{"due", []string{"name a command: run, list, claim, published, failed, retry, stuck"}},
 		{"due list", []string{"--company ID, or --company all"}},
 		{"due list --company co_1 --limit 0", []string{"--limit: must be 1 to 1000"}},
 		{"due stuck --company co_1 --older long", []string{"--older: must be a length of time"}},
@@ -75,7 +75,7 @@ func TestWrongUsage(t *testing.T) {
 		{"due published pst_1 --company co_1 --claim clm_1 --published-at today", []string{"--published-at: must be a time"}},
 		{"due failed pst_1 --company co_1 --claim clm_1", []string{"--reason: must have 1 to 2000 characters"}},
 		{"due retry pst_1 --company co_1 --claim pst_1", []string{"--claim: must be the claimId"}},
-		{"approved", []string{"name a command: list, claim, posted, failed, stuck"}},
+		{"approved", []string{"name a command: run, list, claim, posted, failed, stuck"}},
 		{"approved posted fbk_1 --company co_1", []string{"--claim: must be the claimId"}},
 		{"approved posted --company co_1 --claim none", []string{"name the FEEDBACK"}},
 		{"snapshot --company co_1", []string{"--board ID"}},
@@ -100,8 +100,8 @@ func TestHelp(t *testing.T) {
 	requireContains(t, root.out, "Two minutes", "workspace serve", "company create", "key issue", "--data", "--endpoint", "--table")
 	for _, command := range []string{
 		"serve", "company create", "company list", "company suspend", "company resume", "key issue", "key list", "key rotate", "key revoke", "key quota", "import", "export", "convert", "push reviews", "push points", "push audit",
-		"due list", "due claim", "due published", "due failed", "due retry", "due stuck",
-		"approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "client go", "snapshot", "snapshot list", "snapshot rollback", "upgrade", "mcp", "mcp install", "status", "report",
+		"due run", "due list", "due claim", "due published", "due failed", "due retry", "due stuck",
+		"approved run", "approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "client go", "snapshot", "snapshot list", "snapshot rollback", "upgrade", "mcp", "mcp install", "status", "report",
 	} {
 		r := runCommand(t, "", append(strings.Fields(command), "--help")...)
 		if r.code != 0 {

@@ -34,10 +34,31 @@ const (
 	profileVariable = "WORKSPACE_PROFILE"
 )
 
+// asSender is the environment variable that makes the test binary run as a program that posts the
+// record on its standard input to the URL in the variable.
+const asSender = "WORKSPACE_TEST_AS_SENDER"
+
+// runSender posts standard input to a URL, and prints the response.
+func runSender(target string) error {
+	response, err := http.Post(target, "application/json", os.Stdin)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(os.Stdout, response.Body)
+	return err
+}
+
 func TestMain(m *testing.M) {
 	engine.Main()
 	if program := os.Getenv(fakeClient); program != "" {
 		if err := runFakeClient(program, os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if target := os.Getenv(asSender); target != "" && len(os.Args) == 1 {
+		if err := runSender(target); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -49,7 +50,7 @@ type Spec struct {
 	Summary     string       // one line
 	Description string       // what the summary leaves out; may be empty
 	BodyBytes   int          // maximum size of the body over HTTP; 0 means 256 KB. A body above 256 KB is read only after the key and its scope are checked
-	NotTool     bool         // not an MCP tool: its response contains a secret, which must not enter a model's context
+	NotTool     bool         // not an MCP tool: its response contains a secret, which must not enter a model's context, or it is a step of sending, which is a program's work
 	Errors      []fault.Code // codes that its function may return, in addition to the common ones
 }
 
@@ -66,8 +67,9 @@ type Operation struct {
 	hasETag      bool
 	admitting    []auth.Scope // a key must have one of these scopes, which start with Scope; empty: none is required
 	run          func(ctx context.Context, caller Caller, in any) (out any, err error)
-	explainEmpty func(ctx context.Context, caller Caller, in any) (string, error) // set by ExplainEmpty; may be nil
-	note         func(ctx context.Context, caller Caller, in, out any) string     // set by AddNote; may be nil
+	explainEmpty func(ctx context.Context, caller Caller, in any) (string, error)    // set by ExplainEmpty; may be nil
+	note         func(ctx context.Context, caller Caller, in, out any) string        // set by AddNote; may be nil
+	checkReplay  func(ctx context.Context, caller Caller, in any, body []byte) error // set by CheckReplay; may be nil
 }
 
 // Caller identifies the caller of an operation. It comes from the request's key, never from its
@@ -163,6 +165,24 @@ func AddNote[In, Out any](op Operation, note func(ctx context.Context, caller Ca
 	}
 	op.note = func(ctx context.Context, caller Caller, in, out any) string {
 		return note(ctx, caller, *in.(*In), out.(Out))
+	}
+	return op
+}
+
+// CheckReplay adds a function to an operation that accepts an Idempotency-Key. Before the stored
+// response of a successful request is replayed, the function gets it and may refuse, if what the
+// response says no longer holds. Such an operation stores no refusals: a request that was refused
+// runs again when it is repeated.
+func CheckReplay[In, Out any](op Operation, check func(ctx context.Context, caller Caller, in In, stored Out) error) Operation {
+	if op.IdempotencyKey == nil || op.input != reflect.TypeFor[In]() || op.Output != reflect.TypeFor[Out]() {
+		panic(fmt.Sprintf("api: operation %s: accepts no Idempotency-Key, or has another input or output", op.ID))
+	}
+	op.checkReplay = func(ctx context.Context, caller Caller, in any, body []byte) error {
+		var stored Out
+		if err := json.Unmarshal(body, &stored); err != nil {
+			return fmt.Errorf("read a stored response: %w", err)
+		}
+		return check(ctx, caller, *in.(*In), stored)
 	}
 	return op
 }

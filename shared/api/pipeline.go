@@ -75,20 +75,47 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	case err != nil:
 		return result{}, err
 	case out.storedResponse != nil: // the stored response replaces the function's result or error
-		return t.replayResponse(out.storedResponse)
+		return c.replay(ctx, t, out.storedResponse)
 	case attempt == nil:
 		return out.result, out.err
 	}
-	earlier, err := attempt.Finish(ctx, storableResponse(out.result, out.err))
+	earlier, err := c.finish(ctx, attempt, out)
 	switch {
 	case err != nil && out.err != nil: // both errors go to the log
 		return result{}, fmt.Errorf("%w; the request itself: %v", err, out.err)
 	case err != nil:
 		return result{}, err
 	case earlier != nil:
-		return t.replayResponse(earlier)
+		return c.replay(ctx, t, earlier)
 	}
 	return out.result, out.err
+}
+
+// finish stores the response of a call under its Idempotency-Key, or returns the response of an
+// earlier request, which the caller must send instead.
+//
+// The refusal of an operation with a CheckReplay is not stored. If it is a conflict, the change that
+// is in the way may be that of another request with the same key.
+func (c Call) finish(ctx context.Context, attempt *idempotency.Attempt, out *callOutcome) (earlier *idempotency.Response, err error) {
+	if c.Operation.checkReplay == nil || out.err == nil {
+		return attempt.Finish(ctx, storableResponse(out.result, out.err))
+	}
+	earlier, err = attempt.Finish(ctx, nil)
+	if err == nil && earlier == nil && fault.PublicError(out.err).Code == fault.Conflict {
+		return attempt.Lookup(ctx)
+	}
+	return earlier, err
+}
+
+// replay returns the stored response of an earlier request, unless the operation refuses to replay
+// it.
+func (c Call) replay(ctx context.Context, t *callState, stored *idempotency.Response) (result, error) {
+	if check := c.Operation.checkReplay; check != nil {
+		if err := check(ctx, Caller{t.token.CompanyID, t.token.KeyID, t}, t.input.value.Addr().Interface(), stored.Body); err != nil {
+			return result{}, err
+		}
+	}
+	return t.replayResponse(stored)
 }
 
 // verify checks the key, and that it has one of the scopes (none is required if there are none). It

@@ -7,8 +7,8 @@ import "slices"
 // Scope is a permission of a key. An operation requires one scope, or only a valid key.
 type Scope string
 
-// The scopes. The specification lists all but feedback:draft, metrics:write, optimise:write,
-// broadcast:draft, keys:read and keys:write.
+// The scopes. The specification lists all but feedback:draft, feedback:send, metrics:write,
+// optimise:write, broadcast:draft, broadcast:send, keys:read and keys:write.
 const (
 	CompanyRead    Scope = "company:read"
 	CompanyWrite   Scope = "company:write"
@@ -18,6 +18,7 @@ const (
 	FeedbackRead   Scope = "feedback:read"
 	FeedbackDraft  Scope = "feedback:draft"
 	FeedbackWrite  Scope = "feedback:write"
+	FeedbackSend   Scope = "feedback:send"
 	MetricsRead    Scope = "metrics:read"
 	MetricsWrite   Scope = "metrics:write"
 	OptimiseRead   Scope = "optimise:read"
@@ -25,6 +26,7 @@ const (
 	BroadcastRead  Scope = "broadcast:read"
 	BroadcastDraft Scope = "broadcast:draft"
 	BroadcastWrite Scope = "broadcast:write"
+	BroadcastSend  Scope = "broadcast:send"
 	ContextRead    Scope = "context:read"
 	ContextWrite   Scope = "context:write"
 	KeysRead       Scope = "keys:read"
@@ -32,11 +34,12 @@ const (
 )
 
 var scopes = []Scope{
-	CompanyRead, CompanyWrite, PlanRead, PlanWrite, PlanPublish, FeedbackRead, FeedbackDraft, FeedbackWrite, MetricsRead, MetricsWrite,
-	OptimiseRead, OptimiseWrite, BroadcastRead, BroadcastDraft, BroadcastWrite, ContextRead, ContextWrite, KeysRead, KeysWrite,
+	CompanyRead, CompanyWrite, PlanRead, PlanWrite, PlanPublish, FeedbackRead, FeedbackDraft, FeedbackWrite, FeedbackSend, MetricsRead, MetricsWrite,
+	OptimiseRead, OptimiseWrite, BroadcastRead, BroadcastDraft, BroadcastWrite, BroadcastSend, ContextRead, ContextWrite, KeysRead, KeysWrite,
 }
 
-// containedIn maps a scope to the next larger scope, which contains it.
+// containedIn maps a scope to the next larger scope, which contains it. No scope contains the scopes
+// to send: the id of a claim is the right to report what happened outside this service.
 var containedIn = map[Scope]Scope{
 	FeedbackRead: FeedbackDraft, FeedbackDraft: FeedbackWrite,
 	BroadcastRead: BroadcastDraft, BroadcastDraft: BroadcastWrite,

@@ -15,6 +15,7 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
@@ -82,14 +83,37 @@ func (k Kind[T]) CheckReport(record T, claimID, to string) (repeated bool, err e
 }
 
 // Modify changes a record and its claim by compare-and-set, so anything that the change function
-// checks still holds at the time of the write. It returns fault.ErrNotFound if the record does not
-// exist.
-func (k Kind[T]) Modify(ctx context.Context, t *table.Client, companyID, recordID string, change func(*T) error) (T, error) {
+// checks still holds at the time of the write. respond returns the response of the operation that
+// makes the change; with an Idempotency-Key it is stored in the same transaction. Modify returns
+// fault.ErrNotFound if the record does not exist.
+func (k Kind[T]) Modify(ctx context.Context, t *table.Client, companyID, recordID string, change func(*T) error, respond func(T) any) (T, error) {
 	if !id.Valid(k.Prefix, recordID) { // an invalid id from a command line must not lead to a different key
 		var none T
 		return none, fault.ErrNotFound
 	}
-	return table.Modify(ctx, t, k.Key(companyID, recordID), k.KeysOf, change)
+	return idempotency.ModifyAs(ctx, t, k.Key(companyID, recordID), k.KeysOf, change, respond)
+}
+
+// RequireLocked returns conflict unless the claim with this id still locks the record. It returns
+// fault.ErrNotFound if the record does not exist.
+//
+// A claim's stored response is replayed only after this check: once the claim has been reported, a
+// program that received the response again would do the work a second time.
+func (k Kind[T]) RequireLocked(ctx context.Context, t *table.Client, companyID, recordID, claimID string) error {
+	record, err := table.Get[T](ctx, t, k.Key(companyID, recordID))
+	if err != nil {
+		return err
+	}
+	if k.Status(record) != k.ClaimedStatus || !record.current().isHeldBy(claimID) {
+		return fault.New(fault.Conflict, "header.Idempotency-Key: the claim of the first request no longer locks the %s, which is %s; do not send it", k.Name, k.Status(record))
+	}
+	return nil
+}
+
+// List returns a page of the company's claimed records, in the order of the index. It includes the
+// records that have the ClaimedStatus but no claim.
+func (k Kind[T]) List(ctx context.Context, t *table.Client, companyID, after string, limit int) (table.Page[T], error) {
+	return table.List[T](ctx, t, table.Query{Index: k.Index, Partitions: k.Partitions(companyID), After: after, Limit: limit})
 }
 
 // ListStale returns the company's claimed records whose claim was created at claimedBefore (a
@@ -106,42 +130,51 @@ func (k Kind[T]) ListStale(ctx context.Context, t *table.Client, companyID, clai
 	if err != nil {
 		return nil, err
 	}
-	stuck := slices.DeleteFunc(slices.Concat(found...), func(record T) bool { return valueOrEmpty(record.current().ClaimedAt) > claimedBefore })
-	order := func(record T) string {
-		return table.JoinKey(valueOrEmpty(record.current().ClaimedAt), k.KeysOf(record).SK)
-	}
-	slices.SortFunc(stuck, func(a, b T) int { return strings.Compare(order(a), order(b)) })
-	return stuck, nil
+	return Stale(slices.Concat(found...), claimedBefore, func(record T) string { return k.KeysOf(record).SK }), nil
 }
 
-// ListReady returns the first limit records of a query that are ready to be claimed, and the cursor
-// of the next page, which is empty at the end. isReady reports whether a record is ready, and
-// whether any record after it may be.
+// Stale returns those of the claimed records that ListStale lists, in its order. idOf breaks ties. It
+// changes the slice.
+func Stale[T interface{ current() Claim }](claimed []T, claimedBefore string, idOf func(T) string) []T {
+	stuck := slices.DeleteFunc(claimed, func(record T) bool { return valueOrEmpty(record.current().ClaimedAt) > claimedBefore })
+	order := func(record T) string {
+		return table.JoinKey(valueOrEmpty(record.current().ClaimedAt), idOf(record))
+	}
+	slices.SortFunc(stuck, func(a, b T) int { return strings.Compare(order(a), order(b)) })
+	return stuck
+}
+
+// ListReady returns a page of at most limit records of a query that are ready to be claimed. isReady
+// reports whether a record is ready, and whether any record after it may be. positionOf returns the
+// cursor of the page after a record.
 //
 // The query reads an index, which is milliseconds behind the writes. If a listed record has since
 // been claimed or changed, claiming it fails. A query cannot list across companies, because every
 // index key starts with the company.
-func ListReady[T any](ctx context.Context, t *table.Client, q table.Query, limit int, positionOf func(T) string, isReady func(T) (ready, more bool)) (found []T, next string, err error) {
+func ListReady[T any](ctx context.Context, t *table.Client, q table.Query, limit int, positionOf func(T) string, isReady func(T) (ready, more bool)) (table.Page[T], error) {
 	q.Limit = limit + 1
-	found = []T{}
+	found := []T{}
+	until := func(next string) (table.Page[T], error) {
+		return table.Page[T]{Records: found, Next: next, PositionAfter: func(n int) string { return positionOf(found[n]) }}, nil
+	}
 	for {
 		page, err := table.List[T](ctx, t, q)
 		if err != nil {
-			return nil, "", err
+			return table.Page[T]{}, err
 		}
 		for _, record := range page.Records {
 			ready, more := isReady(record)
 			switch {
 			case !more:
-				return found, "", nil
+				return until("")
 			case ready && len(found) == limit:
-				return found, positionOf(found[limit-1]), nil
+				return until(positionOf(found[limit-1]))
 			case ready:
 				found = append(found, record)
 			}
 		}
 		if page.Next == "" {
-			return found, "", nil
+			return until("")
 		}
 		q.After = page.Next
 	}

@@ -336,6 +336,93 @@ func (c *Client) DeleteBroadcastPost(ctx context.Context, in DeleteBroadcastPost
 	return call[Deleted](ctx, c, deleteBroadcastPost, in, options)
 }
 
+// ListDuePostsInput is the input of ListDuePosts.
+type ListDuePostsInput struct {
+	Platform Optional[BroadcastPlatform] `json:"-" query:"platform"` // only posts for this platform
+	Limit    Optional[int]               `json:"-" query:"limit"`    // maximum number of records per page; default 50
+	Cursor   Optional[string]            `json:"-" query:"cursor"`   // cursor of the next page, from the previous response
+}
+
+var listDuePosts = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/due", repeatable: true, quota: "read"}
+
+// ListDuePosts calls list_due_posts: list the posts that are due, the earliest first.
+//
+// Scheduled for now or before, and not claimed. Claim a post before you send it.
+//
+// It sends GET /v1/companies/{companyId}/broadcast/due and needs the scope broadcast:send.
+func (c *Client) ListDuePosts(ctx context.Context, in ListDuePostsInput, options ...CallOption) (Page[Post], error) {
+	return onePage[Post](ctx, c, listDuePosts, in, options)
+}
+
+// AllDuePosts calls ListDuePosts for every page of the list. It stops at the first error.
+func (c *Client) AllDuePosts(ctx context.Context, in ListDuePostsInput, options ...CallOption) iter.Seq2[Post, error] {
+	return allPages[Post](ctx, c, listDuePosts, in, options)
+}
+
+// ClaimBroadcastPostInput is the input of ClaimBroadcastPost.
+type ClaimBroadcastPostInput struct {
+	PostID string `json:"-" path:"postId"`
+}
+
+var claimBroadcastPost = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/posts/{postId}/claim", takesKey: true, quota: "write"}
+
+// ClaimBroadcastPost calls claim_broadcast_post: claim a post to send it.
+//
+// Moves a post that is due or failed to publishing, for one caller: conflict for every other. Send the post that the
+// response contains, then report. A claim does not expire. With an Idempotency-Key, a retry gets the claim again only
+// while it still locks the post, and otherwise conflict: then do not send it.
+//
+// It sends POST /v1/companies/{companyId}/broadcast/posts/{postId}/claim and needs the scope broadcast:send.
+func (c *Client) ClaimBroadcastPost(ctx context.Context, in ClaimBroadcastPostInput, options ...CallOption) (PostClaim, error) {
+	return call[PostClaim](ctx, c, claimBroadcastPost, in, options)
+}
+
+// ReportBroadcastPostInput is the input of ReportBroadcastPost.
+type ReportBroadcastPostInput struct {
+	PostID        string              `json:"-" path:"postId"`
+	ClaimID       Optional[string]    `json:"claimId,omitzero"`       // the claimId of the current claim; null only for a post that has none because an import brought it as publishing
+	Outcome       string              `json:"outcome"`                // published: it is on the platform; failed: it was not sent and somebody must look at it; retry: it was not sent, schedule it again; published, failed, retry
+	ExternalID    Optional[string]    `json:"externalId,omitzero"`    // the platform's own id; only with published
+	ExternalURL   Optional[string]    `json:"externalUrl,omitzero"`   // the post's URL on the platform; only with published
+	PublishedAt   Optional[time.Time] `json:"publishedAt,omitzero"`   // when it was published; only with published; now when left out
+	FailureReason Optional[string]    `json:"failureReason,omitzero"` // why sending failed; required with failed, and only with it
+}
+
+var reportBroadcastPost = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/posts/{postId}/report", hasBody: true, takesKey: true, quota: "write"}
+
+// ReportBroadcastPost calls report_broadcast_post: report what happened to a claimed post.
+//
+// Ends the claim. The same report again succeeds; a different one, or one with another claim's id, is a conflict.
+// Report failed or retry only for a post that was not sent, because it can be sent again.
+//
+// It sends POST /v1/companies/{companyId}/broadcast/posts/{postId}/report and needs the scope broadcast:send.
+func (c *Client) ReportBroadcastPost(ctx context.Context, in ReportBroadcastPostInput, options ...CallOption) (Post, error) {
+	return call[Post](ctx, c, reportBroadcastPost, in, options)
+}
+
+// ListPostClaimsInput is the input of ListPostClaims.
+type ListPostClaimsInput struct {
+	Limit  Optional[int]    `json:"-" query:"limit"`  // maximum number of records per page; default 50
+	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
+}
+
+var listPostClaims = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/claims", repeatable: true, quota: "read"}
+
+// ListPostClaims calls list_post_claims: list the posts that are claimed, with their claims.
+//
+// In the order of service_list_broadcast_posts. An old claim is that of a program that died: look at the platform,
+// then report in its place.
+//
+// It sends GET /v1/companies/{companyId}/broadcast/claims and needs the scope broadcast:send.
+func (c *Client) ListPostClaims(ctx context.Context, in ListPostClaimsInput, options ...CallOption) (Page[PostClaim], error) {
+	return onePage[PostClaim](ctx, c, listPostClaims, in, options)
+}
+
+// AllPostClaims calls ListPostClaims for every page of the list. It stops at the first error.
+func (c *Client) AllPostClaims(ctx context.Context, in ListPostClaimsInput, options ...CallOption) iter.Seq2[PostClaim, error] {
+	return allPages[PostClaim](ctx, c, listPostClaims, in, options)
+}
+
 // ListBroadcastChannelsInput is the input of ListBroadcastChannels.
 type ListBroadcastChannelsInput struct {
 	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response

@@ -95,7 +95,7 @@ func (c *Client) GetCurrentKey(ctx context.Context, options ...CallOption) (Key,
 // CreateKeyInput is the input of CreateKey.
 type CreateKeyInput struct {
 	Name      string              `json:"name"`               // what the key is for
-	Scopes    []string            `json:"scopes"`             // what the key may do; only scopes that the calling key has or that its scopes contain; company:read, company:write, plan:read, plan:write, plan:publish, feedback:read, feedback:draft, feedback:write, metrics:read, metrics:write, optimise:read, optimise:write, broadcast:read, broadcast:draft, broadcast:write, context:read, context:write, keys:read, keys:write
+	Scopes    []string            `json:"scopes"`             // what the key may do; only scopes that the calling key has or that its scopes contain; company:read, company:write, plan:read, plan:write, plan:publish, feedback:read, feedback:draft, feedback:write, feedback:send, metrics:read, metrics:write, optimise:read, optimise:write, broadcast:read, broadcast:draft, broadcast:write, broadcast:send, context:read, context:write, keys:read, keys:write
 	ExpiresAt Optional[time.Time] `json:"expiresAt,omitzero"` // when the key expires; omit for never
 }
 

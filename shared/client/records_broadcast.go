@@ -67,6 +67,13 @@ type Post struct {
 	UpdatedAt     Optional[time.Time]           `json:"updatedAt,omitzero"`
 }
 
+// PostClaim is a record in a response. A field that may be null is an Optional.
+type PostClaim struct {
+	ClaimID   Optional[string]    `json:"claimId,omitzero"`   // a report must send it; null for a post that an import brought as publishing
+	ClaimedAt Optional[time.Time] `json:"claimedAt,omitzero"` // when the post was claimed
+	Post      Post                `json:"post"`               // the post, to be sent as it is here
+}
+
 // Channel is a record in a response. A field that may be null is an Optional.
 type Channel struct {
 	ID                  string                           `json:"id"`

@@ -37,6 +37,13 @@ type PushFeedbackResult struct {
 	Updated  int `json:"updated"`  // how many stored ones changed; the others were stored already as sent
 }
 
+// ReplyClaim is a record in a response. A field that may be null is an Optional.
+type ReplyClaim struct {
+	ClaimID   Optional[string]    `json:"claimId,omitzero"`   // a report must send it; null for a reply that an import brought as posting
+	ClaimedAt Optional[time.Time] `json:"claimedAt,omitzero"` // when the reply was claimed
+	Feedback  Feedback            `json:"feedback"`           // the review or mention; its replyBody is what to post
+}
+
 // FeedbackSource is one of the values below. A later version of the service may add values.
 type FeedbackSource string
 

@@ -314,6 +314,18 @@ func Modify[T any](ctx context.Context, t *table.Client, key table.Key, keysOf f
 	return table.ModifyWith(ctx, t, key, keysOf, change, commitFunc(ctx, t))
 }
 
+// ModifyAs is Modify for an operation whose response is not the record itself. respond returns the
+// response for the changed record.
+func ModifyAs[T any](ctx context.Context, t *table.Client, key table.Key, keysOf func(T) table.Keys, change func(*T) error, respond func(T) any) (T, error) {
+	commit := commitFunc(ctx, t)
+	if commit == nil {
+		return table.Modify(ctx, t, key, keysOf, change)
+	}
+	return table.ModifyWith(ctx, t, key, keysOf, change, func(record any, update table.Write) error {
+		return commit(respond(*record.(*T)), update)
+	})
+}
+
 // commitFunc returns the commit function of table.ModifyWith that stores the response, or nil
 // without an Idempotency-Key.
 func commitFunc(ctx context.Context, t *table.Client) func(record any, update table.Write) error {

@@ -13,6 +13,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/schema/jsonschema"
+	"growthworkspace/shared/timestamp"
 )
 
 // expectedList is a list operation of the API, with the records that it must return.
@@ -37,6 +38,19 @@ var orderParameters = map[string]struct {
 	days  [2]string
 	order string
 }{"list_feedback": {[2]string{"postedFrom", "postedTo"}, "-postedAt"}}
+
+// readyRecords reports, by operation, which records a list has that does not have all of its type: at
+// a time, those that a program can claim.
+var readyRecords = map[string]func(r record, now string) bool{
+	"list_due_posts": func(r record, now string) bool {
+		at, _ := r["scheduledFor"].(string)
+		return r["status"] == "scheduled" && at != "" && at <= now
+	},
+	"list_approved_replies": func(r record, _ string) bool {
+		text, _ := r["replyBody"].(string)
+		return r["replyStatus"] == "approved" && text != ""
+	},
+}
 
 // filter is a query parameter that selects records by the value of the field with the same name.
 type filter struct {
@@ -102,6 +116,10 @@ func (c *generatedCompany) lists() (all []expectedList, err error) {
 		placeholder := placeholderPattern.FindString(l.path)
 		if placeholder == "" {
 			of.records = slices.SortedFunc(slices.Values(c.records[kind]), l.compare)
+			if isReady, some := readyRecords[l.operation]; some {
+				now := timestamp.Format(time.Now())
+				of.records = slices.DeleteFunc(of.records, func(r record) bool { return !isReady(r, now) })
+			}
 			if l.hasWindowParameters {
 				of.addWindows(l.orders[0])
 			}

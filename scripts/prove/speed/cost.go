@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -129,7 +130,7 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "| Operation | Calls | Read units | Write units | DynamoDB, $ per million | with gateway and Lambda's requests |\n|---|---|---|---|---|---|\n")
 	for _, op := range functions.Operations(s.Table) {
-		own, err := s.idsFor(handler, op, ids)
+		own, err := s.idsFor(ctx, handler, op, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -152,8 +153,11 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 
 // idsFor returns the ids for the path of an operation. For a delete, it creates a new record,
 // because later operations need the existing ones. It also creates a record if ids has no id for
-// the path.
-func (s *engineBed) idsFor(h http.Handler, op api.Operation, ids map[string]string) (map[string]string, error) {
+// the path. For a claim or a report, it imports the fixture's record.
+func (s *engineBed) idsFor(ctx context.Context, h http.Handler, op api.Operation, ids map[string]string) (map[string]string, error) {
+	if strings.HasPrefix(op.ID, "claim_") || strings.HasPrefix(op.ID, "report_") {
+		return s.importClaimable(ctx, op, ids)
+	}
 	segments := api.PathSegments(op.Path)
 	parameter, ends := api.PathParameter(segments[len(segments)-1])
 	if !ends && strings.Contains(op.Path, "{keyId}") {
@@ -175,6 +179,45 @@ func (s *engineBed) idsFor(h http.Handler, op api.Operation, ids map[string]stri
 	}
 	own := maps.Clone(ids)
 	own[parameter], _, _ = strings.Cut(after, `"`)
+	return own, nil
+}
+
+// importClaimable imports the record of the fixture company that an operation claims or reports into
+// the demo company, and adds its id to the ids.
+func (s *engineBed) importClaimable(ctx context.Context, op api.Operation, ids map[string]string) (map[string]string, error) {
+	tables, err := oracle.Load()
+	if err != nil {
+		return nil, err
+	}
+	o, _ := tables.Lookup(op.ID) // bodyOf reports a missing line
+	text, err := os.ReadFile("functions/testdata/company.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	own := maps.Clone(ids)
+	maps.Copy(own, o.Fixture)
+	for text := range strings.Lines(string(text)) {
+		var line struct {
+			Type   string
+			Record json.RawMessage
+		}
+		var named struct{ ID string }
+		if err := errors.Join(json.Unmarshal([]byte(text), &line), json.Unmarshal(line.Record, &named)); err != nil {
+			return nil, err
+		}
+		for _, kind := range functions.Transfers(s.Table) {
+			if kind.Name != line.Type || !slices.Contains(slices.Collect(maps.Values(o.Fixture)), named.ID) {
+				continue
+			}
+			record, problems := kind.Check(line.Record)
+			if len(problems) > 0 {
+				return nil, fmt.Errorf("%s: %s", named.ID, strings.Join(problems, "; "))
+			}
+			if err := kind.Write(ctx, demo.CompanyID, []any{record}); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return own, nil
 }
 

@@ -3,12 +3,14 @@ package operator
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/scripts/workspace/user"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
@@ -17,21 +19,41 @@ import (
 // workerCommands implements the subcommands that `due` and `approved` share. They list records that
 // are ready, claim one, and report the result. S is the type of the store, R that of a record, and
 // C that of a record with its claim.
+//
+// The commands use the API if a key is chosen, and otherwise the table.
 type workerCommands[S, R, C any] struct {
 	*operatorCommands
 
+	remote *user.Remote
+
 	noun, nouns, readyWord string // "post", "posts", "due"
 
-	openStore func(*table.Client) S
-	listReady func(s S, ctx context.Context, companyID, after string, limit int) ([]R, string, error)
-	claim     func(s S, ctx context.Context, companyID, recordID string) (C, error)
+	inTable func(*table.Client) S
+	overAPI func(user.RemoteService) S
+
+	// listReady returns a page of records for one platform or source, or for all if target is empty.
+	listReady func(s S, ctx context.Context, companyID, target, after string, limit int) (table.Page[R], error)
+	claim     func(s S, ctx context.Context, companyID, recordID, confirmedBy string) (C, error)
 	listStuck func(s S, ctx context.Context, companyID, claimedBefore string) ([]C, error)
 
-	readyHeader, stuckHeader  string
-	readyRow                  func(R) []string
-	stuckRow                  func(C) []string
-	claimedText, reportedText func(C) string // what the commands print after a claim and after a report
+	readyHeader, stuckHeader string
+	readyRow                 func(R) []string
+	stuckRow                 func(C) []string
+	claimedText              func(c C, suggest func(format string, args ...any) string) string // what is printed after a claim; suggest formats a command line
+	reportedText             func(C) string                                                    // what is printed after a report
+
+	sending sendingSteps[S, R, C]
 }
+
+// workplace is where a command finds the records of companies.
+type workplace[S any] struct {
+	store     S
+	companies []string // their ids
+	isTable   bool
+}
+
+// company returns the id of the company, for a command on one company.
+func (p workplace[S]) company() string { return p.companies[0] }
 
 // limitedList is the JSON of a list that has at most as many items as --limit says.
 type limitedList[T any] struct {
@@ -50,14 +72,14 @@ func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command 
 		}
 		return nil
 	}
-	return w.sweepCommand(cmd, check, func(ctx context.Context, s *tableconn.Session, companies []string) error {
+	return w.sweepCommand(cmd, check, func(ctx context.Context, p workplace[S]) error {
 		found := limitedList[R]{Items: []R{}}
-		for _, companyID := range companies {
-			items, next, err := w.listReady(w.openStore(s.Table), ctx, companyID, "", *limit)
+		for _, companyID := range p.companies {
+			page, err := w.listReady(p.store, ctx, companyID, "", "", *limit)
 			if err != nil {
-				return fmt.Errorf("list the %s that are %s: company %s: %w", w.nouns, w.readyWord, companyID, err)
+				return fmt.Errorf("list the %s that are %s%s: %w", w.nouns, w.readyWord, ofCompany(companyID), err)
 			}
-			found.Items, found.HasMore = append(found.Items, items...), found.HasMore || next != ""
+			found.Items, found.HasMore = append(found.Items, page.Records...), found.HasMore || page.Next != ""
 		}
 		err := terminal.PrintList(w.Terminal, found, found.Items, "nothing is "+w.readyWord, w.readyHeader, w.readyRow)
 		if err == nil && found.HasMore {
@@ -65,6 +87,14 @@ func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command 
 		}
 		return err
 	})
+}
+
+// ofCompany returns ": company " and the id, or nothing for the company of a key.
+func ofCompany(companyID string) string {
+	if companyID == "" {
+		return ""
+	}
+	return ": company " + companyID
 }
 
 func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command {
@@ -76,13 +106,13 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 		}
 		return nil
 	}
-	return w.sweepCommand(cmd, check, func(ctx context.Context, s *tableconn.Session, companies []string) error {
+	return w.sweepCommand(cmd, check, func(ctx context.Context, p workplace[S]) error {
 		before := timestamp.Format(w.Now().Add(-older))
 		found := terminal.ItemList[C]{Items: []C{}}
-		for _, companyID := range companies {
-			items, err := w.listStuck(w.openStore(s.Table), ctx, companyID, before)
+		for _, companyID := range p.companies {
+			items, err := w.listStuck(p.store, ctx, companyID, before)
 			if err != nil {
-				return fmt.Errorf("list the %s that are stuck: company %s: %w", w.nouns, companyID, err)
+				return fmt.Errorf("list the %s that are stuck%s: %w", w.nouns, ofCompany(companyID), err)
 			}
 			found.Items = append(found.Items, items...)
 		}
@@ -90,14 +120,37 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 	})
 }
 
-func (w workerCommands[S, R, C]) claimCommand(cmd *cobra.Command) *cobra.Command {
-	return w.companyAction(cmd, nil, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
-		record, err := w.claim(w.openStore(s.Table), ctx, companyID, args[0])
+// claimCommand returns a command that claims a record. confirmedBy is the value of the flag that says
+// who confirmed it; it is nil if the command has no such flag. With a key, the flag is required.
+func (w workerCommands[S, R, C]) claimCommand(cmd *cobra.Command, confirmedBy *string) *cobra.Command {
+	return w.recordCommand(cmd, nil, func(ctx context.Context, p workplace[S], companyID string, args []string) error {
+		by := ""
+		if confirmedBy != nil {
+			if by = *confirmedBy; by == "" && !p.isTable {
+				return terminal.NewCommandUsageError(cmd, "--confirmed-by: name the person who confirmed the text")
+			}
+		}
+		record, err := w.claim(p.store, ctx, companyID, args[0], by)
 		if err != nil {
 			return explainStoreError(err, w.noun, args[0], companyID)
 		}
-		return w.Print(record, "%s", w.claimedText(record))
+		return w.Print(record, "%s", w.claimedText(record, func(format string, args ...any) string {
+			return w.suggest(p, companyID, format, args...)
+		}))
 	})
+}
+
+// suggest returns a command line that reaches the records of a company in the same way as this
+// command.
+func (w workerCommands[S, R, C]) suggest(p workplace[S], companyID, format string, args ...any) string {
+	line := w.Command(format, args...)
+	if companyID != "" {
+		line += " --company " + companyID
+	}
+	if p.isTable {
+		return line + w.table.Arguments()
+	}
+	return line + w.remote.Arguments()
 }
 
 // noClaimText is the value of --claim for a record that was imported without a claim.
@@ -116,12 +169,12 @@ func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagChe
 		}
 		return check(cmd)
 	}
-	return w.companyAction(cmd, both, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
+	return w.recordCommand(cmd, both, func(ctx context.Context, p workplace[S], companyID string, args []string) error {
 		claimID := *claim
 		if claimID == noClaimText {
 			claimID = "" // to the stores, an empty id means no claim
 		}
-		record, err := report(w.openStore(s.Table), ctx, companyID, args[0], claimID)
+		record, err := report(p.store, ctx, companyID, args[0], claimID)
 		if err != nil {
 			return explainStoreError(err, w.noun, args[0], companyID)
 		}
@@ -134,24 +187,63 @@ const everyCompany = "all"
 
 // sweepCommand makes cmd a command on the records of one company or, with --company all, of every
 // company.
-func (o *operatorCommands) sweepCommand(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companies []string) error) *cobra.Command {
-	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended")
+func (w workerCommands[S, R, C]) sweepCommand(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, p workplace[S]) error) *cobra.Command {
+	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended (default: the key's company)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *companyID == "" {
-			return terminal.NewCommandUsageError(cmd, "name the company with --company ID, or --company all")
-		}
 		if err := check(cmd); err != nil {
 			return err
 		}
-		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
-			companies, err := companiesToSweep(ctx, s, *companyID)
-			if err != nil {
+		return w.openWorkplace(cmd, *companyID, "name the company with --company ID, or --company all, or set WORKSPACE_KEY", do)
+	}
+	return cmd
+}
+
+// recordCommand makes cmd a command on one company. check may be nil.
+func (w workerCommands[S, R, C]) recordCommand(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, p workplace[S], companyID string, args []string) error) *cobra.Command {
+	companyID := cmd.Flags().String("company", "", "the company's `id` (default: the key's company)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if check != nil {
+			if err := check(cmd); err != nil {
 				return err
 			}
-			return do(ctx, s, companies)
+		}
+		if *companyID == everyCompany {
+			return terminal.NewCommandUsageError(cmd, "--company: name one company")
+		}
+		return w.openWorkplace(cmd, *companyID, "name the company with --company ID, or set WORKSPACE_KEY", func(ctx context.Context, p workplace[S]) error {
+			return do(ctx, p, p.company(), args)
 		})
 	}
 	return cmd
+}
+
+// openWorkplace runs do on the records of a company, or of every company. It uses the table if a flag
+// selects it or every company is wanted. Otherwise it uses the API if a key is chosen or, without a
+// company, if there is a login. It says which of the two it uses. noCompany is the error if neither a
+// company nor a key is chosen.
+func (w workerCommands[S, R, C]) openWorkplace(cmd *cobra.Command, companyID, noCompany string, do func(ctx context.Context, p workplace[S]) error) error {
+	hasTable := *w.table != tableconn.Flags{}
+	switch {
+	case hasTable && w.remote.HasFlag():
+		return terminal.NewCommandUsageError(cmd, "%s cannot be combined with --data, --table or --endpoint", strings.Fields(w.remote.Arguments())[0])
+	case !hasTable && companyID != everyCompany && (w.remote.IsChosen() || companyID == "" && w.remote.HasLogin()):
+		service, err := w.remote.Connect(companyID)
+		if err != nil {
+			return err
+		}
+		w.Note("using the API at %s", service.Name)
+		return do(cmd.Context(), workplace[S]{w.overAPI(service), []string{companyID}, false})
+	case companyID == "":
+		return terminal.NewCommandUsageError(cmd, "%s", noCompany)
+	}
+	return w.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
+		companies, err := companiesToSweep(ctx, s, companyID)
+		if err != nil {
+			return err
+		}
+		w.Note("using the table: %s", s.Target)
+		return do(ctx, workplace[S]{w.inTable(s.Table), companies, true})
+	})
 }
 
 // companiesToSweep returns the given id or, if that is "all", the ids of all companies that are not

@@ -76,7 +76,7 @@ func (o *operatorCommands) companyAction(cmd *cobra.Command, check flagCheck, do
 }
 
 // explainStoreError adds the record's type and id to an error from a store. It gives a conflict an
-// exit code of its own.
+// exit code of its own. An empty company is that of a key.
 func explainStoreError(err error, what, recordID, companyID string) error {
 	var refused *fault.Error
 	switch {
@@ -85,7 +85,11 @@ func explainStoreError(err error, what, recordID, companyID string) error {
 	case !errors.As(err, &refused):
 		return fmt.Errorf("%s %s: %w", what, recordID, err)
 	case errors.Is(err, fault.ErrNotFound):
-		return fmt.Errorf("no %s %q of company %s", what, recordID, companyID)
+		of := "company " + companyID
+		if companyID == "" {
+			of = "the key's company"
+		}
+		return fmt.Errorf("no %s %q of %s", what, recordID, of)
 	case refused.Code == fault.Conflict:
 		return terminal.NewConflictError("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
 	}

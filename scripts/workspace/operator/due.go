@@ -10,13 +10,23 @@ import (
 
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/scripts/workspace/user"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
 )
 
 func (o *operatorCommands) dueCommand() *cobra.Command {
-	w := workerCommands[broadcast.Store, broadcast.Post, broadcast.ClaimedPost]{
-		operatorCommands: o, noun: "post", nouns: "posts", readyWord: "due",
-		openStore: broadcast.NewStore, listReady: broadcast.Store.DuePosts, claim: broadcast.Store.ClaimPost, listStuck: broadcast.Store.StuckPosts,
+	w := workerCommands[postStore, broadcast.Post, broadcast.ClaimedPost]{
+		operatorCommands: o, remote: user.NewRemote(o.Terminal, o.table), noun: "post", nouns: "posts", readyWord: "due",
+		inTable: func(t *table.Client) postStore { return broadcast.NewStore(t) },
+		overAPI: func(s user.RemoteService) postStore { return postsOverAPI{s} },
+		listReady: func(s postStore, ctx context.Context, companyID, target, after string, limit int) (table.Page[broadcast.Post], error) {
+			return s.DuePosts(ctx, companyID, enumOrNil[broadcast.Platform](target), after, limit)
+		},
+		claim: func(s postStore, ctx context.Context, companyID, postID, _ string) (broadcast.ClaimedPost, error) {
+			return s.ClaimPost(ctx, companyID, postID)
+		},
+		listStuck:   postStore.StuckPosts,
 		readyHeader: "POST\tCOMPANY\tPLATFORM\tSCHEDULED FOR\tTITLE",
 		readyRow: func(p broadcast.Post) []string {
 			return []string{p.ID, p.CompanyID, terminal.FormatText(p.Platform), terminal.FormatText(p.ScheduledFor), terminal.FormatText(p.Title)}
@@ -25,11 +35,32 @@ func (o *operatorCommands) dueCommand() *cobra.Command {
 		stuckRow: func(d broadcast.ClaimedPost) []string {
 			return []string{d.ID, d.CompanyID, terminal.FormatText(d.Platform), terminal.FormatText(d.ClaimID), terminal.FormatText(d.ClaimedAt)}
 		},
-		claimedText: func(d broadcast.ClaimedPost) string {
+		claimedText: func(d broadcast.ClaimedPost, suggest func(string, ...any) string) string {
 			return fmt.Sprintf("%s is publishing; the claim is %s\n\nWhen it is sent:\n  %s",
-				d.ID, *d.ClaimID, o.command("due published %s --company %s --claim %s", d.ID, d.CompanyID, *d.ClaimID))
+				d.ID, *d.ClaimID, suggest("due published %s --claim %s", d.ID, *d.ClaimID))
 		},
 		reportedText: func(d broadcast.ClaimedPost) string { return fmt.Sprintf("%s is %s", d.ID, *d.Status) },
+		sending: sendingSteps[postStore, broadcast.Post, broadcast.ClaimedPost]{
+			idOf: func(p broadcast.Post) string { return p.ID },
+			claimOf: func(d broadcast.ClaimedPost) (recordID, claimID, target string) {
+				return d.ID, valueOrEmpty(d.ClaimID), valueOrEmpty(d.Platform)
+			},
+			reportSent: func(s postStore, ctx context.Context, companyID, postID, claimID string, o senderOutput) (broadcast.ClaimedPost, error) {
+				outcome := broadcast.Outcome{ExternalID: o.ExternalID, ExternalURL: o.ExternalURL, PublishedAt: o.PublishedAt}
+				if err := outcome.Check(); err != nil {
+					return broadcast.ClaimedPost{}, err
+				}
+				return s.ReportPublished(ctx, companyID, postID, claimID, outcome)
+			},
+			reportFail: func(s postStore, ctx context.Context, companyID, postID, claimID string, o senderOutput) (broadcast.ClaimedPost, error) {
+				reason := valueOrEmpty(o.FailureReason)
+				if err := broadcast.CheckReason(reason); err != nil {
+					return broadcast.ClaimedPost{}, err
+				}
+				return s.ReportFailed(ctx, companyID, postID, claimID, reason)
+			},
+			giveBack: postStore.RetryPost,
+		},
 	}
 	published := &cobra.Command{
 		Use: "published POST --company ID --claim ID", Short: "Report that a post was sent", Args: terminal.RequireArgs("POST"),
@@ -51,10 +82,11 @@ only for a post that was not sent.`,
 		Example: `  workspace due failed pst_... --company co_... --claim clm_... --reason "the account is locked"`,
 	}
 	reason := failed.Flags().String("reason", "", "why, a `text` of 1 to 2000 characters")
-	return terminal.AddCommands(&cobra.Command{
-		Use: "due", Short: "Dispatch the posts that are due: list, claim, report",
-		Long: `Dispatch the posts that are due. The service itself sends nothing. A dispatcher lists the
-posts that are due, claims one, sends what claim printed, and reports the result.
+	due := terminal.AddCommands(&cobra.Command{
+		Use: "due", Short: "Send the posts that are due: run a program on each, or list, claim, report",
+		Long: `Send the posts that are due. The service itself sends nothing. A dispatcher lists the posts
+that are due, claims one, sends what claim printed, and reports the result. "due run" does all
+of this with your program.
 
   scheduled --claim--> publishing --published--> published
   failed    --claim--> publishing --failed-----> failed
@@ -67,8 +99,41 @@ claim. Repeating a report is safe.
 
 A claim does not expire: if a dispatcher dies, only the platform knows whether it had sent
 the post. "due stuck" lists such posts with their claims. Look at the platform, then report
-what happened, or use "retry" for a post that was not sent.`,
+what happened, or use "retry" for a post that was not sent.
+
+With a key, the commands use the API, for the key's company: with WORKSPACE_KEY, --profile,
+--base-url or, without --company, the key of "workspace login". The key needs the scope broadcast:send.
+Otherwise they use the table, with AWS's credentials for it, which reach every company. They say
+which of the two they use.`,
 	},
+		w.runCommand(&cobra.Command{
+			Use: "run --platform PLATFORM -- PROGRAM [ARGUMENT...]", Short: "Send the posts that are due with a program",
+			Long: `Claim each post of a platform that is due, run the program on it, and report what happened.
+
+The program reads the post as JSON from standard input, as "due claim --json" prints it, with
+claimId. How it ends decides what is reported:
+
+  exit code 0, prints {"externalId": "...", "externalUrl": "..."}       published
+  exit code 0, prints {"outcome": "failed", "failureReason": "..."}     failed
+  exit code 75, after sending nothing                                  scheduled again
+  anything else                                                        nothing
+
+The properties of what it prints are optional, but it must print a JSON object. After another
+exit code, a signal, --timeout or other output, nobody knows whether the post was sent. Then the
+claim stays, "due stuck" lists it, and nothing sends the post again until a person reports. The
+same holds if this command dies. So each post is sent at most once.
+
+With --on-unknown retry, the next run starts the program again on such a post, with the same
+claimId, once the claim is older than --timeout and a minute. Use it only for a program that
+gives the claimId to the platform as idempotency key. Exit code 75 then keeps the claim, because
+an earlier attempt may have sent the post.
+
+--platform names what the program can send to, so that it claims nothing else. On SIGINT or
+SIGTERM the command claims nothing more, and ends when its programs have ended. With --json it
+prints one line for each post: {"id", "claimId", "outcome", "problem", "externalId",
+"externalUrl"}. Exit code 1: nobody knows what happened to a post, or the service failed.`,
+			Example: "  workspace due run --platform x -- ./send-to-x\n  workspace due run --platform facebook --every 1m --timeout 30s -- ./send-to-facebook",
+		}, "platform", broadcast.Platform("").Values()),
 		w.listCommand(&cobra.Command{
 			Use: "list --company ID|all", Short: "List the posts that are due", Args: terminal.RequireArgs(),
 			Long: `List the posts that are scheduled for now or before, company by company, the earliest
@@ -86,13 +151,13 @@ post as --json prints it, with claimId and claimedAt, and report the result.
 
 Exit code 3: another dispatcher has claimed the post, or it was edited and is no longer due.`,
 			Example: "  workspace due claim pst_... --company co_... --json",
-		}),
+		}, nil),
 		w.reportCommand(published, func(cmd *cobra.Command) error { return reportFlagError(cmd, outcome().Check()) },
-			func(s broadcast.Store, ctx context.Context, companyID, postID, claimID string) (broadcast.ClaimedPost, error) {
+			func(s postStore, ctx context.Context, companyID, postID, claimID string) (broadcast.ClaimedPost, error) {
 				return s.ReportPublished(ctx, companyID, postID, claimID, outcome())
 			}),
 		w.reportCommand(failed, func(cmd *cobra.Command) error { return reportFlagError(cmd, broadcast.CheckReason(*reason)) },
-			func(s broadcast.Store, ctx context.Context, companyID, postID, claimID string) (broadcast.ClaimedPost, error) {
+			func(s postStore, ctx context.Context, companyID, postID, claimID string) (broadcast.ClaimedPost, error) {
 				return s.ReportFailed(ctx, companyID, postID, claimID, *reason)
 			}),
 		w.reportCommand(&cobra.Command{
@@ -100,7 +165,7 @@ Exit code 3: another dispatcher has claimed the post, or it was edited and is no
 			Long: `Move a post from publishing back to scheduled, where it is due at once for any
 dispatcher. Use this only for a post that was not sent: it will be sent again.`,
 			Example: "  workspace due retry pst_... --company co_... --claim clm_...",
-		}, nil, broadcast.Store.RetryPost),
+		}, nil, postStore.RetryPost),
 		w.stuckCommand(&cobra.Command{
 			Use: "stuck --company ID|all", Short: "List the posts whose dispatcher has probably died", Args: terminal.RequireArgs(),
 			Long: `List the posts that are publishing under an old claim, company by company, the oldest
@@ -111,6 +176,24 @@ A post without a claim was imported as publishing: report with --claim none.
 With --json: {"items": [post with claimId and claimedAt, ...]}.`,
 			Example: "  workspace due stuck --company all\n  workspace due stuck --company co_... --older 2h",
 		}))
+	w.remote.Register(due)
+	return due
+}
+
+// valueOrEmpty returns a text, or "" for nil.
+func valueOrEmpty[T ~string](text *T) string {
+	if text == nil {
+		return ""
+	}
+	return string(*text)
+}
+
+// enumOrNil returns a pointer to the value of a closed list, or nil if the text is empty.
+func enumOrNil[T ~string](text string) *T {
+	if text == "" {
+		return nil
+	}
+	return new(T(text))
 }
 
 // textOrNil returns a pointer to a flag's value, or nil if the value is empty.

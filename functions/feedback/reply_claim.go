@@ -1,0 +1,106 @@
+package feedback
+
+import (
+	"context"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/table"
+)
+
+// The operations of a program that posts the replies of one company. They offer the posting step
+// (posting.go) to a key with the scope feedback:send. They are no tools, because a claim must end in
+// a report, and a model may forget it.
+
+// ReplyClaim is a review or mention with the claim that locks its reply.
+type ReplyClaim struct {
+	ClaimID   *string  `json:"claimId" doc:"a report must send it; null for a reply that an import brought as posting"`
+	ClaimedAt *string  `json:"claimedAt" format:"date-time" doc:"when the reply was claimed"`
+	Feedback  Feedback `json:"feedback" doc:"the review or mention; its replyBody is what to post"`
+}
+
+// claimResponse returns the response to a claim.
+func (p ClaimedReply) claimResponse() any { return p.replyClaim() }
+
+func (p ClaimedReply) replyClaim() ReplyClaim { return ReplyClaim{p.ClaimID, p.ClaimedAt, p.Feedback} }
+
+// reportResponse returns the response to a report.
+func (p ClaimedReply) reportResponse() any { return p.Feedback }
+
+type listApprovedRepliesInput struct {
+	Source *Source    `query:"source" doc:"only from this platform"`
+	Limit  int64      `query:"limit" default:"50" min:"1" max:"200"`
+	Cursor api.Cursor `query:"cursor"`
+}
+
+func (s service) listApprovedReplies(ctx context.Context, caller api.Caller, in listApprovedRepliesInput) (api.List[Feedback], error) {
+	page, err := s.store.ApprovedReplies(ctx, caller.CompanyID, in.Source, string(in.Cursor), int(in.Limit))
+	return api.NewList(page), err
+}
+
+type claimReplyInput struct {
+	api.Idempotent
+
+	FeedbackID  string `path:"feedbackId"`
+	ConfirmedBy string `json:"confirmedBy" min:"1" max:"200" doc:"the person who looked at the text and confirmed it; stored with the claim"`
+}
+
+func (s service) claimReply(ctx context.Context, caller api.Caller, in claimReplyInput) (ReplyClaim, error) {
+	claimed, err := s.store.ClaimReply(ctx, caller.CompanyID, in.FeedbackID, &in.ConfirmedBy)
+	return claimed.replyClaim(), err
+}
+
+// checkClaim refuses to replay a claim that no longer locks its reply. A program that received it
+// again would post the reply a second time.
+func (s service) checkClaim(ctx context.Context, caller api.Caller, in claimReplyInput, stored ReplyClaim) error {
+	return claimedReplyKind.RequireLocked(ctx, s.store.table, caller.CompanyID, in.FeedbackID, *stored.ClaimID)
+}
+
+// ReplyOutcome is what happened to a claimed reply.
+type ReplyOutcome string
+
+// The outcomes. After ReplyOutcomeFailed the reply can be approved again, so it must not have been
+// posted.
+const (
+	ReplyOutcomePosted ReplyOutcome = "posted"
+	ReplyOutcomeFailed ReplyOutcome = "failed"
+)
+
+// Values implements schema.Enum.
+func (ReplyOutcome) Values() []string {
+	return []string{string(ReplyOutcomePosted), string(ReplyOutcomeFailed)}
+}
+
+type reportReplyInput struct {
+	api.Idempotent
+
+	FeedbackID string       `path:"feedbackId"`
+	ClaimID    *string      `json:"claimId" min:"1" max:"50" doc:"the claimId of the current claim; null only for a reply that has none because an import brought it as posting"`
+	Outcome    ReplyOutcome `json:"outcome" doc:"posted: it is on the platform; failed: it was not posted, and can be changed and approved again"`
+}
+
+func (s service) reportReply(ctx context.Context, caller api.Caller, in reportReplyInput) (Feedback, error) {
+	claimID := ""
+	if in.ClaimID != nil {
+		claimID = *in.ClaimID
+	}
+	report := s.store.ReportPosted
+	if in.Outcome == ReplyOutcomeFailed {
+		report = s.store.ReportReplyFailed
+	}
+	reported, err := report(ctx, caller.CompanyID, in.FeedbackID, claimID)
+	return reported.Feedback, err
+}
+
+type listReplyClaimsInput struct {
+	Limit  int64      `query:"limit" default:"50" min:"1" max:"200"`
+	Cursor api.Cursor `query:"cursor"`
+}
+
+func (s service) listReplyClaims(ctx context.Context, caller api.Caller, in listReplyClaimsInput) (api.List[ReplyClaim], error) {
+	page, err := claimedReplyKind.List(ctx, s.store.table, caller.CompanyID, string(in.Cursor), int(in.Limit))
+	claims := make([]ReplyClaim, len(page.Records))
+	for n, p := range page.Records {
+		claims[n] = p.replyClaim()
+	}
+	return api.NewList(table.Page[ReplyClaim]{Records: claims, Next: page.Next, PositionAfter: page.PositionAfter}), err
+}

@@ -1,0 +1,345 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"os/user"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/parallel"
+	"growthworkspace/shared/timestamp"
+)
+
+// sendingSteps are the steps of `due run` and `approved run` that differ.
+type sendingSteps[S, R, C any] struct {
+	idOf       func(R) string
+	claimOf    func(C) (recordID, claimID, target string) // claimID is empty if the record has no claim
+	show       func(R) string                             // what a person confirms; nil: nothing is confirmed
+	showClaim  func(C) string                             // the same of a claimed record
+	reportSent func(s S, ctx context.Context, companyID, recordID, claimID string, o senderOutput) (C, error)
+	reportFail func(s S, ctx context.Context, companyID, recordID, claimID string, o senderOutput) (C, error)
+	giveBack   func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error) // nothing was sent
+}
+
+// sendFlags are the values of the flags of `due run` and `approved run`.
+type sendFlags struct {
+	company, target, onUnknown, every, timeout, confirmedBy string
+	parallel                                                int
+
+	period, limit time.Duration // every and timeout, parsed
+}
+
+const (
+	parallelMax = 64
+
+	unknownKeep  = "keep"
+	unknownRetry = "retry"
+)
+
+// runCommand makes cmd a command that claims records, runs a program on each, and reports what
+// happened. targetFlag is the flag that names the platform or source. targets are its values.
+func (w workerCommands[S, R, C]) runCommand(cmd *cobra.Command, targetFlag string, targets []string) *cobra.Command {
+	f, flags := &sendFlags{}, cmd.Flags()
+	flags.StringVar(&f.company, "company", "", "the company's `id` (default: the key's company)")
+	flags.StringVar(&f.target, targetFlag, "", "what the program can send to: `"+strings.Join(targets, "|")+"`")
+	flags.IntVar(&f.parallel, "parallel", 1, fmt.Sprintf("the most `programs` that run at once, 1 to %d", parallelMax))
+	flags.StringVar(&f.timeout, "timeout", "2m", "end a program that runs longer than this `duration`; nobody knows then what it sent")
+	flags.StringVar(&f.onUnknown, "on-unknown", unknownKeep, "keep: a claim stays if nobody knows what was sent; `retry`: run the program again later, with the same claim")
+	if w.sending.show == nil {
+		flags.StringVar(&f.every, "every", "", "look again after this `duration`, such as 1m, until the command is stopped")
+	} else {
+		flags.StringVar(&f.confirmedBy, "confirmed-by", "", "do not ask: the `name` of the person who confirmed the texts")
+	}
+	cmd.Args = cobra.ArbitraryArgs // the program and its arguments; checked below
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := f.check(cmd, args, targetFlag, targets); err != nil {
+			return err
+		}
+		if w.sending.show != nil && f.confirmedBy == "" {
+			switch {
+			case !w.Interactive:
+				return terminal.NewCommandUsageError(cmd, "a person confirms each text: run it at a terminal, or name the person with --confirmed-by")
+			case f.parallel > 1:
+				return terminal.NewCommandUsageError(cmd, "--parallel: needs --confirmed-by, because there is one terminal to ask at")
+			}
+		}
+		return w.openWorkplace(cmd, f.company, "name the company with --company ID, or set WORKSPACE_KEY", func(ctx context.Context, p workplace[S]) error {
+			r := &sendRun[S, R, C]{workerCommands: w, flags: *f, place: p}
+			r.sender = sender{program: args, timeout: f.limit, errOut: lockedWriter{&r.mu, w.Err}}
+			if w.sending.show != nil {
+				r.confirmedBy = cmp.Or(f.confirmedBy, userName())
+				w.Note("the texts are confirmed by %s", terminal.EscapeControls(r.confirmedBy))
+			}
+			return r.run(ctx)
+		})
+	}
+	return cmd
+}
+
+// userName returns the name of the user of this machine, who confirms at the terminal.
+func userName() string {
+	if who, err := user.Current(); err == nil && who.Username != "" {
+		return who.Username
+	}
+	return "somebody at a terminal"
+}
+
+// check validates the flags and the program.
+func (f *sendFlags) check(cmd *cobra.Command, args []string, targetFlag string, targets []string) (err error) {
+	switch {
+	case !slices.Contains(targets, f.target):
+		return terminal.NewCommandUsageError(cmd, "--%s: must be one of %s", targetFlag, strings.Join(targets, ", "))
+	case f.parallel < 1 || f.parallel > parallelMax:
+		return terminal.NewCommandUsageError(cmd, "--parallel: must be 1 to %d", parallelMax)
+	case f.onUnknown != unknownKeep && f.onUnknown != unknownRetry:
+		return terminal.NewCommandUsageError(cmd, "--on-unknown: must be keep or retry")
+	case f.company == everyCompany:
+		return terminal.NewCommandUsageError(cmd, "--company: name one company")
+	case cmd.ArgsLenAtDash() != 0 || len(args) == 0:
+		return terminal.NewCommandUsageError(cmd, "name the program and its arguments after --")
+	}
+	if _, err := exec.LookPath(args[0]); err != nil {
+		return terminal.NewCommandUsageError(cmd, "%v", err)
+	}
+	if f.limit, err = parseDuration(f.timeout); err != nil || f.limit == 0 {
+		return terminal.NewCommandUsageError(cmd, "--timeout: must be a length of time such as 30s or 5m")
+	}
+	if f.every == "" {
+		return nil
+	}
+	if f.period, err = parseDuration(f.every); err != nil || f.period == 0 {
+		return terminal.NewCommandUsageError(cmd, "--every: must be a length of time such as 30s or 1m")
+	}
+	return nil
+}
+
+// sendRun is one run of `due run` or `approved run`.
+type sendRun[S, R, C any] struct {
+	workerCommands[S, R, C]
+
+	flags       sendFlags
+	place       workplace[S]
+	sender      sender
+	confirmedBy string
+
+	mu      sync.Mutex // protects unknown and the outputs
+	unknown int        // records of which nobody knows what happened
+}
+
+// lockedWriter is a writer that several programs and this one share.
+type lockedWriter struct {
+	mu  *sync.Mutex
+	out io.Writer
+}
+
+func (l lockedWriter) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(text)
+}
+
+// sendResult is a line of output with --json.
+type sendResult struct {
+	ID      string  `json:"id"`
+	ClaimID string  `json:"claimId"`
+	Outcome string  `json:"outcome"` // sent, failed, retry or unknown
+	Problem *string `json:"problem"` // why the outcome is not sent
+
+	ExternalID  *string `json:"externalId"`
+	ExternalURL *string `json:"externalUrl"`
+}
+
+// run sends what is ready, once or periodically. It finishes what it has claimed when it is told to
+// stop.
+func (r *sendRun[S, R, C]) run(ctx context.Context) error {
+	for {
+		err := r.sendReady(ctx)
+		stopped := ctx.Err() != nil
+		switch {
+		case !stopped && r.flags.period == 0 && err != nil:
+			return err
+		case (stopped || r.flags.period == 0) && r.unknown > 0:
+			return fmt.Errorf("nobody knows what happened to %d of the %s: `%s` lists them", r.unknown, r.nouns,
+				r.suggest(r.place, r.flags.company, "%s stuck --older 0s", r.readyWord))
+		case stopped || r.flags.period == 0:
+			return nil
+		case err != nil: // the next round may succeed
+			r.Fail(err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(r.flags.period):
+		}
+	}
+}
+
+// sendPage is the number of records that are listed at once.
+const sendPage = 50
+
+// sendReady sends each record that is ready once. A record that the program gives back is left for
+// the next run.
+func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
+	if r.flags.onUnknown == unknownRetry {
+		if err := r.resendStuck(ctx); err != nil {
+			return err
+		}
+	}
+	company := r.place.company()
+	for after := ""; ; {
+		page, err := r.listReady(r.place.store, ctx, company, r.flags.target, after, sendPage)
+		if err != nil {
+			return fmt.Errorf("list the %s that are %s: %w", r.nouns, r.readyWord, err)
+		}
+		err = parallel.Do(len(page.Records), r.flags.parallel, func(n int) error {
+			if ctx.Err() != nil {
+				return ctx.Err() // told to stop: claim nothing more
+			}
+			return r.claimAndSend(ctx, page.Records[n])
+		})
+		if err != nil {
+			return err
+		}
+		if after = page.Next; after == "" {
+			return nil
+		}
+	}
+}
+
+// stuckMargin is added to the timeout of a program: a claim that is older than both is not being
+// worked on.
+const stuckMargin = time.Minute
+
+// resendStuck runs the program again on the records whose claim is so old that their program has
+// ended. The claim stays the same, so the platform recognises a record that it has.
+func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
+	before := timestamp.Format(r.Now().Add(-r.flags.limit - stuckMargin))
+	stuck, err := r.listStuck(r.place.store, ctx, r.place.company(), before)
+	if err != nil {
+		return fmt.Errorf("list the %s that are stuck: %w", r.nouns, err)
+	}
+	stuck = slices.DeleteFunc(stuck, func(c C) bool {
+		_, claimID, target := r.sending.claimOf(c)
+		return claimID == "" || target != r.flags.target
+	})
+	return parallel.Do(len(stuck), r.flags.parallel, func(n int) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return r.finish(ctx, stuck[n], true)
+	})
+}
+
+// claimAndSend claims a record and sends it. It does nothing if the person at the terminal does not
+// confirm the text, or if another program is faster.
+func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
+	recordID := r.sending.idOf(record)
+	shown := ""
+	if r.sending.show != nil {
+		shown = r.sending.show(record)
+		if yes, err := r.confirm(shown); err != nil || !yes {
+			return err
+		}
+	}
+	claimed, err := r.claim(r.place.store, ctx, r.place.company(), recordID, r.confirmedBy)
+	var refused *fault.Error
+	if errors.As(err, &refused) && (refused.Code == fault.Conflict || errors.Is(err, fault.ErrNotFound)) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.Note("%s: not claimed: %s", recordID, strings.Join(refused.Messages, "; "))
+		return nil
+	}
+	if err != nil {
+		return explainStoreError(err, r.noun, recordID, r.flags.company)
+	}
+	if r.sending.show != nil {
+		if text := r.sending.showClaim(claimed); text != shown { // changed and approved again since it was listed
+			if yes, err := r.confirm(text); err != nil || !yes {
+				return errors.Join(err, r.end(context.WithoutCancel(ctx), claimed, senderReport{ending: endingRetry}))
+			}
+		}
+	}
+	return r.finish(ctx, claimed, false)
+}
+
+// confirm shows a text and asks whether to post it. With --confirmed-by it does not ask.
+func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
+	if r.flags.confirmedBy != "" {
+		return true, nil
+	}
+	return r.Ask("%s\n\nPost this reply?", text)
+}
+
+// finish runs the program on a claimed record and reports what happened. A signal to stop does not
+// interrupt it. again says that an earlier run with this claim has ended, and nobody knows how. Then
+// the record is not given back, because the next claim would have another id, and the platform would
+// not recognise a record that it has.
+func (r *sendRun[S, R, C]) finish(ctx context.Context, claimed C, again bool) error {
+	ctx = context.WithoutCancel(ctx)
+	done := r.sender.send(ctx, claimed)
+	if again && done.ending == endingRetry {
+		done = senderReport{ending: endingUnknown, problem: "it sent nothing now, but may have before"}
+	}
+	return r.end(ctx, claimed, done)
+}
+
+// end reports how the program ended. If nobody knows, or if the report is refused, the claim stays.
+func (r *sendRun[S, R, C]) end(ctx context.Context, claimed C, done senderReport) error {
+	recordID, claimID, _ := r.sending.claimOf(claimed)
+	company, s := r.place.company(), r.place.store
+	line := sendResult{ID: recordID, ClaimID: claimID}
+	var err error
+	switch done.ending {
+	case endingSent:
+		line.Outcome, line.ExternalID, line.ExternalURL = "sent", done.printed.ExternalID, done.printed.ExternalURL
+		_, err = r.sending.reportSent(s, ctx, company, recordID, claimID, done.printed)
+	case endingFailed:
+		line.Outcome, line.Problem = "failed", done.printed.FailureReason
+		_, err = r.sending.reportFail(s, ctx, company, recordID, claimID, done.printed)
+	case endingRetry:
+		line.Outcome, line.Problem = "retry", textOrNil(done.problem)
+		_, err = r.sending.giveBack(s, ctx, company, recordID, claimID)
+	case endingUnknown:
+		line.Outcome, line.Problem = "unknown", &done.problem
+	}
+	if err != nil {
+		line.Problem = new(fmt.Sprintf("%s, but the report was not accepted: %v", line.Outcome, explainStoreError(err, r.noun, recordID, "")))
+		line.Outcome = "unknown"
+	}
+	return r.printResult(line)
+}
+
+// printResult prints the line of one record.
+func (r *sendRun[S, R, C]) printResult(line sendResult) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if line.Outcome == "unknown" {
+		r.unknown++
+	}
+	if r.JSON {
+		return terminal.PrintJSON(r.Out, line)
+	}
+	text := line.ID + " " + line.Outcome
+	for _, part := range []*string{line.ExternalID, line.ExternalURL} {
+		if part != nil {
+			text += " " + terminal.EscapeControls(*part)
+		}
+	}
+	if line.Problem != nil {
+		text += ": " + terminal.EscapeControls(*line.Problem)
+	}
+	if line.Outcome == "unknown" {
+		text += "; the claim " + line.ClaimID + " stays"
+	}
+	return r.Write(text + "\n")
+}

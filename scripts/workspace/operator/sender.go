@@ -1,0 +1,141 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"time"
+
+	"growthworkspace/shared/schema"
+)
+
+// sender runs a program that sends one record to its platform. The program reads the record as JSON
+// from standard input. Its exit code and what it prints say what happened; see senderReport.
+type sender struct {
+	program []string // the command and its arguments
+	timeout time.Duration
+	errOut  io.Writer // the program's standard error
+}
+
+// exitNothingSent is the exit code of a program that has sent nothing and wants to be called again:
+// EX_TEMPFAIL of sysexits.h.
+const exitNothingSent = 75
+
+// senderOutputBytesMax is the maximum size of what a program prints. A larger output is unreadable.
+const senderOutputBytesMax = 64 << 10
+
+// pipesTimeout is how long the pipes of a program may stay open after it has ended, because a process
+// that it started still has them.
+const pipesTimeout = 5 * time.Second
+
+// ending is how a program ended.
+type ending int
+
+const (
+	endingSent    ending = iota
+	endingFailed         // the platform refused the record; it was not sent
+	endingRetry          // nothing was sent; the program wants to be called again
+	endingUnknown        // nobody knows whether the record was sent
+)
+
+// senderReport is what is known after a program has ended.
+//
+//	exit code 0, a JSON object                      sent
+//	exit code 0, a JSON object with outcome failed  failed
+//	exit code 75                                    retry
+//	anything else                                   unknown
+type senderReport struct {
+	ending  ending
+	printed senderOutput // only for endingSent and endingFailed
+	problem string       // only for endingUnknown: what happened instead
+}
+
+// senderOutput is the JSON object that a program prints.
+type senderOutput struct {
+	Outcome       *string `json:"outcome"` // nil: sent
+	ExternalID    *string `json:"externalId"`
+	ExternalURL   *string `json:"externalUrl"`
+	PublishedAt   *string `json:"publishedAt"`
+	FailureReason *string `json:"failureReason"`
+}
+
+// send runs the program on a record. It returns endingUnknown unless the program has clearly said
+// what happened.
+func (s sender) send(ctx context.Context, record any) senderReport {
+	text, err := schema.Encode(record)
+	if err != nil {
+		return senderReport{ending: endingRetry, problem: err.Error()}
+	}
+	ctx, stop := context.WithTimeout(ctx, s.timeout)
+	defer stop()
+	out := &boundedBuffer{limit: senderOutputBytesMax}
+	cmd := exec.CommandContext(ctx, s.program[0], s.program[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(append(text, '\n')), out, s.errOut, pipesTimeout
+	killWithChildren(cmd)
+	if err := cmd.Start(); err != nil {
+		return senderReport{ending: endingRetry, problem: err.Error()} // the program has not run
+	}
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return senderReport{ending: endingUnknown, problem: fmt.Sprintf("it ran longer than %s", s.timeout)}
+	case errors.As(err, &exit) && exit.ExitCode() == exitNothingSent:
+		return senderReport{ending: endingRetry}
+	case err != nil:
+		return senderReport{ending: endingUnknown, problem: err.Error()}
+	case out.exceeded:
+		return senderReport{ending: endingUnknown, problem: fmt.Sprintf("it printed more than %d bytes", senderOutputBytesMax)}
+	}
+	return readSenderOutput(out.Bytes())
+}
+
+// readSenderOutput reads what a program printed that ended with exit code 0.
+func readSenderOutput(text []byte) senderReport {
+	unreadable := func(problem string) senderReport {
+		return senderReport{ending: endingUnknown, problem: "it printed no outcome: " + problem}
+	}
+	var printed *senderOutput
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&printed); err != nil {
+		return unreadable(err.Error())
+	}
+	if _, err := d.Token(); printed == nil || !errors.Is(err, io.EOF) {
+		return unreadable("want one JSON object and nothing else")
+	}
+	outcome := ""
+	if printed.Outcome != nil {
+		outcome = *printed.Outcome
+	}
+	switch outcome {
+	case "", "published", "posted":
+		return senderReport{ending: endingSent, printed: *printed}
+	case "failed":
+		return senderReport{ending: endingFailed, printed: *printed}
+	case "retry":
+		return senderReport{ending: endingRetry}
+	}
+	return unreadable(fmt.Sprintf("no outcome %q", outcome))
+}
+
+// boundedBuffer keeps what is written up to a limit, and discards the rest.
+type boundedBuffer struct {
+	bytes.Buffer
+
+	limit    int
+	exceeded bool
+}
+
+func (b *boundedBuffer) Write(text []byte) (int, error) {
+	kept := text
+	if room := b.limit - b.Len(); len(text) > room {
+		kept, b.exceeded = text[:room], true
+	}
+	_, err := b.Buffer.Write(kept)
+	return len(text), err
+}

@@ -1,0 +1,473 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/scripts/workspace/terminal"
+)
+
+// sendingCompany returns a server, a company with these records and a key that can only send.
+func sendingCompany(t *testing.T, lines ...string) (s *server, data, companyID, key string) {
+	t.Helper()
+	data = dataFolder(t)
+	s = startServer(t, data, "--demo=false")
+	companyID = companyWith(t, data, lines...)
+	key = runJSON(t, data, "", "key", "issue", "--company", companyID, "--scopes", "company:read,broadcast:send,feedback:send")["key"].(string)
+	return s, data, companyID, key
+}
+
+// duePostOn returns the import line of a post that is due.
+func duePostOn(platform, id string) string {
+	return fmt.Sprintf(`{"type":"post","record":{"id":%q,"platform":%q,"body":"B","status":"scheduled","scheduledFor":"2020-01-01T00:00:00Z"}}`, id, platform)
+}
+
+// statusesOf returns the status of each record of a type in an export.
+func statusesOf(t *testing.T, data, companyID, kind, property string) map[string]string {
+	t.Helper()
+	r := runCommand(t, "", "export", "--company", companyID, "--data", data)
+	if r.code != 0 {
+		t.Fatalf("export: exit code %d: %s", r.code, r.err)
+	}
+	out := map[string]string{}
+	for line := range strings.Lines(r.out) {
+		var entry struct {
+			Type   string
+			Record map[string]any
+		}
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Fatal(err)
+		}
+		if entry.Type == kind {
+			out[entry.Record["id"].(string)], _ = entry.Record[property].(string)
+		}
+	}
+	return out
+}
+
+// Ensure the way that the program ends decides what `due run` reports, over the API and in the table,
+// and that posts of other platforms are not claimed.
+func TestDueRun(t *testing.T) {
+	isolateUserFolders(t)
+	endings := []struct{ id, script, want, status string }{
+		{"pst_ok", `echo '{"externalId":"1790","externalUrl":"https://x.example/1790"}'`, "pst_ok sent 1790 https://x.example/1790", "published"},
+		{"pst_empty", `echo '{}'`, "pst_empty sent", "published"},
+		{"pst_failed", `echo '{"outcome":"failed","failureReason":"the account is locked"}'`, "pst_failed failed: the account is locked", "failed"},
+		{"pst_later", `exit 75`, "pst_later retry", "scheduled"},
+		{"pst_exit", `echo '{}'; exit 1`, "pst_exit unknown: exit status 1; the claim clm_", "publishing"},
+		{"pst_killed", `kill -9 $$`, "pst_killed unknown: signal: killed; the claim clm_", "publishing"},
+		{"pst_slow", `sleep 600 & wait`, "pst_slow unknown: it ran longer than 3s; the claim clm_", "publishing"},
+		{"pst_silent", `:`, "pst_silent unknown: it printed no outcome: EOF; the claim clm_", "publishing"},
+		{"pst_garbled", `echo '{"id":7}'`, `pst_garbled unknown: it printed no outcome: json: unknown field "id"; the claim clm_`, "publishing"},
+		{"pst_two", `echo '{} {}'`, "pst_two unknown: it printed no outcome: want one JSON object and nothing else; the claim clm_", "publishing"},
+		{"pst_url", `echo '{"externalUrl":"ftp://x"}'`, "pst_url unknown ftp://x: sent, but the report was not accepted:", "publishing"},
+		{"pst_reason", `echo '{"outcome":"failed"}'`, "pst_reason unknown: failed, but the report was not accepted:", "publishing"},
+	}
+	var lines []string
+	script := "read -r record; case $record in\n"
+	want := map[string]string{"pst_other": "scheduled"}
+	for _, e := range endings {
+		lines = append(lines, duePostOn("x", e.id))
+		script += fmt.Sprintf("*'\"id\":%q'*claimId*) %s ;;\n", e.id, e.script)
+		want[e.id] = e.status
+	}
+	script += "esac\n"
+	lines = append(lines, duePostOn("push", "pst_other"))
+	s, data, companyID, key := sendingCompany(t, lines...)
+	for _, over := range []string{"the API", "the table"} {
+		args := []string{"due", "run", "--platform", "x", "--parallel", "4", "--timeout", "3s"}
+		if over == "the API" {
+			t.Setenv(keyVariable, key)
+			t.Setenv(urlVariable, s.BaseURL)
+		} else {
+			args = append(args, "--company", companyID, "--data", data)
+			if r := runCommand(t, strings.Join(lines, "\n"), "import", "--company", companyID, "-", "--data", data); r.code != 0 {
+				t.Fatalf("import: exit code %d: %s", r.code, r.err)
+			}
+		}
+		r := runCommand(t, "", append(args, "--", "sh", "-c", script)...)
+		if r.code != 1 {
+			t.Errorf("over %s: exit code %d, want 1, because some outcomes are unknown: %s", over, r.code, r.err)
+		}
+		requireContains(t, r.err, "using "+over, "nobody knows what happened to 8 of the posts", "due stuck --older 0s")
+		for _, e := range endings {
+			requireContains(t, r.out, e.want)
+		}
+		if n := strings.Count(r.out, "\n"); n != len(endings) {
+			t.Errorf("over %s: %d lines, want one for each of %d posts: %s", over, n, len(endings), r.out)
+		}
+		if diff := cmp.Diff(want, statusesOf(t, data, companyID, "post", "status")); diff != "" {
+			t.Errorf("over %s: statuses (-want +got):\n%s", over, diff)
+		}
+	}
+}
+
+// Ensure `due` lists, claims and reports over the API with a key, prints what it prints with the
+// table, and refuses a company that the key does not reach.
+func TestDueOverAPI(t *testing.T) {
+	isolateUserFolders(t)
+	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"), duePostOn("push", "pst_2"),
+		`{"type":"feedback","record":{"id":"fbk_1","externalId":"1","source":"reddit","replyBody":"Thanks","replyStatus":"approved"}}`)
+	t.Setenv(keyVariable, key)
+	t.Setenv(urlVariable, s.BaseURL)
+	do := func(args ...string) map[string]any {
+		t.Helper()
+		r := runCommand(t, "", append(args, "--json")...)
+		var object map[string]any
+		if err := json.Unmarshal([]byte(r.out), &object); err != nil || r.code != 0 {
+			t.Fatalf("%v: exit code %d, %v: %s%s", args, r.code, err, r.out, r.err)
+		}
+		return object
+	}
+	if diff := cmp.Diff(runJSON(t, data, "", "due", "list", "--company", companyID), do("due", "list")); diff != "" {
+		t.Errorf("due posts (-table +API):\n%s", diff)
+	}
+	if list := do("due", "list", "--limit", "1"); len(resultIDs(t, list)) != 1 || list["hasMore"] != true {
+		t.Errorf("a list with one post: %v, want one and more to come", list)
+	}
+	claimed := do("due", "claim", "pst_1")
+	claimID := claimed["claimId"].(string)
+	stuck := do("due", "stuck", "--older", "0s")
+	if diff := cmp.Diff(runJSON(t, data, "", "due", "stuck", "--older", "0s", "--company", companyID), stuck); diff != "" {
+		t.Errorf("stuck posts (-table +API):\n%s", diff)
+	}
+	if diff := cmp.Diff(stuck["items"].([]any)[0], any(claimed)); diff != "" {
+		t.Errorf("the claimed post (-stuck +claim):\n%s", diff)
+	}
+	requireContains(t, runRefused(t, 3, "", "due", "claim", "pst_1"), "post pst_1: the post is publishing")
+	requireContains(t, runRefused(t, 3, "", "due", "retry", "pst_2", "--claim", claimID), "the post is scheduled")
+	requireContains(t, runRefused(t, 1, "", "due", "claim", "pst_9"), `no post "pst_9"`)
+	if post := do("due", "failed", "pst_1", "--claim", claimID, "--reason", "locked"); post["status"] != "failed" {
+		t.Errorf("the post is %v, want failed", post["status"])
+	}
+	claimID = do("due", "claim", "pst_1")["claimId"].(string)
+	if post := do("due", "published", "pst_1", "--claim", claimID, "--external-id", "7", "--published-at", "2026-08-11T09:30:00Z"); post["status"] != "published" || post["publishedAt"] != "2026-08-11T09:30:00.000Z" {
+		t.Errorf("the post is %v, want published at 09:30", post)
+	}
+	requireContains(t, runRefused(t, 2, "", "approved", "claim", "fbk_1"), "--confirmed-by: name the person")
+	reply := do("approved", "claim", "fbk_1", "--confirmed-by", "the support lead")
+	if diff := objectDifference(map[string]any{"replyStatus": "posting", "replyBody": "Thanks", "confirmedBy": "the support lead"}, reply); diff != "" {
+		t.Errorf("claimed reply (-want +got):\n%s", diff)
+	}
+	if in := runJSON(t, data, "", "approved", "stuck", "--older", "0s", "--company", companyID)["items"].([]any)[0].(map[string]any); in["confirmedBy"] != "the support lead" {
+		t.Errorf("stored: confirmed by %v, want the support lead", in["confirmedBy"])
+	}
+	if len(do("approved", "stuck", "--older", "0s")["items"].([]any)) != 1 {
+		t.Error("the claimed reply is not stuck over the API")
+	}
+	if r := do("approved", "posted", "fbk_1", "--claim", reply["claimId"].(string)); r["replyStatus"] != "posted" {
+		t.Errorf("the reply is %v, want posted", r["replyStatus"])
+	}
+	if r := runCommand(t, "", "due", "list", "--company", "co_00000000000000000000000000"); r.code != 1 || !strings.Contains(r.err, "not_found") && !strings.Contains(r.err, "no post") {
+		t.Errorf("another company: exit code %d, want 1 and not_found: %s", r.code, r.err)
+	}
+	requireContains(t, runRefused(t, 2, "", "due", "list", "--base-url", s.BaseURL, "--data", data), "--base-url cannot be combined with --data")
+	t.Setenv(keyVariable, runJSON(t, data, "", "key", "issue", "--company", companyID, "--scopes", "broadcast:write")["key"].(string))
+	if r := runCommand(t, "", "due", "list"); r.code != 1 || !strings.Contains(r.err, "broadcast:send") {
+		t.Errorf("a key that cannot send: exit code %d, want 1 and the scope: %s", r.code, r.err)
+	}
+}
+
+// Ensure `due` says what it uses: the API with the key of a named login, or of the default one if no
+// company is named, and the table if a company or a flag of the table is.
+func TestDueWithLogin(t *testing.T) {
+	isolateUserFolders(t)
+	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
+	for _, login := range [][]string{{"login", "--base-url", s.BaseURL}, {"login", "--as", "sender", "--base-url", s.BaseURL}} {
+		if r := runCommand(t, key, login...); r.code != 0 {
+			t.Fatalf("%v: exit code %d: %s", login, r.code, r.err)
+		}
+	}
+	for _, c := range []struct{ args, want string }{
+		{"due list", "using the API at " + s.BaseURL},
+		{"due list --profile sender", "using the API at " + s.BaseURL},
+		{"due list --profile sender --company " + companyID, "using the API at " + s.BaseURL},
+		{"due list --company " + companyID + " --data " + data, "using the table: " + data},
+		{"due list --company all --data " + data, "using the table: " + data},
+	} {
+		r := runCommand(t, "", strings.Fields(c.args)...)
+		if r.code != 0 || !strings.Contains(r.out, "pst_1") {
+			t.Errorf("%s: exit code %d, want 0 and pst_1: %s%s", c.args, r.code, r.out, r.err)
+		}
+		requireContains(t, r.err, c.want)
+	}
+	if r := runCommand(t, "", "due", "claim", "pst_1", "--profile", "sender"); !strings.Contains(r.out, "workspace due published pst_1 --claim clm_") || !strings.Contains(r.out, " --profile sender") {
+		t.Errorf("a claim suggests no report with the same profile: %s%s", r.out, r.err)
+	}
+	requireContains(t, runRefused(t, 2, "", "due", "list", "--profile", "sender", "--data", data), "--profile cannot be combined with --data")
+}
+
+// Ensure `approved run` posts only what a person has confirmed: it refuses without a terminal and
+// --confirmed-by, stores the name with the claim, and posts the reply that was claimed.
+func TestApprovedRun(t *testing.T) {
+	isolateUserFolders(t)
+	approved := func(id, source string) string {
+		return fmt.Sprintf(`{"type":"feedback","record":{"id":%q,"externalId":%q,"source":%q,"title":"Slow","body":"It is slow.","replyBody":"Thanks","replyStatus":"approved"}}`, id, id, source)
+	}
+	s, data, companyID, key := sendingCompany(t, approved("fbk_1", "google_play"), approved("fbk_2", "google_play"), approved("fbk_3", "reddit"))
+	t.Setenv(keyVariable, key)
+	t.Setenv(urlVariable, s.BaseURL)
+	run := []string{"approved", "run", "--source", "google_play"}
+	program := []string{"--", "sh", "-c", `read -r record; case $record in *'"id":"fbk_1"'*Thanks*confirmedBy*lead*) echo '{}';; *) echo '{"outcome":"failed"}';; esac`}
+	requireContains(t, runRefused(t, 2, "", append(run, program...)...), "a person confirms each text")
+	r := runCommand(t, "", append(append(run, "--confirmed-by", "the support lead"), program...)...)
+	if r.code != 0 {
+		t.Errorf("exit code %d: %s", r.code, r.err)
+	}
+	requireContains(t, r.err, "the texts are confirmed by the support lead")
+	want := map[string]string{"fbk_1": "posted", "fbk_2": "failed", "fbk_3": "approved"}
+	if diff := cmp.Diff(want, statusesOf(t, data, companyID, "feedback", "replyStatus")); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure `approved run` at a terminal shows each review with its reply, and posts only those that the
+// person confirms. The others stay approved.
+func TestApprovedRunAsks(t *testing.T) {
+	isolateUserFolders(t)
+	var lines []string
+	for n := range 3 {
+		lines = append(lines, fmt.Sprintf(`{"type":"feedback","record":{"id":"fbk_%d","externalId":"%d","source":"reddit","priority":%d,"body":"Review %d","replyBody":"Reply %d","replyStatus":"approved"}}`, n, n, n, n, n))
+	}
+	s, data, companyID, key := sendingCompany(t, lines...)
+	t.Setenv(keyVariable, key)
+	t.Setenv(urlVariable, s.BaseURL)
+	var out, errOut bytes.Buffer
+	root := rootCommand(&terminal.Terminal{In: strings.NewReader("n\ny\nno\n"), Out: &out, Err: &errOut, Interactive: true, Now: time.Now})
+	root.SetArgs([]string{"approved", "run", "--source", "reddit", "--", "sh", "-c", "echo '{}'"})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if out.String() != "fbk_1 sent\n" {
+		t.Errorf("output %q, want that fbk_1 is sent", &out)
+	}
+	for n := range 3 {
+		requireContains(t, errOut.String(), fmt.Sprintf("Review %d", n), fmt.Sprintf("Reply %d\n\nPost this reply? [y/N] ", n))
+	}
+	want := map[string]string{"fbk_0": "approved", "fbk_1": "posted", "fbk_2": "approved"}
+	if diff := cmp.Diff(want, statusesOf(t, data, companyID, "feedback", "replyStatus")); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
+
+// moment is a request at which a test kills a process: the n-th one, before it reaches its server or
+// after the response.
+type moment struct {
+	n     int
+	after bool
+}
+
+// killer kills a process at a moment.
+type killer struct {
+	mu      sync.Mutex
+	at      moment
+	seen    int
+	process *os.Process
+	killed  bool
+}
+
+// watch calls the handler, and kills the process before or after it if the moment has come. A request
+// of a dead process does not reach the handler, and its response does not reach the process.
+func (k *killer) watch(w http.ResponseWriter, r *http.Request, handler http.Handler) {
+	k.mu.Lock()
+	k.seen++
+	now := k.process != nil && k.seen == k.at.n
+	k.mu.Unlock()
+	if now && !k.at.after {
+		k.kill()
+		panic(http.ErrAbortHandler)
+	}
+	response := httptest.NewRecorder()
+	handler.ServeHTTP(response, r)
+	if now {
+		k.kill()
+		panic(http.ErrAbortHandler)
+	}
+	maps.Copy(w.Header(), response.Header())
+	w.WriteHeader(response.Code)
+	_, _ = w.Write(response.Body.Bytes()) // an error means that the process is dead
+}
+
+func (k *killer) kill() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.killed = true
+	_ = k.process.Kill() // an error means that it has ended
+}
+
+// Ensure that, whenever `due run` is killed, each post is received by its platform at most once, and
+// ends published, or is listed by `due stuck` until a person reports. The processes are killed
+// before and after each request to the API and to the platform.
+func TestDueRunThroughKills(t *testing.T) {
+	isolateUserFolders(t)
+	s, data, companyID, key := sendingCompany(t)
+	service, err := url.Parse(s.BaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &killer{}
+	received := map[string]int{}
+	platform := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var post struct{ ID, ClaimID string }
+		if err := json.NewDecoder(r.Body).Decode(&post); err != nil || post.ID == "" || post.ClaimID == "" {
+			t.Errorf("the platform received no post with a claim: %v", err)
+		}
+		k.mu.Lock()
+		received[post.ID]++
+		k.mu.Unlock()
+		fmt.Fprintf(w, `{"externalId":%q}`, "at-"+post.ID)
+	})
+	serve := func(h http.Handler) string {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { k.watch(w, r, h) }))
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	proxyURL, platformURL := serve(httputil.NewSingleHostReverseProxy(service)), serve(platform)
+	runOnce := func(at moment) (killed bool, out string) {
+		t.Helper()
+		cmd := exec.Command(os.Args[0], "due", "run", "--platform", "x", "--", os.Args[0])
+		cmd.Env = append(os.Environ(), asCommand+"=1", asSender+"="+platformURL, keyVariable+"="+key, urlVariable+"="+proxyURL, memoryVariable+"=")
+		var text bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &text, &text
+		k.mu.Lock()
+		k.at, k.seen, k.killed = at, 0, false
+		err := cmd.Start()
+		k.process = cmd.Process
+		k.mu.Unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = cmd.Wait()
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.process = nil
+		if err != nil && !k.killed {
+			t.Errorf("%+v: %v: %s", at, err, &text)
+		}
+		return k.killed, text.String()
+	}
+	posts := 0
+	for n, survived := 1, 0; survived < 2; n++ {
+		survived = 0
+		for _, after := range []bool{false, true} {
+			posts++
+			if r := runCommand(t, duePostOn("x", fmt.Sprintf("pst_%d", posts)), "import", "--company", companyID, "-", "--data", data); r.code != 0 {
+				t.Fatalf("import: %s", r.err)
+			}
+			if killed, _ := runOnce(moment{n, after}); !killed {
+				survived++
+			}
+		}
+		if n > 30 {
+			t.Fatal("the requests of a run have no end")
+		}
+	}
+	runOnce(moment{}) // sends what a dead process had not claimed
+	var stuck []string
+	for _, item := range runJSON(t, data, "", "due", "stuck", "--older", "0s", "--company", companyID)["items"].([]any) {
+		stuck = append(stuck, item.(map[string]any)["id"].(string))
+	}
+	for id, status := range statusesOf(t, data, companyID, "post", "status") {
+		switch k.mu.Lock(); {
+		case received[id] > 1:
+			t.Errorf("%s was received %d times", id, received[id])
+		case status == "published" && received[id] != 1, status == "publishing" && !slices.Contains(stuck, id), status != "published" && status != "publishing":
+			t.Errorf("%s is %s and was received %d times; want it published after one, or stuck: %q", id, status, received[id], stuck)
+		}
+		k.mu.Unlock()
+	}
+	if len(stuck) < 3 || len(stuck) >= posts {
+		t.Errorf("%d of %d posts are stuck, want some: the kills missed their moments", len(stuck), posts)
+	}
+}
+
+// Ensure --on-unknown retry runs the program again with the same claim, once the claim is old enough,
+// and leaves it alone before that.
+func TestDueRunRetriesUnknown(t *testing.T) {
+	isolateUserFolders(t)
+	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
+	t.Setenv(keyVariable, key)
+	t.Setenv(urlVariable, s.BaseURL)
+	records := filepath.Join(t.TempDir(), "records")
+	run := func(after time.Duration, script string) (out string, err error) {
+		var text bytes.Buffer
+		root := rootCommand(&terminal.Terminal{In: strings.NewReader(""), Out: &text, Err: t.Output(), Now: func() time.Time { return time.Now().Add(after) }})
+		root.SetArgs([]string{"due", "run", "--platform", "x", "--on-unknown", "retry", "--timeout", "30s", "--", "sh", "-c", "cat >> " + records + "; " + script})
+		err = root.ExecuteContext(t.Context())
+		return text.String(), err
+	}
+	if _, err := run(0, "exit 1"); err == nil {
+		t.Error("an unknown outcome is no failure")
+	}
+	if out, err := run(time.Minute, "echo '{}'"); err != nil || out != "" {
+		t.Errorf("the program of a claim may still run, and was started again: %v, %s", err, out)
+	}
+	if out, err := run(time.Hour, "exit 75"); err == nil || !strings.Contains(out, "pst_1 unknown: it sent nothing now, but may have before") {
+		t.Errorf("a retry that sends nothing: %v, %s, want that the claim stays", err, out)
+	}
+	if _, err := run(time.Hour, "echo '{}'"); err != nil {
+		t.Errorf("a retry with the same claim: %v", err)
+	}
+	text, err := os.ReadFile(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		var post struct{ ClaimID string }
+		if err := json.Unmarshal([]byte(line), &post); err != nil {
+			t.Fatal(err)
+		}
+		claims[post.ClaimID]++
+	}
+	if len(claims) != 1 || slices.Collect(maps.Values(claims))[0] != 3 {
+		t.Errorf("claims %v of the three attempts, want the same", claims)
+	}
+	if diff := cmp.Diff(map[string]string{"pst_1": "published"}, statusesOf(t, data, companyID, "post", "status")); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure wrong usage of the commands that run a program is one line, and nothing is claimed.
+func TestRunUsage(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"due run":                                                    "--platform: must be one of x, instagram",
+		"due run --platform fax -- true":                             "--platform: must be one of x, instagram",
+		"due run --platform x":                                       "name the program and its arguments after --",
+		"due run --platform x true":                                  "name the program and its arguments after --",
+		"due run --platform x -- no-such-program-here":               "no-such-program-here",
+		"due run --platform x --every soon -- true":                  "--every: must be a length of time",
+		"due run --platform x --timeout 0s -- true":                  "--timeout: must be a length of time",
+		"due run --platform x --parallel 0 -- true":                  "--parallel: must be 1 to 64",
+		"due run --platform x --on-unknown hope -- true":             "--on-unknown: must be keep or retry",
+		"due run --platform x --company all -- true":                 "--company: name one company",
+		"approved run --source x -- true":                            "--source: must be one of app_store, google_play, reddit",
+		"approved run --source reddit -- true":                       "a person confirms each text",
+		"approved run --source reddit --every 1m -- true":            "unknown flag: --every",
+		"due run --platform x --confirmed-by somebody -- true":       "unknown flag: --confirmed-by",
+		"approved claim --company all --confirmed-by somebody fbk_1": "--company: name one company",
+	} {
+		r := runCommand(t, "", strings.Fields(args)...)
+		requireUsage(t, args, r)
+		requireContains(t, r.err, want)
+	}
+}

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"growthworkspace/scripts/studio/localauth"
+	"growthworkspace/scripts/studio/report"
 	"growthworkspace/shared/client"
 )
 
@@ -193,6 +194,9 @@ func (s *Studio) handler(form string) http.Handler {
 		})
 	}
 	page("GET /{$}", s.overview)
+	page("GET /week", s.week)
+	bare("GET /week.html", s.weekFile("text/html", ".html", report.Report.HTML))
+	bare("GET /week.md", s.weekFile("text/markdown", ".md", reportMarkdown))
 	page("GET /metrics", s.metrics)
 	bare("GET /metrics.csv", s.metricsCSV)
 	addRecordScreens(page, "/metrics/definitions", (*pageRequest).definitionScreens)

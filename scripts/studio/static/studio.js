@@ -424,3 +424,9 @@ if (dropDay) {
     });
   }
 }
+
+// The button that prints the week works only with a script.
+for (const print of document.querySelectorAll('[data-print]')) {
+  print.hidden = false;
+  print.addEventListener('click', () => window.print());
+}

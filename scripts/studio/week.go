@@ -1,0 +1,164 @@
+package studio
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"growthworkspace/scripts/studio/report"
+)
+
+// weekData is the data for the week template.
+type weekData struct {
+	report.Report
+
+	Name    string       // the week in the address, which may be "last"
+	Weeks   []weekChoice // the latest weeks, newest first
+	Earlier string       // the address of the week before; empty if the report could not be read
+	Later   string       // the address of the next week; empty if it has not begun
+	Failure *failure     // why the report could not be read
+	Problem string       // what is wrong with the week in the address; empty if nothing is
+}
+
+// weekChoice is a week in the list of weeks.
+type weekChoice struct {
+	Name, Text string
+	Current    bool
+}
+
+// weeksListed is how many weeks the page lists. The address may name any other week.
+const weeksListed = 26
+
+// week shows the report of a week, which the command "workspace report" prints.
+func (s *Studio) week(v *pageRequest) *view {
+	d := &weekData{Name: cmp.Or(v.r.URL.Query().Get("week"), report.LastWeek)}
+	out := &view{page: "week", place: "Week", title: "The week", data: d}
+	read, err := v.readReport(d.Name)
+	v.wait()
+	slices.SortStableFunc(v.calls, func(a, b *apiCall) int { return cmp.Compare(a.Label+a.URL, b.Label+b.URL) })
+	d.Report = read
+	switch {
+	case err == nil:
+		out.title = read.Title
+		d.setWeeks(read, v.Now())
+	case errors.Is(err, report.ErrNothingRead):
+		d.Problem, out.status = "There is nothing to show: "+err.Error()+".", http.StatusForbidden
+	case errors.Is(err, report.ErrFuture), errors.Is(err, errWeek):
+		d.Problem, out.status = "No such week: "+err.Error()+".", http.StatusBadRequest
+		d.setWeeks(report.Report{}, v.Now())
+	default:
+		d.Failure = failureOf(err, "")
+		d.Failure.cause = v.causeOf(d.Failure)
+		out.status = d.Failure.status()
+	}
+	return out
+}
+
+// weekFile responds with the report as a file to send: one HTML file, or Markdown.
+func (s *Studio) weekFile(kind, extension string, format func(report.Report) ([]byte, error)) func(*pageRequest) *view {
+	return func(v *pageRequest) *view {
+		read, err := v.readReport(cmp.Or(v.r.URL.Query().Get("week"), report.LastWeek))
+		var text []byte
+		if err == nil {
+			text, err = format(read)
+		}
+		if err != nil {
+			http.Error(v.w, "The report could not be made: "+err.Error(), http.StatusBadGateway)
+			return nil
+		}
+		v.w.Header().Set("Content-Type", kind+"; charset=utf-8")
+		v.w.Header().Set("Content-Disposition", `attachment; filename="week-`+read.Week+extension+`"`)
+		_, _ = v.w.Write(text) // ignore the error: the client disconnected
+		return nil
+	}
+}
+
+// readReport reads the report of a week. Its calls do not count towards callsMax, because package
+// report has its own limit.
+func (v *pageRequest) readReport(name string) (report.Report, error) {
+	if err := report.CheckWeek(name); err != nil {
+		return report.Report{}, fmt.Errorf("%w %w", errWeek, err)
+	}
+	return report.Read(context.WithValue(v.ctx, recordKey{}, v.recordCall), v.api, name, v.Now())
+}
+
+// errWeek means that the address names no week.
+var errWeek = errors.New("the week in the address")
+
+// setWeeks sets the choices of weeks. The report may be empty.
+func (d *weekData) setWeeks(read report.Report, now time.Time) {
+	today := now
+	if zone, err := time.LoadLocation(read.TimeZone); err == nil {
+		today = now.In(zone)
+	}
+	monday := today.AddDate(0, 0, -(int(today.Weekday())+6)%7)
+	for i := range weeksListed {
+		at := monday.AddDate(0, 0, -7*i)
+		text := at.Format("Jan 2") + " to " + at.AddDate(0, 0, 6).Format("Jan 2, 2006")
+		switch i {
+		case 0:
+			text = "This week, " + text
+		case 1:
+			text = "Last week, " + text
+		}
+		d.Weeks = append(d.Weeks, weekChoice{weekName(at), text, weekName(at) == read.Week})
+	}
+	first, err := time.Parse(time.DateOnly, read.From)
+	if err != nil {
+		return
+	}
+	d.Earlier = weekPath(first.AddDate(0, 0, -7))
+	if next := first.AddDate(0, 0, 7); weekName(next) <= weekName(monday) {
+		d.Later = weekPath(next)
+	}
+}
+
+// Listed reports whether the list of weeks contains the week of the report.
+func (d *weekData) Listed() bool {
+	for _, w := range d.Weeks {
+		if w.Current {
+			return true
+		}
+	}
+	return false
+}
+
+// weekName returns the name of the ISO week that contains a date, such as 2026-W47.
+func weekName(date time.Time) string {
+	year, number := date.ISOWeek()
+	return fmt.Sprintf("%04d-W%02d", year, number)
+}
+
+func weekPath(date time.Time) string { return "/week?week=" + weekName(date) }
+
+// recordKey is the key of a function in a context. The function records each API request that is
+// sent with the context, for a package that sends its own calls.
+type recordKey struct{}
+
+// recordCall adds a request to the API calls that the page shows. A retry is the same call.
+func (v *pageRequest) recordCall(r *http.Request) {
+	_, path, ok := strings.Cut(r.URL.Path, "/companies/")
+	if _, path, ok = strings.Cut(path, "/"); !ok {
+		path = strings.TrimPrefix(r.URL.Path, "/v1/")
+	}
+	c := &apiCall{Label: path, Method: r.Method, URL: r.URL.String()}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, other := range v.calls {
+		if other.Method == c.Method && other.URL == c.URL {
+			return
+		}
+	}
+	v.calls = append(v.calls, c)
+}
+
+// MetricPath returns the address of a metric's page.
+func (d *weekData) MetricPath(m report.Metric) string { return metricPath(m.Key) }
+
+// reportMarkdown formats a report as Markdown.
+func reportMarkdown(r report.Report) ([]byte, error) { return []byte(r.Markdown()), nil }

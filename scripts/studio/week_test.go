@@ -1,0 +1,108 @@
+package studio_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/demo/demotest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// Ensure the page of a week shows what the command "workspace report" prints, and links to the
+// pages behind each part and to the weeks before and after.
+func TestWeek(t *testing.T) {
+	t.Parallel()
+	w := demoWorld(t)
+	body := w.page(t, "/week", "Week 32, Aug 3 to Aug 9, 2026", "Metrics", "Week before", "Sign-ups", "Goals", "stars on average", "Now waiting:", "Roadmap", "Audits", "Sent: ", "Monday to Sunday",
+		"/week?week=2026-W31", "/week?week=2026-W33", "workspace report --week 2026-W32 --html week.html", `aria-current="page">Week`, "https://api.example/v1/companies/"+w.CompanyID+"/feedback?")
+	for _, address := range []string{"/metrics?key=growth.signups", "/brand", "/reviews", "/roadmap", "/sites", "/posts"} {
+		if !strings.Contains(body, `<a href="`+address+`">`) {
+			t.Errorf("no link to %s", address)
+		}
+	}
+	if strings.Contains(body, "<style") || strings.Contains(body, "style=") {
+		t.Error("the page has an inline style, which the policy blocks")
+	}
+	body = w.page(t, "/week?week=this", "Week 33", "is not over", "This week, Aug 10 to Aug 16, 2026")
+	hasNot(t, "the current week", body, "Next week")
+	w.page(t, "/week?week=2025-W01", "Week 1, Dec 30, 2024 to Jan 5, 2025", "/week?week=2024-W52") // far outside of the list
+	for _, week := range []string{"2026-W60", "2027-W01", `"><script>`} {
+		status, body := w.get(t, "/week?week="+url.QueryEscape(week))
+		if status != http.StatusBadRequest {
+			t.Errorf("%s: status %d, want 400", week, status)
+		}
+		has(t, week, body, "No such week", "Last week, Aug 3 to Aug 9, 2026")
+		hasNot(t, week, strings.ReplaceAll(body, "&#34;&gt;&lt;script&gt;", ""), `"><script>`)
+	}
+}
+
+// Ensure the report can be saved as one HTML file and as Markdown. Both are downloads, so that the
+// policy of the studio's pages does not apply to them.
+func TestWeekFiles(t *testing.T) {
+	t.Parallel()
+	w := demoWorld(t)
+	for path, text := range map[string]string{"/week.html": "<style>", "/week.md": "## Metrics"} {
+		r, err := w.browser.Get(w.base + path + "?week=2026-W32")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := read(t, r)
+		if got := r.Header.Get("Content-Disposition"); r.StatusCode != http.StatusOK || got != `attachment; filename="week-2026-W32`+strings.TrimPrefix(path, "/week")+`"` {
+			t.Errorf("%s: status %d, %q", path, r.StatusCode, got)
+		}
+		has(t, path, body, "Week 32, Aug 3 to Aug 9, 2026", text)
+	}
+	if status, body := w.get(t, "/week.md?week=2026-W60"); status != http.StatusBadGateway || !strings.Contains(body, "2026-W60") {
+		t.Errorf("status %d: %s", status, body)
+	}
+}
+
+// Ensure the page says which parts are missing because of the key's scopes, and why there is no
+// report if the service refuses the key or the key may read nothing.
+func TestWeekWithoutScopes(t *testing.T) {
+	t.Parallel()
+	w := demoWorld(t, auth.FeedbackRead, auth.CompanyRead)
+	w.page(t, "/week", "stars on average", "Not in this report: metrics (the key lacks the scope metrics:read).")
+	w.service.breakWith(refusal(http.StatusForbidden, "forbidden", "the company is suspended"))
+	_, body := w.get(t, "/week")
+	has(t, "refused", body, "403 Forbidden", "the company is suspended", "req_seen")
+	w = demoWorld(t, auth.KeysRead)
+	status, body := w.get(t, "/week")
+	if has(t, "no scope", body, "There is nothing to show"); status != http.StatusForbidden {
+		t.Errorf("status %d, want 403", status)
+	}
+}
+
+// Limits for the page of a week. Package report has its own limit of calls, and the frame needs one
+// call more.
+const (
+	weekCallsMax = 49
+	weekTripsMax = 3
+)
+
+// Ensure the page of a week stays within its limits.
+func TestWeekBudget(t *testing.T) {
+	t.Parallel()
+	apitest.SkipIfShort(t)
+	s := demotest.NewService(t)
+	demotest.LoadDemo(t, s)
+	demotest.Load(t, s, demo.Line{Type: "feedback", Record: demo.Record{
+		"id": "fbk_long", "source": "google_play", "kind": "review", "externalId": "long", "title": strings.Repeat("Rindfleischetikettierung ", 11), "body": "b", "rating": 1, "priority": 1, "postedAt": "2026-08-05T08:00:00Z", "replyStatus": "none",
+	}})
+	counter := &apitest.RoundTripCounter{}
+	w := enter(t, s, s.Key(t), func(next http.RoundTripper) http.RoundTripper { counter.Transport = next; return counter })
+	w.browser.Transport = demotest.Direct{Handler: w.open.Handler()}
+	for _, path := range []string{"/week", "/week?week=this"} {
+		s.Clock.Advance(60e9) // start each page with a full quota
+		var body string
+		trips, calls := counter.Count(t, func(t *testing.T) { body = w.page(t, path) })
+		t.Logf("%s: %d calls, %d one after another, %d bytes", path, calls, trips, len(body))
+		if calls > weekCallsMax || trips > weekTripsMax || len(body) > bytesMax {
+			t.Errorf("%s: %d calls, at most %d; %d one after another, at most %d; %d bytes, at most %d", path, calls, weekCallsMax, trips, weekTripsMax, len(body), bytesMax)
+		}
+	}
+}

@@ -20,8 +20,7 @@ type moment struct {
 type dateReader struct {
 	layout string         // of --date-format; if empty, dates have the usual layouts
 	clock  bool           // whether layout has a time
-	zone   *time.Location // of a time without an offset, and of days
-	zoned  bool           // whether the user has named the zone
+	zone   *time.Location // of a time without an offset, and of days; UTC by default
 }
 
 // dateLayouts are the layouts of dates that have one meaning in every country. Each can be followed

@@ -417,6 +417,7 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 		maps.Copy(out, more)
 		return out
 	}
+	picture := []any{args{"url": "https://example.com/new.png", "kind": "image"}}
 	sequences := map[string]map[string][]readStep{
 		"update_feedback_reply": {
 			"unread": {{"draft", args{"replyBody": "A"}, "", 200}, {"write", approve, "", 409}, {"write", approve, "*", 409}, {"write", approve, `"x", *`, 409}, {"write", approve, `"x"`, 412}},
@@ -450,6 +451,9 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 			"another time": {{"draft", args{"scheduledFor": "2020-09-03T09:00:00Z"}, "", 200}, {"write", with(args{"scheduledFor": "2026-09-03T09:00:00Z"}, schedule), "", 200}},
 			"title":        {{"draft", args{"title": "T"}, "", 200}, {"write", schedule, "", 409}}, "hashtags": {{"draft", args{"hashtags": []string{"a"}}, "", 200}, {"write", schedule, "", 409}},
 			"deepLink": {{"draft", args{"deepLink": "https://example.com"}, "", 200}, {"write", schedule, "", 409}}, "destination": {{"draft", args{"destination": "everyone"}, "", 200}, {"write", schedule, "", 409}},
+			"media": {
+				{"draft", args{"media": picture}, "", 200}, {"write", schedule, "", 409}, {"write", with(args{"media": []any{}}, schedule), "", 409}, {"write", with(args{"media": picture}, schedule), "", 200},
+			},
 		},
 	}
 	s := startDrafting(t, nil)

@@ -55,6 +55,7 @@ var importOnlyValues = map[string]string{
 	"feedback replyStatus failed": "the posting step sets it", "post status publishing": "the dispatcher sets it",
 	"post status published": "the dispatcher sets it", "post status failed": "the dispatcher sets it",
 	"metric-definition needsReview": "a push sets it", "metric-point dims": "in a record they may be any JSON",
+	"post media": "in a record it may be any JSON",
 }
 
 // invalidValue is a rule of a property, with a value that breaks it.
@@ -215,7 +216,7 @@ func newOperationBody(t *testing.T, op api.Operation) operationBody {
 	for _, f := range op.Input {
 		switch {
 		case f.In != schema.InBody:
-		case f.Fields != nil:
+		case f.Fields != nil && f.Required:
 			b.array, b.path, b.fields = f.Name, "body."+f.Name+"[0].", f.Fields
 			b.valid = maps.Clone(fixtureArguments[op.ID][f.Name].([]any)[0].(map[string]any))
 			return b

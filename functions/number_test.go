@@ -27,8 +27,12 @@ func argumentsWithNumber(base map[string]any, f schema.Field, number json.RawMes
 	case f.Kind == schema.Number, f.Kind == schema.Integer && f.In == schema.InBody:
 		add(number, "")
 	case f.Fields != nil:
+		element := map[string]any{}
+		if list, ok := base[f.Name].([]any); ok {
+			element = list[0].(map[string]any)
+		}
 		for _, inner := range f.Fields {
-			for _, p := range argumentsWithNumber(base[f.Name].([]any)[0].(map[string]any), inner, number) {
+			for _, p := range argumentsWithNumber(element, inner, number) {
 				add([]any{p.args}, "[0]"+p.path)
 			}
 		}

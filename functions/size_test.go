@@ -121,8 +121,10 @@ func jsonBytes(fields []schema.Field) (bytes float64) {
 		case f.Kind == schema.Any && f.Name == "findings": // no list returns findings
 		case f.Kind == schema.Map || f.Kind == schema.Any:
 			return math.Inf(1)
-		case f.Kind == schema.Array && f.Fields != nil: // the records in the body of a push
+		case f.Kind == schema.Array && f.Fields != nil && f.Required: // the records in the body of a push
 			bytes += jsonBytes(f.Fields)
+		case f.Kind == schema.Array && f.Fields != nil:
+			bytes += float64(f.ItemsMax) * (jsonBytes(f.Fields) + 100) // 100: the names of an element's properties
 		case f.Kind == schema.Array:
 			each := 6 * f.ItemCharsMax
 			if f.Format != "" { // values with a format are ASCII, so each character is one byte

@@ -3,6 +3,7 @@ package broadcast
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"time"
 
@@ -26,7 +27,7 @@ type Post struct {
 	Body          *string         `json:"body" set:"required,first" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23" tool:"what weighs over 280 becomes a thread on x"`
 	ThreadParts   []string        `json:"threadParts" doc:"the parts of the body when it exceeds one post (x: a weight of 280)"`
 	Hashtags      []string        `json:"hashtags" set:"optional,first" items:"50" each:"200" doc:"stored as sent"`
-	Media         json.RawMessage `json:"media" doc:"pictures and videos, any JSON value"`
+	Media         json.RawMessage `json:"media" set:"optional" items:"10" doc:"its pictures and videos, in order; an import may have stored any other JSON" tool:"its pictures and videos"`
 	Destination   *string         `json:"destination" set:"optional" max:"200" doc:"push only: the segment to send to"`
 	DeepLink      *string         `json:"deepLink" set:"optional" max:"2000" doc:"the link that the post opens"`
 	ScheduledFor  *string         `json:"scheduledFor" set:"optional" format:"date-time" doc:"when to send it; the past is due at once; null: no time is set; a scheduled post needs one" tool:"when to send it; the past is due at once"`
@@ -39,6 +40,28 @@ type Post struct {
 	UpdatedAt     *string         `json:"updatedAt" format:"date-time"`
 
 	Drafted []string `json:"-" store:"drafted,silent"` // the properties last written by a key that may only draft; see api.Drafted
+}
+
+// Medium is a picture or video of a post, as requests set it. The service stores its address, and
+// never fetches it.
+type Medium struct {
+	URL  string     `json:"url" format:"web" max:"2000" doc:"its web address"`
+	Kind MediumKind `json:"kind" doc:"picture or video"`
+	Alt  *string    `json:"alt,omitempty" max:"1000" doc:"what it shows, for people who cannot see it" tool:"what it shows"`
+}
+
+// MediumKind is the kind of a Medium.
+type MediumKind string
+
+// Values implements schema.Enum.
+func (MediumKind) Values() []string { return []string{"image", "video"} }
+
+// ElementType implements schema.ElementTyper.
+func (Post) ElementType(property string) reflect.Type {
+	if property == "media" {
+		return reflect.TypeFor[Medium]()
+	}
+	return nil
 }
 
 // draftedProperties are the properties of a draft that a person must have read before the post is

@@ -1,6 +1,8 @@
 package broadcast_test
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -67,13 +69,92 @@ func TestCreatePost(t *testing.T) {
 		reject("malformed time", record{"platform": "x", "body": "B", "scheduledFor": "tomorrow"}, "body.scheduledFor: must be an RFC 3339 time"),
 		reject("null", record{"platform": "x", "body": nil, "title": nil}, "body.body: must not be null"),
 		reject("threadParts are derived", record{"platform": "x", "body": "B", "threadParts": []string{}}, "body.threadParts: unknown property"),
-		reject("media cannot be sent", record{"platform": "x", "body": "B", "media": record{}}, "body.media: unknown property"),
 		{Name: "all errors are returned", Op: "create_broadcast_post", Args: record{"platform": "x", "body": "B", "ideaId": "1", "destination": "d", "status": "scheduled"}, Want: 400, Check: func(t *testing.T, r apitest.Response) {
 			if _, messages := r.Messages(t); len(messages) != 3 {
 				t.Errorf("%d messages, want 3: %q", len(messages), messages)
 			}
 		}},
 	})
+}
+
+// Ensure a request sets the pictures of a post as a list of at most ten, each with an address, a
+// kind and perhaps a description. Other shapes are rejected.
+func TestPostMedia(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	image, described := record{"url": "https://example.com/a.png", "kind": "image"}, record{"url": "http://example.com/b.mp4", "kind": "video", "alt": "A <dog> & a cat"}
+	create := func(name string, media, want any) apitest.Scenario {
+		return apitest.Scenario{Name: name, Op: "create_broadcast_post", Args: record{"platform": "instagram", "body": "B", "media": media}, WantFields: record{"media": want}}
+	}
+	reject := func(name string, media any, message string) apitest.Scenario {
+		return apitest.Scenario{Name: name, Op: "create_broadcast_post", Args: record{"platform": "instagram", "body": "B", "media": media}, Want: 400, WantCode: "bad_request", WantMessage: message}
+	}
+	with := func(name string, value any) []any {
+		changed := maps.Clone(image)
+		changed[name] = value
+		return []any{changed}
+	}
+	ten := slices.Repeat([]any{image}, 10)
+	s.Run(t, []apitest.Scenario{
+		create("in order", []any{described, image}, []any{described, image}),
+		create("ten", ten, ten),
+		create("none", []any{}, []any{}),
+		create("null", nil, nil),
+		create("no description", with("alt", nil), []any{image}),
+		create("an empty description", with("alt", ""), with("alt", "")),
+		create("longest", with("alt", strings.Repeat("é", 1000)), with("alt", strings.Repeat("é", 1000))),
+		reject("eleven", slices.Repeat([]any{image}, 11), "body.media: must have at most 10 elements, has 11"),
+		reject("an object", image, "body.media: must be an array"),
+		reject("a text", []any{"https://example.com/a.png"}, "body.media[0]: must be an object"),
+		reject("no address", []any{record{"kind": "image"}}, "body.media[0].url: is required"),
+		reject("no kind", []any{image, record{"url": "https://example.com/a.png"}}, "body.media[1].kind: is required"),
+		reject("an address of another kind", with("url", "ftp://example.com/a.png"), "body.media[0].url: must be an http or https address"),
+		reject("a script", with("url", "javascript:alert(1)"), "body.media[0].url: must be an http or https address"),
+		reject("a password", with("url", "https://me:secret@example.com/a.png"), "body.media[0].url: must not have a user name"),
+		reject("address of 2001", with("url", "https://example.com/"+strings.Repeat("a", 1981)), "body.media[0].url: must have at most 2000"),
+		reject("another kind", with("kind", "gif"), "body.media[0].kind: must be one of image, video"),
+		reject("description of 1001", with("alt", strings.Repeat("é", 1001)), "body.media[0].alt: must have at most 1000"),
+		reject("another property", with("width", 100), "body.media[0].width: unknown property"),
+	})
+}
+
+// Ensure an update replaces all pictures of a post, and that null removes them. Pictures that an
+// import stored in another shape stay as they are until an update replaces or removes them.
+func TestUpdatePostMedia(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	const imported = "2026-08-01T00:00:00.000Z"
+	other := record{"images": []any{json.Number("12"), nil}}
+	list := []any{record{"alt": "A", "kind": "image", "url": "https://example.com/a.png", "width": json.Number("7")}}
+	importRecords(t, s, "post",
+		record{"id": "pst_1", "platform": "x", "status": "draft", "body": "B", "media": other, "updatedAt": imported},
+		record{"id": "pst_2", "platform": "x", "status": "draft", "body": "B", "media": list, "updatedAt": imported},
+		record{"id": "pst_3", "platform": "x", "status": "published", "body": "B", "updatedAt": imported})
+	update := func(name, id string, args, want record) apitest.Scenario {
+		args["postId"] = id
+		return apitest.Scenario{Name: name, Op: "update_broadcast_post", Args: args, WantFields: want}
+	}
+	image := []any{record{"url": "https://example.com/b.png", "kind": "image"}}
+	const now = "2026-08-11T09:30:00.000Z"
+	s.Run(t, []apitest.Scenario{
+		update("another property", "pst_1", record{"title": "T"}, record{"media": other}),
+		update("null", "pst_1", record{"media": nil}, record{"media": nil, "title": "T"}),
+		update("another shape", "pst_2", record{"title": "T"}, record{"media": list, "updatedAt": now}),
+		update("the whole list", "pst_2", record{"media": image}, record{"media": image}),
+		update("none", "pst_2", record{"media": []any{}}, record{"media": []any{}}),
+		{Name: "the imported shape", Op: "update_broadcast_post", Args: record{"postId": "pst_2", "media": list}, Want: 400, WantMessage: "body.media[0].width: unknown property"},
+		{Name: "sent", Op: "update_broadcast_post", Args: record{"postId": "pst_3", "media": image}, Want: 409, WantMessage: "the post is published"},
+	})
+	s.Clock.Advance(time.Hour)
+	s.Run(t, []apitest.Scenario{
+		update("other pictures", "pst_2", record{"media": image}, record{"media": image}),
+	})
+	before := s.Call(t, s.Key(t), "get_broadcast_post", record{"postId": "pst_2"})
+	s.Clock.Advance(time.Hour)
+	after := s.Call(t, s.Key(t), "update_broadcast_post", record{"postId": "pst_2", "media": image})
+	if after.Body != before.Body || after.Header.Get("ETag") != before.Header.Get("ETag") {
+		t.Errorf("the same pictures left %s, want %s", after.Body, before.Body)
+	}
 }
 
 // Ensure a created post can be read by its id and is in every list whose filters match it.

@@ -405,7 +405,7 @@ func TestDocumentHasTheResponses(t *testing.T) {
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	d, compile := readDocument(t), compiler(t)
-	inputs := map[string]bool{"PushFeedbackRecord": true, "PushMetricPointsPoint": true}
+	inputs := map[string]bool{"PushFeedbackRecord": true, "PushMetricPointsPoint": true, "CreateBroadcastPostMedia": true, "UpdateBroadcastPostMedia": true}
 	d.operations(func(_, _ string, op operation) {
 		if op.RequestBody != nil {
 			inputs[pascalCase(op.OperationID)] = true

@@ -155,6 +155,9 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 		Title: shown.title, Place: shown.place, Style: s.pages.style, Script: s.pages.script, Icon: s.pages.icon, Host: s.host, Demo: s.Demo, Profile: s.Profile, Form: form,
 		Notice: s.notices.get(cmp.Or(r.URL.Query().Get("done"), r.PostForm.Get("notice"))), Calls: v.calls, Data: shown.data,
 	}
+	if f.Notice != nil && f.Notice.More == "" && f.Place != "Overview" && s.start.isShown() {
+		f.Notice.More, f.Notice.Link = "/", "First steps"
+	}
 	f.Earlier = f.Notice != nil && slices.ContainsFunc(s.notices.all(), func(n notice) bool { return n.ID != f.Notice.ID })
 	if k.company != nil {
 		f.Company, f.Failure = k.company.Value.Name.Or(k.company.Value.ID), k.company.Failure

@@ -21,6 +21,7 @@ type keysData struct {
 	More           string
 	MayWrite       bool
 	Scopes         []scopeArea // the scopes that the studio's own key may grant
+	Presets        []keyPreset
 	IdempotencyKey string
 	Made           string // the time at which the form was rendered
 
@@ -36,6 +37,10 @@ type keyRow struct {
 
 	State string // "in use", "expired" or "revoked"
 	Own   bool   // the studio itself uses this key
+	May   string // what the key may do, in words
+
+	Successor string // the name and the prefix of the key that replaces it; empty: none
+	Replaces  string // the name and the prefix of the key that it replaces; empty: none
 }
 
 // scopeArea lists the scopes of one area of the API. Area is the name of this area in the sidebar.
@@ -75,8 +80,11 @@ func (s *Studio) keys(v *pageRequest) *view { return v.keysPage(nil, nil) }
 
 // keysPage lists the keys. If creating a key failed, sent contains the values that the user typed.
 func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
-	d := &keysData{MayWrite: v.may("keys:write"), IdempotencyKey: newIdempotencyKey(), Made: v.Now().UTC().Format(time.RFC3339)}
+	d := &keysData{MayWrite: v.may("keys:write"), Presets: keyPresets, IdempotencyKey: newIdempotencyKey(), Made: v.Now().UTC().Format(time.RFC3339)}
 	out := &view{page: "keys", place: "Keys", title: "Keys", data: d}
+	if preset, ok := presetOf(v.r.URL.Query().Get("preset")); ok {
+		d.Preset, d.Name = preset.ID, preset.Name
+	}
 	if sent != nil {
 		v.readFrame()
 		out.status = refused.status()
@@ -94,13 +102,24 @@ func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
 		d.More = "/keys?cursor=" + url.QueryEscape(listed.Value.Next)
 	}
 	for _, k := range listed.Value.Items {
-		d.Keys = append(d.Keys, keyRow{k, stateOf(k, v.Now()), v.key != nil && k.ID == v.key.ID})
+		d.Keys = append(d.Keys, keyRow{Key: k, State: stateOf(k, v.Now()), Own: v.key != nil && k.ID == v.key.ID, May: scopesInWords(k.Scopes.Or(nil))})
 	}
+	linkRotations(d.Keys)
 	slices.SortStableFunc(d.Keys, func(a, b keyRow) int { return ended(a) - ended(b) }) // list the keys in use first
 	if v.key != nil {
 		d.Scopes = scopeAreas(v.key.Scopes.Or(nil), sent["scope"])
 	}
 	return out
+}
+
+// linkRotations sets which key replaces which.
+func linkRotations(keys []keyRow) {
+	for i := range keys {
+		at := slices.IndexFunc(keys, func(k keyRow) bool { return k.ID == keys[i].ReplacedBy.Or("none") })
+		if at >= 0 {
+			keys[i].Successor, keys[at].Replaces = keys[at].Prefix.Or(keys[at].ID), keys[i].Prefix.Or(keys[i].ID)
+		}
+	}
 }
 
 func ended(k keyRow) int {
@@ -127,18 +146,45 @@ var expiries = map[string]time.Duration{"30": 30 * 24 * time.Hour, "90": 90 * 24
 // useless, because nobody could see its secret.
 var errNoFile = errors.New("this studio has no folder to write secrets to")
 
-// draftingPreset is the preset for an agent that reads everything except keys, and writes drafts
-// that people decide about. draftingScopes are its scopes.
-const draftingPreset = "drafting-agent"
+// keyPreset is a purpose of a key. The form for a new key offers it instead of single scopes.
+type keyPreset struct {
+	ID, Label string
+	Name      string // the name that the form suggests
+	Hint      string
+	Scopes    []string
+}
 
-var draftingScopes = []string{"company:read", "plan:read", "feedback:draft", "metrics:read", "optimise:read", "broadcast:draft", "context:read"}
+// The presets that the first steps offer.
+const (
+	ciPreset       = "ci"
+	draftingPreset = "drafting-agent"
+)
+
+// keyPresets are the purposes that the form for a new key offers.
+var keyPresets = []keyPreset{
+	{ciPreset, "CI or a job that pushes numbers", "CI", "It stores values of metrics and reads them, and nothing else.", []string{"metrics:write"}},
+	{"reviews", "a job that pushes reviews", "Reviews", "It stores reviews. It could also change replies, because the API has one scope for both.", []string{"feedback:write"}},
+	{draftingPreset, "an agent that drafts", "Drafting agent", "It reads everything but the keys, and drafts replies, posts and ideas. People approve, schedule and accept them.",
+		[]string{"company:read", "plan:read", "feedback:draft", "metrics:read", "optimise:read", "broadcast:draft", "context:read"}},
+	{"read-only", "looking only", "Read only", "It reads everything but the keys, and changes nothing.",
+		[]string{"company:read", "plan:read", "feedback:read", "metrics:read", "optimise:read", "broadcast:read", "context:read"}},
+}
+
+// presetOf returns the preset with this ID. ok is false if there is none.
+func presetOf(id string) (p keyPreset, ok bool) {
+	at := slices.IndexFunc(keyPresets, func(p keyPreset) bool { return p.ID == id })
+	if at < 0 {
+		return p, false
+	}
+	return keyPresets[at], true
+}
 
 // scopesOf returns the scopes that the form for a new key requests. With a preset, these are the
 // preset's scopes that the studio's own key can grant. Otherwise they are the ticked scopes.
 func (v *pageRequest) scopesOf(sent url.Values) []string {
 	scopes := sent["scope"]
-	if sent.Get("preset") == draftingPreset {
-		scopes = slices.DeleteFunc(slices.Clone(draftingScopes), func(scope string) bool { return !v.may(scope) })
+	if preset, ok := presetOf(sent.Get("preset")); ok {
+		scopes = slices.DeleteFunc(slices.Clone(preset.Scopes), func(scope string) bool { return !v.may(scope) })
 	}
 	return append([]string{}, scopes...) // not nil, so that the JSON is an array instead of null
 }

@@ -84,7 +84,7 @@ func TestKeys(t *testing.T) {
 	if len(got) != 2 || id == "" {
 		t.Fatalf("%d keys, want 2, one of them with the id %q: %v", len(got), id, got)
 	}
-	has(t, "listed", bodies[2], "Nightly <import>", "2 scopes", "in use", "this studio")
+	has(t, "listed", bodies[2], "Nightly <import>", "Reads Roadmap and Company", "As scopes: company:read, plan:read", "in use", "this studio")
 	_, rotated := w.submit(t, "/keys/"+id+"/rotate", url.Values{"form": form["form"], "overlap": {"now"}, "once": {"rotate"}})
 	next := secretOf(t, rotated)
 	if next == secret || !w.works(t, next) || w.works(t, secret) {

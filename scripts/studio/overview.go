@@ -16,6 +16,7 @@ import (
 
 // overviewData is the data for the overview template.
 type overviewData struct {
+	Start  *startData // nil: the page does not show the first steps
 	Ranges []period.Range
 	Range  period.Range
 	Tiles  []tile
@@ -86,11 +87,13 @@ func (s *Studio) overview(v *pageRequest) *view {
 	v.wait()
 
 	d.NoTile, d.NoGoal = definitions.Failure, goals.Failure
+	firstSteps := v.startFirstSteps(d, definitions)
 	v.readTiles(d, metricsOf(definitions.Value.Items, goals.Value.Items), now)
 	d.Clock = v.clock()
 	d.waiting(v.frameData())
 	d.troubles()
 	d.unconfirmed(definitions.Value.Items)
+	d.Start = firstSteps()
 	return &view{page: "overview", place: "Overview", title: "Overview", data: d}
 }
 

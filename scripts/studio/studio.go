@@ -60,6 +60,7 @@ type Studio struct {
 	badge   badge
 	bulks   bulks
 	renames renames
+	start   start
 	name    atomic.Pointer[string] // the company's name when it was last read
 
 	identified chan struct{} // closed when the key's scopes are known or could not be read
@@ -232,6 +233,7 @@ func (s *Studio) handler(form string) http.Handler {
 	page("GET /ideas", s.ideas)
 	page("POST /ideas/{id}", s.decide)
 	page("POST /posts/{id}/delete", s.deletePost)
+	s.startScreens(page)
 	s.siteScreens(page, bare)
 	s.brandScreens(page)
 	page("GET /company", s.company)

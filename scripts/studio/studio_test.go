@@ -329,7 +329,7 @@ func differs(want, record map[string]any) string {
 }
 
 // everyPage lists an address for each screen.
-var everyPage = []string{"/", "/week", "/week.md", "/metrics", "/metrics?key=growth.signups&split=country", "/metrics/definitions/new", "/metrics/values?key=growth.signups&day=2026-08-03", "/reviews", "/reviews?show=all", "/badge", "/bulk/1", "/changes", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/nowhere"}
+var everyPage = []string{"/", "/week", "/week.md", "/metrics", "/metrics?key=growth.signups&split=country", "/metrics/definitions/new", "/metrics/values?key=growth.signups&day=2026-08-03", "/reviews", "/reviews?show=all", "/badge", "/bulk/1", "/changes", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/start/board", "/start/number", "/reviews/paste", "/nowhere"}
 
 // Ensure each screen shows a company's records, and the API requests that the screen has made.
 func TestScreens(t *testing.T) {
@@ -358,13 +358,14 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// Ensure each screen of an empty company says what to do next, and names the command for it.
+// Ensure each screen of an empty company says what to do next, and links to the form for it.
 func TestEmptyCompany(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.page(t, "/", "No metrics yet", "workspace api push_metric_points", "Nothing waits", "workspace api push_feedback", "Nothing is scheduled", "Nothing is published yet", "All channels, posts and audits work")
-	w.page(t, "/metrics", "No metrics yet", "workspace api push_metric_points")
-	w.page(t, "/reviews", "Nothing waits", "workspace api push_feedback")
+	w.page(t, "/", "No metrics yet", `href="/start/number"`, "Nothing is waiting", `href="/reviews/paste"`, "Nothing is scheduled", `href="/posts/new"`, "Nothing is published yet", `href="/start/board"`, "Nothing needs your attention")
+	w.page(t, "/metrics", "No metrics yet", `href="/start/number"`, "workspace api push_metric_points")
+	w.page(t, "/reviews", "Nothing is waiting", `href="/reviews/paste"`, "workspace api push_feedback")
+	w.page(t, "/roadmap", "There is no board yet", `href="/start/board"`)
 	w.page(t, "/reviews?show=posted", "There are none.")
 	for path, text := range map[string]string{"/metrics?key=growth.nothing": "No metrics yet", "/nowhere": "There is no such page"} {
 		_, body := w.get(t, path)

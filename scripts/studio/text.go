@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"growthworkspace/scripts/studio/chart"
@@ -14,7 +15,7 @@ import (
 
 // functions are the functions that the templates can call.
 var functions = template.FuncMap{
-	"words": func(v any) string { return phrase.Words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": phrase.Stars, "day": day, "moment": moment, "excerpt": phrase.Excerpt, "bar": chart.Bar, "plural": phrase.Plural, "readable": roadmap.Readable, "heading": heading,
+	"words": func(v any) string { return phrase.Words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": phrase.Stars, "day": day, "moment": moment, "excerpt": phrase.Excerpt, "bar": chart.Bar, "plural": phrase.Plural, "readable": roadmap.Readable, "heading": heading, "upper": upperFirst,
 	"never": func() time.Time { return time.Time{} }, // the zero time, which templates do not show
 }
 
@@ -61,4 +62,13 @@ func containsWords(text, search string) bool {
 		}
 	}
 	return true
+}
+
+// upperFirst returns a text that starts with a capital letter.
+func upperFirst(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
 }

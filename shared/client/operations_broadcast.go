@@ -252,17 +252,25 @@ func (c *Client) AllBroadcastPosts(ctx context.Context, in ListBroadcastPostsInp
 	return allPages[Post](ctx, c, listBroadcastPosts, in, options)
 }
 
+// CreateBroadcastPostMedia is an element of Media of CreateBroadcastPostInput.
+type CreateBroadcastPostMedia struct {
+	URL  string           `json:"url"`          // its web address
+	Kind string           `json:"kind"`         // picture or video; image, video
+	Alt  Optional[string] `json:"alt,omitzero"` // what it shows, for people who cannot see it
+}
+
 // CreateBroadcastPostInput is the input of CreateBroadcastPost.
 type CreateBroadcastPostInput struct {
-	Platform     BroadcastPlatform             `json:"platform"`              // where to publish it; cannot be changed later
-	Title        Optional[string]              `json:"title,omitzero"`        // a headline, where the platform has one
-	Body         string                        `json:"body"`                  // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
-	Hashtags     Optional[[]string]            `json:"hashtags,omitzero"`     // stored as sent
-	IdeaID       Optional[string]              `json:"ideaId,omitzero"`       // the content idea it is based on
-	Destination  Optional[string]              `json:"destination,omitzero"`  // push only: the segment to send to
-	DeepLink     Optional[string]              `json:"deepLink,omitzero"`     // the link that the post opens
-	ScheduledFor Optional[time.Time]           `json:"scheduledFor,omitzero"` // when to send it; the past is due at once; null: no time is set; a scheduled post needs one
-	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored, and draft keeps it; the dispatcher sets the other states, such as publishing while it sends the post
+	Platform     BroadcastPlatform                    `json:"platform"`              // where to publish it; cannot be changed later
+	Title        Optional[string]                     `json:"title,omitzero"`        // a headline, where the platform has one
+	Body         string                               `json:"body"`                  // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
+	Hashtags     Optional[[]string]                   `json:"hashtags,omitzero"`     // stored as sent
+	IdeaID       Optional[string]                     `json:"ideaId,omitzero"`       // the content idea it is based on
+	Media        Optional[[]CreateBroadcastPostMedia] `json:"media,omitzero"`        // its pictures and videos, in order; an import may have stored any other JSON
+	Destination  Optional[string]                     `json:"destination,omitzero"`  // push only: the segment to send to
+	DeepLink     Optional[string]                     `json:"deepLink,omitzero"`     // the link that the post opens
+	ScheduledFor Optional[time.Time]                  `json:"scheduledFor,omitzero"` // when to send it; the past is due at once; null: no time is set; a scheduled post needs one
+	Status       Optional[BroadcastPostStatus]        `json:"status,omitzero"`       // draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored, and draft keeps it; the dispatcher sets the other states, such as publishing while it sends the post
 }
 
 var createBroadcastPost = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/posts", hasBody: true, takesKey: true, quota: "write"}
@@ -294,16 +302,24 @@ func (c *Client) GetBroadcastPost(ctx context.Context, in GetBroadcastPostInput,
 	return call[Post](ctx, c, getBroadcastPost, in, options)
 }
 
+// UpdateBroadcastPostMedia is an element of Media of UpdateBroadcastPostInput.
+type UpdateBroadcastPostMedia struct {
+	URL  string           `json:"url"`          // its web address
+	Kind string           `json:"kind"`         // picture or video; image, video
+	Alt  Optional[string] `json:"alt,omitzero"` // what it shows, for people who cannot see it
+}
+
 // UpdateBroadcastPostInput is the input of UpdateBroadcastPost.
 type UpdateBroadcastPostInput struct {
-	PostID       string                        `json:"-" path:"postId"`
-	Title        Optional[string]              `json:"title,omitzero"`        // a headline, where the platform has one; null clears it; leave it out to keep it
-	Body         Optional[string]              `json:"body,omitzero"`         // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
-	Hashtags     Optional[[]string]            `json:"hashtags,omitzero"`     // stored as sent; replaces the list; null clears it; leave it out to keep it
-	Destination  Optional[string]              `json:"destination,omitzero"`  // push only: the segment to send to; null clears it; leave it out to keep it
-	DeepLink     Optional[string]              `json:"deepLink,omitzero"`     // the link that the post opens; null clears it; leave it out to keep it
-	ScheduledFor Optional[time.Time]           `json:"scheduledFor,omitzero"` // when to send it; the past is due at once; null: no time is set; a scheduled post needs one; null clears it; leave it out to keep it
-	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored, and draft keeps it; the dispatcher sets the other states, such as publishing while it sends the post
+	PostID       string                               `json:"-" path:"postId"`
+	Title        Optional[string]                     `json:"title,omitzero"`        // a headline, where the platform has one; null clears it; leave it out to keep it
+	Body         Optional[string]                     `json:"body,omitzero"`         // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
+	Hashtags     Optional[[]string]                   `json:"hashtags,omitzero"`     // stored as sent; replaces the list; null clears it; leave it out to keep it
+	Media        Optional[[]UpdateBroadcastPostMedia] `json:"media,omitzero"`        // its pictures and videos, in order; an import may have stored any other JSON; replaces the list; null clears it; leave it out to keep it
+	Destination  Optional[string]                     `json:"destination,omitzero"`  // push only: the segment to send to; null clears it; leave it out to keep it
+	DeepLink     Optional[string]                     `json:"deepLink,omitzero"`     // the link that the post opens; null clears it; leave it out to keep it
+	ScheduledFor Optional[time.Time]                  `json:"scheduledFor,omitzero"` // when to send it; the past is due at once; null: no time is set; a scheduled post needs one; null clears it; leave it out to keep it
+	Status       Optional[BroadcastPostStatus]        `json:"status,omitzero"`       // draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored, and draft keeps it; the dispatcher sets the other states, such as publishing while it sends the post
 }
 
 var updateBroadcastPost = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/posts/{postId}", hasBody: true, repeatable: true, quota: "write"}

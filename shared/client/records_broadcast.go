@@ -54,7 +54,7 @@ type Post struct {
 	Body          Optional[string]              `json:"body,omitzero"`          // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
 	ThreadParts   Optional[[]string]            `json:"threadParts,omitzero"`   // the parts of the body when it exceeds one post (x: a weight of 280)
 	Hashtags      Optional[[]string]            `json:"hashtags,omitzero"`      // stored as sent
-	Media         Optional[json.RawMessage]     `json:"media,omitzero"`         // pictures and videos, any JSON value
+	Media         Optional[json.RawMessage]     `json:"media,omitzero"`         // its pictures and videos, in order; an import may have stored any other JSON
 	Destination   Optional[string]              `json:"destination,omitzero"`   // push only: the segment to send to
 	DeepLink      Optional[string]              `json:"deepLink,omitzero"`      // the link that the post opens
 	ScheduledFor  Optional[time.Time]           `json:"scheduledFor,omitzero"`  // when to send it; the past is due at once; null: no time is set; a scheduled post needs one

@@ -165,6 +165,10 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 		}
 	case Array:
 		if list, ok := a.json.([]any); ok {
+			if target.Type() == anyJSON {
+				b.assignListAsJSON(f, path, target, list)
+				return
+			}
 			b.assignList(f, path, target, list)
 			return
 		}
@@ -212,6 +216,21 @@ func (b *Binder) assignList(f *Field, path string, target reflect.Value, list []
 		}
 		target.Index(i).SetString(s)
 	}
+}
+
+// assignListAsJSON binds a list to a field that contains any JSON; see ElementTyper.
+func (b *Binder) assignListAsJSON(f *Field, path string, target reflect.Value, list []any) {
+	elements, before := reflect.New(reflect.SliceOf(f.Type)).Elem(), len(b.Problems)
+	b.assignList(f, path, elements, list)
+	if len(b.Problems) > before {
+		return
+	}
+	text, err := Encode(elements.Interface())
+	if err != nil {
+		b.Problem(path, "%s", err)
+		return
+	}
+	target.SetBytes(text)
 }
 
 func (b *Binder) assignObject(fields []Field, path string, target reflect.Value, v any) {

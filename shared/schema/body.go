@@ -44,6 +44,13 @@ type RecordValidator interface {
 // Accepts returns the zero value of the enum type that requests use instead.
 type RequestEnum interface{ Accepts() Enum }
 
+// ElementTyper is a record with fields that may contain any JSON after an import, but that requests
+// set to lists of objects. ElementType returns the type of these objects. It returns nil for every
+// other field. The zero value of the record must do.
+type ElementTyper interface {
+	ElementType(property string) reflect.Type
+}
+
 // Sent reports whether the request contains a property. A null that means the same as leaving the
 // property out does not count.
 func (p *Properties) Sent(property string) bool {
@@ -129,7 +136,13 @@ func appendBody(out []Field, record reflect.Type, operation string, at []int) []
 		}
 		f := Field{In: InBody, index: slices.Concat(at, []int{0}, s.Index), record: s.Index, Doc: s.Tag.Get("doc"), ToolDoc: s.Tag.Get("tool")}
 		f.Name, _, _ = strings.Cut(s.Tag.Get("json"), ",")
+		if typer, ok := reflect.Zero(record).Interface().(ElementTyper); ok {
+			if element := typer.ElementType(f.Name); element != nil {
+				s.Type = reflect.SliceOf(element)
+			}
+		}
 		f.describe(s)
+		AcceptNull(f.Fields) // an update replaces the whole list, so its objects have no stored values that null could clear
 		f.restrictToRequestValues(s)
 		f.Required = operation == bodyOfCreate && set.mode == "required"
 		if operation == bodyOfUpdate {

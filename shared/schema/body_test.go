@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -199,6 +200,60 @@ func TestBodyRules(t *testing.T) {
 		if got := in.Problems(l); len(got) != want {
 			t.Errorf("%s: the problems are %q, want %d", text, got, want)
 		}
+	}
+}
+
+// albumRecord is a record with a field that may contain any JSON, and that requests set to a list.
+type albumRecord struct {
+	Pictures json.RawMessage `json:"pictures" set:"optional" items:"2" doc:"its pictures"`
+}
+
+type picture struct {
+	Name string  `json:"name" min:"1" max:"5"`
+	Note *string `json:"note,omitempty" max:"5"`
+}
+
+func (albumRecord) ElementType(property string) reflect.Type {
+	if property == "pictures" {
+		return reflect.TypeFor[picture]()
+	}
+	return nil
+}
+
+type updateAlbumInput struct {
+	schema.Body[albumRecord] `body:"update"`
+}
+
+// Ensure a request sets a field that may contain any JSON to a list of objects, which replaces the
+// stored JSON. A record of an import may contain any JSON in that field.
+func TestElementTyper(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"pictures":[{"name":"a"},{"note":"","name":"<b>"}]}`: `[{"name":"a"},{"name":"<b>","note":""}]`,
+		`{"pictures":[{"name":"a","note":null}]}`:              `[{"name":"a"}]`,
+		`{"pictures":[]}`:      `[]`,
+		`{"pictures":null}`:    ``,
+		`{}`:                   `{"a":1}`,
+		`{"pictures":{"a":1}}`: "body.pictures: must be an array",
+		`{"pictures":[1]}`:     "body.pictures[0]: must be an object",
+		`{"pictures":[{"name":""},{"note":"a"}]}`: "body.pictures[0].name: must not be empty; body.pictures[1].name: is required",
+		`{"pictures":[{},{},{}]}`:                 "body.pictures: must have at most 2 elements, has 3",
+	} {
+		in, problems := bindRecord[updateAlbumInput](t, false, text)
+		stored := albumRecord{Pictures: json.RawMessage(`{"a":1}`)}
+		got := strings.Join(problems, "; ")
+		if problems == nil {
+			in.Apply(&stored)
+			got = string(stored.Pictures)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	var imported albumRecord
+	rules := schema.NewRules(reflect.TypeFor[albumRecord](), reflect.TypeFor[updateAlbumInput]())
+	if problems := schema.DecodeRecord([]byte(`{"pictures":{"b":[1,2,3]}}`), &imported, rules); problems != nil || string(imported.Pictures) != `{"b":[1,2,3]}` {
+		t.Errorf("an import stores %s: %q", imported.Pictures, problems)
 	}
 }
 

@@ -82,8 +82,8 @@ type Rules struct {
 // NewRules returns the rules of an input as they apply to records of a type. It leaves out the
 // rules of the properties in except. Where the record's field is a closed list, all values of that
 // list remain valid, because a record may have values that callers cannot set, such as some
-// statuses. Properties that the input requires are optional in a record, and properties of the kind
-// Any are not checked.
+// statuses. Properties that the input requires are optional in a record. Properties that may contain
+// any JSON in a record are not checked.
 func NewRules(record, input reflect.Type, except ...string) Rules {
 	own := map[string]reflect.StructField{}
 	for _, f := range reflect.VisibleFields(record) {
@@ -100,6 +100,9 @@ func NewRules(record, input reflect.Type, except ...string) Rules {
 			panic(fmt.Sprintf("schema: %s has no property %s of %s", record, f.Name, input))
 		}
 		t := stored.Type
+		if t == anyJSON {
+			continue
+		}
 		if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 			t = t.Elem()
 		}

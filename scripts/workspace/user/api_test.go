@@ -53,15 +53,17 @@ func TestListsOfIDs(t *testing.T) {
 func TestUndoOfWrites(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
-		found := true
+		_, found := undoTexts[op.ID]
 		switch {
+		case op.Effect == api.Read, op.Method == http.MethodDelete, op.ID == "publish_plan_board":
+			found = true
 		case op.Effect == api.Create:
 			_, found = deleteOf(op)
 		case op.Method == http.MethodPatch:
 			_, found = readOf(op)
 		}
 		if !found {
-			t.Errorf("%s: undo.go has no hint", op.ID)
+			t.Errorf("%s has no hint: add one to undoTexts in undo.go", op.ID)
 		}
 	}
 	for id := range undoTexts {

@@ -75,10 +75,14 @@ func connectionFlags(cmd *cobra.Command) (out string) {
 
 // undoTexts has the hints for writes that follow no rule.
 var undoTexts = map[string]string{
-	"revoke_key":         "This cannot be undone. create_key creates another key.",
-	"rotate_key":         "This cannot be undone. Both keys work until the old one expires.",
-	"push_feedback":      "To undo: delete_feedback deletes new records. The old values of records that existed are not stored.",
-	"push_metric_points": "To undo: delete_metric_points deletes new points. The old values of points that existed are not stored.",
+	"claim_broadcast_post":  "To undo: report_broadcast_post with --outcome retry ends the claim.",
+	"claim_feedback_reply":  "To undo: report_feedback_reply with --outcome failed ends the claim.",
+	"report_broadcast_post": "This cannot be undone. A claim has only one report.",
+	"report_feedback_reply": "This cannot be undone. A claim has only one report.",
+	"revoke_key":            "This cannot be undone. create_key creates another key.",
+	"rotate_key":            "This cannot be undone. Both keys work until the old one expires.",
+	"push_feedback":         "To undo: delete_feedback deletes new records. The old values of records that existed are not stored.",
+	"push_metric_points":    "To undo: delete_metric_points deletes new points. The old values of points that existed are not stored.",
 }
 
 // text returns the hint after a successful call, or "" if there is nothing to undo.

@@ -12,7 +12,7 @@ import (
 
 // moment is the date of a cell.
 type moment struct {
-	at      time.Time // in the zone of the cell, or of the user
+	at      time.Time // in the zone of the cell, or else of the reader
 	hasTime bool
 }
 
@@ -41,7 +41,7 @@ var offsetLayouts = []string{"", "Z07:00", " Z07:00", " -0700", "-0700", " UTC",
 
 // newDateReader returns a reader for the format and the zone of the user, which may be empty.
 func newDateReader(format, zone string) (*dateReader, error) {
-	r := &dateReader{zone: time.UTC, zoned: zone != ""}
+	r := &dateReader{zone: time.UTC}
 	if zone != "" {
 		loaded, err := time.LoadLocation(zone)
 		if err != nil || zone == "Local" {
@@ -178,7 +178,7 @@ func (r *dateReader) readDate(text string) (time.Time, error) {
 			return day, nil
 		}
 	}
-	if day, err, ok := r.readNumericDate(text); ok {
+	if day, ok, err := r.readNumericDate(text); ok {
 		return day, err
 	}
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n > 20000 && n < 80000 {
@@ -189,35 +189,35 @@ func (r *dateReader) readDate(text string) (time.Time, error) {
 
 // readNumericDate reads a date whose day and month are numbers and whose year is last. ok is false
 // for any other text. A date that has a meaning in either order is an error.
-func (r *dateReader) readNumericDate(text string) (day time.Time, err error, ok bool) { //nolint:revive // ok belongs last
+func (r *dateReader) readNumericDate(text string) (day time.Time, ok bool, err error) {
 	at := strings.IndexAny(text, "./-")
 	if at < 0 {
-		return day, nil, false
+		return day, false, nil
 	}
 	parts := strings.Split(strings.TrimSuffix(text, "."), text[at:at+1])
 	if len(parts) != 3 || len(parts[2]) != 4 && len(parts[2]) != 2 {
-		return day, nil, false
+		return day, false, nil
 	}
 	var n [3]int
 	for i, p := range parts {
 		if p == "" || !allDigits(p) || i < 2 && len(p) > 2 {
-			return day, nil, false
+			return day, false, nil
 		}
 		n[i], _ = strconv.Atoi(p)
 	}
 	if len(parts[2]) == 2 {
-		return day, fmt.Errorf("%q has a year of two digits: describe it with --date-format, for example DD.MM.YY", text), true
+		return day, true, fmt.Errorf("%q has a year of two digits: describe it with --date-format, for example DD.MM.YY", text)
 	}
 	dayFirst, monthFirst := r.calendarDay(n[2], n[1], n[0]), r.calendarDay(n[2], n[0], n[1])
 	switch {
 	case dayFirst.IsZero() && monthFirst.IsZero():
-		return day, fmt.Errorf("%q is not a date", text), true
+		return day, true, fmt.Errorf("%q is not a date", text)
 	case dayFirst.IsZero():
-		return monthFirst, nil, true
+		return monthFirst, true, nil
 	case monthFirst.IsZero() || dayFirst.Equal(monthFirst):
-		return dayFirst, nil, true
+		return dayFirst, true, nil
 	}
-	return day, fmt.Errorf("%q could be %s or %s: %s", text, dayFirst.Format("2 January"), monthFirst.Format("2 January"), hintFormat), true
+	return day, true, fmt.Errorf("%q could be %s or %s: %s", text, dayFirst.Format("2 January"), monthFirst.Format("2 January"), hintFormat)
 }
 
 // calendarDay returns a day, or the zero time if the month does not have it.
@@ -229,9 +229,8 @@ func (r *dateReader) calendarDay(year, month, day int) time.Time {
 	return at
 }
 
-// dayOf returns the day of a metric point, as midnight in UTC. A date without a time is its own
-// day. A time belongs to the day of the zone that the user named, or else to the day as it is
-// written; a time with an offset belongs to the day in UTC.
+// dayOf returns the day of a metric point, as midnight in UTC. A date without a time is that day. A
+// time belongs to its day in the zone of the reader.
 func (r *dateReader) dayOf(m moment) time.Time {
 	at := m.at
 	if m.hasTime {

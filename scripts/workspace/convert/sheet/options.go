@@ -206,7 +206,7 @@ func (o *options) save(m mapping) error {
 	}
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
-		err = os.WriteFile(o.saveFile, append(text, '\n'), 0o644) //nolint:gosec // it has no secrets
+		err = os.WriteFile(o.saveFile, append(text, '\n'), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("--save-mapping: %w", err)

@@ -43,9 +43,6 @@ type source struct {
 	quoteCell int // the index of the cell with the quote that opened last
 }
 
-// errTableEnd ends a table; the source continues with the next one.
-var errTableEnd = io.EOF
-
 // newSource returns a source for a text in UTF-8.
 func newSource(in io.Reader) *source {
 	return &source{in: bufio.NewReaderSize(in, 64<<10), separator: ','}
@@ -60,11 +57,11 @@ func (s *source) nextTable() bool {
 	return true
 }
 
-// Read implements io.Reader. It returns at most one line.
+// Read implements io.Reader. It returns at most one line, and io.EOF at the end of a table.
 func (s *source) Read(p []byte) (int, error) {
 	for len(s.text) == 0 {
 		if s.ended {
-			return 0, errTableEnd
+			return 0, io.EOF
 		}
 		if s.err != nil {
 			return 0, s.err
@@ -191,8 +188,8 @@ func invalidUTF8(text []byte) int {
 	return -1
 }
 
-// encodingProblem says how a text would read in the most frequent encoding of one byte, because the
-// file cannot say which one it has.
+// encodingProblem returns the problem of a text that is not UTF-8. The message has a word of it as it
+// would read in Windows-1252, the most frequent other encoding, so that the user can judge.
 func (s *source) encodingProblem(raw []byte, at int) error {
 	s.scanQuotes(raw[:at])
 	cell := s.cell

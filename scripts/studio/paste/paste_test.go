@@ -1,0 +1,122 @@
+package paste_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/scripts/studio/paste"
+	"growthworkspace/scripts/studio/units"
+	"growthworkspace/shared/client"
+)
+
+// text formats a record for comparison.
+func text(r client.PushFeedbackRecord) string {
+	at := ""
+	if posted, ok := r.PostedAt.Get(); ok {
+		at = posted.Format(time.RFC3339)
+	}
+	return strings.Join([]string{string(r.Source), r.ExternalID, fmt.Sprint(r.Rating.Or(0)), r.Title.Or(""), r.Body.Or(""), r.AuthorName.Or(""), at, r.AppVersion.Or(""), r.Territory.Or("") + r.Locale.Or("")}, "|")
+}
+
+// Ensure Reviews reads tables with different separators and headings, and the JSON of the stores.
+func TestReviews(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"commas": {"rating,text,author,date,id\n5,\"Good, very good\",Ada,2026-11-20,r1\n2,Bad,Ben,2026-11-21T10:00:00+02:00,r2", []string{
+			"google_play|r1|5||Good, very good|Ada|2026-11-20T00:00:00Z||", "google_play|r2|2||Bad|Ben|2026-11-21T08:00:00Z||"}},
+		"a spreadsheet":     {"Stars\tReview\tStore\n4\tIt said \"no\"\tApp Store", []string{"app_store|ID|4||It said \"no\"||||"}},
+		"semicolons, a BOM": {"\ufefftitle;text;country\r\nTitle;Text;DE\r\n", []string{"google_play|ID|0|Title|Text||||DE"}},
+		"the same id twice": {"id,text\na,one\na,two", []string{"google_play|a|0||two||||"}},
+		"Play Console": {"Package Name,App Version Name,Reviewer Language,Star Rating,Review Last Update Millis Since Epoch,Review Title,Review Text,Review Link\norg.x,1.2,de,1,1763717000000,,Weg,https://play.google.com/apps?reviewId=gp%3AAO&x=1",
+			[]string{"google_play|gp:AO|1||Weg||2025-11-21T09:23:20Z|1.2|de"}},
+		"Google Play's API": {`{"reviews":[{"reviewId":"gp1","authorName":"Cy","comments":[{"userComment":{"text":"Fine","starRating":4,"reviewerLanguage":"en","appVersionName":"2.0","lastModified":{"seconds":"1763717000"}}},{"developerComment":{"text":"Thanks"}}]}]}`,
+			[]string{"google_play|gp1|4||Fine|Cy|2025-11-21T09:23:20Z|2.0|en"}},
+		"App Store's API": {`{"data":[{"type":"customerReviews","id":"as1","attributes":{"rating":3,"title":"So","body":"So so","reviewerNickname":"Di","createdDate":"2026-08-09T18:20:34-07:00","territory":"USA"},"relationships":{"response":{"data":{"id":"other"}}}}]}`,
+			[]string{"app_store|as1|3|So|So so|Di|2026-08-10T01:20:34Z||USA"}},
+	} {
+		records, problems, err := paste.Reviews(c.text, client.FeedbackSourceGooglePlay)
+		if err != nil || len(problems) > 0 {
+			t.Errorf("%s: problems %v, error %v", name, problems, err)
+		}
+		var got []string
+		for i, r := range records {
+			if i < len(c.want) && strings.Contains(c.want[i], "|ID|") && strings.HasPrefix(r.ExternalID, "pasted-") {
+				r.ExternalID = "ID"
+			}
+			got = append(got, text(r))
+		}
+		if fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%s: reviews\n%s, want\n%s", name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+}
+
+// Ensure a review without an id gets the same one each time, and a different one than others.
+func TestReviewsWithoutID(t *testing.T) {
+	t.Parallel()
+	read := func(text string) []client.PushFeedbackRecord {
+		records, _, err := paste.Reviews(text, client.FeedbackSourceAppStore)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return records
+	}
+	first, again := read("text,author\nGood,Ada\nGood,Ben"), read("author,text\nBen,Good\nAda,Good")
+	if len(first) != 2 || first[0].ExternalID != again[1].ExternalID || first[1].ExternalID != again[0].ExternalID || first[0].ExternalID == first[1].ExternalID {
+		t.Errorf("ids %v and %v", first, again)
+	}
+}
+
+// Ensure a row with a problem is named with its number, and does not prevent reading the others.
+func TestReviewsProblems(t *testing.T) {
+	t.Parallel()
+	records, problems, err := paste.Reviews("text,stars,date,source\nGood,5,2026-11-20,\n,4,,\nBad,6,,\nBad,2,11/12/2026,\nBad,2,,Steam\nBad,2,,reddit,more\nLast,1,,Reddit", client.FeedbackSourceAppStore)
+	if err != nil || len(records) != 2 {
+		t.Fatalf("%d reviews, error %v, want 2", len(records), err)
+	}
+	want := []string{"3 has no text", "4 has the rating", "5 has the date", "6 is from", "7 has 5 cells"}
+	for i, p := range problems {
+		if i >= len(want) || !strings.HasPrefix(fmt.Sprint(p.Row, " ", p.Text), want[i]) {
+			t.Errorf("problem %d: %v", i, p)
+		}
+	}
+	if len(problems) != len(want) {
+		t.Errorf("%d problems, want %d", len(problems), len(want))
+	}
+	for text, message := range map[string]string{"": "paste", "Great app!": "must name the columns", `{"a": 1}`: "no list", "[{": "not valid JSON"} {
+		if _, _, err := paste.Reviews(text, client.FeedbackSourceAppStore); err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("%q: error %v, want %q", text, err, message)
+		}
+	}
+}
+
+// Ensure Values reads a value for each line, in the unit in which people type it.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	today := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"12": "2026-11-23 12;", "2026-11-21 120\n2026-11-22\t1,250\r\n\n 2026-11-23,131": "2026-11-21 120;2026-11-22 1250;2026-11-23 131;", "2026-11-22 1\n2026-11-22 -2": "2026-11-22 -2;",
+	} {
+		values, err := paste.Values(text, units.Unit{}, today)
+		got := ""
+		for _, v := range values {
+			got += fmt.Sprint(v.Day.Format(time.DateOnly), " ", v.Value, ";")
+		}
+		if err != nil || got != want {
+			t.Errorf("%q: %s, error %v, want %s", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{"": "at least one", "12\nmany": "line 2", "2026-11-24 5": "future", "2026-13-01 5": "no day"} {
+		if _, err := paste.Values(text, units.Unit{}, today); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+	if values, err := paste.Values("12.5", units.Unit{Name: units.Ratio}, today); err != nil || values[0].Value != 0.125 {
+		t.Errorf("values %v, error %v, want 0.125", values, err)
+	}
+}

@@ -1,0 +1,126 @@
+package studio
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"growthworkspace/scripts/studio/paste"
+	"growthworkspace/scripts/studio/phrase"
+	"growthworkspace/shared/client"
+)
+
+// pasteData is the data for the page on which people paste reviews.
+type pasteData struct {
+	Text           string
+	Source         string // the platform of reviews that do not name one
+	Sources        []client.FeedbackSource
+	IdempotencyKey string
+	MayWrite       bool
+
+	Previewed bool // the page shows what the text contains
+	Count     int  // the number of reviews that can be stored
+	Rows      []pasteRow
+	Rest      int // the number of reviews that the preview leaves out
+	Problems  []paste.Problem
+	More      int    // the number of problems that the preview leaves out
+	Complaint string // why the text cannot be read; empty if it can
+	Failure   *failure
+	Stored    int // how many reviews were stored before the failure
+}
+
+// pasteRow is a review in the preview.
+type pasteRow struct {
+	Rating         int
+	Text           string
+	Author, Source string
+	Posted         time.Time
+}
+
+const (
+	pasteBytesMax = 48_000 // so that the page that shows the text again stays small
+	pasteRowsMax  = 15     // reviews that the preview shows
+	problemsMax   = 10     // problems that the preview shows
+	pushBatch     = 100    // reviews in one push
+)
+
+func (s *Studio) pasteReviews(v *pageRequest) *view { return v.pastePage(url.Values{}) }
+
+// pastePage shows the form for pasted reviews.
+func (v *pageRequest) pastePage(sent url.Values) *view {
+	return &view{page: "paste", place: "Reviews", title: "Paste reviews", data: &pasteData{
+		Text: sent.Get("reviews"), Source: sent.Get("source"), IdempotencyKey: newIdempotencyKey(), MayWrite: v.may("feedback:write"),
+		Sources: []client.FeedbackSource{client.FeedbackSourceGooglePlay, client.FeedbackSourceAppStore, client.FeedbackSourceReddit},
+	}}
+}
+
+// storeReviews shows what a pasted text contains or, if the user has seen that, stores the reviews.
+// Sending the form twice stores each review once.
+func (s *Studio) storeReviews(v *pageRequest) *view {
+	sent := v.r.PostForm
+	out := v.pastePage(sent)
+	d := out.data.(*pasteData)
+	refuse := func(status int) *view {
+		v.readFrame()
+		out.status = status
+		return out
+	}
+	if len(d.Text) > pasteBytesMax {
+		d.Complaint = fmt.Sprintf("This is more than %d KB. Paste it in parts, or use the command: workspace push reviews --from csv FILE", pasteBytesMax/1000)
+		d.Text = ""
+		return refuse(http.StatusBadRequest)
+	}
+	source := client.FeedbackSource(d.Source)
+	if !slices.Contains(d.Sources, source) {
+		source = d.Sources[0]
+	}
+	records, problems, err := paste.Reviews(d.Text, source)
+	if err != nil {
+		d.Complaint = upperFirst(err.Error()) + "."
+		return refuse(http.StatusBadRequest)
+	}
+	d.preview(records, problems)
+	if sent.Get("do") != "store" || len(records) == 0 {
+		return refuse(0)
+	}
+	var stored client.PushFeedbackResult
+	for i, batch := range slices.Collect(slices.Chunk(records, pushBatch)) {
+		pushed := startCall(v, "feedback:write", "Store the reviews", func(ctx context.Context, options ...client.CallOption) (client.PushFeedbackResult, error) {
+			return v.api.PushFeedback(ctx, client.PushFeedbackInput{Records: batch}, append(options, client.IdempotencyKey(fmt.Sprintf("%s-%d", sent.Get("once"), i)))...)
+		})
+		v.wait()
+		if d.Failure = pushed.Failure; d.Failure != nil {
+			d.Stored = stored.Accepted
+			d.IdempotencyKey = nextIdempotencyKey(sent, d.Failure)
+			return refuse(d.Failure.status())
+		}
+		stored.Accepted += pushed.Value.Accepted
+		stored.Created += pushed.Value.Created
+	}
+	text := fmt.Sprintf("Stored %s", phrase.Plural(stored.Accepted, "review", "reviews"))
+	if known := stored.Accepted - stored.Created; known > 0 {
+		text += fmt.Sprintf(", %d of which were stored before", known)
+	}
+	if len(problems) > 0 {
+		text += fmt.Sprintf("; %s left out", phrase.Plural(len(problems), "row was", "rows were"))
+	}
+	return v.finish("/reviews", notice{Text: text + "."})
+}
+
+// preview sets what the page shows of the reviews in the text.
+func (d *pasteData) preview(records []client.PushFeedbackRecord, problems []paste.Problem) {
+	d.Previewed, d.Count = true, len(records)
+	for _, r := range records[:min(len(records), pasteRowsMax)] {
+		text := r.Body.Or("")
+		if title := r.Title.Or(""); title != "" {
+			text = title + " · " + text
+		}
+		d.Rows = append(d.Rows, pasteRow{r.Rating.Or(0), phrase.Excerpt(text, 120), r.AuthorName.Or(""), phrase.Words(r.Source), r.PostedAt.Or(time.Time{})})
+	}
+	d.Rest = len(records) - len(d.Rows)
+	d.Problems = problems[:min(len(problems), problemsMax)]
+	d.More = len(problems) - len(d.Problems)
+}

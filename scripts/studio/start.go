@@ -1,0 +1,225 @@
+package studio
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"growthworkspace/shared/client"
+)
+
+// firstStep is an entry of the list of first steps on the overview.
+type firstStep struct {
+	ID, Title, Why string
+	Path           string // the page with the form
+	Done           bool
+}
+
+// startData is the list of first steps of a company.
+type startData struct {
+	Steps []firstStep
+	Done  int    // the number of steps that are done
+	Next  string // the ID of the first step that is not done
+
+	Company string // the id of the company
+}
+
+// startSteps are the first steps, each with the scope that it needs.
+var startSteps = []struct {
+	scope string
+	step  firstStep
+}{
+	{"company:write", firstStep{ID: "company", Title: "Name and time zone", Why: "Posts are scheduled in this zone, and all times are shown in it.", Path: "/company"}},
+	{"context:write", firstStep{ID: "voice", Title: "How you sound", Why: "A few words about your voice. They are shown beside every reply.", Path: "/brand"}},
+	{"plan:write", firstStep{ID: "board", Title: "A first roadmap", Why: "What you do now, next and later, one line each.", Path: "/start/board"}},
+	{"plan:publish", firstStep{ID: "publish", Title: "Publish the roadmap", Why: "From then on, visitors see its items.", Path: "/roadmap"}},
+	{"feedback:write", firstStep{ID: "reviews", Title: "Paste reviews", Why: "From a spreadsheet, the Play Console or the App Store. Then reply to one.", Path: "/reviews/paste"}},
+	{"metrics:write", firstStep{ID: "number", Title: "Enter a first number", Why: "The sign-ups of the last days, for example. They become a chart.", Path: "/start/number"}},
+	{"broadcast:write", firstStep{ID: "post", Title: "Write a first post", Why: "A draft is enough. It is sent only once you have scheduled it.", Path: "/posts/new"}},
+	{"keys:write", firstStep{ID: "ci", Title: "A key for CI", Why: "So that a build or a nightly job can push numbers.", Path: "/keys?preset=" + ciPreset + "#newkey"}},
+	{"keys:write", firstStep{ID: "agent", Title: "A key for an agent that drafts", Why: "It reads, and drafts replies and posts. People decide about them.", Path: "/keys?preset=" + draftingPreset + "#newkey"}},
+}
+
+// startScreens adds the forms of the first steps that belong to no other page.
+func (s *Studio) startScreens(page func(string, func(*pageRequest) *view)) {
+	page("GET /start/board", s.firstBoard)
+	page("POST /start/board", s.createFirstBoard)
+	page("GET /start/number", s.firstNumber)
+	page("POST /start/number", s.createFirstNumber)
+	page("POST /start/hide", s.hideStart)
+	page("GET /reviews/paste", s.pasteReviews)
+	page("POST /reviews/paste", s.storeReviews)
+}
+
+// start remembers what is known about the first steps, so that a page reads only what may have
+// changed.
+type start struct {
+	mu    sync.Mutex
+	done  map[string]bool // by the ID of a step; a step that is done stays done
+	shown bool            // the list has been shown and is not complete
+	over  bool            // the list is complete, or the company was already in use
+}
+
+func (s *start) isDone(ids ...string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !slices.ContainsFunc(ids, func(id string) bool { return !s.done[id] })
+}
+
+func (s *start) mark(id string, done bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done == nil {
+		s.done = map[string]bool{}
+	}
+	s.done[id] = s.done[id] || done
+}
+
+// isShown reports whether the overview shows the list.
+func (s *start) isShown() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shown
+}
+
+// isOver reports whether the overview need not read anything for the list.
+func (s *start) isOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
+}
+
+// show sets whether the overview shows the list. If it does not, over says whether it never will.
+func (s *start) show(shown, over bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shown, s.over = shown, over
+}
+
+// startHidden is the name of the cookie whose value is the company for which a user has hidden the
+// list.
+const startHidden = "workspace_start_hidden"
+
+func (v *pageRequest) hasHiddenStart() bool {
+	company := v.frameData().company
+	return slices.ContainsFunc(v.r.CookiesNamed(startHidden), func(c *http.Cookie) bool { return company != nil && c.Value == company.Value.ID })
+}
+
+// setStartHidden hides the list of a company, or shows it again if id is empty.
+func (v *pageRequest) setStartHidden(id string) {
+	c := &http.Cookie{Name: startHidden, Value: id, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: v.team, MaxAge: int((365 * 24 * time.Hour).Seconds())}
+	if id == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(v.w, c)
+}
+
+// hideStart hides the list of first steps in this browser.
+func (s *Studio) hideStart(v *pageRequest) *view {
+	v.setStartHidden(v.r.PostForm.Get("company"))
+	s.start.show(false, false)
+	return v.done("/", nil, notice{Text: "The first steps are hidden in this browser.", Undo: func(v *pageRequest) notice {
+		v.setStartHidden("")
+		return notice{Text: "The first steps are shown again."}
+	}})
+}
+
+// startFirstSteps starts the calls that tell which first steps are done. Once the calls have ended,
+// list returns the list, or nil if the overview does not show it. A company that already has
+// metrics, a board, reviews and posts never sees it.
+func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[client.Page[client.Definition]]) (list func() *startData) {
+	s, frame := &v.Studio.start, v.frameData()
+	if s.isOver() || v.hasHiddenStart() {
+		return func() *startData { return nil }
+	}
+	unknown := map[string]bool{}
+	mark := func(id string, done bool, failed *failure) {
+		s.mark(id, done)
+		unknown[id] = failed != nil
+	}
+	company := frame.company.Value
+	waiting, _ := frame.waiting()
+	mark("company", company.Name.Or("") != "" && company.Timezone.Or("") != "", frame.company.Failure)
+	mark("board", len(d.Boards.Value.Items) > 0, d.Boards.Failure)
+	mark("publish", d.Published() != nil, d.Boards.Failure)
+	mark("number", len(definitions.Value.Items) > 0, definitions.Failure)
+	mark("reviews", waiting > 0, frame.noReply.Failure)
+	mark("post", len(d.Posts.Value.Items)+len(d.Failed.Value.Items) > 0, d.Posts.Failure)
+	inUse := func() bool { return !s.isShown() && s.isDone("board", "number", "reviews", "post") }
+	if inUse() {
+		s.show(false, true)
+		return func() *startData { return nil }
+	}
+	var reads []func()
+	if !s.isDone("reviews") && !unknown["reviews"] {
+		any := v.listReviews("Whether there are reviews", reviewFilter{}, 1)
+		reads = append(reads, func() { mark("reviews", len(any.Value.Items) > 0, any.Failure) })
+	}
+	if !s.isDone("post") && !unknown["post"] {
+		any := startCall(v, "broadcast:read", "Whether there are posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
+			return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{Limit: client.Value(1)}, options...)
+		})
+		reads = append(reads, func() { mark("post", len(any.Value.Items) > 0, any.Failure) })
+	}
+	if !s.isDone("voice") {
+		kit := startCall(v, "context:read", "The brand's voice", v.api.GetContextBrandKit)
+		reads = append(reads, func() {
+			b, failed := kit.Value, kit.Failure
+			if failed != nil && failed.Status == http.StatusNotFound {
+				failed = nil
+			}
+			mark("voice", len(b.VoiceTone.Or(nil)) > 0 || b.VoiceGuidelines.Or("") != "" || len(b.VoiceExamples.Or(nil)) > 0, failed)
+		})
+	}
+	if !s.isDone("ci", "agent") && v.SaveSecret != nil {
+		keys := startCall(v, "keys:read", "The keys", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Key], error) {
+			return v.api.ListKeys(ctx, client.ListKeysInput{Limit: client.Value(200)}, options...)
+		})
+		reads = append(reads, func() {
+			mark("ci", slices.ContainsFunc(keys.Value.Items, func(k client.Key) bool { return v.isFor(k, "metrics:write", "keys:write") }), keys.Failure)
+			mark("agent", slices.ContainsFunc(keys.Value.Items, func(k client.Key) bool { return v.isFor(k, "feedback:draft", "feedback:write") }), keys.Failure)
+		})
+	}
+	return func() *startData {
+		for _, read := range reads {
+			read()
+		}
+		if inUse() {
+			s.show(false, true)
+			return nil
+		}
+		return v.listFirstSteps(unknown)
+	}
+}
+
+// isFor reports whether a key other than the studio's own is in use and has one scope, but not the
+// other.
+func (v *pageRequest) isFor(k client.Key, with, without string) bool {
+	return stateOf(k, v.Now()) == "in use" && (v.key == nil || k.ID != v.key.ID) && k.Allows(with) && !k.Allows(without)
+}
+
+// listFirstSteps returns the steps that the studio's key allows and whose state is known. It returns
+// nil if all of them are done.
+func (v *pageRequest) listFirstSteps(unknown map[string]bool) *startData {
+	out := &startData{Company: v.frameData().company.Value.ID}
+	for _, s := range startSteps {
+		step := s.step
+		if unknown[step.ID] || !v.may(s.scope) || s.scope == "keys:write" && v.SaveSecret == nil {
+			continue
+		}
+		if step.Done = v.Studio.start.isDone(step.ID); step.Done {
+			out.Done++
+		} else if out.Next == "" {
+			out.Next = step.ID
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	if out.Next == "" {
+		v.Studio.start.show(false, len(out.Steps) > 0)
+		return nil
+	}
+	v.Studio.start.show(true, false)
+	return out
+}

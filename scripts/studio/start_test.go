@@ -1,0 +1,193 @@
+package studio_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/demo/demotest"
+	"growthworkspace/shared/auth"
+)
+
+// fill opens a form, sets the given fields as a browser would, and sends it.
+func (w *world) fill(t *testing.T, path, id, action string, set map[string]string) (body string) {
+	t.Helper()
+	form := fields(t, w.page(t, path), id)
+	for name := range form {
+		if own, is := strings.CutPrefix(name, "was."); is {
+			form.Set(own, form.Get(name))
+		}
+	}
+	for name, value := range set {
+		form.Set(name, value)
+	}
+	status, body := w.submit(t, action, form)
+	if status != http.StatusOK {
+		t.Fatalf("%s: status %d, want 200: %s", action, status, shown(body))
+	}
+	return body
+}
+
+// stepsLeft returns the addresses of the steps that the overview shows as not done.
+func stepsLeft(body string) (out []string) {
+	_, rest, _ := strings.Cut(body, `<ol class="rows steps">`)
+	rest, _, _ = strings.Cut(rest, "</ol>")
+	for _, m := range regexp.MustCompile(`<strong><a href="([^"]*)"`).FindAllStringSubmatch(rest, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// Ensure an empty company gets to a published item, an answered review and a chart by forms alone.
+// The list of first steps ticks each step when its records are stored, and is gone after the last.
+func TestFirstSteps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	count := 9
+	left := func(step string) {
+		t.Helper()
+		body := w.page(t, "/")
+		if got := stepsLeft(body); len(got) != count || len(got) > 0 && !strings.Contains(shown(body), fmt.Sprintf("%d of 9 done", 9-count)) {
+			t.Errorf("after %s: %d steps are left, want %d: %v", step, len(got), count, got)
+		}
+	}
+	left("nothing")
+	w.fill(t, "/company", "profile", "/company", map[string]string{"timezone": "Europe/Berlin"})
+	count--
+	left("the time zone")
+	w.fill(t, "/brand", "profile", "/brand", map[string]string{"voiceTone": "calm"})
+	count--
+	left("the voice")
+
+	body := w.fill(t, "/start/board", "profile", "/start/board", map[string]string{"name": "Roadmap", "now": "Offline mode\r\nExport", "done": "Search"})
+	has(t, "the board", body, "Created with 3 items", "Publishing would add 3 items", "Offline mode", "First steps")
+	count--
+	left("the board")
+	board := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/boards", "").Items(t)[0]["id"].(string)
+	_, rest, _ := strings.Cut(body, `action="/roadmap/publish/`)
+	publish := url.Values{}
+	for _, m := range hidden.FindAllStringSubmatch(rest[:strings.Index(rest, "</form>")], -1) {
+		publish.Set(m[1], strings.ReplaceAll(m[2], "&#34;", `"`))
+	}
+	_, body = w.submit(t, "/roadmap/publish/"+board, publish)
+	has(t, "published", body, "Published version 1: visitors see 3 items")
+	count--
+	left("publishing")
+
+	pasted := map[string]string{"reviews": "stars\ttext\tauthor\tdate\r\n2\tIt is slow\tAda\t2026-08-01\r\n5\tLovely\tBen\t2026-08-02\r\n9\tBroken\tCy\t", "source": "app_store", "do": "preview"}
+	body = w.fill(t, "/reviews/paste", "paste", "/reviews/paste", pasted)
+	has(t, "the preview", body, "2 reviews found", "Nothing is stored yet", "It is slow", "Ada · App Store · Aug 1, 2026", `Row 4 has the rating "9"`)
+	if n := len(w.Send(t, w.key, "GET", "/v1/companies/{companyId}/feedback", "").Items(t)); n != 0 {
+		t.Errorf("the preview stored %d reviews", n)
+	}
+	store := fields(t, body, "paste")
+	for name, value := range pasted {
+		store.Set(name, value)
+	}
+	store.Set("do", "store")
+	for range 2 { // a form that is sent twice
+		_, body = w.submit(t, "/reviews/paste", store)
+		has(t, "stored", body, "Stored 2 reviews; 1 row was left out.", "It is slow")
+	}
+	reviews := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/feedback", "").Items(t)
+	if len(reviews) != 2 {
+		t.Fatalf("%d reviews are stored, want 2", len(reviews))
+	}
+	count--
+	left("the reviews")
+	id := reviews[0]["id"].(string)
+	reply := fields(t, w.page(t, "/reviews?id="+id), "answer")
+	reply.Set("body", "We are on it.")
+	reply.Set("action", "approve")
+	w.submit(t, "/reviews/"+id, reply)
+	if got := w.stored(t, id)["replyStatus"]; got != "approved" {
+		t.Errorf("the reply is %v, want approved", got)
+	}
+
+	body = w.fill(t, "/start/number", "profile", "/start/number", map[string]string{"name": "Sign-ups", "unit": "count", "aggregation": "sum", "values": "2026-08-08 120\r\n2026-08-09\t125\r\n2026-08-10 131"})
+	has(t, "the number", body, "Created with 3 values", "<svg", "131")
+	count--
+	left("the number")
+
+	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/broadcast/posts", `{"platform": "x", "body": "Hello"}`)
+	count--
+	left("the post")
+	for _, preset := range []string{"ci", "drafting-agent"} {
+		form := fields(t, w.page(t, "/keys?preset="+preset, `value="`+preset+`" checked`), "newkey")
+		form.Set("name", preset)
+		form.Set("preset", preset)
+		_, body = w.submit(t, "/keys", form)
+		secretOf(t, body)
+		count--
+		left("the key " + preset)
+	}
+	hasNot(t, "the overview", w.page(t, "/"), "First steps", "Hide")
+}
+
+// Ensure the overview of a company that is in use shows no first steps and makes no calls for them.
+// A user can hide the list and show it again. A key sees only the steps that its scopes allow.
+func TestFirstStepsHidden(t *testing.T) {
+	t.Parallel()
+	hasNot(t, "a company in use", demoWorld(t).page(t, "/"), "First steps")
+	w := newWorld(t)
+	body := w.page(t, "/", "First steps")
+	_, body = w.submit(t, "/start/hide", fields(t, body, "hidestart"))
+	has(t, "hidden", body, "The first steps are hidden in this browser.")
+	hasNot(t, "hidden", body, `class="rows steps"`)
+	if len(stepsLeft(w.page(t, "/"))) != 0 {
+		t.Error("the list is shown again")
+	}
+	_, undo, _ := strings.Cut(body, `action="/undo/`)
+	undo, _, _ = strings.Cut(undo, `"`)
+	w.submit(t, "/undo/"+undo, url.Values{"form": fields(t, w.page(t, "/company"), "profile")["form"]})
+	if len(stepsLeft(w.page(t, "/"))) == 0 {
+		t.Error("the list is not shown again")
+	}
+	few := newWorld(t, auth.CompanyRead, auth.MetricsRead, auth.MetricsWrite, auth.FeedbackRead)
+	if got := stepsLeft(few.page(t, "/")); len(got) != 1 || got[0] != "/start/number" {
+		t.Errorf("steps %v, want only the number", got)
+	}
+	demotest.Load(t, few.Service, demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_a", "key": "a.b", "name": "A"}})
+	hasNot(t, "done", few.page(t, "/"), "First steps")
+}
+
+// Ensure the forms of the first steps keep what was typed, and say at the field what is wrong with
+// it.
+func TestFirstStepsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	refused := func(path, id string, set map[string]string, texts ...string) {
+		t.Helper()
+		form := fields(t, w.page(t, path), id)
+		for name, value := range set {
+			form.Set(name, value)
+			texts = append(texts, value)
+		}
+		status, body := w.submit(t, path, form)
+		if status != http.StatusBadRequest {
+			t.Errorf("%s: status %d, want 400", path, status)
+		}
+		has(t, path, body, texts...)
+	}
+	refused("/start/board", "profile", map[string]string{"name": strings.Repeat("n", 201), "now": "Typed item"}, "at most 200 characters")
+	refused("/start/board", "profile", map[string]string{"name": "Board", "later": strings.Repeat("i", 201)}, "has a line with more than 200 characters")
+	refused("/start/board", "profile", map[string]string{"name": "Board", "now": "item" + strings.Repeat("\nitem", 20)}, "creates at most 20")
+	refused("/start/number", "profile", map[string]string{"name": "数", "unit": "currency_minor", "aggregation": "sum", "values": "many"}, "the letters a to z", "needed for money", "line 1 must be a day and a number")
+	w.fill(t, "/start/number", "profile", "/start/number", map[string]string{"name": "Sales", "unit": "currency_minor", "aggregation": "sum", "currency": "eur", "values": "12.50"})
+	refused("/start/number", "profile", map[string]string{"name": "Sales", "unit": "count", "aggregation": "sum", "values": "1"}, "the name of a metric that exists already")
+	refused("/reviews/paste", "paste", map[string]string{"reviews": "Great app", "do": "preview"}, "must name the columns")
+	form := fields(t, w.page(t, "/reviews/paste"), "paste")
+	form.Set("reviews", "text\n"+strings.Repeat("word ", 10_000))
+	status, body := w.submit(t, "/reviews/paste", form)
+	has(t, "too much", body, "more than 48 KB")
+	if status != http.StatusBadRequest || len(body) > bytesMax {
+		t.Errorf("status %d with %d bytes, want 400 with at most %d", status, len(body), bytesMax)
+	}
+	if n := len(w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/boards", "").Items(t)); n != 0 {
+		t.Errorf("%d boards, want none", n)
+	}
+}

@@ -45,6 +45,7 @@ func Convert(ctx context.Context, kind Kind, inputs []Input) (*Result, error) {
 		return nil, fmt.Errorf("convert: %w", err)
 	}
 	r.Bad = out.badRows
+	out.latest = nil // all versions are known, and a caller may need the memory
 	for name, n := range r.Counts {
 		if n == 0 {
 			delete(r.Counts, name)

@@ -153,9 +153,11 @@ func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) er
 		c.report(number, t.Name, problems...)
 		return nil
 	}
-	if problem := c.checkUnique(number, t, record); problem != "" {
-		c.report(number, t.Name, problem)
-		return nil
+	if !c.options.merges(t) { // a merge identifies records without their ids, so no two can be at odds
+		if problem := c.checkUnique(number, t, record); problem != "" {
+			c.report(number, t.Name, problem)
+			return nil
+		}
 	}
 	if own, _ := t.AliasesOf(record); own != "" {
 		c.nameDigests[digest(own)] = true

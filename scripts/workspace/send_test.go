@@ -78,6 +78,10 @@ func TestDueRun(t *testing.T) {
 		{"pst_silent", `:`, "pst_silent unknown: it printed no outcome: EOF; the claim clm_", "publishing"},
 		{"pst_garbled", `echo '{"id":7}'`, `pst_garbled unknown: it printed no outcome: json: unknown field "id"; the claim clm_`, "publishing"},
 		{"pst_two", `echo '{} {}'`, "pst_two unknown: it printed no outcome: want one JSON object and nothing else; the claim clm_", "publishing"},
+		{"pst_blank", `echo '{"outcome":""}'`, `pst_blank unknown: it printed no outcome: no outcome ""; the claim clm_`, "publishing"},
+		{"pst_printed", `echo '{"externalId":"17'; exit 75`, "pst_printed unknown: it ended with 75 after it had printed something; the claim clm_", "publishing"},
+		{"pst_both", `echo '{"outcome":"failed","failureReason":"locked","externalId":"1790"}'`, "pst_both unknown: it printed no outcome: the outcome is failed, but there is an externalId", "publishing"},
+		{"pst_unnamed", `echo '{"failureReason":"locked"}'`, "pst_unnamed unknown: it printed no outcome: a failureReason needs the outcome failed; the claim clm_", "publishing"},
 		{"pst_url", `echo '{"externalUrl":"ftp://x"}'`, "pst_url unknown ftp://x: sent, but the report was not accepted:", "publishing"},
 		{"pst_reason", `echo '{"outcome":"failed"}'`, "pst_reason unknown: failed, but the report was not accepted:", "publishing"},
 	}
@@ -107,7 +111,7 @@ func TestDueRun(t *testing.T) {
 		if r.code != 1 {
 			t.Errorf("over %s: exit code %d, want 1, because some outcomes are unknown: %s", over, r.code, r.err)
 		}
-		requireContains(t, r.err, "using "+over, "nobody knows what happened to 8 of the posts", "due stuck --older 0s")
+		requireContains(t, r.err, "using "+over, "nobody knows what happened to 12 of the posts", "due stuck --older 0s")
 		for _, e := range endings {
 			requireContains(t, r.out, e.want)
 		}

@@ -101,11 +101,12 @@ The program reads the review with its reply as JSON from standard input, as "app
 
   exit code 0, prints {}                       posted
   exit code 0, prints {"outcome": "failed"}    failed
-  exit code 75, after sending nothing          failed, so that it can be approved again
+  exit code 75, prints nothing                 failed, so that it can be approved again
   anything else                                nothing
 
-After another exit code, a signal, --timeout or other output, nobody knows whether the reply
-was posted. Then the claim stays, "approved stuck" lists it, and nothing posts the reply again
+A program ends with 75 only if it sent nothing. After another exit code, a signal, --timeout or
+other output, nobody knows whether the reply was posted. Output that contradicts itself is other
+output. Then the claim stays, "approved stuck" lists it, and nothing posts the reply again
 until a person reports. The same holds if this command dies. So each reply is posted at most
 once.
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -400,6 +401,40 @@ func TestDueRunThroughKills(t *testing.T) {
 	}
 	if len(stuck) < 3 || len(stuck) >= posts {
 		t.Errorf("%d of %d posts are stuck, want some: the kills missed their moments", len(stuck), posts)
+	}
+}
+
+// Ensure a signal to stop does not interrupt a claim that has begun. `due run` sends the post that it
+// has claimed, claims nothing more, and ends without an error.
+func TestDueRunStopsDuringClaim(t *testing.T) {
+	isolateUserFolders(t)
+	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"), duePostOn("x", "pst_2"))
+	service, err := url.Parse(s.BaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	proxy := httputil.NewSingleHostReverseProxy(service)
+	proxy.ModifyResponse = func(r *http.Response) error { // the claim is made, and its response is on its way
+		if strings.HasSuffix(r.Request.URL.Path, "/claim") {
+			stop()
+		}
+		return nil
+	}
+	between := httptest.NewServer(proxy)
+	t.Cleanup(between.Close)
+	t.Setenv(keyVariable, key)
+	t.Setenv(urlVariable, between.URL)
+	var out bytes.Buffer
+	root := rootCommand(&terminal.Terminal{In: strings.NewReader(""), Out: &out, Err: t.Output(), Now: time.Now})
+	root.SetArgs([]string{"due", "run", "--platform", "x", "--", "sh", "-c", "echo '{}'"})
+	if err := root.ExecuteContext(ctx); err != nil {
+		t.Errorf("a run that is told to stop: %v", err)
+	}
+	statuses := slices.Sorted(maps.Values(statusesOf(t, data, companyID, "post", "status")))
+	if diff := cmp.Diff([]string{"published", "scheduled"}, statuses); diff != "" || strings.Count(out.String(), " sent\n") != 1 {
+		t.Errorf("statuses (-want +got), and output %q:\n%s", &out, diff)
 	}
 }
 

@@ -165,16 +165,10 @@ type sendResult struct {
 func (r *sendRun[S, R, C]) run(ctx context.Context) error {
 	for {
 		err := r.sendReady(ctx)
-		stopped := ctx.Err() != nil
-		switch {
-		case !stopped && r.flags.period == 0 && err != nil:
-			return err
-		case (stopped || r.flags.period == 0) && r.unknown > 0:
-			return fmt.Errorf("nobody knows what happened to %d of the %s: `%s` lists them", r.unknown, r.nouns,
-				r.suggest(r.place, r.flags.company, "%s stuck --older 0s", r.readyWord))
-		case stopped || r.flags.period == 0:
-			return nil
-		case err != nil: // the next round may succeed
+		if ctx.Err() != nil || r.flags.period == 0 {
+			return errors.Join(err, r.unknownError())
+		}
+		if err != nil { // the next round may succeed
 			r.Fail(err)
 		}
 		select {
@@ -184,11 +178,20 @@ func (r *sendRun[S, R, C]) run(ctx context.Context) error {
 	}
 }
 
+// unknownError returns an error if nobody knows what happened to some records.
+func (r *sendRun[S, R, C]) unknownError() error {
+	if r.unknown == 0 {
+		return nil
+	}
+	return fmt.Errorf("nobody knows what happened to %d of the %s: `%s` lists them", r.unknown, r.nouns,
+		r.suggest(r.place, r.flags.company, "%s stuck --older 0s", r.readyWord))
+}
+
 // sendPage is the number of records that are listed at once.
 const sendPage = 50
 
 // sendReady sends each record that is ready once. A record that the program gives back is left for
-// the next run.
+// the next run. When ctx ends, sendReady claims nothing more, and returns no error for that.
 func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 	if r.flags.onUnknown == unknownRetry {
 		if err := r.resendStuck(ctx); err != nil {
@@ -196,24 +199,28 @@ func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 		}
 	}
 	company := r.place.company()
-	for after := ""; ; {
+	for after := ""; ctx.Err() == nil; {
 		page, err := r.listReady(r.place.store, ctx, company, r.flags.target, after, sendPage)
 		if err != nil {
-			return fmt.Errorf("list the %s that are %s: %w", r.nouns, r.readyWord, err)
+			return unlessEnded(ctx, fmt.Errorf("list the %s that are %s: %w", r.nouns, r.readyWord, err))
 		}
-		err = parallel.Do(len(page.Records), r.flags.parallel, func(n int) error {
-			if ctx.Err() != nil {
-				return ctx.Err() // told to stop: claim nothing more
-			}
-			return r.claimAndSend(ctx, page.Records[n])
-		})
+		err = parallel.Do(len(page.Records), r.flags.parallel, func(n int) error { return r.claimAndSend(ctx, page.Records[n]) })
 		if err != nil {
 			return err
 		}
 		if after = page.Next; after == "" {
-			return nil
+			break
 		}
 	}
+	return nil
+}
+
+// unlessEnded returns the error of a list, or nil if ctx has ended, which cuts a list short.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // stuckMargin is added to the timeout of a program: a claim that is older than both is not being
@@ -226,7 +233,7 @@ func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 	before := timestamp.Format(r.Now().Add(-r.flags.limit - stuckMargin))
 	stuck, err := r.listStuck(r.place.store, ctx, r.place.company(), before)
 	if err != nil {
-		return fmt.Errorf("list the %s that are stuck: %w", r.nouns, err)
+		return unlessEnded(ctx, fmt.Errorf("list the %s that are stuck: %w", r.nouns, err))
 	}
 	stuck = slices.DeleteFunc(stuck, func(c C) bool {
 		_, claimID, target := r.sending.claimOf(c)
@@ -234,24 +241,27 @@ func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 	})
 	return parallel.Do(len(stuck), r.flags.parallel, func(n int) error {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return nil
 		}
 		return r.finish(ctx, stuck[n], true)
 	})
 }
 
-// claimAndSend claims a record and sends it. It does nothing if the person at the terminal does not
-// confirm the text, or if another program is faster.
+// claimAndSend claims a record and sends it. It does nothing if ctx has ended, if the person at the
+// terminal does not confirm the text, or if another program is faster. A claim that has begun is not
+// interrupted: the service may have made it, and nothing would send the record.
 func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
-	recordID := r.sending.idOf(record)
-	shown := ""
+	if ctx.Err() != nil {
+		return nil
+	}
+	recordID, shown := r.sending.idOf(record), ""
 	if r.sending.show != nil {
 		shown = r.sending.show(record)
-		if yes, err := r.confirm(shown); err != nil || !yes {
+		if yes, err := r.confirm(shown); err != nil || !yes || ctx.Err() != nil {
 			return err
 		}
 	}
-	claimed, err := r.claim(r.place.store, ctx, r.place.company(), recordID, r.confirmedBy)
+	claimed, err := r.claim(r.place.store, context.WithoutCancel(ctx), r.place.company(), recordID, r.confirmedBy)
 	var refused *fault.Error
 	if errors.As(err, &refused) && (refused.Code == fault.Conflict || errors.Is(err, fault.ErrNotFound)) {
 		r.mu.Lock()

@@ -273,6 +273,35 @@ func TestApprovedRunAsks(t *testing.T) {
 	}
 }
 
+// Ensure `approved run --on-unknown retry` at a terminal posts a reply again only if the person confirms
+// it.
+func TestApprovedRunAsksAgain(t *testing.T) {
+	isolateUserFolders(t)
+	s, data, companyID, key := sendingCompany(t,
+		`{"type":"feedback","record":{"id":"fbk_1","externalId":"1","source":"reddit","replyBody":"Thanks","replyStatus":"approved"}}`)
+	if r := runCommand(t, "", "approved", "claim", "fbk_1", "--company", companyID, "--data", data); r.code != 0 {
+		t.Fatalf("claim: exit code %d: %s", r.code, r.err)
+	}
+	t.Setenv(keyVariable, key)
+	t.Setenv(urlVariable, s.BaseURL)
+	for _, c := range []struct{ reply, want, status string }{{"n\n", "", "posting"}, {"y\n", "fbk_1 sent\n", "posted"}} {
+		var out, errOut bytes.Buffer
+		later := func() time.Time { return time.Now().Add(time.Hour) }
+		root := rootCommand(&terminal.Terminal{In: strings.NewReader(c.reply), Out: &out, Err: &errOut, Interactive: true, Now: later})
+		root.SetArgs([]string{"approved", "run", "--source", "reddit", "--on-unknown", "retry", "--", "sh", "-c", "echo '{}'"})
+		if err := root.ExecuteContext(t.Context()); err != nil {
+			t.Error(err)
+		}
+		requireContains(t, errOut.String(), "Nobody knows whether this reply was posted.", "Thanks\n\nPost this reply? [y/N] ")
+		if out.String() != c.want {
+			t.Errorf("reply %q: output %q, want %q", c.reply, &out, c.want)
+		}
+		if diff := cmp.Diff(map[string]string{"fbk_1": c.status}, statusesOf(t, data, companyID, "feedback", "replyStatus")); diff != "" {
+			t.Errorf("reply %q: statuses (-want +got):\n%s", c.reply, diff)
+		}
+	}
+}
+
 // moment is a request at which a test kills a process: the n-th one, before it reaches its server or
 // after the response.
 type moment struct {
@@ -439,7 +468,7 @@ func TestDueRunStopsDuringClaim(t *testing.T) {
 }
 
 // Ensure --on-unknown retry runs the program again with the same claim, once the claim is old enough,
-// and leaves it alone before that.
+// and leaves it alone before that. The claim stays unless the program says that it has sent the post.
 func TestDueRunRetriesUnknown(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
@@ -462,6 +491,9 @@ func TestDueRunRetriesUnknown(t *testing.T) {
 	if out, err := run(time.Hour, "exit 75"); err == nil || !strings.Contains(out, "pst_1 unknown: it sent nothing now, but may have before") {
 		t.Errorf("a retry that sends nothing: %v, %s, want that the claim stays", err, out)
 	}
+	if out, err := run(time.Hour, `echo '{"outcome":"failed","failureReason":"token expired"}'`); err == nil || !strings.Contains(out, "pst_1 unknown: it failed now, but may have been sent before: token expired") {
+		t.Errorf("a retry that fails: %v, %s, want that the claim stays", err, out)
+	}
 	if _, err := run(time.Hour, "echo '{}'"); err != nil {
 		t.Errorf("a retry with the same claim: %v", err)
 	}
@@ -477,8 +509,8 @@ func TestDueRunRetriesUnknown(t *testing.T) {
 		}
 		claims[post.ClaimID]++
 	}
-	if len(claims) != 1 || slices.Collect(maps.Values(claims))[0] != 3 {
-		t.Errorf("claims %v of the three attempts, want the same", claims)
+	if len(claims) != 1 || slices.Collect(maps.Values(claims))[0] != 4 {
+		t.Errorf("claims %v of the four attempts, want the same", claims)
 	}
 	if diff := cmp.Diff(map[string]string{"pst_1": "published"}, statusesOf(t, data, companyID, "post", "status")); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)

@@ -112,8 +112,10 @@ once.
 
 With --on-unknown retry, the next run starts the program again on such a reply, with the same
 claimId, once the claim is older than --timeout and a minute. Use it only for a program that
-gives the claimId to the platform as idempotency key. Exit code 75 then keeps the claim, because
-an earlier attempt may have sent the reply.
+gives the claimId to the platform as idempotency key. It takes every claim on the source's
+replies, also one of another program or person: report what "approved stuck" lists before you
+first use it. Exit code 75 and failed then keep the claim, because an earlier attempt may have
+sent the reply. Without --confirmed-by it asks before it posts such a reply, too.
 
 --source names what the program can post to, so that it claims nothing else. With --json it
 prints one line for each reply: {"id", "claimId", "outcome", "problem", "externalId",

@@ -228,7 +228,8 @@ func unlessEnded(ctx context.Context, err error) error {
 const stuckMargin = time.Minute
 
 // resendStuck runs the program again on the records whose claim is so old that their program has
-// ended. The claim stays the same, so the platform recognises a record that it has.
+// ended. The claim stays the same, so the platform recognises a record that it has. At a terminal, the
+// person confirms each of these texts, too: another program or person may have made the claim.
 func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 	before := timestamp.Format(r.Now().Add(-r.flags.limit - stuckMargin))
 	stuck, err := r.listStuck(r.place.store, ctx, r.place.company(), before)
@@ -242,6 +243,12 @@ func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 	return parallel.Do(len(stuck), r.flags.parallel, func(n int) error {
 		if ctx.Err() != nil {
 			return nil
+		}
+		if r.sending.show != nil {
+			text := "Nobody knows whether this reply was posted.\n\n" + r.sending.showClaim(stuck[n])
+			if yes, err := r.confirm(text); err != nil || !yes || ctx.Err() != nil {
+				return err
+			}
 		}
 		return r.finish(ctx, stuck[n], true)
 	})
@@ -292,13 +299,16 @@ func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
 
 // finish runs the program on a claimed record and reports what happened. A signal to stop does not
 // interrupt it. again says that an earlier run with this claim has ended, and nobody knows how. Then
-// the record is not given back, because the next claim would have another id, and the platform would
-// not recognise a record that it has.
+// the record is neither given back nor failed, because it could be claimed again. That claim would
+// have another id, and the platform would not recognise a record that it has.
 func (r *sendRun[S, R, C]) finish(ctx context.Context, claimed C, again bool) error {
 	ctx = context.WithoutCancel(ctx)
 	done := r.sender.send(ctx, claimed)
-	if again && done.ending == endingRetry {
+	switch {
+	case again && done.ending == endingRetry:
 		done = senderReport{ending: endingUnknown, problem: "it sent nothing now, but may have before"}
+	case again && done.ending == endingFailed:
+		done = senderReport{ending: endingUnknown, problem: strings.TrimSuffix("it failed now, but may have been sent before: "+valueOrEmpty(done.printed.FailureReason), ": ")}
 	}
 	return r.end(ctx, claimed, done)
 }

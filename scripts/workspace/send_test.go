@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -464,6 +465,39 @@ func TestDueRunStopsDuringClaim(t *testing.T) {
 	statuses := slices.Sorted(maps.Values(statusesOf(t, data, companyID, "post", "status")))
 	if diff := cmp.Diff([]string{"published", "scheduled"}, statuses); diff != "" || strings.Count(out.String(), " sent\n") != 1 {
 		t.Errorf("statuses (-want +got), and output %q:\n%s", &out, diff)
+	}
+}
+
+// Ensure `due run` repeats a report whose response is lost, so that a post that was sent ends published.
+func TestDueRunRepeatsReport(t *testing.T) {
+	isolateUserFolders(t)
+	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
+	service, err := url.Parse(s.BaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports := 0
+	proxy := httputil.NewSingleHostReverseProxy(service)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if strings.HasSuffix(r.Request.URL.Path, "/report") {
+			if reports++; reports == 1 {
+				r.Body = io.NopCloser(strings.NewReader("cut off"))
+				r.ContentLength = int64(len("cut off"))
+				r.Header.Set("Content-Length", fmt.Sprint(r.ContentLength))
+			}
+		}
+		return nil
+	}
+	between := httptest.NewServer(proxy)
+	t.Cleanup(between.Close)
+	t.Setenv(keyVariable, key)
+	t.Setenv(urlVariable, between.URL)
+	r := runCommand(t, "", "due", "run", "--platform", "x", "--", "sh", "-c", `echo '{"externalId":"1790"}'`)
+	if r.code != 0 || r.out != "pst_1 sent 1790\n" || reports != 2 {
+		t.Errorf("exit code %d after %d reports, want 0 after 2: %s%s", r.code, reports, r.out, r.err)
+	}
+	if diff := cmp.Diff(map[string]string{"pst_1": "published"}, statusesOf(t, data, companyID, "post", "status")); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
 }
 

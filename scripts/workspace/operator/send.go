@@ -282,7 +282,7 @@ func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
 	if r.sending.show != nil {
 		if text := r.sending.showClaim(claimed); text != shown { // changed and approved again since it was listed
 			if yes, err := r.confirm(text); err != nil || !yes {
-				return errors.Join(err, r.end(context.WithoutCancel(ctx), claimed, senderReport{ending: endingRetry}))
+				return errors.Join(err, r.end(ctx, claimed, senderReport{ending: endingRetry}))
 			}
 		}
 	}
@@ -302,8 +302,7 @@ func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
 // the record is neither given back nor failed, because it could be claimed again. That claim would
 // have another id, and the platform would not recognise a record that it has.
 func (r *sendRun[S, R, C]) finish(ctx context.Context, claimed C, again bool) error {
-	ctx = context.WithoutCancel(ctx)
-	done := r.sender.send(ctx, claimed)
+	done := r.sender.send(context.WithoutCancel(ctx), claimed)
 	switch {
 	case again && done.ending == endingRetry:
 		done = senderReport{ending: endingUnknown, problem: "it sent nothing now, but may have before"}
@@ -313,30 +312,61 @@ func (r *sendRun[S, R, C]) finish(ctx context.Context, claimed C, again bool) er
 	return r.end(ctx, claimed, done)
 }
 
-// end reports how the program ended. If nobody knows, or if the report is refused, the claim stays.
+// end reports how the program ended. If nobody knows, or if the report is not accepted, the claim stays.
 func (r *sendRun[S, R, C]) end(ctx context.Context, claimed C, done senderReport) error {
 	recordID, claimID, _ := r.sending.claimOf(claimed)
 	company, s := r.place.company(), r.place.store
 	line := sendResult{ID: recordID, ClaimID: claimID}
-	var err error
+	report := func(context.Context) (C, error) { return claimed, nil }
 	switch done.ending {
 	case endingSent:
 		line.Outcome, line.ExternalID, line.ExternalURL = "sent", done.printed.ExternalID, done.printed.ExternalURL
-		_, err = r.sending.reportSent(s, ctx, company, recordID, claimID, done.printed)
+		report = func(ctx context.Context) (C, error) {
+			return r.sending.reportSent(s, ctx, company, recordID, claimID, done.printed)
+		}
 	case endingFailed:
 		line.Outcome, line.Problem = "failed", done.printed.FailureReason
-		_, err = r.sending.reportFail(s, ctx, company, recordID, claimID, done.printed)
+		report = func(ctx context.Context) (C, error) {
+			return r.sending.reportFail(s, ctx, company, recordID, claimID, done.printed)
+		}
 	case endingRetry:
 		line.Outcome, line.Problem = "retry", textOrNil(done.problem)
-		_, err = r.sending.giveBack(s, ctx, company, recordID, claimID)
+		report = func(ctx context.Context) (C, error) { return r.sending.giveBack(s, ctx, company, recordID, claimID) }
 	case endingUnknown:
 		line.Outcome, line.Problem = "unknown", &done.problem
 	}
-	if err != nil {
+	if err := r.repeatReport(ctx, report); err != nil {
 		line.Problem = new(fmt.Sprintf("%s, but the report was not accepted: %v", line.Outcome, explainStoreError(err, r.noun, recordID, "")))
 		line.Outcome = "unknown"
 	}
 	return r.printResult(line)
+}
+
+// A report is repeated for reportPeriod while the service fails. The pauses start at reportPause and
+// double.
+const (
+	reportPeriod = time.Minute
+	reportPause  = 250 * time.Millisecond
+)
+
+// repeatReport makes a report until the service accepts or refuses it. A report may be repeated, and
+// nobody else knows what it says. A signal to stop does not interrupt an attempt, but ends the pauses.
+func (r *sendRun[S, R, C]) repeatReport(ctx context.Context, report func(context.Context) (C, error)) error {
+	started := r.Now()
+	for pause := reportPause; ; pause *= 2 {
+		_, err := report(context.WithoutCancel(ctx))
+		if err == nil || isRefusal(err) || ctx.Err() != nil || r.Now().Sub(started)+pause > reportPeriod {
+			return err
+		}
+		_ = r.Wait(ctx, pause) // if ctx ends, the next attempt is the last
+	}
+}
+
+// isRefusal reports whether a store has refused a request, so that the same request fails again.
+func isRefusal(err error) bool {
+	var byStore *fault.Error
+	var byService *refusedError
+	return errors.As(err, &byStore) && byStore.Code != fault.Unavailable || errors.As(err, &byService)
 }
 
 // printResult prints the line of one record.

@@ -4,8 +4,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -78,6 +80,10 @@ func TestDueRun(t *testing.T) {
 		{"pst_silent", `:`, "pst_silent unknown: it printed no outcome: EOF; the claim clm_", "publishing"},
 		{"pst_garbled", `echo '{"id":7}'`, `pst_garbled unknown: it printed no outcome: json: unknown field "id"; the claim clm_`, "publishing"},
 		{"pst_two", `echo '{} {}'`, "pst_two unknown: it printed no outcome: want one JSON object and nothing else; the claim clm_", "publishing"},
+		{"pst_blank", `echo '{"outcome":""}'`, `pst_blank unknown: it printed no outcome: no outcome ""; the claim clm_`, "publishing"},
+		{"pst_printed", `echo '{"externalId":"17'; exit 75`, "pst_printed unknown: it ended with 75 after it had printed something; the claim clm_", "publishing"},
+		{"pst_both", `echo '{"outcome":"failed","failureReason":"locked","externalId":"1790"}'`, "pst_both unknown: it printed no outcome: the outcome is failed, but there is an externalId", "publishing"},
+		{"pst_unnamed", `echo '{"failureReason":"locked"}'`, "pst_unnamed unknown: it printed no outcome: a failureReason needs the outcome failed; the claim clm_", "publishing"},
 		{"pst_url", `echo '{"externalUrl":"ftp://x"}'`, "pst_url unknown ftp://x: sent, but the report was not accepted:", "publishing"},
 		{"pst_reason", `echo '{"outcome":"failed"}'`, "pst_reason unknown: failed, but the report was not accepted:", "publishing"},
 	}
@@ -107,7 +113,7 @@ func TestDueRun(t *testing.T) {
 		if r.code != 1 {
 			t.Errorf("over %s: exit code %d, want 1, because some outcomes are unknown: %s", over, r.code, r.err)
 		}
-		requireContains(t, r.err, "using "+over, "nobody knows what happened to 8 of the posts", "due stuck --older 0s")
+		requireContains(t, r.err, "using "+over, "nobody knows what happened to 12 of the posts", "due stuck --older 0s")
 		for _, e := range endings {
 			requireContains(t, r.out, e.want)
 		}
@@ -268,6 +274,35 @@ func TestApprovedRunAsks(t *testing.T) {
 	}
 }
 
+// Ensure `approved run --on-unknown retry` at a terminal posts a reply again only if the person confirms
+// it.
+func TestApprovedRunAsksAgain(t *testing.T) {
+	isolateUserFolders(t)
+	s, data, companyID, key := sendingCompany(t,
+		`{"type":"feedback","record":{"id":"fbk_1","externalId":"1","source":"reddit","replyBody":"Thanks","replyStatus":"approved"}}`)
+	if r := runCommand(t, "", "approved", "claim", "fbk_1", "--company", companyID, "--data", data); r.code != 0 {
+		t.Fatalf("claim: exit code %d: %s", r.code, r.err)
+	}
+	t.Setenv(keyVariable, key)
+	t.Setenv(urlVariable, s.BaseURL)
+	for _, c := range []struct{ reply, want, status string }{{"n\n", "", "posting"}, {"y\n", "fbk_1 sent\n", "posted"}} {
+		var out, errOut bytes.Buffer
+		later := func() time.Time { return time.Now().Add(time.Hour) }
+		root := rootCommand(&terminal.Terminal{In: strings.NewReader(c.reply), Out: &out, Err: &errOut, Interactive: true, Now: later})
+		root.SetArgs([]string{"approved", "run", "--source", "reddit", "--on-unknown", "retry", "--", "sh", "-c", "echo '{}'"})
+		if err := root.ExecuteContext(t.Context()); err != nil {
+			t.Error(err)
+		}
+		requireContains(t, errOut.String(), "Nobody knows whether this reply was posted.", "Thanks\n\nPost this reply? [y/N] ")
+		if out.String() != c.want {
+			t.Errorf("reply %q: output %q, want %q", c.reply, &out, c.want)
+		}
+		if diff := cmp.Diff(map[string]string{"fbk_1": c.status}, statusesOf(t, data, companyID, "feedback", "replyStatus")); diff != "" {
+			t.Errorf("reply %q: statuses (-want +got):\n%s", c.reply, diff)
+		}
+	}
+}
+
 // moment is a request at which a test kills a process: the n-th one, before it reaches its server or
 // after the response.
 type moment struct {
@@ -399,8 +434,75 @@ func TestDueRunThroughKills(t *testing.T) {
 	}
 }
 
+// Ensure a signal to stop does not interrupt a claim that has begun. `due run` sends the post that it
+// has claimed, claims nothing more, and ends without an error.
+func TestDueRunStopsDuringClaim(t *testing.T) {
+	isolateUserFolders(t)
+	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"), duePostOn("x", "pst_2"))
+	service, err := url.Parse(s.BaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	proxy := httputil.NewSingleHostReverseProxy(service)
+	proxy.ModifyResponse = func(r *http.Response) error { // the claim is made, and its response is on its way
+		if strings.HasSuffix(r.Request.URL.Path, "/claim") {
+			stop()
+		}
+		return nil
+	}
+	between := httptest.NewServer(proxy)
+	t.Cleanup(between.Close)
+	t.Setenv(keyVariable, key)
+	t.Setenv(urlVariable, between.URL)
+	var out bytes.Buffer
+	root := rootCommand(&terminal.Terminal{In: strings.NewReader(""), Out: &out, Err: t.Output(), Now: time.Now})
+	root.SetArgs([]string{"due", "run", "--platform", "x", "--", "sh", "-c", "echo '{}'"})
+	if err := root.ExecuteContext(ctx); err != nil {
+		t.Errorf("a run that is told to stop: %v", err)
+	}
+	statuses := slices.Sorted(maps.Values(statusesOf(t, data, companyID, "post", "status")))
+	if diff := cmp.Diff([]string{"published", "scheduled"}, statuses); diff != "" || strings.Count(out.String(), " sent\n") != 1 {
+		t.Errorf("statuses (-want +got), and output %q:\n%s", &out, diff)
+	}
+}
+
+// Ensure `due run` repeats a report whose response is lost, so that a post that was sent ends published.
+func TestDueRunRepeatsReport(t *testing.T) {
+	isolateUserFolders(t)
+	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
+	service, err := url.Parse(s.BaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports := 0
+	proxy := httputil.NewSingleHostReverseProxy(service)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if strings.HasSuffix(r.Request.URL.Path, "/report") {
+			if reports++; reports == 1 {
+				r.Body = io.NopCloser(strings.NewReader("cut off"))
+				r.ContentLength = int64(len("cut off"))
+				r.Header.Set("Content-Length", fmt.Sprint(r.ContentLength))
+			}
+		}
+		return nil
+	}
+	between := httptest.NewServer(proxy)
+	t.Cleanup(between.Close)
+	t.Setenv(keyVariable, key)
+	t.Setenv(urlVariable, between.URL)
+	r := runCommand(t, "", "due", "run", "--platform", "x", "--", "sh", "-c", `echo '{"externalId":"1790"}'`)
+	if r.code != 0 || r.out != "pst_1 sent 1790\n" || reports != 2 {
+		t.Errorf("exit code %d after %d reports, want 0 after 2: %s%s", r.code, reports, r.out, r.err)
+	}
+	if diff := cmp.Diff(map[string]string{"pst_1": "published"}, statusesOf(t, data, companyID, "post", "status")); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
+
 // Ensure --on-unknown retry runs the program again with the same claim, once the claim is old enough,
-// and leaves it alone before that.
+// and leaves it alone before that. The claim stays unless the program says that it has sent the post.
 func TestDueRunRetriesUnknown(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
@@ -423,6 +525,9 @@ func TestDueRunRetriesUnknown(t *testing.T) {
 	if out, err := run(time.Hour, "exit 75"); err == nil || !strings.Contains(out, "pst_1 unknown: it sent nothing now, but may have before") {
 		t.Errorf("a retry that sends nothing: %v, %s, want that the claim stays", err, out)
 	}
+	if out, err := run(time.Hour, `echo '{"outcome":"failed","failureReason":"token expired"}'`); err == nil || !strings.Contains(out, "pst_1 unknown: it failed now, but may have been sent before: token expired") {
+		t.Errorf("a retry that fails: %v, %s, want that the claim stays", err, out)
+	}
 	if _, err := run(time.Hour, "echo '{}'"); err != nil {
 		t.Errorf("a retry with the same claim: %v", err)
 	}
@@ -438,8 +543,8 @@ func TestDueRunRetriesUnknown(t *testing.T) {
 		}
 		claims[post.ClaimID]++
 	}
-	if len(claims) != 1 || slices.Collect(maps.Values(claims))[0] != 3 {
-		t.Errorf("claims %v of the three attempts, want the same", claims)
+	if len(claims) != 1 || slices.Collect(maps.Values(claims))[0] != 4 {
+		t.Errorf("claims %v of the four attempts, want the same", claims)
 	}
 	if diff := cmp.Diff(map[string]string{"pst_1": "published"}, statusesOf(t, data, companyID, "post", "status")); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)

@@ -101,18 +101,21 @@ The program reads the review with its reply as JSON from standard input, as "app
 
   exit code 0, prints {}                       posted
   exit code 0, prints {"outcome": "failed"}    failed
-  exit code 75, after sending nothing          failed, so that it can be approved again
+  exit code 75, prints nothing                 failed, so that it can be approved again
   anything else                                nothing
 
-After another exit code, a signal, --timeout or other output, nobody knows whether the reply
-was posted. Then the claim stays, "approved stuck" lists it, and nothing posts the reply again
+A program ends with 75 only if it sent nothing. After another exit code, a signal, --timeout or
+other output, nobody knows whether the reply was posted. Output that contradicts itself is other
+output. Then the claim stays, "approved stuck" lists it, and nothing posts the reply again
 until a person reports. The same holds if this command dies. So each reply is posted at most
 once.
 
 With --on-unknown retry, the next run starts the program again on such a reply, with the same
 claimId, once the claim is older than --timeout and a minute. Use it only for a program that
-gives the claimId to the platform as idempotency key. Exit code 75 then keeps the claim, because
-an earlier attempt may have sent the reply.
+gives the claimId to the platform as idempotency key. It takes every claim on the source's
+replies, also one of another program or person: report what "approved stuck" lists before you
+first use it. Exit code 75 and failed then keep the claim, because an earlier attempt may have
+sent the reply. Without --confirmed-by it asks before it posts such a reply, too.
 
 --source names what the program can post to, so that it claims nothing else. With --json it
 prints one line for each reply: {"id", "claimId", "outcome", "problem", "externalId",

@@ -115,18 +115,21 @@ claimId. How it ends decides what is reported:
 
   exit code 0, prints {"externalId": "...", "externalUrl": "..."}       published
   exit code 0, prints {"outcome": "failed", "failureReason": "..."}     failed
-  exit code 75, after sending nothing                                  scheduled again
+  exit code 75, prints nothing, because it sent nothing                 scheduled again
   anything else                                                        nothing
 
 The properties of what it prints are optional, but it must print a JSON object. After another
-exit code, a signal, --timeout or other output, nobody knows whether the post was sent. Then the
-claim stays, "due stuck" lists it, and nothing sends the post again until a person reports. The
-same holds if this command dies. So each post is sent at most once.
+exit code, a signal, --timeout or other output, nobody knows whether the post was sent. Output
+that contradicts itself, such as failed with an externalId, is other output. Then the claim
+stays, "due stuck" lists it, and nothing sends the post again until a person reports. The same
+holds if this command dies. So each post is sent at most once.
 
 With --on-unknown retry, the next run starts the program again on such a post, with the same
 claimId, once the claim is older than --timeout and a minute. Use it only for a program that
-gives the claimId to the platform as idempotency key. Exit code 75 then keeps the claim, because
-an earlier attempt may have sent the post.
+gives the claimId to the platform as idempotency key. It takes every claim on the platform's
+posts, also one of another program or person: report what "due stuck" lists before you first use
+it. Exit code 75 and failed then keep the claim, because an earlier attempt may have sent the
+post.
 
 --platform names what the program can send to, so that it claims nothing else. On SIGINT or
 SIGTERM the command claims nothing more, and ends when its programs have ended. With --json it

@@ -165,16 +165,10 @@ type sendResult struct {
 func (r *sendRun[S, R, C]) run(ctx context.Context) error {
 	for {
 		err := r.sendReady(ctx)
-		stopped := ctx.Err() != nil
-		switch {
-		case !stopped && r.flags.period == 0 && err != nil:
-			return err
-		case (stopped || r.flags.period == 0) && r.unknown > 0:
-			return fmt.Errorf("nobody knows what happened to %d of the %s: `%s` lists them", r.unknown, r.nouns,
-				r.suggest(r.place, r.flags.company, "%s stuck --older 0s", r.readyWord))
-		case stopped || r.flags.period == 0:
-			return nil
-		case err != nil: // the next round may succeed
+		if ctx.Err() != nil || r.flags.period == 0 {
+			return errors.Join(err, r.unknownError())
+		}
+		if err != nil { // the next round may succeed
 			r.Fail(err)
 		}
 		select {
@@ -184,11 +178,20 @@ func (r *sendRun[S, R, C]) run(ctx context.Context) error {
 	}
 }
 
+// unknownError returns an error if nobody knows what happened to some records.
+func (r *sendRun[S, R, C]) unknownError() error {
+	if r.unknown == 0 {
+		return nil
+	}
+	return fmt.Errorf("nobody knows what happened to %d of the %s: `%s` lists them", r.unknown, r.nouns,
+		r.suggest(r.place, r.flags.company, "%s stuck --older 0s", r.readyWord))
+}
+
 // sendPage is the number of records that are listed at once.
 const sendPage = 50
 
 // sendReady sends each record that is ready once. A record that the program gives back is left for
-// the next run.
+// the next run. When ctx ends, sendReady claims nothing more, and returns no error for that.
 func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 	if r.flags.onUnknown == unknownRetry {
 		if err := r.resendStuck(ctx); err != nil {
@@ -196,24 +199,28 @@ func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 		}
 	}
 	company := r.place.company()
-	for after := ""; ; {
+	for after := ""; ctx.Err() == nil; {
 		page, err := r.listReady(r.place.store, ctx, company, r.flags.target, after, sendPage)
 		if err != nil {
-			return fmt.Errorf("list the %s that are %s: %w", r.nouns, r.readyWord, err)
+			return unlessEnded(ctx, fmt.Errorf("list the %s that are %s: %w", r.nouns, r.readyWord, err))
 		}
-		err = parallel.Do(len(page.Records), r.flags.parallel, func(n int) error {
-			if ctx.Err() != nil {
-				return ctx.Err() // told to stop: claim nothing more
-			}
-			return r.claimAndSend(ctx, page.Records[n])
-		})
+		err = parallel.Do(len(page.Records), r.flags.parallel, func(n int) error { return r.claimAndSend(ctx, page.Records[n]) })
 		if err != nil {
 			return err
 		}
 		if after = page.Next; after == "" {
-			return nil
+			break
 		}
 	}
+	return nil
+}
+
+// unlessEnded returns the error of a list, or nil if ctx has ended, which cuts a list short.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // stuckMargin is added to the timeout of a program: a claim that is older than both is not being
@@ -221,12 +228,13 @@ func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 const stuckMargin = time.Minute
 
 // resendStuck runs the program again on the records whose claim is so old that their program has
-// ended. The claim stays the same, so the platform recognises a record that it has.
+// ended. The claim stays the same, so the platform recognises a record that it has. At a terminal, the
+// person confirms each of these texts, too: another program or person may have made the claim.
 func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 	before := timestamp.Format(r.Now().Add(-r.flags.limit - stuckMargin))
 	stuck, err := r.listStuck(r.place.store, ctx, r.place.company(), before)
 	if err != nil {
-		return fmt.Errorf("list the %s that are stuck: %w", r.nouns, err)
+		return unlessEnded(ctx, fmt.Errorf("list the %s that are stuck: %w", r.nouns, err))
 	}
 	stuck = slices.DeleteFunc(stuck, func(c C) bool {
 		_, claimID, target := r.sending.claimOf(c)
@@ -234,24 +242,33 @@ func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 	})
 	return parallel.Do(len(stuck), r.flags.parallel, func(n int) error {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return nil
+		}
+		if r.sending.show != nil {
+			text := "Nobody knows whether this reply was posted.\n\n" + r.sending.showClaim(stuck[n])
+			if yes, err := r.confirm(text); err != nil || !yes || ctx.Err() != nil {
+				return err
+			}
 		}
 		return r.finish(ctx, stuck[n], true)
 	})
 }
 
-// claimAndSend claims a record and sends it. It does nothing if the person at the terminal does not
-// confirm the text, or if another program is faster.
+// claimAndSend claims a record and sends it. It does nothing if ctx has ended, if the person at the
+// terminal does not confirm the text, or if another program is faster. A claim that has begun is not
+// interrupted: the service may have made it, and nothing would send the record.
 func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
-	recordID := r.sending.idOf(record)
-	shown := ""
+	if ctx.Err() != nil {
+		return nil
+	}
+	recordID, shown := r.sending.idOf(record), ""
 	if r.sending.show != nil {
 		shown = r.sending.show(record)
-		if yes, err := r.confirm(shown); err != nil || !yes {
+		if yes, err := r.confirm(shown); err != nil || !yes || ctx.Err() != nil {
 			return err
 		}
 	}
-	claimed, err := r.claim(r.place.store, ctx, r.place.company(), recordID, r.confirmedBy)
+	claimed, err := r.claim(r.place.store, context.WithoutCancel(ctx), r.place.company(), recordID, r.confirmedBy)
 	var refused *fault.Error
 	if errors.As(err, &refused) && (refused.Code == fault.Conflict || errors.Is(err, fault.ErrNotFound)) {
 		r.mu.Lock()
@@ -265,7 +282,7 @@ func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
 	if r.sending.show != nil {
 		if text := r.sending.showClaim(claimed); text != shown { // changed and approved again since it was listed
 			if yes, err := r.confirm(text); err != nil || !yes {
-				return errors.Join(err, r.end(context.WithoutCancel(ctx), claimed, senderReport{ending: endingRetry}))
+				return errors.Join(err, r.end(ctx, claimed, senderReport{ending: endingRetry}))
 			}
 		}
 	}
@@ -282,41 +299,74 @@ func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
 
 // finish runs the program on a claimed record and reports what happened. A signal to stop does not
 // interrupt it. again says that an earlier run with this claim has ended, and nobody knows how. Then
-// the record is not given back, because the next claim would have another id, and the platform would
-// not recognise a record that it has.
+// the record is neither given back nor failed, because it could be claimed again. That claim would
+// have another id, and the platform would not recognise a record that it has.
 func (r *sendRun[S, R, C]) finish(ctx context.Context, claimed C, again bool) error {
-	ctx = context.WithoutCancel(ctx)
-	done := r.sender.send(ctx, claimed)
-	if again && done.ending == endingRetry {
+	done := r.sender.send(context.WithoutCancel(ctx), claimed)
+	switch {
+	case again && done.ending == endingRetry:
 		done = senderReport{ending: endingUnknown, problem: "it sent nothing now, but may have before"}
+	case again && done.ending == endingFailed:
+		done = senderReport{ending: endingUnknown, problem: strings.TrimSuffix("it failed now, but may have been sent before: "+valueOrEmpty(done.printed.FailureReason), ": ")}
 	}
 	return r.end(ctx, claimed, done)
 }
 
-// end reports how the program ended. If nobody knows, or if the report is refused, the claim stays.
+// end reports how the program ended. If nobody knows, or if the report is not accepted, the claim stays.
 func (r *sendRun[S, R, C]) end(ctx context.Context, claimed C, done senderReport) error {
 	recordID, claimID, _ := r.sending.claimOf(claimed)
 	company, s := r.place.company(), r.place.store
 	line := sendResult{ID: recordID, ClaimID: claimID}
-	var err error
+	report := func(context.Context) (C, error) { return claimed, nil }
 	switch done.ending {
 	case endingSent:
 		line.Outcome, line.ExternalID, line.ExternalURL = "sent", done.printed.ExternalID, done.printed.ExternalURL
-		_, err = r.sending.reportSent(s, ctx, company, recordID, claimID, done.printed)
+		report = func(ctx context.Context) (C, error) {
+			return r.sending.reportSent(s, ctx, company, recordID, claimID, done.printed)
+		}
 	case endingFailed:
 		line.Outcome, line.Problem = "failed", done.printed.FailureReason
-		_, err = r.sending.reportFail(s, ctx, company, recordID, claimID, done.printed)
+		report = func(ctx context.Context) (C, error) {
+			return r.sending.reportFail(s, ctx, company, recordID, claimID, done.printed)
+		}
 	case endingRetry:
 		line.Outcome, line.Problem = "retry", textOrNil(done.problem)
-		_, err = r.sending.giveBack(s, ctx, company, recordID, claimID)
+		report = func(ctx context.Context) (C, error) { return r.sending.giveBack(s, ctx, company, recordID, claimID) }
 	case endingUnknown:
 		line.Outcome, line.Problem = "unknown", &done.problem
 	}
-	if err != nil {
+	if err := r.repeatReport(ctx, report); err != nil {
 		line.Problem = new(fmt.Sprintf("%s, but the report was not accepted: %v", line.Outcome, explainStoreError(err, r.noun, recordID, "")))
 		line.Outcome = "unknown"
 	}
 	return r.printResult(line)
+}
+
+// A report is repeated for reportPeriod while the service fails. The pauses start at reportPause and
+// double.
+const (
+	reportPeriod = time.Minute
+	reportPause  = 250 * time.Millisecond
+)
+
+// repeatReport makes a report until the service accepts or refuses it. A report may be repeated, and
+// nobody else knows what it says. A signal to stop does not interrupt an attempt, but ends the pauses.
+func (r *sendRun[S, R, C]) repeatReport(ctx context.Context, report func(context.Context) (C, error)) error {
+	started := r.Now()
+	for pause := reportPause; ; pause *= 2 {
+		_, err := report(context.WithoutCancel(ctx))
+		if err == nil || isRefusal(err) || ctx.Err() != nil || r.Now().Sub(started)+pause > reportPeriod {
+			return err
+		}
+		_ = r.Wait(ctx, pause) // if ctx ends, the next attempt is the last
+	}
+}
+
+// isRefusal reports whether a store has refused a request, so that the same request fails again.
+func isRefusal(err error) bool {
+	var byStore *fault.Error
+	var byService *refusedError
+	return errors.As(err, &byStore) && byStore.Code != fault.Unavailable || errors.As(err, &byService)
 }
 
 // printResult prints the line of one record.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"growthworkspace/functions/broadcast"
@@ -199,6 +200,11 @@ func optionalText(text *string) (out client.Optional[string]) {
 	return out
 }
 
+// refusedError is the error of a request that the service has refused. The same request fails again.
+type refusedError struct{ error }
+
+func (e *refusedError) Unwrap() error { return e.error }
+
 // decodeResponse decodes a response into a record of the service, or translates the error of the call
 // into the error that a store returns.
 func decodeResponse[T any](s user.RemoteService, response client.Response, err error) (out T, _ error) {
@@ -208,6 +214,8 @@ func decodeResponse[T any](s user.RemoteService, response client.Response, err e
 		return out, &fault.Error{Code: fault.Conflict, Messages: refused.Messages}
 	case errors.As(err, &refused) && refused.Code == client.CodeNotFound:
 		return out, fault.ErrNotFound
+	case errors.As(err, &refused) && refused.Status < http.StatusInternalServerError && refused.Status != http.StatusTooManyRequests:
+		return out, &refusedError{s.Explain(err)}
 	case err != nil:
 		return out, s.Explain(err)
 	}

@@ -46,8 +46,10 @@ const (
 //
 //	exit code 0, a JSON object                      sent
 //	exit code 0, a JSON object with outcome failed  failed
-//	exit code 75                                    retry
+//	exit code 75, no output                         retry
 //	anything else                                   unknown
+//
+// Output that contradicts itself or the exit code is unknown, too.
 type senderReport struct {
 	ending  ending
 	printed senderOutput // only for endingSent and endingFailed
@@ -85,6 +87,9 @@ func (s sender) send(ctx context.Context, record any) senderReport {
 	case ctx.Err() != nil:
 		return senderReport{ending: endingUnknown, problem: fmt.Sprintf("it ran longer than %s", s.timeout)}
 	case errors.As(err, &exit) && exit.ExitCode() == exitNothingSent:
+		if len(bytes.TrimSpace(out.Bytes())) > 0 && readSenderOutput(out.Bytes()).ending != endingRetry {
+			return senderReport{ending: endingUnknown, problem: fmt.Sprintf("it ended with %d after it had printed something", exitNothingSent)}
+		}
 		return senderReport{ending: endingRetry}
 	case err != nil:
 		return senderReport{ending: endingUnknown, problem: err.Error()}
@@ -108,17 +113,25 @@ func readSenderOutput(text []byte) senderReport {
 	if _, err := d.Token(); printed == nil || !errors.Is(err, io.EOF) {
 		return unreadable("want one JSON object and nothing else")
 	}
-	outcome := ""
+	outcome := "published"
 	if printed.Outcome != nil {
 		outcome = *printed.Outcome
 	}
+	onPlatform := printed.ExternalID != nil || printed.ExternalURL != nil || printed.PublishedAt != nil
 	switch outcome {
-	case "", "published", "posted":
+	case "published", "posted":
+		if valueOrEmpty(printed.FailureReason) != "" {
+			return unreadable("a failureReason needs the outcome failed")
+		}
 		return senderReport{ending: endingSent, printed: *printed}
-	case "failed":
+	case "failed", "retry":
+		if onPlatform {
+			return unreadable("the outcome is " + outcome + ", but there is an externalId, externalUrl or publishedAt")
+		}
+		if outcome == "retry" {
+			return senderReport{ending: endingRetry}
+		}
 		return senderReport{ending: endingFailed, printed: *printed}
-	case "retry":
-		return senderReport{ending: endingRetry}
 	}
 	return unreadable(fmt.Sprintf("no outcome %q", outcome))
 }

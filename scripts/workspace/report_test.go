@@ -20,6 +20,14 @@ func TestReport(t *testing.T) {
 	}
 	requireContains(t, r.out, "Mossgrove: Week ", "Sign-ups", "Goals", "Now waiting: ", "Roadmap", "Next", "Europe/Lisbon")
 	requireContains(t, runCommand(t, "", "report", "--markdown", "--week", "this").out, "# Mossgrove: Week ", "| Sign-ups |")
+	apiJSON(t, "", "update_company", "--name", "<b>Moss*grove*")
+	if text := runCommand(t, "", "report", "--markdown").out; !strings.HasPrefix(text, `# \<b\>Moss\*grove\*: Week `) {
+		t.Errorf("the Markdown has markup of a name, or shows a backslash: %.80s", text)
+	}
+	apiJSON(t, "", "update_company", "--name", "Mossgrove")
+	for _, args := range [][]string{{"--html", "-"}, {"--markdown"}} {
+		requireContains(t, runRefused(t, 2, "", append([]string{"report", "--json"}, args...)...), "--json")
+	}
 
 	var week report.Report
 	if err := json.Unmarshal([]byte(runCommand(t, "", "report", "--json").out), &week); err != nil || week.Company != "Mossgrove" || len(week.Metrics) == 0 {

@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -31,6 +34,18 @@ func TestStatus(t *testing.T) {
 	t.Setenv(keyVariable, key(newCompany(t, data), "all"))
 	if r := runCommand(t, "", "status"); r.code != 0 || r.out != "nothing needs a person\n" {
 		t.Errorf("empty company: %+v", r)
+	}
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/keys/current") {
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"errors":[{"code":"forbidden","message":"refused"}]}`)
+			return
+		}
+		fmt.Fprint(w, `{"id":"key_1","scopes":["plan:read"]}`)
+	}))
+	t.Cleanup(broken.Close)
+	if r := runCommand(t, "", "status", "--base-url", broken.URL, "--company", s.CompanyID); r.code != 4 || !strings.HasPrefix(r.out, "it is not known whether anything needs a person\n") {
+		t.Errorf("no part can be read: %+v", r)
 	}
 	t.Setenv(keyVariable, key(s.CompanyID, "plan:read"))
 	requireContains(t, runCommand(t, "", "status").out, "1 board has unpublished changes", "not checked: audits (the key lacks the scope optimise:read)")

@@ -192,6 +192,13 @@ func ListAudits(r *batch.Reader, part string, limit int) *batch.Result[client.Pa
 	})
 }
 
+// addCut adds a gap if a list has more records than were read.
+func addCut[T any](r *batch.Reader, part string, read *batch.Result[client.Page[T]]) {
+	if read.Value.Next != "" {
+		r.AddGap(batch.Gap{Part: part, Reason: fmt.Sprintf("only the first %d were read", len(read.Value.Items))})
+	}
+}
+
 // startPreviews starts the previews of the boards in use.
 func (c *check) startPreviews() {
 	boards := slices.DeleteFunc(c.boards.Value.Items, func(b client.Board) bool { return !b.Active.Or(true) })
@@ -202,6 +209,7 @@ func (c *check) startPreviews() {
 		c.AddGap(batch.Gap{Part: partBoards, Reason: fmt.Sprintf("only the %d that changed last were previewed, of %s", boardsMax, countText(len(boards), c.boards.Value.Next != ""))})
 		boards = boards[:boardsMax]
 	}
+	addCut(c.Reader, partBoards, c.boards)
 	c.boards.Value.Items = boards
 	for _, b := range boards {
 		c.previews = append(c.previews, batch.Start(c.Reader, partBoards, "plan:read", func(ctx context.Context) (client.Preview, error) {
@@ -216,6 +224,8 @@ func (c *check) startGoals() (judge func() []Judgement) {
 	if c.definitions == nil {
 		return func() []Judgement { return nil }
 	}
+	addCut(c.Reader, partGoals, c.goals)
+	addCut(c.Reader, partMetrics, c.definitions)
 	return JudgeGoals(c.Reader, partMetrics, c.goals.Value.Items, c.definitions.Value.Items, goalsMax, c.now)
 }
 

@@ -182,6 +182,26 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// Ensure the check says which lists were not read to the end, even if nothing in the read part needs
+// a person.
+func TestLongLists(t *testing.T) {
+	t.Parallel()
+	s := demotest.NewService(t)
+	var records []demo.Line
+	for i := range 201 {
+		if i <= 100 {
+			records = append(records, demo.Line{Type: "board", Record: demo.Record{"id": fmt.Sprintf("brd_%d", i), "name": "Board", "active": false}})
+		}
+		records = append(records, demo.Line{Type: "metric-definition", Record: demo.Record{"id": fmt.Sprintf("mdf_%d", i), "key": fmt.Sprintf("a.m%d", i)}})
+	}
+	demotest.Load(t, s, records...)
+	status, err := read(t, s, &counter{})
+	want := "not checked: boards: only the first 100 were read\nnot checked: metrics of goals: only the first 200 were read"
+	if err != nil || lines(status) != want {
+		t.Errorf("%v: %s\nwant\n%s", err, lines(status), want)
+	}
+}
+
 // Ensure the number of calls has a limit, whatever the number of records.
 func TestManyRecords(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,9 @@ func NewReader(ctx context.Context, api *client.Client) (*Reader, error) {
 	switch {
 	case err == nil:
 		r.key = &key
-	case !errors.As(err, &refused) || refused.Status != http.StatusNotFound: // 404: the service does not have this operation
+	case !errors.As(err, &refused) || refused.Status != http.StatusNotFound || refused.Code == "":
+		// A 404 of the service means that it does not have this operation. A 404 without the
+		// service's error code is from another server.
 		return nil, err
 	}
 	return r, nil
@@ -102,12 +104,16 @@ func (r *Reader) CountCall() {
 // Wait waits for all calls that were started.
 func (r *Reader) Wait() { r.running.Wait() }
 
-// AddGap adds a gap, unless the part already has one.
+// AddGap adds a gap, unless the part already has one. A failed call replaces a gap of another kind,
+// such as a list that is too long, because a reader must not take the part for complete.
 func (r *Reader) AddGap(g Gap) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !slices.ContainsFunc(r.gaps, func(other Gap) bool { return other.Part == g.Part }) {
+	switch i := slices.IndexFunc(r.gaps, func(other Gap) bool { return other.Part == g.Part }); {
+	case i < 0:
 		r.gaps = append(r.gaps, g)
+	case g.Failed && !r.gaps[i].Failed:
+		r.gaps[i] = g
 	}
 }
 

@@ -18,15 +18,20 @@ type roundTrip func(r *http.Request) *http.Response
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
-// newAPI returns a client for a service whose key has the given scopes, or that does not know the
-// operation if scopes is nil.
-func newAPI(t *testing.T, scopes []string) *client.Client {
+// noOperation is the response of a service that does not have an operation.
+const noOperation = `{"errors":[{"code":"not_found","message":"no such path"}]}`
+
+// newAPI returns a client for a service whose key has the given scopes. If scopes is nil, every
+// response is a 404 with the body missing.
+func newAPI(t *testing.T, scopes []string, missing string) *client.Client {
 	t.Helper()
 	api, err := client.New("https://api.example", "sk_live_made_up", client.WithCompany("co_1"), client.WithAttempts(1), client.WithHTTPClient(&http.Client{
 		Transport: roundTrip(func(*http.Request) *http.Response {
 			w := httptest.NewRecorder()
 			if scopes == nil {
 				w.WriteHeader(http.StatusNotFound)
+				fmt.Fprint(w, missing)
+				return w.Result()
 			}
 			fmt.Fprintf(w, `{"id":"key_1","companyId":"co_1","scopes":["%s"]}`, slices.Concat(scopes, []string{"none"})[0])
 			return w.Result()
@@ -38,11 +43,11 @@ func newAPI(t *testing.T, scopes []string) *client.Client {
 	return api
 }
 
-// Ensure a call whose scope the key lacks is not sent, and that each part has one gap with the first
-// reason why it could not be read.
+// Ensure a call whose scope the key lacks is not sent, and that each part has one gap. It has the
+// first reason why the part could not be read, and a failure in preference to any other.
 func TestGaps(t *testing.T) {
 	t.Parallel()
-	r, err := NewReader(t.Context(), newAPI(t, []string{"plan:read"}))
+	r, err := NewReader(t.Context(), newAPI(t, []string{"plan:read"}, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,12 +62,16 @@ func TestGaps(t *testing.T) {
 	read, failed, tried := Start(r, "boards", "plan:read", call(7, nil)), Start(r, "items", "plan:read", call(0, refused)), Try(r, call(0, refused))
 	r.Wait()
 	r.AddFailure("items", context.DeadlineExceeded)
+	r.AddGap(Gap{Part: "posts", Reason: "only the first 200 were read"})
+	r.AddFailure("posts", refused)
+	r.AddGap(Gap{Part: "posts", Reason: "only the first 200 were read"})
 	r.AddFailure("days", fmt.Errorf("read: %w", context.DeadlineExceeded))
 	if lacking.Known || lacking.Err != nil || !read.Known || read.Value != 7 || failed.Known || tried.Err == nil || r.Sent() != 3 {
 		t.Errorf("%+v %+v %+v %+v, %d calls", lacking, read, failed, tried, r.Sent())
 	}
 	want := []Gap{
 		{Part: "days", Reason: "the service did not respond in time", Failed: true}, {Part: "items", Reason: "one; two", Failed: true},
+		{Part: "posts", Reason: "one; two", Failed: true},
 		{Part: "reviews", Scope: "feedback:read", Reason: "the key lacks the scope feedback:read"},
 	}
 	if diff := cmp.Diff(want, r.Gaps()); diff != "" {
@@ -73,7 +82,7 @@ func TestGaps(t *testing.T) {
 // Ensure a missing scope is known from the error if the service does not report the key's scopes.
 func TestUnknownScopes(t *testing.T) {
 	t.Parallel()
-	r, err := NewReader(t.Context(), newAPI(t, nil))
+	r, err := NewReader(t.Context(), newAPI(t, nil, noOperation))
 	if err != nil || !r.May("plan:read") {
 		t.Fatal(err)
 	}
@@ -83,5 +92,13 @@ func TestUnknownScopes(t *testing.T) {
 	r.Wait()
 	if diff := cmp.Diff([]Gap{{Part: "boards", Scope: "plan:read", Reason: "the key lacks the scope plan:read"}}, r.Gaps()); diff != "" {
 		t.Errorf("gaps (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure the 404 of another server is an error, and not a service whose parts all fail.
+func TestAnotherServer(t *testing.T) {
+	t.Parallel()
+	if _, err := NewReader(t.Context(), newAPI(t, nil, "<h1>Not found</h1>")); err == nil {
+		t.Error("no error for a server that is not the service")
 	}
 }

@@ -23,13 +23,14 @@ var page = template.Must(template.New("report").Funcs(template.FuncMap{
 }).Parse(pageText))
 
 // HTML formats the report as one HTML file for an e-mail or a browser. The file has no script and
-// loads nothing: the style and the charts are in it.
+// loads nothing: the style and the charts are in it. It also has no control characters, because a
+// command may print it on a terminal.
 func (r Report) HTML() ([]byte, error) {
 	var out bytes.Buffer
 	if err := page.Execute(&out, r); err != nil {
 		return nil, fmt.Errorf("format the report: %w", err)
 	}
-	return out.Bytes(), nil
+	return []byte(withoutControls(out.String())), nil
 }
 
 // Spark draws the weeks that are over. The total of a week that is not over would seem to have

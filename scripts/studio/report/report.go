@@ -238,6 +238,9 @@ func (r *reading) startWeek() (judge func() []attention.Judgement) {
 
 // startBoards starts the calls for the items of the boards that were published in the week.
 func (r *reading) startBoards() {
+	if r.boards.Value.Next != "" {
+		r.AddGap(batch.Gap{Part: partRoadmap, Reason: fmt.Sprintf("only the first %d boards were read", len(r.boards.Value.Items))})
+	}
 	boards := slices.DeleteFunc(r.boards.Value.Items, func(b client.Board) bool {
 		at, published := b.PublishedAt.Get()
 		return !published || at.Before(r.start)

@@ -132,7 +132,7 @@ The week is one of the ISO calendar, Monday to Sunday, in UTC: the company has n
 func TestWeekOfCompany(t *testing.T) {
 	t.Parallel()
 	s := demotest.NewService(t)
-	evil := "<script>alert(1)</script> \x1b[2J | *b* [a](http://x.example) # `c`"
+	evil := "<script>alert(1)</script> \x1b[2J\u202e | *b* [a](http://x.example) # `c`"
 	review := func(id, at string, stars int) demo.Line {
 		return line("feedback", demo.Record{"id": "fbk_" + id, "source": "app_store", "kind": "review", "externalId": id, "rating": stars, "title": "Title " + id, "postedAt": at, "replyStatus": "posted", "replyBody": "Thanks"})
 	}
@@ -203,6 +203,9 @@ func TestWeekOfCompany(t *testing.T) {
 	for name, page := range pages(t, r) {
 		if strings.Contains(page, "<script>") && name != "text" || strings.Contains(page, "[a](http") && name == "Markdown" {
 			t.Errorf("%s contains markup of a review:\n%s", name, page)
+		}
+		if strings.ContainsAny(page, "\x1b\u202e") && name != "text" {
+			t.Errorf("%s contains a control character of a review:\n%q", name, page)
 		}
 	}
 	requireSelfContained(t, pages(t, r)["HTML"])

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"growthworkspace/scripts/studio/attention"
 	"growthworkspace/scripts/studio/phrase"
@@ -295,7 +296,7 @@ func table(rows []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Markdown formats the report as Markdown.
+// Markdown formats the report as Markdown, without the control characters of third parties' texts.
 func (r Report) Markdown() string {
 	var out strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
@@ -371,7 +372,18 @@ func (r Report) Markdown() string {
 	for _, note := range r.Notes() {
 		p("%s\n", escapeMarkdown(note))
 	}
-	return strings.TrimRight(out.String(), "\n") + "\n"
+	return withoutControls(strings.TrimRight(out.String(), "\n") + "\n")
+}
+
+// withoutControls removes the characters that control a terminal or reverse the order of the
+// characters after them. It keeps line breaks.
+func withoutControls(text string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' || unicode.Is(unicode.Bidi_Control, c) {
+			return -1
+		}
+		return c
+	}, text)
 }
 
 // markdownEscaper escapes the characters that can start markup, a link or HTML.

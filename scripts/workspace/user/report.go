@@ -53,6 +53,9 @@ for another reason, the report is printed without it, and the exit code is 1. A 
 		if err := report.CheckWeek(f.week); err != nil {
 			return terminal.NewCommandUsageError(cmd, "--week: %s", err)
 		}
+		if u.JSON && (f.markdown || f.html == "-") {
+			return terminal.NewCommandUsageError(cmd, "--json cannot be combined with --markdown or --html -")
+		}
 		err := u.report(cmd.Context(), f)
 		if errors.Is(err, report.ErrFuture) {
 			return terminal.NewCommandUsageError(cmd, "--week: %s", err)
@@ -98,7 +101,7 @@ func (u *userCommands) printReport(week report.Report, f reportFlags) error {
 	case u.JSON:
 		return terminal.PrintJSON(u.Out, week)
 	case f.markdown:
-		return u.Write(escapeLines(week.Markdown()))
+		return u.Write(week.Markdown())
 	}
 	return u.Write(escapeLines(week.Text()))
 }

@@ -29,7 +29,7 @@ A part whose scope the key lacks is left out, and the last line says so.
 Limits. A post is overdue 15 minutes after its time, and a post or reply is stuck after 15
 minutes in sending. Of waiting reviews 200 are counted, of posts 50, and the output says 200+.
 Of boards in use, the 10 that changed last are previewed. Of each site, the last audit is
-compared with the complete one before. One check uses at most 33 requests of the read quota.
+compared with the complete one before; the last 50 audits of all sites are read. One check uses at most 33 requests of the read quota.
 
 Goals. ` + attention.GoalRule + `
 At most 10 metrics of goals are read, those of the goals with the highest priority first.`,
@@ -53,7 +53,7 @@ func (u *userCommands) status(ctx context.Context, where serviceFlags) error {
 		return terminal.NewUnknownError(u.explainCallError(err, r))
 	}
 	if err := u.Print(status, "%s", statusText(status, terminal.Width(u.Out))); err != nil {
-		return err
+		return terminal.NewUnknownError(err)
 	}
 	switch {
 	case len(status.Needs) > 0:
@@ -71,8 +71,12 @@ func statusText(s attention.Status, width int) string {
 	for _, n := range s.Needs {
 		lines = append(lines, n.Text)
 	}
-	if len(lines) == 0 {
+	switch {
+	case len(lines) > 0:
+	case s.Complete():
 		lines = []string{"nothing needs a person"}
+	default:
+		lines = []string{"it is not known whether anything needs a person"}
 	}
 	if text := gapsText(s.NotChecked); text != "" {
 		lines = append(lines, "not checked: "+text)

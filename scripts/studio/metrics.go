@@ -74,7 +74,8 @@ type metricView struct {
 	Advice   string // says why nothing is drawn, and what to do; empty if something is drawn
 	Empty    bool   // nothing is stored for the metric, in any range
 	Marks    *marksView
-	Notice   string // why the metric is not shown as the address requests
+	Pin      *pinForm // nil if the overview cannot show the metric
+	Notice   string   // why the metric is not shown as the address requests
 }
 
 func (s *Studio) metrics(v *pageRequest) *view {
@@ -139,6 +140,9 @@ func (v *pageRequest) loadMetric(marks bool) *metricsPage {
 		all[at].marks = dated.view(q)
 	}
 	page.Metric = all[at].view(q, reads)
+	if all[at].Kind != client.MetricsKindDerived {
+		page.Metric.Pin = v.pinForm(all[at], q.values.Encode())
+	}
 	page.Complaint = cmp.Or(page.Metric.Notice, page.Complaint)
 	page.Period = q.controls()
 	return page

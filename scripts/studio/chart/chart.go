@@ -291,7 +291,7 @@ func (d *drawing) point(i, every int) {
 			class = " alone"
 		}
 		lines = append(lines, text)
-		fmt.Fprintf(&dots, `<circle class="dot s%d%s" cx="%.1f" cy="%.1f" r="4"/>`, n, class, d.x(i), d.y(s.Values[i].V))
+		fmt.Fprintf(&dots, `<circle class="dot s%d%s" cx="%.1f" cy="%.1f"/>`, n, class, d.x(i), d.y(s.Values[i].V))
 	}
 	if dots.Len() == 0 {
 		return

@@ -6,7 +6,11 @@ import (
 )
 
 // metric is a metric as the pages show it.
-type metric struct{ series.Metric }
+type metric struct {
+	series.Metric
+
+	marks *marksView // the marks of its chart; nil if it has none
+}
 
 // Version returns the version of the metric's definition.
 func (m metric) Version() string { return version(m.UpdatedAt) }
@@ -14,7 +18,7 @@ func (m metric) Version() string { return version(m.UpdatedAt) }
 // metricsOf joins definitions with their goals, in the order of the pages.
 func metricsOf(definitions []client.Definition, goals []client.Goal) (out []metric) {
 	for _, m := range series.Of(definitions, goals) {
-		out = append(out, metric{m})
+		out = append(out, metric{Metric: m})
 	}
 	return out
 }

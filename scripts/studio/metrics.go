@@ -73,11 +73,13 @@ type metricView struct {
 	Parts    *partsView
 	Advice   string // says why nothing is drawn, and what to do; empty if something is drawn
 	Empty    bool   // nothing is stored for the metric, in any range
-	Notice   string // why the metric is not shown as the address requests
+	Marks    *marksView
+	Pin      *pinForm // nil if the overview cannot show the metric
+	Notice   string   // why the metric is not shown as the address requests
 }
 
 func (s *Studio) metrics(v *pageRequest) *view {
-	page := v.loadMetric()
+	page := v.loadMetric(true)
 	out := &view{page: "metrics", place: "Metrics", title: "Metrics", data: page}
 	switch {
 	case page.Failure != nil:
@@ -91,14 +93,18 @@ func (s *Studio) metrics(v *pageRequest) *view {
 }
 
 // loadMetric reads a metric and everything that its page shows. If the address contains no key, it
-// reads the first metric.
-func (v *pageRequest) loadMetric() *metricsPage {
+// reads the first metric. If marks is true, it also reads the marks of the chart.
+func (v *pageRequest) loadMetric(marks bool) *metricsPage {
 	q := v.metricQuery()
 	page := &metricsPage{Complaint: q.rangeProblem, Find: q.searchText, Query: q.values, MayWrite: v.may("metrics:write"), Today: q.now}
 	definitions, goals := v.listDefinitions(), v.listGoals()
 	var reads pointReads
+	var dated *markReads
 	if q.key != "" {
 		reads = v.readPoints(q)
+		if marks && q.leavesRoomForMarks() {
+			dated = v.readMarks(q)
+		}
 	}
 	v.wait()
 	all := metricsOf(definitions.Value.Items, goals.Value.Items)
@@ -109,6 +115,9 @@ func (v *pageRequest) loadMetric() *metricsPage {
 		q = q.withKey(all[0].Key)
 		reads = v.readPoints(q)
 		reads.inputs = v.readInputs(all[0], q, all)
+		if marks {
+			dated = v.readMarks(q)
+		}
 		v.wait()
 	}
 	page.Menu, page.Listed = q.menu(all), len(all)
@@ -122,9 +131,18 @@ func (v *pageRequest) loadMetric() *metricsPage {
 		if reads.inputs == nil {
 			reads.newest = v.readNewest(q.key)
 		}
-		v.wait()
+	}
+	if marks && dated == nil {
+		dated = v.readMarks(q)
+	}
+	v.wait()
+	if dated != nil {
+		all[at].marks = dated.view(q)
 	}
 	page.Metric = all[at].view(q, reads)
+	if all[at].Kind != client.MetricsKindDerived {
+		page.Metric.Pin = v.pinForm(all[at], q.values.Encode())
+	}
 	page.Complaint = cmp.Or(page.Metric.Notice, page.Complaint)
 	page.Period = q.controls()
 	return page
@@ -134,7 +152,7 @@ func (v *pageRequest) loadMetric() *metricsPage {
 func (m metric) view(q metricQuery, reads pointReads) *metricView {
 	w := q.dateRange.Window(q.grain, q.now)
 	every, cut, failed := reads.everySeries()
-	out := &metricView{metric: m, Grains: q.grains(), Splits: q.splits(dimensionsOf(m, every)), CSV: q.with("/metrics.csv"), Query: q.values.Encode()}
+	out := &metricView{metric: m, Marks: m.marks, Grains: q.grains(), Splits: q.splits(dimensionsOf(m, every)), CSV: q.with("/metrics.csv"), Query: q.values.Encode()}
 	switch {
 	case q.split != "" && failed != nil:
 		out.NoPoints = failed
@@ -183,6 +201,9 @@ func (m metric) advice(grain period.Grain) string {
 // line returns a line chart for the metric. The caller must add the series to the chart.
 func (m metric) line(unit units.Unit, w period.Window) chart.Line {
 	l := chart.Line{Unit: unit, Zero: m.Total() || m.UnitName == units.Count, Open: w.Open}
+	if m.marks != nil {
+		l.Lanes = m.marks.lanes()
+	}
 	for _, at := range w.Now {
 		l.Ticks, l.Names = append(l.Ticks, w.Grain.Tick(at)), append(l.Names, w.Grain.Label(at))
 	}

@@ -13,7 +13,7 @@ import (
 
 // metricsCSV writes the values of the chart as a CSV file.
 func (s *Studio) metricsCSV(v *pageRequest) *view {
-	page := v.loadMetric()
+	page := v.loadMetric(false)
 	m, failed := page.Metric, page.Failure
 	if failed == nil && m != nil {
 		failed = m.NoPoints

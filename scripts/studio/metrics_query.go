@@ -32,7 +32,7 @@ func (v *pageRequest) metricQuery() metricQuery {
 	if !out.grain.Valid() || !out.dateRange.Allows(out.grain) {
 		out.grain = out.dateRange.DefaultGrain()
 	}
-	for _, name := range []string{"key", "range", "from", "to", "grain", "split"} {
+	for _, name := range []string{"key", "range", "from", "to", "grain", "split", "hide"} {
 		if text := q.Get(name); text != "" {
 			out.values.Set(name, text)
 		}

@@ -64,7 +64,7 @@ func TestGoalLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := metric{series.Metric{Aggregation: c.aggregation, Goals: goal(c.due)}}
+		m := metric{Metric: series.Metric{Aggregation: c.aggregation, Goals: goal(c.due)}}
 		line := m.goalLine(units.Unit{}, r.Window(c.grain, now))
 		if (line == nil) != (c.from < 0) || line != nil && (line.From != c.from || line.To != c.to) {
 			t.Errorf("%s: line %+v, want from %d to %d (-1: no line)", c.name, line, c.from, c.to)
@@ -83,7 +83,7 @@ func TestParts(t *testing.T) {
 		on(1, 4, of("c", `{"plan":"team","country":"de"}`)), on(1, 6, of("d", `{"plan":"team","country":"us"}`)), on(1, 40, of("e", `{}`)),
 	}
 	for dimension, want := range map[string]string{"plan": "solo 30 75 %, team 10 25 %", "country": "us 6 60 %, de 4 40 %"} {
-		m := metric{series.Metric{Aggregation: client.MetricsAggregationSum, UnitName: units.Count}}
+		m := metric{Metric: series.Metric{Aggregation: client.MetricsAggregationSum, UnitName: units.Count}}
 		var got []string
 		for _, p := range m.parts(points, byDimension(dimension), w).List {
 			got = append(got, p.Name+" "+p.Text()+" "+p.Percent())

@@ -124,7 +124,7 @@ func (v *pageRequest) valuesPage(b bucket, reads bucketReads, sent url.Values, r
 		return v.notFound(v)
 	}
 	if d.Metric = m; !found {
-		d.Metric = metric{series.Metric{Key: b.key, Name: b.key}}
+		d.Metric = metric{Metric: series.Metric{Key: b.key, Name: b.key}}
 	}
 	out.title = "Values of " + d.Metric.Name
 	points := reads.points.Value.Items

@@ -10,7 +10,6 @@ import (
 	"growthworkspace/scripts/studio/period"
 	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/scripts/studio/series"
-	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
 
@@ -23,6 +22,7 @@ type overviewData struct {
 	More   int      // the number of metrics without a tile
 	NoTile *failure // why tiles are missing
 	NoGoal *failure // why goals are unknown
+	Week   *reviewTile
 
 	Reviews   []client.Feedback
 	Waiting   string
@@ -46,8 +46,9 @@ type tile struct {
 	series.Comparison
 
 	Failure *failure
-	Apart   bool // the metric's series cannot be combined into a total
-	Goal    string
+	Apart   bool     // the metric's series cannot be combined into a total
+	Goal    *goalBar // nil if the metric has no active goal
+	Pin     *pinForm // nil if nothing can be pinned
 }
 
 // trouble is something that needs attention, usually because it has stopped working.
@@ -84,7 +85,9 @@ func (s *Studio) overview(v *pageRequest) *view {
 	goals := v.listGoals()
 	v.readWaiting()
 	v.readNews(d)
+	week := v.readReviewTile()
 	v.wait()
+	d.Week = week()
 
 	d.NoTile, d.NoGoal = definitions.Failure, goals.Failure
 	firstSteps := v.startFirstSteps(d, definitions)
@@ -135,34 +138,28 @@ func (v *pageRequest) readNews(d *overviewData) {
 // tile for each of these metrics.
 func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 	d.More = len(all)
-	all = slices.DeleteFunc(all, func(m metric) bool { return m.Kind == client.MetricsKindDerived })
+	all = byPins(slices.DeleteFunc(all, func(m metric) bool { return m.Kind == client.MetricsKindDerived }), v.pins(v.companyID()))
 	shown := all[:min(len(all), v.callsLeft())]
 	d.More -= len(shown)
 	w := d.Range.Window(period.Day, now)
+	last := w.Now[len(w.Now)-1]
+	from, to := earlier(w.First(), period.Month.Start(now)), later(last, period.Day.Start(now)) // a goal needs the days of this month
 	points := make([]*result[client.Page[client.Point]], len(shown))
 	for i, m := range shown {
-		points[i] = v.listPoints(m.Name+", by day", m.Key, period.Day, w.First(), w.Now[len(w.Now)-1], true)
+		points[i] = v.listPoints(m.Name+", by day", m.Key, period.Day, from, to, true)
 	}
 	v.wait()
 	for i, m := range shown {
-		t := tile{metric: m, Failure: points[i].Failure}
+		t := tile{metric: m, Failure: points[i].Failure, Pin: v.pinForm(m, "")}
+		inRange := pointsBetween(points[i].Value.Items, w.First(), last)
 		if t.Failure == nil {
-			t.Comparison = m.Compare(points[i].Value.Items, w)
+			t.Comparison = m.Compare(inRange, w)
 		}
-		t.Apart = t.Failure.refusesTotal() || len(points[i].Value.Items) > 0 && series.Present(t.Now)+series.Present(t.Before) == 0
-		if target, ok := m.Target(); ok && (t.How() != "total" || d.Range.IsMonth()) { // a goal for a total is a goal for a month, so it does not apply to a few days
-			t.Goal = "goal " + t.unit().Short(target)
+		if t.Apart = t.Failure.refusesTotal() || len(inRange) > 0 && series.Present(t.Now)+series.Present(t.Before) == 0; !t.Apart && t.Failure == nil {
+			t.Goal = m.goalBar(points[i].Value.Items, t.Unit, now)
 		}
 		d.Tiles = append(d.Tiles, t)
 	}
-}
-
-// unit returns the unit of the tile's values, even if the points could not be read.
-func (t tile) unit() units.Unit {
-	if t.Failure != nil || t.Apart {
-		return units.Unit{Name: t.UnitName}
-	}
-	return t.Unit
 }
 
 // waiting sets the most urgent reviews that wait for a reply, and the next posts.

@@ -68,7 +68,7 @@ func TestTiles(t *testing.T) {
 	w := demoWorld(t)
 	body := w.page(t, "/")
 	_, tile, _ := strings.Cut(shown(body), "Sign-ups ")
-	if !regexp.MustCompile(`^\d+ .\d[0-9.]* % total; full days: \d+, Aug 1 to 10 against \d+, Jul 4 to 13`).MatchString(tile) {
+	if !regexp.MustCompile(`^\d+ .\d[0-9.]* % vs Jul 4 to 13 total; full days: \d+, Aug 1 to 10 against \d+, Jul 4 to 13`).MatchString(tile) {
 		t.Errorf("the tile of sign-ups begins with %.120s", tile)
 	}
 	has(t, "last month", w.page(t, "/?range=last-month"), "total, Jul 1 to 31 against Jun 1 to 30")

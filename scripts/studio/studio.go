@@ -195,6 +195,7 @@ func (s *Studio) handler(form string) http.Handler {
 		})
 	}
 	page("GET /{$}", s.overview)
+	page("POST /pins", s.pin)
 	page("GET /week", s.week)
 	bare("GET /week.html", s.weekFile("text/html", ".html", report.Report.HTML))
 	bare("GET /week.md", s.weekFile("text/markdown", ".md", reportMarkdown))

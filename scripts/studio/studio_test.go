@@ -521,7 +521,7 @@ func TestHostileTextIsText(t *testing.T) {
 		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.b", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 3, "dims": demo.Record{evil[:30]: evil}}})
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"name": `+string(encoded(t, evil))+`, "summary": `+string(encoded(t, evil))+`}`)
 	for _, path := range []string{
-		"/", "/reviews", "/reviews?id=fbk_evil&show=all&q=" + url.QueryEscape(evil) + "&source=" + url.QueryEscape(evil), "/company", "/metrics?key=a.b",
+		"/", "/week?week=2026-W31", "/reviews", "/reviews?id=fbk_evil&show=all&q=" + url.QueryEscape(evil) + "&source=" + url.QueryEscape(evil), "/company", "/metrics?key=a.b",
 		"/metrics?key=a.b&split=" + url.QueryEscape(evil[:30]), "/metrics?key=" + url.QueryEscape(evil), "/metrics?range=" + url.QueryEscape(evil),
 	} {
 		_, body := w.get(t, path)

@@ -43,6 +43,7 @@ type Line struct {
 	Before []Value // the values of the previous period, drawn in grey; may be empty
 	Goal   *Goal
 	Open   int // the index of the first unfinished bucket, such as the current month
+	Lanes  []Lane
 }
 
 // size is the size of a drawing in SVG user units. Each chart is drawn in two sizes, and the
@@ -57,16 +58,18 @@ type size struct {
 var sizes = []size{{"wide", 960, 300, 8}, {"narrow", 358, 240, 4}}
 
 const (
-	top, bottom, right = 14.0, 28.0, 12.0
-	letter             = 7.0 // the average width of a letter
-	lineHeight         = 17.0
+	top, right = 14.0, 12.0
+	axis       = 28.0 // the height of the labels of the horizontal axis
+	letter     = 7.0  // the average width of a letter
+	lineHeight = 17.0
 )
 
 // SVG draws the chart.
 func (l Line) SVG() template.HTML {
 	var out strings.Builder
 	for _, s := range sizes {
-		d := &drawing{Line: l, size: s, out: &out}
+		s.height += l.lanesHeight()
+		d := &drawing{Line: l, size: s, out: &out, bottom: axis + l.lanesHeight()}
 		d.draw()
 	}
 	return template.HTML(out.String())
@@ -79,6 +82,7 @@ type drawing struct {
 	out       *strings.Builder
 	ticks     []float64
 	left      float64
+	bottom    float64 // the height of what is below the horizontal axis
 	low, high float64
 }
 
@@ -107,7 +111,9 @@ func (d *drawing) draw() {
 			d.point(i, every)
 		}
 	}
-	d.printf(`</g></svg>`)
+	d.printf(`</g>`)
+	d.marks()
+	d.printf(`</svg>`)
 }
 
 // pointWidthMin is the minimum width of the area that a finger can tap to choose a point of a
@@ -169,7 +175,7 @@ func (d *drawing) x(i int) float64 {
 }
 
 func (d *drawing) y(v float64) float64 {
-	return top + (d.height-top-bottom)*(1-(v-d.low)/(d.high-d.low))
+	return top + (d.height-top-d.bottom)*(1-(v-d.low)/(d.high-d.low))
 }
 
 func (d *drawing) grid() {
@@ -285,7 +291,7 @@ func (d *drawing) point(i, every int) {
 			class = " alone"
 		}
 		lines = append(lines, text)
-		fmt.Fprintf(&dots, `<circle class="dot s%d%s" cx="%.1f" cy="%.1f" r="4"/>`, n, class, d.x(i), d.y(s.Values[i].V))
+		fmt.Fprintf(&dots, `<circle class="dot s%d%s" cx="%.1f" cy="%.1f"/>`, n, class, d.x(i), d.y(s.Values[i].V))
 	}
 	if dots.Len() == 0 {
 		return
@@ -302,11 +308,11 @@ func (d *drawing) point(i, every int) {
 	slice := float64(every) * (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
 	from, to := max(d.left, d.x(i)-slice/2), min(d.width-right, d.x(i)+slice/2) // the area must not reach beyond the chart, where it would cover other controls
 	x := min(max(d.left, d.x(i)-width/2), d.width-width)
-	d.printf(`<g class="point" tabindex="0" role="img" aria-label="%s"><rect class="hit" x="%.1f" y="0" width="%.1f" height="%.1f"/>%s`+
-		`<g class="tip"><rect x="%.1f" y="2" width="%.1f" height="%.1f" rx="6"/>`,
-		escape(strings.Join(lines, ", ")), from, to-from, d.height-bottom, dots.String(), x, width, height)
+	d.printf(`<g class="point" tabindex="0" role="img" aria-label="%s"><rect class="hit" x="%.1f" y="0" width="%.1f" height="%g"/>%s`+
+		`<g class="tip" transform="translate(%.0f)"><rect x="-9" y="2" width="%.0f" height="%g" rx="6"/>`,
+		escape(strings.Join(lines, ", ")), from, to-from, d.height-d.bottom, dots.String(), x+9, width, height)
 	for n, line := range lines {
-		d.printf(`<text x="%.1f" y="%.1f">%s</text>`, x+9, 18+lineHeight*float64(n), escape(line))
+		d.printf(`<text y="%g">%s</text>`, 18+lineHeight*float64(n), escape(line))
 	}
 	d.printf(`</g></g>`)
 }

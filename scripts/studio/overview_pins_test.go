@@ -1,0 +1,78 @@
+package studio_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// tileNames returns the names of the metrics with a tile, in their order.
+func tileNames(body string) (out []string) {
+	for _, m := range regexp.MustCompile(`<li class="card tile"><a [^>]*>\s*<h2>([^<]*)</h2>`).FindAllStringSubmatch(body, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// Ensure metrics can be pinned to the overview. Pinned metrics come first, the latest pin before the
+// others, and the oldest pin gives way. The pins are in a cookie of the browser, and no API request
+// writes them: the company of this test must not be changed.
+func TestPins(t *testing.T) {
+	t.Parallel()
+	w := demoWorld(t)
+	if got := strings.Join(tileNames(w.page(t, "/")), ", "); got != "Sign-ups, Store rating, Sync time" {
+		t.Fatal("without pins, the tiles are", got)
+	}
+	pin := func(key string, want ...string) string {
+		form := fields(t, w.page(t, "/metrics?key="+key), "pin")
+		status, body := w.submit(t, "/pins", form)
+		if has(t, key, body, want...); status != http.StatusOK {
+			t.Errorf("%s: status %d", key, status)
+		}
+		return strings.Join(tileNames(w.page(t, "/")), ", ")
+	}
+	for _, c := range []struct{ key, want string }{
+		{"revenue.mrr", "Monthly recurring revenue, Sign-ups, Store rating"},
+		{"growth.activations", "Activations, Monthly recurring revenue, Sign-ups"},
+		{"support.first_reply", "First reply, Activations, Monthly recurring revenue"},
+	} {
+		if got := pin(c.key, "Pinned to the overview of this browser", "Remove from the overview"); got != c.want {
+			t.Errorf("after %s, the tiles are %s, want %s", c.key, got, c.want)
+		}
+	}
+	if got := pin("product.storage", "revenue.mrr is no longer pinned"); got != "Stored notes, First reply, Activations" {
+		t.Error("after a fourth pin, the tiles are", got)
+	}
+	if got := pin("support.first_reply", "No longer pinned.", "Pin to the overview"); got != "Stored notes, Activations, Sign-ups" {
+		t.Error("after an unpin, the tiles are", got)
+	}
+	hasNot(t, "a derived metric", w.page(t, "/metrics?key=growth.activation_rate"), "Pin to the overview") // it has no tile
+	other := enter(t, w.Service, w.key, nil)
+	if got := strings.Join(tileNames(other.page(t, "/")), ", "); got != "Sign-ups, Store rating, Sync time" {
+		t.Error("in another browser, the tiles are", got)
+	}
+}
+
+// Ensure a form with a key or a company that cannot be part of a cookie is refused, and a pin needs
+// the form token like every write.
+func TestPinsOfHostileForms(t *testing.T) {
+	t.Parallel()
+	w := demoWorld(t)
+	form := fields(t, w.page(t, "/metrics?key=growth.signups"), "pin")
+	for name, value := range map[string]string{"key": "a|b; Path=/x", "company": "x=1; Domain=example", "back": "//evil.example"} {
+		sent := url.Values{}
+		for k, v := range form {
+			sent[k] = v
+		}
+		sent.Set(name, value)
+		if _, body := w.submit(t, "/pins", sent); name != "back" {
+			has(t, name, body, "This metric cannot be pinned.")
+		}
+	}
+	form.Del("form")
+	if status, _ := w.submit(t, "/pins", form); status != http.StatusForbidden {
+		t.Errorf("without the form token: status %d, want 403", status)
+	}
+}

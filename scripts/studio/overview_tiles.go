@@ -1,0 +1,379 @@
+package studio
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"growthworkspace/scripts/studio/chart"
+	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/series"
+	"growthworkspace/scripts/studio/units"
+	"growthworkspace/shared/client"
+)
+
+// Details returns the numbers behind the tile's change: how the metric's days combine, and the two
+// values that are compared, with their days.
+func (t tile) Details() string {
+	if !t.Value.OK || t.Change == "" {
+		return ""
+	}
+	w := t.Window
+	text := t.How() + "; full days: " + t.Unit.Short(t.SoFar.V) + ", " + w.Text(w.Now, w.Open)
+	if !t.Partial() {
+		text = t.How() + ", " + w.Text(w.Now, w.Open)
+	}
+	text += " against "
+	if t.Partial() {
+		text += t.Unit.Short(t.BeforeValue.V) + ", "
+	}
+	return text + t.Against()
+}
+
+// Against names the days with which the tile's value is compared.
+func (t tile) Against() string { return t.Window.Text(t.Window.Against, len(t.Window.Against)) }
+
+// pointsBetween returns the points from the first to the last day.
+func pointsBetween(points []client.Point, first, last time.Time) []client.Point {
+	return slices.DeleteFunc(slices.Clone(points), func(p client.Point) bool {
+		at := p.TS.Or(time.Time{})
+		return at.Before(first) || at.After(last)
+	})
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// goalBar is an active goal of a metric, drawn as a bar.
+type goalBar struct {
+	Text  string  // the goal, and what is needed a day
+	Share float64 // the length of the bar, from 0 to 1
+	Class string  // "good", "bad" or "even"
+}
+
+// goalBar returns the bar of the metric's first active goal, or nil if it has none with a target. A
+// goal for a total is a goal for the month in which it is due, or for this month if it has no date.
+// A goal for any other metric is compared with the value of this month. points are those of the
+// days of this month.
+func (m metric) goalBar(points []client.Point, unit units.Unit, now time.Time) *goalBar {
+	target, ok := m.Target()
+	if !ok {
+		return nil
+	}
+	goal := m.Goals[0]
+	p := goalProgress{metric: m, unit: unit, target: target, today: period.Day.Start(now)}
+	p.due, p.hasDue = goal.DueAt.Get()
+	p.due = period.Day.Start(p.due.UTC())
+	p.baseline, p.hasBaseline = goal.BaselineValue.Get()
+	var days []time.Time
+	for at := period.Month.Start(p.today); !at.After(p.today); at = at.AddDate(0, 0, 1) {
+		days = append(days, at)
+	}
+	values := series.MoneyOf(points).BucketValues(points, days)
+	p.value, p.over = m.Combine(values), m.Combine(values[:len(values)-1])
+	if p.daysOver = len(values) - 1; !p.value.OK {
+		return &goalBar{Text: "goal " + unit.Short(target), Class: "even"}
+	}
+	if p.hasDue && p.today.After(p.due) {
+		return &goalBar{fmt.Sprintf("goal %s was due %s", unit.Short(target), p.due.Format("Jan 2")), p.share(), "bad"}
+	}
+	if m.Total() {
+		return p.total()
+	}
+	return p.level()
+}
+
+// goalProgress is what is known about a goal.
+type goalProgress struct {
+	metric
+
+	unit                units.Unit
+	target, baseline    float64
+	hasBaseline, hasDue bool
+	today, due          time.Time
+	value, over         chart.Value // the value of this month, with today and without
+	daysOver            int         // the days of this month that are over
+}
+
+// falls reports whether the goal is reached from above, such as fewer refunds.
+func (p goalProgress) falls() bool {
+	if p.hasBaseline && p.baseline != p.target {
+		return p.target < p.baseline
+	}
+	return p.Polarity == client.MetricsPolarityDownIsGood
+}
+
+// total returns the bar of a goal for a metric whose days add up.
+func (p goalProgress) total() *goalBar {
+	month := period.Month.Start(p.today)
+	end := period.Month.Next(month, 1) // the end of the days in which the goal has to be reached
+	if p.hasDue && p.due.Before(end) {
+		end = p.due.AddDate(0, 0, 1)
+	}
+	pace, hasPace := 0.0, p.over.OK && p.daysOver > 0
+	if hasPace {
+		pace = p.over.V / float64(p.daysOver)
+	}
+	out := &goalBar{Class: "even"}
+	var need float64
+	when, sofar := "this month", "so far"
+	if p.hasDue && period.Month.Start(p.due).After(month) { // the goal is for a later month
+		month = period.Month.Start(p.due)
+		need = p.target / daysBetween(month, period.Month.Next(month, 1))
+		when, sofar, out.Share = "in "+month.Format("January"), "now", 0
+		if need > 0 {
+			out.Share = pace / need
+		}
+	} else {
+		need = (p.target - p.value.V) / daysBetween(p.today, end)
+		out.Share = p.value.V / p.target
+	}
+	goal := "goal " + p.unit.Short(p.target) + " " + when + ": "
+	switch {
+	case p.falls() && need < 0:
+		out.Text, out.Class = goal+"exceeded", "bad"
+		return out
+	case p.falls():
+		out.Text = goal + "at most " + p.perDay(need, math.Floor) + " a day"
+	case need <= 0:
+		out.Text, out.Class = goal+"reached", "good"
+		return out
+	default:
+		out.Text = goal + p.perDay(need, math.Ceil) + " a day needed"
+	}
+	if hasPace {
+		out.Text += ", " + p.perDay(pace, math.Round) + " " + sofar
+		switch {
+		case (pace >= need) != p.falls() || pace == need:
+			out.Class = "good"
+		case when == "this month": // a goal for a later month is not behind yet
+			out.Class = "bad"
+		}
+	}
+	return out
+}
+
+// level returns the bar of a goal for a metric whose days do not add up, such as a rating.
+func (p goalProgress) level() *goalBar {
+	out := &goalBar{Text: "goal " + p.unit.Short(p.target), Share: p.share(), Class: "even"}
+	rest := p.target - p.value.V
+	switch {
+	case rest == 0, p.falls() == (rest > 0):
+		out.Text, out.Class = out.Text+": reached", "good"
+	case p.hasDue && p.Aggregation == client.MetricsAggregationLast:
+		out.Text += fmt.Sprintf(" by %s: %s a day needed", p.due.Format("Jan 2"), p.signed(rest/daysBetween(p.today, p.due.AddDate(0, 0, 1))))
+	case p.hasDue:
+		out.Text += fmt.Sprintf(" by %s: %s to go", p.due.Format("Jan 2"), p.unit.Text(round(math.Abs(rest))))
+	default:
+		out.Text += ": " + p.unit.Text(round(math.Abs(rest))) + " to go"
+	}
+	return out
+}
+
+// share returns how far the value has come from the baseline to the target, from 0 to 1.
+func (p goalProgress) share() float64 {
+	switch {
+	case p.hasBaseline && p.baseline != p.target && !p.Total():
+		return (p.value.V - p.baseline) / (p.target - p.baseline)
+	case p.target != 0:
+		return p.value.V / p.target
+	}
+	return 0
+}
+
+// perDay formats a value of one day. Large counts are whole numbers.
+func (p goalProgress) perDay(v float64, whole func(float64) float64) string {
+	if p.unit.Whole() && math.Abs(v) >= 10 {
+		return p.unit.Short(whole(v))
+	}
+	return p.unit.Short(round(v))
+}
+
+// signed is perDay with a sign.
+func (p goalProgress) signed(v float64) string {
+	if v < 0 {
+		return "−" + p.perDay(-v, math.Ceil)
+	}
+	return "+" + p.perDay(v, math.Ceil)
+}
+
+// round rounds a value to two digits, because more would pretend an exact prediction.
+func round(v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	scale := math.Pow10(1 - int(math.Floor(math.Log10(math.Abs(v)))))
+	return math.Round(v*scale) / scale
+}
+
+func daysBetween(from, to time.Time) float64 { return max(1, to.Sub(from).Hours()/24) }
+
+// reviewTile shows the reviews of the last seven days.
+type reviewTile struct {
+	Count    string
+	Before   string // how many there were in the seven days before; empty if unknown
+	Average  string // of the stars; empty if no review has stars
+	Answered int
+	Failure  *failure
+}
+
+// reviewTileMax is the maximum number of reviews that the tile reads.
+const reviewTileMax = 100
+
+// readReviewTile starts the call for the tile of reviews. It returns nil if the key may not read
+// reviews. The tile is complete once the call has ended and finish was called.
+func (v *pageRequest) readReviewTile() (finish func() *reviewTile) {
+	if !v.may("feedback:read") {
+		return func() *reviewTile { return nil }
+	}
+	now := v.Now()
+	read := v.listReviews("The reviews of two weeks", reviewFilter{since: client.Day(now.UTC().AddDate(0, 0, -14))}, reviewTileMax)
+	return func() *reviewTile {
+		if read.Failure != nil {
+			return &reviewTile{Failure: read.Failure}
+		}
+		return reviewTileOf(read.Value, now)
+	}
+}
+
+// reviewTileOf counts reviews, newest first. A mention has no stars, and counts as a review.
+func reviewTileOf(page client.Page[client.Feedback], now time.Time) *reviewTile {
+	out := &reviewTile{}
+	week, before, sum, rated := 0, 0, 0, 0
+	oldest := now
+	for _, f := range page.Items {
+		at := f.PostedAt.Or(time.Time{})
+		oldest = at
+		switch {
+		case at.After(now) || at.Before(now.AddDate(0, 0, -14)):
+			continue
+		case at.Before(now.AddDate(0, 0, -7)):
+			before++
+			continue
+		}
+		week++
+		if stars, ok := f.Rating.Get(); ok && stars >= 1 && stars <= 5 {
+			sum, rated = sum+stars, rated+1
+		}
+		if status := f.ReplyStatus.Or(""); status == client.FeedbackReplyStatusPosted || status == client.FeedbackReplyStatusPosting || status == client.FeedbackReplyStatusApproved {
+			out.Answered++
+		}
+	}
+	if out.Count = fmt.Sprint(week); page.Next != "" && !oldest.Before(now.AddDate(0, 0, -7)) {
+		out.Count += "+"
+	}
+	if page.Next == "" || oldest.Before(now.AddDate(0, 0, -14)) {
+		out.Before = fmt.Sprint(before)
+	}
+	if rated > 0 {
+		out.Average = units.Number(float64(sum)/float64(rated), 1, 1)
+	}
+	return out
+}
+
+// pinsMax is the maximum number of pinned metrics. It is how many metrics the overview can read.
+const pinsMax = 3
+
+// pinAge is how long a browser keeps the pins.
+const pinAge = 400 * 24 * time.Hour // the longest time that browsers allow
+
+// pinName matches the ids of companies and the keys of metrics, which become parts of a cookie.
+var pinName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)
+
+// pinCookie returns the name of the cookie with the keys of the pinned metrics. It contains the
+// company, because studios of several companies on one machine share their cookies.
+func pinCookie(company string) string { return "workspace-pins-" + company }
+
+// pins returns the keys of the metrics that this browser has pinned, in the order of the tiles.
+func (v *pageRequest) pins(company string) (keys []string) {
+	c, err := v.r.Cookie(pinCookie(company))
+	if err != nil || company == "" { // there is no cookie
+		return nil
+	}
+	for key := range strings.SplitSeq(c.Value, "|") {
+		if key != "" && !slices.Contains(keys, key) && len(keys) < pinsMax {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// pin pins a metric to the overview, or removes it. Which metrics are pinned is a matter of one
+// person and not of the company, so it is stored in the person's browser.
+func (s *Studio) pin(v *pageRequest) *view {
+	form := v.r.PostForm
+	company, key := form.Get("company"), form.Get("key")
+	back := "/"
+	if q := form.Get("back"); q != "" {
+		back = "/metrics?" + q
+	}
+	if !pinName.MatchString(company) || !pinName.MatchString(key) {
+		return v.finish(back, notice{Bad: true, Text: "This metric cannot be pinned."})
+	}
+	keys := slices.DeleteFunc(v.pins(company), func(k string) bool { return k == key })
+	what := notice{Record: form.Get("name"), Text: "No longer pinned."}
+	if form.Get("pin") == "true" {
+		what.Text = "Pinned to the overview of this browser."
+		if len(keys) == pinsMax {
+			what.Text += fmt.Sprintf(" The overview has room for %d, so %s is no longer pinned.", pinsMax, keys[pinsMax-1])
+			keys = keys[:pinsMax-1]
+		}
+		keys = append([]string{key}, keys...)
+	}
+	http.SetCookie(v.w, &http.Cookie{
+		Name: pinCookie(company), Value: strings.Join(keys, "|"), Path: "/", MaxAge: int(pinAge.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.team,
+	})
+	return v.finish(back, what)
+}
+
+// pinForm is the button that pins a metric.
+type pinForm struct {
+	Company, Key, Name string
+	Pinned             bool
+	Back               string // the query of the metric's page; empty if the button is on the overview
+}
+
+// pinForm returns the button that pins a metric, or nil if the company is unknown.
+func (v *pageRequest) pinForm(m metric, back string) *pinForm {
+	company := v.companyID()
+	if company == "" {
+		return nil
+	}
+	return &pinForm{company, m.Key, m.Name, slices.Contains(v.pins(company), m.Key), back}
+}
+
+// companyID returns the id of the company, which the frame reads. It is empty if it is unknown.
+func (v *pageRequest) companyID() string {
+	if read := v.frameData().company; read != nil {
+		return read.Value.ID
+	}
+	return ""
+}
+
+// byPins sorts metrics so that the pinned ones come first.
+func byPins(all []metric, pins []string) []metric {
+	out := slices.Clone(all)
+	rank := func(m metric) int {
+		if i := slices.Index(pins, m.Key); i >= 0 {
+			return i
+		}
+		return len(pins)
+	}
+	slices.SortStableFunc(out, func(a, b metric) int { return rank(a) - rank(b) })
+	return out
+}

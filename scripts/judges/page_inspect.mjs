@@ -187,8 +187,9 @@ export function inspect({ width, focus }) {
     }
     for (const control of root.querySelectorAll('input:not([type=hidden]), button, select, summary, .button')) {
       if (!visible(control)) continue;
-      const target = (control.type === 'checkbox' && control.closest('label') || control).getBoundingClientRect();
-      const least = 24 - slack / 2 - (control.type === 'checkbox' ? parseFloat(style(control).marginTop) + parseFloat(style(control).marginBottom) : 0); // a margin keeps other targets away
+      const box = ['checkbox', 'radio'].includes(control.type);
+      const target = (box && control.closest('label') || control).getBoundingClientRect();
+      const least = 24 - slack / 2 - (box ? parseFloat(style(control).marginTop) + parseFloat(style(control).marginBottom) : 0); // a margin keeps other targets away
       if (target.height > 0 && (target.height < least || target.width < least)) problems.add(`${name(control)} is ${Math.round(target.width)} x ${Math.round(target.height)} px, and 24 x 24 can be hit`);
     }
     for (const link of root.querySelectorAll('a[href]')) {

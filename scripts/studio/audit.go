@@ -147,7 +147,7 @@ func (s *Studio) audit(v *pageRequest) *view {
 		}
 	}
 	if at, ok := d.Audit.StartedAt.Get(); ok {
-		out.title = "Audit of " + day(at)
+		out.title = "Audit of " + v.clock().Day(at)
 	}
 	d.compare()
 	return out

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"growthworkspace/scripts/studio/civiltime"
 	"growthworkspace/shared/client"
 )
 
@@ -108,7 +109,8 @@ type frame struct {
 	Notice        *notice
 	Earlier       bool // there are earlier changes that can be undone
 	Calls         []*apiCall
-	Failure       *failure // why the company could not be read
+	Clock         civiltime.Clock // formats all times except days of metrics
+	Failure       *failure        // why the company could not be read
 	Data          any
 }
 
@@ -153,7 +155,7 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 	}
 	f := frame{
 		Title: shown.title, Place: shown.place, Style: s.pages.style, Script: s.pages.script, Icon: s.pages.icon, Host: s.host, Demo: s.Demo, Profile: s.Profile, Form: form,
-		Notice: s.notices.get(cmp.Or(r.URL.Query().Get("done"), r.PostForm.Get("notice"))), Calls: v.calls, Data: shown.data,
+		Notice: s.notices.get(cmp.Or(r.URL.Query().Get("done"), r.PostForm.Get("notice"))), Calls: v.calls, Clock: v.clock(), Data: shown.data,
 	}
 	if f.Notice != nil && f.Notice.More == "" && f.Place != "Overview" && s.start.isShown() {
 		f.Notice.More, f.Notice.Link = "/", "First steps"

@@ -80,7 +80,7 @@ func (s *Studio) keys(v *pageRequest) *view { return v.keysPage(nil, nil) }
 
 // keysPage lists the keys. If creating a key failed, sent contains the values that the user typed.
 func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
-	d := &keysData{MayWrite: v.may("keys:write"), Presets: keyPresets, IdempotencyKey: newIdempotencyKey(), Made: v.Now().UTC().Format(time.RFC3339)}
+	d := &keysData{MayWrite: v.may("keys:write"), Presets: v.presets(), IdempotencyKey: newIdempotencyKey(), Made: v.Now().UTC().Format(time.RFC3339)}
 	out := &view{page: "keys", place: "Keys", title: "Keys", data: d}
 	if preset, ok := presetOf(v.r.URL.Query().Get("preset")); ok {
 		d.Preset, d.Name = preset.ID, preset.Name
@@ -166,8 +166,14 @@ var keyPresets = []keyPreset{
 	{"reviews", "a job that pushes reviews", "Reviews", "It stores reviews. It could also change replies, because the API has one scope for both.", []string{"feedback:write"}},
 	{draftingPreset, "an agent that drafts", "Drafting agent", "It reads everything but the keys, and drafts replies, posts and ideas. People approve, schedule and accept them.",
 		[]string{"company:read", "plan:read", "feedback:draft", "metrics:read", "optimise:read", "broadcast:draft", "context:read"}},
+	{"sender", "a program that sends", "Sender", "It gets the posts that are due and the approved replies, and reports what it sent.", []string{"feedback:send", "broadcast:send"}},
 	{"read-only", "looking only", "Read only", "It reads everything but the keys, and changes nothing.",
 		[]string{"company:read", "plan:read", "feedback:read", "metrics:read", "optimise:read", "broadcast:read", "context:read"}},
+}
+
+// presets returns the presets of which the studio's own key can grant at least one scope.
+func (v *pageRequest) presets() []keyPreset {
+	return slices.DeleteFunc(slices.Clone(keyPresets), func(p keyPreset) bool { return !slices.ContainsFunc(p.Scopes, v.may) })
 }
 
 // presetOf returns the preset with this ID. ok is false if there is none.

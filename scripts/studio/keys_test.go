@@ -85,6 +85,16 @@ func TestKeys(t *testing.T) {
 		t.Fatalf("%d keys, want 2, one of them with the id %q: %v", len(got), id, got)
 	}
 	has(t, "listed", bodies[2], "Nightly <import>", "Reads Roadmap and Company", "As scopes: company:read, plan:read", "in use", "this studio")
+	prefix := func(secret string) string { return secret[:len("sk_live_")+12] }
+	_, overlapping := w.submit(t, "/keys/"+id+"/rotate", url.Values{"form": form["form"], "overlap": {"day"}, "once": {"overlap"}})
+	second := secretOf(t, overlapping)
+	has(t, "overlapping", overlapping, "replaced by "+prefix(second)+"…", "replaces "+prefix(secret)+"…", "Aug 12, 2026")
+	if !w.works(t, second) || !w.works(t, secret) {
+		t.Error("one of two keys that overlap does not work")
+	}
+	bodies = append(bodies, overlapping)
+	old := secret
+	secret, id = second, w.keyID(t, "Nightly <import>")
 	_, rotated := w.submit(t, "/keys/"+id+"/rotate", url.Values{"form": form["form"], "overlap": {"now"}, "once": {"rotate"}})
 	next := secretOf(t, rotated)
 	if next == secret || !w.works(t, next) || w.works(t, secret) {
@@ -97,9 +107,9 @@ func TestKeys(t *testing.T) {
 	}
 	bodies = append(bodies, rotated, revoked, w.page(t, "/keys"))
 	for n, body := range bodies {
-		hasNot(t, "page "+string(rune('0'+n)), body, secret, next, w.key)
+		hasNot(t, "page "+string(rune('0'+n)), body, old, secret, next, w.key)
 	}
-	hasNot(t, "the log", w.logs.String(), secret, next, w.key)
+	hasNot(t, "the log", w.logs.String(), old, secret, next, w.key)
 }
 
 // Ensure the preset for a drafting agent creates a key with the same scopes as on the command line,
@@ -122,6 +132,30 @@ func TestKeyForDraftingAgent(t *testing.T) {
 			t.Errorf("a studio with %v: the key has the scopes %s, want %s", c.own, got, want)
 		}
 	}
+}
+
+// Ensure each preset creates a key with its scopes, and the list says in words what each key may do.
+func TestKeyPresets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for preset, want := range map[string]struct{ scopes, words string }{
+		"ci":        {"[metrics:write]", "Edits Metrics"},
+		"reviews":   {"[feedback:write]", "Edits Reviews"},
+		"sender":    {"[feedback:send broadcast:send]", "Sends Reviews and Posts"},
+		"read-only": {"[company:read plan:read feedback:read metrics:read optimise:read broadcast:read context:read]", "Reads everything but the keys"},
+	} {
+		form := w.newKey(t, preset)
+		form.Set("preset", preset)
+		_, body := w.submit(t, "/keys", form)
+		key := w.Send(t, secretOf(t, body), "GET", "/v1/companies/{companyId}/keys/current", "").JSON(t)
+		if got := fmt.Sprint(key["scopes"]); got != want.scopes {
+			t.Errorf("%s: the key has the scopes %s, want %s", preset, got, want.scopes)
+		}
+		has(t, preset, body, want.words, "workspace key quota KEY_ID --company "+w.CompanyID, "Id: "+fmt.Sprint(key["id"]))
+	}
+	few := newWorld(t, auth.KeysRead, auth.KeysWrite, auth.PlanRead)
+	body := few.page(t, "/keys", "Looking only", "Something else", "Reads Roadmap; edits Keys")
+	hasNot(t, "a key that grants little", body, "A program that sends", "CI or a job")
 }
 
 // Ensure the page keeps the typed values if the service refuses to create a key. A user can revoke

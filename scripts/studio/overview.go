@@ -58,6 +58,7 @@ type trouble struct {
 	Soon      bool   // it still works but will stop soon
 	Path      string // the page that shows it, or empty
 	Task      bool   // nothing is broken, but somebody has to decide
+	Channel   bool   // it is a channel, and At is when it was last checked
 }
 
 // reviewsShownMax is the maximum number of waiting reviews that the overview lists.
@@ -185,10 +186,12 @@ func (d *overviewData) troubles() {
 		if !fails {
 			continue
 		}
-		d.Troubles = append(d.Troubles, trouble{"Channel " + attention.ChannelName(c), why, c.LastCheckedAt.Or(time.Time{}), c.Status.Or("") == client.BroadcastChannelStatusExpiring, "", false})
+		d.Troubles = append(d.Troubles, trouble{
+			"Channel " + attention.ChannelName(c), why, c.LastCheckedAt.Or(time.Time{}), c.Status.Or("") == client.BroadcastChannelStatusExpiring, "", false, true,
+		})
 	}
 	for _, p := range d.Failed.Value.Items {
-		d.Troubles = append(d.Troubles, trouble{"Post on " + phrase.Words(string(p.Platform.Or(""))) + ": " + p.Title.Or(phrase.Excerpt(p.Body.Or(""), 60)), p.FailureReason.Or("it was not sent"), p.UpdatedAt.Or(time.Time{}), false, "/posts/" + p.ID, false})
+		d.Troubles = append(d.Troubles, trouble{"Post on " + phrase.Words(string(p.Platform.Or(""))) + ": " + p.Title.Or(phrase.Excerpt(p.Body.Or(""), 60)), p.FailureReason.Or("it was not sent"), p.UpdatedAt.Or(time.Time{}), false, "/posts/" + p.ID, false, false})
 	}
 	seen := map[string]bool{}
 	for _, a := range d.Audits.Value.Items {
@@ -198,7 +201,7 @@ func (d *overviewData) troubles() {
 		}
 		seen[site] = true
 		if a.Status.Or("") == client.OptimiseAuditStatusFailed {
-			d.Troubles = append(d.Troubles, trouble{"Audit of " + a.RootURL.Or("a site"), a.Error.Or("it failed"), a.StartedAt.Or(time.Time{}), false, "/audits/" + a.ID, false})
+			d.Troubles = append(d.Troubles, trouble{"Audit of " + a.RootURL.Or("a site"), a.Error.Or("it failed"), a.StartedAt.Or(time.Time{}), false, "/audits/" + a.ID, false, false})
 		}
 	}
 }
@@ -208,7 +211,7 @@ func (d *overviewData) troubles() {
 func (d *overviewData) unconfirmed(all []client.Definition) {
 	for _, m := range all {
 		if m.NeedsReview.Or(false) && len(d.Troubles) < troublesMax {
-			d.Troubles = append(d.Troubles, trouble{"New metric " + m.Name.Or(m.Key), "a push has created it: give it a name and a unit, and confirm it", m.CreatedAt.Or(time.Time{}), false, metricPath(m.Key), true})
+			d.Troubles = append(d.Troubles, trouble{"New metric " + m.Name.Or(m.Key), "a push has created it: give it a name and a unit, and confirm it", m.CreatedAt.Or(time.Time{}), false, metricPath(m.Key), true, false})
 		}
 	}
 }

@@ -63,13 +63,14 @@ func (s *Studio) storeReviews(v *pageRequest) *view {
 	sent := v.r.PostForm
 	out := v.pastePage(sent)
 	d := out.data.(*pasteData)
+	v.readFrame() // the company's time zone is that of days without a time
+	v.wait()
 	refuse := func(status int) *view {
-		v.readFrame()
 		out.status = status
 		return out
 	}
 	if len(d.Text) > pasteBytesMax {
-		d.Complaint = fmt.Sprintf("This is more than %d KB. Paste it in parts, or use the command: workspace push reviews --from csv FILE", pasteBytesMax/1000)
+		d.Complaint = fmt.Sprintf("This is more than %d KB. Paste it in parts, or use the command: workspace push reviews --from google-play FILE", pasteBytesMax/1000)
 		d.Text = ""
 		return refuse(http.StatusBadRequest)
 	}
@@ -77,7 +78,7 @@ func (s *Studio) storeReviews(v *pageRequest) *view {
 	if !slices.Contains(d.Sources, source) {
 		source = d.Sources[0]
 	}
-	records, problems, err := paste.Reviews(d.Text, source)
+	records, problems, err := paste.Reviews(d.Text, source, v.clock().Location)
 	if err != nil {
 		d.Complaint = upperFirst(err.Error()) + "."
 		return refuse(http.StatusBadRequest)

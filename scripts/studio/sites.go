@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"growthworkspace/scripts/studio/chart"
+	"growthworkspace/scripts/studio/civiltime"
 	"growthworkspace/scripts/studio/scores"
 	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
@@ -27,6 +28,7 @@ type sitesData struct {
 	NoAudits *failure
 	More     string // the address of the page with older audits, or empty
 	MayWrite bool
+	clock    civiltime.Clock
 }
 
 // auditRow is an audit in the list.
@@ -99,6 +101,7 @@ func (s *Studio) sites(v *pageRequest) *view {
 	}
 	audits := v.listAudits(site, q.Get("cursor"))
 	v.wait()
+	d.clock = v.clock()
 	d.Goals, d.NoGoals, d.NoAudits = goals.Value.Items, goals.Failure, audits.Failure
 	d.Audits = auditRows(audits.Value.Items)
 	if next := audits.Value.Next; next != "" {
@@ -134,7 +137,7 @@ func (d *sitesData) Chart() template.HTML {
 		if a.Status.Or("") != client.OptimiseAuditStatusComplete || !started {
 			continue
 		}
-		l.Ticks, l.Names = append(l.Ticks, at.UTC().Format("Jan 2")), append(l.Names, moment(at))
+		l.Ticks, l.Names = append(l.Ticks, at.In(d.clock.Location).Format("Jan 2")), append(l.Names, d.clock.Stamp(at))
 		for i, value := range []client.Optional[float64]{a.ScoreSEO, a.ScoreAEO, a.ScoreGEO} {
 			v, ok := value.Get()
 			l.Series[i].Values = append(l.Series[i].Values, chart.Value{V: v, OK: ok})

@@ -154,14 +154,14 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 	}
 	var reads []func()
 	if !s.isDone("reviews") && !unknown["reviews"] {
-		any := v.listReviews("Whether there are reviews", reviewFilter{}, 1)
-		reads = append(reads, func() { mark("reviews", len(any.Value.Items) > 0, any.Failure) })
+		stored := v.listReviews("Whether there are reviews", reviewFilter{}, 1)
+		reads = append(reads, func() { mark("reviews", len(stored.Value.Items) > 0, stored.Failure) })
 	}
 	if !s.isDone("post") && !unknown["post"] {
-		any := startCall(v, "broadcast:read", "Whether there are posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
+		stored := startCall(v, "broadcast:read", "Whether there are posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
 			return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{Limit: client.Value(1)}, options...)
 		})
-		reads = append(reads, func() { mark("post", len(any.Value.Items) > 0, any.Failure) })
+		reads = append(reads, func() { mark("post", len(stored.Value.Items) > 0, stored.Failure) })
 	}
 	if !s.isDone("voice") {
 		kit := startCall(v, "context:read", "The brand's voice", v.api.GetContextBrandKit)

@@ -155,6 +155,48 @@ func TestFirstStepsHidden(t *testing.T) {
 	hasNot(t, "done", few.page(t, "/"), "First steps")
 }
 
+// Ensure many reviews are stored in several pushes, and that a page with the largest text is small.
+// If the service fails in between, the page says how many are stored and keeps the text, and sending
+// it again stores each review once.
+func TestPasteManyReviews(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var text strings.Builder
+	text.WriteString("text,author\r\n")
+	for i := range 150 {
+		fmt.Fprintf(&text, "\"It said \"\"%d\"\", %s\",<b>&\r\n", i, strings.Repeat("word&", 54))
+	}
+	form := fields(t, w.page(t, "/reviews/paste"), "paste")
+	form.Set("reviews", text.String())
+	form.Set("do", "preview")
+	_, body := w.submit(t, "/reviews/paste", form)
+	has(t, "the preview", body, "150 reviews found", "and 135 more")
+	if len(body) > bytesMax {
+		t.Errorf("%d bytes for a text of %d, want at most %d", len(body), text.Len(), bytesMax)
+	}
+	form["once"] = fields(t, body, "paste")["once"]
+	form.Set("do", "store")
+	pushes := 0
+	w.service.breakWith(func(r *http.Request) *http.Response {
+		if r.Method != http.MethodPost {
+			return nil
+		}
+		if pushes++; pushes == 1 {
+			return nil
+		}
+		return refusal(http.StatusForbidden, "forbidden", "the company is suspended")(r)
+	})
+	status, body := w.submit(t, "/reviews/paste", form)
+	has(t, "a failure", body, "the company is suspended", "100 reviews were stored before this failed.", `It said ""149""`)
+	if status != http.StatusBadGateway {
+		t.Errorf("status %d, want 502", status)
+	}
+	w.service.breakWith(nil)
+	form["once"] = fields(t, body, "paste")["once"]
+	_, body = w.submit(t, "/reviews/paste", form)
+	has(t, "again", body, "Stored 150 reviews, 100 of which were stored before.")
+}
+
 // Ensure the forms of the first steps keep what was typed, and say at the field what is wrong with
 // it.
 func TestFirstStepsRefused(t *testing.T) {

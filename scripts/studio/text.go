@@ -15,7 +15,7 @@ import (
 
 // functions are the functions that the templates can call.
 var functions = template.FuncMap{
-	"words": func(v any) string { return phrase.Words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": phrase.Stars, "day": day, "moment": moment, "excerpt": phrase.Excerpt, "bar": chart.Bar, "plural": phrase.Plural, "readable": roadmap.Readable, "heading": heading, "upper": upperFirst,
+	"words": func(v any) string { return phrase.Words(fmt.Sprint(v)) }, "replyWords": replyWords, "stars": phrase.Stars, "day": day, "excerpt": phrase.Excerpt, "bar": chart.Bar, "plural": phrase.Plural, "readable": roadmap.Readable, "heading": heading, "upper": upperFirst,
 	"never": func() time.Time { return time.Time{} }, // the zero time, which templates do not show
 }
 
@@ -27,20 +27,12 @@ func replyWords(status any) string {
 	return "no reply"
 }
 
-// day formats the day of a time, in UTC.
+// day formats the day of a record that is stored as a day in UTC.
 func day(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
 	return at.UTC().Format("Jan 2, 2006")
-}
-
-// moment formats a time, in UTC.
-func moment(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return at.UTC().Format("Jan 2, 15:04") + " UTC"
 }
 
 // heading returns the name of a record as it stands before a sentence about the record. It adds a

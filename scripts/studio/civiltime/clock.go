@@ -42,6 +42,23 @@ func (c Clock) Time(at time.Time) string {
 	return at.In(c.Location).Format("15:04")
 }
 
+// Stamp formats a time of the last months, with the abbreviation of the zone. It returns an empty
+// string for the zero time.
+func (c Clock) Stamp(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.In(c.Location).Format("Jan 2, 15:04 MST")
+}
+
+// Day formats the day of a time. It returns an empty string for the zero time.
+func (c Clock) Day(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.In(c.Location).Format("Jan 2, 2006")
+}
+
 // Input formats a time as the value of a form field.
 func (c Clock) Input(at time.Time) string { return at.In(c.Location).Format(Layout) }
 

@@ -39,7 +39,7 @@ func TestReviews(t *testing.T) {
 		"App Store's API": {`{"data":[{"type":"customerReviews","id":"as1","attributes":{"rating":3,"title":"So","body":"So so","reviewerNickname":"Di","createdDate":"2026-08-09T18:20:34-07:00","territory":"USA"},"relationships":{"response":{"data":{"id":"other"}}}}]}`,
 			[]string{"app_store|as1|3|So|So so|Di|2026-08-10T01:20:34Z||USA"}},
 	} {
-		records, problems, err := paste.Reviews(c.text, client.FeedbackSourceGooglePlay)
+		records, problems, err := paste.Reviews(c.text, client.FeedbackSourceGooglePlay, time.UTC)
 		if err != nil || len(problems) > 0 {
 			t.Errorf("%s: problems %v, error %v", name, problems, err)
 		}
@@ -60,7 +60,7 @@ func TestReviews(t *testing.T) {
 func TestReviewsWithoutID(t *testing.T) {
 	t.Parallel()
 	read := func(text string) []client.PushFeedbackRecord {
-		records, _, err := paste.Reviews(text, client.FeedbackSourceAppStore)
+		records, _, err := paste.Reviews(text, client.FeedbackSourceAppStore, time.UTC)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,10 +72,25 @@ func TestReviewsWithoutID(t *testing.T) {
 	}
 }
 
+// Ensure a day without a time is a day in the given zone.
+func TestReviewsZone(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("west", -8*60*60)
+	records, _, err := paste.Reviews("text,date\nGood,2026-11-20\nGood,2026-11-20T00:00:00Z", client.FeedbackSourceReddit, zone)
+	if err != nil || len(records) != 2 {
+		t.Fatalf("%d reviews, error %v", len(records), err)
+	}
+	for i, want := range []string{"2026-11-20T08:00:00Z", "2026-11-20T00:00:00Z"} {
+		if got := records[i].PostedAt.Or(time.Time{}).Format(time.RFC3339); got != want {
+			t.Errorf("time %s, want %s", got, want)
+		}
+	}
+}
+
 // Ensure a row with a problem is named with its number, and does not prevent reading the others.
 func TestReviewsProblems(t *testing.T) {
 	t.Parallel()
-	records, problems, err := paste.Reviews("text,stars,date,source\nGood,5,2026-11-20,\n,4,,\nBad,6,,\nBad,2,11/12/2026,\nBad,2,,Steam\nBad,2,,reddit,more\nLast,1,,Reddit", client.FeedbackSourceAppStore)
+	records, problems, err := paste.Reviews("text,stars,date,source\nGood,5,2026-11-20,\n,4,,\nBad,6,,\nBad,2,11/12/2026,\nBad,2,,Steam\nBad,2,,reddit,more\nLast,1,,Reddit", client.FeedbackSourceAppStore, time.UTC)
 	if err != nil || len(records) != 2 {
 		t.Fatalf("%d reviews, error %v, want 2", len(records), err)
 	}
@@ -89,7 +104,7 @@ func TestReviewsProblems(t *testing.T) {
 		t.Errorf("%d problems, want %d", len(problems), len(want))
 	}
 	for text, message := range map[string]string{"": "paste", "Great app!": "must name the columns", `{"a": 1}`: "no list", "[{": "not valid JSON"} {
-		if _, _, err := paste.Reviews(text, client.FeedbackSourceAppStore); err == nil || !strings.Contains(err.Error(), message) {
+		if _, _, err := paste.Reviews(text, client.FeedbackSourceAppStore, time.UTC); err == nil || !strings.Contains(err.Error(), message) {
 			t.Errorf("%q: error %v, want %q", text, err, message)
 		}
 	}

@@ -30,9 +30,10 @@ type Problem struct {
 }
 
 // Reviews reads reviews from a table with headings (CSV, or copied from a spreadsheet) or from JSON.
-// source is the platform of reviews that do not name one. Rows with a problem are not in records. It
+// source is the platform of reviews that do not name one, and zone the time zone of times that have
+// none. Rows with a problem are not in records. It
 // returns an error if the text contains no list of reviews at all.
-func Reviews(text string, source client.FeedbackSource) (records []client.PushFeedbackRecord, problems []Problem, err error) {
+func Reviews(text string, source client.FeedbackSource, zone *time.Location) (records []client.PushFeedbackRecord, problems []Problem, err error) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	var rows []row
 	switch {
@@ -52,7 +53,7 @@ func Reviews(text string, source client.FeedbackSource) (records []client.PushFe
 			problems = append(problems, Problem{r.number, r.problem})
 			continue
 		}
-		record, problem := r.review(source)
+		record, problem := r.review(source, zone)
 		if problem != "" {
 			problems = append(problems, Problem{r.number, problem})
 			continue
@@ -218,7 +219,7 @@ func addFields(fields map[string]string, object map[string]any) {
 }
 
 // review returns the record of a row, or says what is wrong with the row.
-func (r row) review(source client.FeedbackSource) (record client.PushFeedbackRecord, problem string) {
+func (r row) review(source client.FeedbackSource, zone *time.Location) (record client.PushFeedbackRecord, problem string) {
 	f := r.fields
 	if f["title"] == "" && f["body"] == "" {
 		return record, "has no text"
@@ -244,7 +245,7 @@ func (r row) review(source client.FeedbackSource) (record client.PushFeedbackRec
 		record.Kind = client.Value(client.FeedbackKindMention)
 	}
 	if text := f["posted"]; text != "" {
-		at, ok := parseTime(text)
+		at, ok := parseTime(text, zone)
 		if !ok {
 			return record, fmt.Sprintf("has the date %q: write it like 2026-11-22", text)
 		}
@@ -292,12 +293,11 @@ func idInLink(link string) string {
 	return ""
 }
 
-// timeLayouts are the formats of a time that mean only one moment. A time without an offset is in
-// UTC.
+// timeLayouts are the formats of a time in which nobody confuses the day and the month.
 var timeLayouts = []string{time.RFC3339, time.DateOnly, time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", "02.01.2006", "2 Jan 2006", "Jan 2, 2006", "January 2, 2006"}
 
-// parseTime parses a time. A number is seconds or, if it is large, milliseconds since 1970.
-func parseTime(text string) (at time.Time, ok bool) {
+// parseTime parses a time, which is in zone if it names none. A number is seconds or, if it is large, milliseconds since 1970.
+func parseTime(text string, zone *time.Location) (at time.Time, ok bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 1e8 {
 		if n > 1e11 {
 			return time.UnixMilli(n).UTC(), true
@@ -305,7 +305,7 @@ func parseTime(text string) (at time.Time, ok bool) {
 		return time.Unix(n, 0).UTC(), true
 	}
 	for _, layout := range timeLayouts {
-		if at, err := time.Parse(layout, text); err == nil {
+		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
 			return at.UTC(), true
 		}
 	}

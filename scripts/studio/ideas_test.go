@@ -124,7 +124,7 @@ func TestPlansAndIdeasAreEdited(t *testing.T) {
 	_, body = w.submit(t, "/ideas/edit", form)
 	has(t, "an idea", body, "Gloves", "Saved.", "Wet <season>", "for ")
 	idea := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/ideas", "").Items(t)[0]
-	if diff := differs(map[string]any{"planId": id, "status": "suggested", "suggestedFor": "2026-08-20T00:00:00.000Z"}, idea); diff != "" {
+	if diff := differs(map[string]any{"planId": id, "status": "suggested", "suggestedFor": "2026-08-20T09:00:00.000Z"}, idea); diff != "" {
 		t.Errorf("the idea (-want +got):\n%s", diff)
 	}
 	path := "/ideas/edit/" + idea["id"].(string)

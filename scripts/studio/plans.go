@@ -127,12 +127,15 @@ func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 				{Name: "rationale", Label: "Why", Kind: "long", Stored: i.Rationale.Or("")},
 				{Name: "planId", Label: "Content plan", Kind: "choice", Choices: plans, Labels: names, Stored: i.PlanID.Or(""), Suggested: planned},
 				platformsField(i.Platforms.Or(nil)),
-				{Name: "suggestedFor", Label: "For", Kind: "date", Hint: "The day, in UTC, on which it would be posted.", Stored: typedDay(i.SuggestedFor)},
+				{Name: "suggestedFor", Label: "For", Kind: "date", Hint: "The day on which it would be posted, at 09:00 UTC until its post says otherwise.", Stored: typedDay(i.SuggestedFor)},
 			}
 		},
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Idea, error) {
 			title, summary, rationale, plan := c.required("title"), c.text("summary"), c.text("rationale"), c.text("planId")
 			platforms, day := c.platforms(), c.date("suggestedFor")
+			if at, ok := day.Get(); ok {
+				day = client.Value(defaultPostTime(at))
+			}
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
 					return v.api.UpdateBroadcastIdea(ctx, client.UpdateBroadcastIdeaInput{

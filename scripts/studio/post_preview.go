@@ -31,13 +31,10 @@ type threadPart struct {
 	Weight int // as X counts; 0 on other platforms
 }
 
-// postCharsMax is the maximum length of a post's text.
-const postCharsMax = 10_000
-
 // countText says how long a text is, by the rules of a platform.
 func countText(platform, text string) string {
 	if platform != string(client.BroadcastPlatformX) {
-		return fmt.Sprintf("%d of %d characters.", utf8.RuneCountInString(text), postCharsMax)
+		return fmt.Sprintf("%d of 10,000 characters.", utf8.RuneCountInString(text))
 	}
 	weight, parts := thread.Weight(text), thread.Parts(text)
 	if len(parts) < 2 {

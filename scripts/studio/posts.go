@@ -186,7 +186,7 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 func (d *postData) channel(all []client.Channel) {
 	if d.Channel = channelOf(all, client.BroadcastPlatform(d.Platform)); d.Channel != nil {
 		if why, fails := attention.ChannelProblem(*d.Channel); fails {
-			d.Trouble = why
+			d.Trouble = strings.TrimRight(why, ".")
 		}
 	}
 }

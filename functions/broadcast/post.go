@@ -14,6 +14,7 @@ import (
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/thread"
 	"growthworkspace/shared/timestamp"
 )
 
@@ -188,6 +189,15 @@ const OrderAscending PostOrder = "asc"
 
 // Values implements schema.Enum.
 func (PostOrder) Values() []string { return []string{"desc", string(OrderAscending)} }
+
+// threadParts returns the posts of the thread into which a body is split, or nil if it is not split.
+// The specification sets no limit for other platforms than X, so only posts on X are split.
+func threadParts(platform *Platform, body *string) []string {
+	if platform == nil || *platform != PlatformX || body == nil {
+		return nil
+	}
+	return thread.Parts(*body)
+}
 
 // listPosts lists posts. A malformed ideaId matches nothing, just like an unknown one.
 func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsInput) (api.List[Post], error) {

@@ -14,7 +14,7 @@ import (
 
 // Limits for one screen.
 const (
-	callsMax = 14
+	callsMax = 15
 	tripsMax = 2
 	bytesMax = 110_000
 )

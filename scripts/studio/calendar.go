@@ -240,7 +240,7 @@ func (s *Studio) postList(v *pageRequest) *view {
 			keep.Set(name, q.Get(name))
 		}
 	}
-	for _, t := range []tab{{Name: "All"}, {ID: "scheduled", Name: "Scheduled"}, {ID: "draft", Name: "Drafts"}, {ID: "failed", Name: "Failed"}, {ID: "published", Name: "Published"}} {
+	for _, t := range []tab{{Name: "All"}, {ID: "scheduled", Name: "Scheduled"}, {ID: overdueTab, Name: "Overdue"}, {ID: "draft", Name: "Drafts"}, {ID: "failed", Name: "Failed"}, {ID: "published", Name: "Published"}} {
 		other := copyOf(keep)
 		other.Set("status", t.ID)
 		t.Path, t.Current = "/posts/list?"+other.Encode(), t.ID == d.Status
@@ -255,7 +255,13 @@ func (s *Studio) postList(v *pageRequest) *view {
 	if d.Status == string(client.BroadcastPostStatusScheduled) {
 		in.Order = client.Value("asc") // list the post that is due next first
 	}
-	posts := v.listPosts("The posts", in)
+	posts := &result[client.Page[client.Post]]{}
+	if d.Status == overdueTab {
+		d.Day = ""
+		posts = v.listOverdue(d.Platform, q.Get("cursor"), postsPerPage)
+	} else {
+		posts = v.listPosts("The posts", in)
+	}
 	v.wait()
 	d.Clock = v.clock()
 	if d.Failure = posts.Failure; d.Failure != nil {
@@ -263,6 +269,9 @@ func (s *Studio) postList(v *pageRequest) *view {
 		return out
 	}
 	for _, p := range posts.Value.Items {
+		if d.Status == overdueTab && !attention.Overdue(p, v.Now()) {
+			continue
+		}
 		if shown := shownPostOf(p, d.Clock, v.Now()); d.Day == "" || !shown.At.IsZero() && civiltime.DateOf(shown.At, d.Clock.Location).Equal(day) {
 			d.Rows = append(d.Rows, shown)
 		}
@@ -272,6 +281,18 @@ func (s *Studio) postList(v *pageRequest) *view {
 		d.More = "/posts/list?" + keep.Encode()
 	}
 	return out
+}
+
+// overdueTab is the tab of the list with the posts that are due but were not sent.
+const overdueTab = "overdue"
+
+// listOverdue lists the posts that were due before tomorrow, however long ago, the oldest first. The
+// caller leaves out those that are due later today.
+func (v *pageRequest) listOverdue(platform, cursor string, limit int) *result[client.Page[client.Post]] {
+	return v.listPosts("Overdue posts", client.ListBroadcastPostsInput{
+		Status: client.Value(client.BroadcastPostStatusScheduled), To: client.Value(client.Day(v.Now().UTC())),
+		Platform: optional(client.BroadcastPlatform(platform)), Order: client.Value("asc"), Limit: client.Value(limit), Cursor: optional(cursor),
+	})
 }
 
 func platforms() (out []string) {

@@ -20,7 +20,7 @@ const pageTimeout = 25 * time.Second
 
 // callsMax is the maximum number of API calls for one page. It keeps the page quick even if the
 // service is far away, and within the key's quota.
-const callsMax = 14
+const callsMax = 15
 
 // pageRequest is one request from a browser, with the API calls that are made for it.
 type pageRequest struct {

@@ -56,7 +56,8 @@ func newForm(what, back, etag string, mayWrite bool, fields ...*field) *form {
 	return &form{What: what, Back: back, Fields: fields, IdempotencyKey: newIdempotencyKey(), ETag: etag, MayWrite: mayWrite}
 }
 
-// restore puts the typed values back into the form after a failed write. stored is true if the
+// restore puts the typed values back into the form after a failed write, or for a preview, in which
+// case refused is nil. stored is true if the
 // record could be read again after the write. The fields that the user did not edit then show the
 // record's current values.
 func (f *form) restore(sent url.Values, refused *failure, stored bool) {
@@ -73,6 +74,9 @@ func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 			}
 			field.Was = field.Stored
 		}
+	}
+	if refused == nil {
+		return
 	}
 	if refused.Conflict() && (stored || refused.Status == http.StatusPreconditionFailed) { // otherwise, a new record conflicts with an existing one
 		f.Conflict = refused
@@ -134,7 +138,7 @@ func newIdempotencyKey() string { return rand.Text() }
 // the same key if it is unknown whether the service created the record. It returns a new key after
 // a refusal, because the service would repeat the refusal for the old key.
 func nextIdempotencyKey(sent url.Values, refused *failure) string {
-	if key := sent.Get("once"); key != "" && (refused.Status == 0 || refused.Status >= http.StatusInternalServerError) {
+	if key := sent.Get("once"); key != "" && (refused == nil || refused.Status == 0 || refused.Status >= http.StatusInternalServerError) {
 		return key
 	}
 	return newIdempotencyKey()

@@ -30,7 +30,7 @@ func decision(t *testing.T, body, id, do string) url.Values {
 func TestIdeas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.page(t, "/ideas", "There are none", "workspace api create_broadcast_idea", "There is no plan yet")
+	w.page(t, "/ideas", "There are none", "/ideas/edit/new", "/ideas/plans/new", "There is no plan yet")
 	plan := w.create(t, "/broadcast/plans", `{"name":"Wet <season>","brief":"Rain","status":"active"}`)["id"].(string)
 	idea := func(body string) string { return w.create(t, "/broadcast/ideas", body)["id"].(string) }
 	one := idea(`{"title":"One","summary":"All about gloves","planId":"` + plan + `","platforms":["reddit"],"suggestedFor":"2026-08-20T09:00:00Z"}`)
@@ -87,4 +87,48 @@ func TestIdeaScopes(t *testing.T) {
 	if status, body := none.get(t, "/ideas"); status != http.StatusForbidden || !strings.Contains(body, "broadcast:read") {
 		t.Errorf("status %d, want 403 with the scope broadcast:read: %s", status, shown(body))
 	}
+}
+
+// Ensure plans and ideas can be created, edited and deleted, and that each change can be undone. A
+// name that is no platform is refused beside the typed values.
+func TestPlansAndIdeasAreEdited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	form := w.edited(t, "/ideas/plans/new")
+	for name, value := range map[string]string{"name": "Wet <season>", "platforms": "X\nfacebok", "status": "active", "startsAt": "2026-08-01", "endsAt": "2026-09-15"} {
+		form.Set(name, value)
+	}
+	status, body := w.submit(t, "/ideas/plans", form)
+	has(t, "a wrong platform", body, "facebok is no platform.", "Wet <season>")
+	if status != http.StatusBadRequest {
+		t.Errorf("status %d, want 400", status)
+	}
+	form.Set("platforms", "X\nTikTok")
+	_, body = w.submit(t, "/ideas/plans", form)
+	has(t, "a plan", body, "Wet <season>", "Saved.", "Aug 1, 2026 to Sep 15, 2026", "active")
+	plan := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/plans", "").Items(t)[0]
+	if diff := differs(map[string]any{"platforms": []any{"x", "tiktok"}, "status": "active", "startsAt": "2026-08-01T00:00:00.000Z"}, plan); diff != "" {
+		t.Errorf("the plan (-want +got):\n%s", diff)
+	}
+	id := plan["id"].(string)
+	form = w.edited(t, "/ideas/plans/"+id)
+	form.Set("cadence", "twice a week")
+	_, body = w.submit(t, "/ideas/plans/"+id, form)
+	has(t, "edited", body, "twice a week", "Undo")
+	hasNot(t, "undone", w.undo(t, body), "twice a week")
+
+	form = w.edited(t, "/ideas/edit/new?plan="+id)
+	form.Set("title", "Gloves")
+	form.Set("planId", id)
+	form.Set("suggestedFor", "2026-08-20")
+	_, body = w.submit(t, "/ideas/edit", form)
+	has(t, "an idea", body, "Gloves", "Saved.", "Wet <season>", "for ")
+	idea := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/ideas", "").Items(t)[0]
+	if diff := differs(map[string]any{"planId": id, "status": "suggested", "suggestedFor": "2026-08-20T09:00:00.000Z"}, idea); diff != "" {
+		t.Errorf("the idea (-want +got):\n%s", diff)
+	}
+	path := "/ideas/edit/" + idea["id"].(string)
+	form = w.edited(t, path)
+	_, body = w.submit(t, path+"/delete", url.Values{"form": form["form"], "etag": form["etag"], "record": {"Gloves"}})
+	has(t, "deleted", body, "Deleted.", "There are none")
 }

@@ -3,6 +3,7 @@ package studio
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"growthworkspace/scripts/studio/attention"
@@ -31,6 +32,8 @@ type overviewData struct {
 	Clock    civiltime.Clock // formats the times of the posts
 	Posts    *result[client.Page[client.Post]]
 	Next     []client.Post
+	Overdue  *result[client.Page[client.Post]] // the posts that were due before tomorrow
+	Late     string                            // how many posts are overdue; empty: none
 	Failed   *result[client.Page[client.Post]]
 	Boards   *result[client.Page[client.Board]]
 	Channels *result[client.Page[client.Channel]]
@@ -64,11 +67,12 @@ type trouble struct {
 // reviewsShownMax is the maximum number of waiting reviews that the overview lists.
 const reviewsShownMax = 5
 
-// overdueDays is how many days back the overview looks for overdue posts.
-const overdueDays = 30
-
-// postsShownMax is the maximum number of scheduled posts that the overview lists.
-const postsShownMax = 5
+// Limits on the scheduled posts of the overview. It reads more than it lists, because those that
+// were due earlier today are not listed.
+const (
+	postsShownMax = 5
+	postsReadMax  = 50
+)
 
 func (s *Studio) overview(v *pageRequest) *view {
 	now := v.Now().UTC()
@@ -117,10 +121,11 @@ func (v *pageRequest) listGoals() *result[client.Page[client.Goal]] {
 func (v *pageRequest) readNews(d *overviewData) {
 	d.Posts = startCall(v, "broadcast:read", "The next posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
 		return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{
-			Status: client.Value(client.BroadcastPostStatusScheduled), From: client.Value(client.Day(d.Today.AddDate(0, 0, -overdueDays))),
-			Order: client.Value("asc"), Limit: client.Value(postsShownMax),
+			Status: client.Value(client.BroadcastPostStatusScheduled), From: client.Value(client.Day(d.Today)),
+			Order: client.Value("asc"), Limit: client.Value(postsReadMax),
 		}, options...)
 	})
+	d.Overdue = v.listOverdue("", "", postsReadMax)
 	d.Failed = startCall(v, "broadcast:read", "Posts that failed", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
 		return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{
 			Status: client.Value(client.BroadcastPostStatusFailed), Limit: client.Value(3),
@@ -171,7 +176,23 @@ func (d *overviewData) waiting(k *frameData) {
 	d.Reviews = attention.ByUrgency(k.needsReview.Value.Items, k.noReply.Value.Items)
 	d.Reviews = d.Reviews[:min(len(d.Reviews), reviewsShownMax)]
 	d.Waiting = k.badge()
-	d.Next = d.Posts.Value.Items
+	for _, p := range d.Posts.Value.Items {
+		if !attention.Overdue(p, d.now) && len(d.Next) < postsShownMax {
+			d.Next = append(d.Next, p)
+		}
+	}
+	late := 0
+	for _, p := range d.Overdue.Value.Items {
+		if attention.Overdue(p, d.now) {
+			late++
+		}
+	}
+	if late > 0 {
+		d.Late = phrase.Plural(late, "post", "posts")
+	}
+	if late == postsReadMax {
+		d.Late = strconv.Itoa(late) + " or more posts"
+	}
 }
 
 // Partial reports whether the tile's value includes today, which has not ended. The tile's change
@@ -218,9 +239,6 @@ func (d *overviewData) unconfirmed(all []client.Definition) {
 
 // troublesMax limits the list of troubles: unconfirmed adds metrics only while the list is shorter.
 const troublesMax = 12
-
-// Overdue tells the template whether a post is overdue.
-func (d *overviewData) Overdue(p client.Post) bool { return attention.Overdue(p, d.now) }
 
 // Published returns the board that was published most recently, or nil if none was.
 func (d *overviewData) Published() *client.Board {

@@ -3,10 +3,9 @@ package studio
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +28,10 @@ type postData struct {
 	Month    string // the month of the calendar that the page links back to
 	Failure  *failure
 	Channel  *client.Channel // the account that sends the post; nil if it is unknown
+	Trouble  string          // why the account does not work; empty if it works or is unknown
+	Platform string
+	Cards    postCards
+	NoCopy   *failure // why the post to duplicate could not be read
 	Channels *failure
 	Kept     bool // the form contains values that the user typed, so it is shown even if the post cannot be read
 	Locked   bool // the post can no longer change, because it is being sent or was sent
@@ -36,39 +39,9 @@ type postData struct {
 	MayWrite bool
 }
 
-// threadPart is one post of the thread into which the service splits a long post.
-type threadPart struct {
-	Text  string
-	N, Of int
-}
-
-// Preview returns the thread into which the service has split the post.
-func (d *postData) Preview() (out []threadPart) {
-	parts := d.Post.ThreadParts.Or(nil)
-	if len(parts) == 0 {
-		parts = []string{d.Post.Body.Or("")}
-	}
-	for n, text := range parts {
-		out = append(out, threadPart{text, n + 1, len(parts)})
-	}
-	return out
-}
-
-// Media describes the images and videos of the post, each on one line. If it does not know their
-// format, it returns the stored JSON.
-func (d *postData) Media() (lines []string) {
-	stored, ok := d.Post.Media.Get()
-	if !ok {
-		return nil
-	}
-	var all []struct{ Kind, Alt, URL string }
-	if json.Unmarshal(stored, &all) != nil {
-		return []string{string(stored)}
-	}
-	for n, m := range all {
-		lines = append(lines, fmt.Sprintf("%s %d: %s", cmp.Or(phrase.Words(m.Kind), "File"), n+1, cmp.Or(m.Alt, m.URL, "no description")))
-	}
-	return lines
+// Others returns the platforms to which the post can be duplicated.
+func (d *postData) Others() []string {
+	return slices.DeleteFunc(platforms(), func(p string) bool { return p == d.Platform })
 }
 
 // sent reports whether the post is being sent or was sent. Such a post can no longer be changed.
@@ -83,8 +56,8 @@ func (v *pageRequest) getPost(id string) *result[client.Post] {
 	})
 }
 
-// postFields returns the form fields for a post. A post without an id is a new one.
-func postFields(p client.Post, c civiltime.Clock, typed url.Values) []*field {
+// postFields returns the form fields for a post on a platform. A post without an id is a new one.
+func postFields(p client.Post, platform string, c civiltime.Clock, typed url.Values) []*field {
 	due := ""
 	at, dated := p.ScheduledFor.Get()
 	if dated {
@@ -94,23 +67,23 @@ func postFields(p client.Post, c civiltime.Clock, typed url.Values) []*field {
 		{Name: "body", Label: "Text", Kind: "long", Required: true, Stored: p.Body.Or("")},
 		{Name: "scheduledFor", Label: "When", Kind: "time", Hint: "Date and time in " + c.Name + ".", Stored: due},
 	}
-	if p.ID == "" || p.Platform.Or("") == client.BroadcastPlatformX {
-		fields[0].Hint = "On X, a text that is too long for one post becomes a thread."
-	}
 	if p.ID == "" {
-		platform := &field{Name: "platform", Label: "Platform", Kind: "choice", Required: true, Hint: "It cannot be changed later.", Stored: string(p.Platform.Or("")), Choices: platforms()}
-		fields = append([]*field{platform}, fields...)
+		choice := &field{Name: "platform", Label: "Platform", Kind: "choice", Required: true, Hint: "It cannot be changed later. Preview shows the fields of another one.", Suggested: platform, Choices: platforms()}
+		fields = append([]*field{choice}, fields...)
 	}
 	if which := occurrenceField(at, dated, c, typed); which != nil {
 		fields = append(fields, which)
 	}
-	fields = append(fields, &field{Name: "title", Label: "Title", Kind: "text", Hint: "Where the platform has one.", Stored: p.Title.Or("")})
-	if p.ID == "" || p.Platform.Or("") == client.BroadcastPlatformPush {
-		fields = append(fields, &field{Name: "destination", Label: "Segment", Kind: "text", Hint: "Push only: who gets it.", Stored: p.Destination.Or("")})
+	add := func(f *field) {
+		if hasField(platform, f.Name, f.Stored) {
+			fields = append(fields, f)
+		}
 	}
-	return append(fields,
-		&field{Name: "deepLink", Label: "Link", Kind: "text", Hint: "What the post opens.", Stored: p.DeepLink.Or("")},
-		&field{Name: "hashtags", Label: "Hashtags", Kind: "list", Hint: "One on each line.", Stored: strings.Join(p.Hashtags.Or(nil), "\n")})
+	add(&field{Name: "title", Label: "Title", Kind: "text", Stored: p.Title.Or("")})
+	add(&field{Name: "destination", Label: "Segment", Kind: "text", Hint: "Who gets it.", Stored: p.Destination.Or("")})
+	add(&field{Name: "deepLink", Label: "Link", Kind: "text", Hint: "What the post opens.", Stored: p.DeepLink.Or("")})
+	add(&field{Name: "hashtags", Label: "Hashtags", Kind: "list", Hint: "Separated by spaces or lines, with or without #.", Stored: strings.Join(p.Hashtags.Or(nil), "\n")})
+	return append(fields, &field{Name: "media", Label: "Pictures and videos", Kind: "media", Hint: "Their web addresses. The service stores no files.", Stored: storedPictures(p)})
 }
 
 // occurrenceField returns a field for a local time that occurs twice because the clocks go back.
@@ -148,13 +121,18 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	out := &view{page: "post", place: "Posts", title: "New post", data: d}
 	if typed != nil {
 		d.IdeaID = typed.Get("idea")
-		out.status = refused.status()
 		v.readFrame()
 	}
+	if refused != nil {
+		out.status = refused.status()
+	}
 	channels := v.listChannels()
-	got, idea := &result[client.Post]{}, &result[client.Idea]{}
+	got, idea, original := &result[client.Post]{}, &result[client.Idea]{}, &result[client.Post]{}
+	copied := q.Get("copy")
 	if id != "" {
 		got = v.getPost(id)
+	} else if copied != "" {
+		original = v.getPost(copied)
 	} else if d.IdeaID != "" {
 		idea = v.getIdea(d.IdeaID)
 	}
@@ -168,16 +146,23 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	if id != "" {
 		d.Post, d.Action, out.title = &stored, "/posts/"+id, "Post"
 		d.State, d.Locked, d.Overdue = shownPostOf(stored, d.Clock, v.Now()).State(), sent(stored), attention.Overdue(stored, v.Now())
-		d.Channel = channelOf(channels.Value.Items, stored.Platform.Or(""))
 		month = stored.ScheduledFor.Or(month)
 		if got.Failure != nil {
 			out.status = got.Failure.status()
 		}
 	}
-	d.Form = newForm("the post", "/posts/"+id, got.ETag, d.MayWrite && !d.Locked, postFields(stored, d.Clock, typed)...)
+	if d.Platform = string(stored.Platform.Or("")); id == "" {
+		d.Platform = platformOf(typed, q, idea.Value)
+	}
+	d.channel(channels.Value.Items)
+	d.Form = newForm("the post", "/posts/"+id, got.ETag, d.MayWrite && !d.Locked, postFields(stored, d.Platform, d.Clock, typed)...)
 	if id == "" {
 		d.Form.Back = "/posts"
-		if d.NoIdea = idea.Failure; d.IdeaID != "" && d.NoIdea == nil {
+		if d.NoCopy = original.Failure; copied != "" && d.NoCopy == nil && typed == nil {
+			d.IdeaID = original.Value.IdeaID.Or("")
+			d.copyOf(original.Value)
+		}
+		if d.NoIdea = idea.Failure; d.IdeaID != "" && d.NoIdea == nil && copied == "" {
 			d.Idea = &idea.Value
 		}
 		if typed == nil {
@@ -189,10 +174,32 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	}
 	d.Month = month.In(d.Clock.Location).Format(monthLayout)
 	if typed != nil {
-		d.Form.restore(typed, refused, id != "" && d.Failure == nil)
+		d.Form.restore(typed, refused, refused != nil && id != "" && d.Failure == nil)
 		d.Kept = true
 	}
+	d.Cards = cardsOf(d.Form, d.Platform, stored.ThreadParts.Or(nil))
+	d.Form.field("body").Hint = d.Cards.Count
 	return out
+}
+
+// channel sets the account that sends the post, and why it does not work.
+func (d *postData) channel(all []client.Channel) {
+	if d.Channel = channelOf(all, client.BroadcastPlatform(d.Platform)); d.Channel != nil {
+		if why, fails := attention.ChannelProblem(*d.Channel); fails {
+			d.Trouble = strings.TrimRight(why, ".")
+		}
+	}
+}
+
+// copyOf fills in the form of a new post from another post. The time is not copied, so that nothing
+// is sent twice by accident.
+func (d *postData) copyOf(p client.Post) {
+	for _, f := range postFields(p, d.Platform, d.Clock, nil) {
+		if f.Name == "scheduledFor" || f.Name == "which" || !hasField(d.Platform, f.Name, "") && f.Name != "body" && f.Name != "media" {
+			continue
+		}
+		d.Form.field(f.Name).Text = f.Stored
+	}
 }
 
 // suggest fills in the form of a new post from the day that the user chose and the idea.
@@ -204,11 +211,7 @@ func (d *postData) suggest(day string, now time.Time) {
 			}
 		}
 	}
-	set("platform", string(client.BroadcastPlatformX))
 	if d.Idea != nil {
-		if platforms := d.Idea.Platforms.Or(nil); len(platforms) > 0 {
-			set("platform", string(platforms[0]))
-		}
 		set("body", d.Idea.Summary.Or(d.Idea.Title.Or("")))
 		if at, ok := d.Idea.SuggestedFor.Get(); ok && at.After(now) {
 			set("scheduledFor", d.Clock.Input(at))
@@ -279,6 +282,10 @@ func (c *changes) due(zone civiltime.Clock) (changed client.Optional[time.Time],
 // button that the user pressed.
 func (s *Studio) savePost(v *pageRequest) *view {
 	id, typed := v.r.PathValue("id"), v.r.PostForm
+	collectPictures(typed)
+	if typed.Get("do") == "preview" {
+		return v.postPage(typed, nil)
+	}
 	c, zone := changes{sent: typed}, civiltime.ClockOf(typed.Get("zone"))
 	in, at := c.post(id, zone)
 	state := client.BroadcastPostStatus(typed.Get("state"))
@@ -293,6 +300,9 @@ func (s *Studio) savePost(v *pageRequest) *view {
 	state = in.Status.Or(state)
 	if state == client.BroadcastPostStatusScheduled && (moved || button) && !at.IsZero() && at.Before(v.Now()) {
 		c.addProblem("scheduledFor", "This time is over, and the post would be sent at once. Choose a later one.")
+	}
+	if typed.Get("do") == "schedule" && typedField(typed, "scheduledFor") == "" {
+		c.addProblem("scheduledFor", "Choose when it is sent.")
 	}
 	if c.problem != nil {
 		return v.postPage(typed, c.problem)
@@ -324,7 +334,7 @@ func (s *Studio) savePost(v *pageRequest) *view {
 // post returns the changes that the user made in a form, and the time that the form contains.
 func (c *changes) post(id string, zone civiltime.Clock) (in client.UpdateBroadcastPostInput, at time.Time) {
 	in = client.UpdateBroadcastPostInput{
-		PostID: id, Title: c.text("title"), Body: c.required("body"), Hashtags: c.list("hashtags"), Destination: c.text("destination"), DeepLink: c.text("deepLink"),
+		PostID: id, Title: c.text("title"), Body: c.required("body"), Hashtags: c.tags(), Media: c.pictures(), Destination: c.text("destination"), DeepLink: c.text("deepLink"),
 	}
 	in.ScheduledFor, at = c.due(zone)
 	return in, at
@@ -376,7 +386,7 @@ func (v *pageRequest) writePost(in client.UpdateBroadcastPostInput, typed url.Va
 			return v.api.UpdateBroadcastPost(ctx, in, append(options, client.IfMatch(typed.Get("etag")))...)
 		}
 		create := client.CreateBroadcastPostInput{
-			Platform: client.BroadcastPlatform(typedField(typed, "platform")), Title: in.Title, Body: in.Body.Or(""), Hashtags: in.Hashtags,
+			Platform: client.BroadcastPlatform(typedField(typed, "platform")), Title: in.Title, Body: in.Body.Or(""), Hashtags: in.Hashtags, Media: picturesToCreate(in.Media),
 			Destination: in.Destination, DeepLink: in.DeepLink, ScheduledFor: in.ScheduledFor, Status: in.Status, IdeaID: optional(typed.Get("idea")),
 		}
 		return v.api.CreateBroadcastPost(ctx, create, append(options, client.IdempotencyKey(typed.Get("once")))...)

@@ -72,7 +72,7 @@ func TestPostFromADay(t *testing.T) {
 	body := w.page(t, "/posts", "August 2026", "Nothing is posted in August 2026", "the company has no time zone", "/posts/new?day=2026-08-20")
 	hasNot(t, "past", body, "/posts/new?day=2026-08-01")
 	form := w.edited(t, "/posts/new?day=2026-08-20")
-	w.page(t, "/posts/new?day=2026-08-20", `value="2026-08-20T09:00"`, "After the first save")
+	w.page(t, "/posts/new?day=2026-08-20", `value="2026-08-20T09:00"`, "Nothing is typed yet.")
 	form.Set("platform", "x")
 	form.Set("scheduledFor", "2026-08-20T09:00")
 	form.Set("body", strings.Repeat("All about rain. ", 30))
@@ -115,7 +115,7 @@ func TestPostFromADay(t *testing.T) {
 	form = w.edited(t, path)
 	form.Set("do", "schedule")
 	status, body := w.submit(t, path, form)
-	has(t, "without a time", body, "is required when status is scheduled", "All about rain.")
+	has(t, "without a time", body, "Choose when it is sent.", "All about rain.")
 	if status != http.StatusBadRequest {
 		t.Errorf("status %d, want 400", status)
 	}
@@ -317,6 +317,126 @@ func TestMedia(t *testing.T) {
 	} {
 		demotest.Load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": id, "platform": "x", "body": "Look", "status": "draft", "media": media}})
 	}
-	w.page(t, "/posts/pst_known", "<li>image 1: A wet pen</li>", "<li>video 2: https://a.example/2.mp4</li>")
+	w.page(t, "/posts/pst_known", "<li>image: A wet pen</li>", "<li>video: https://a.example/2.mp4</li>")
 	w.page(t, "/posts/pst_unknown", `{"file":"a.png"}`)
+}
+
+// Ensure the form of a new post has only the fields of its platform, and that a preview keeps what
+// was typed and shows the thread before anything is stored.
+func TestPostEditor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for platform, names := range map[string]string{
+		"x": "deepLink hashtags", "instagram": "hashtags", "tiktok": "hashtags", "facebook": "deepLink hashtags", "reddit": "title deepLink", "push": "title destination deepLink",
+	} {
+		body := w.page(t, "/posts/new?platform="+platform, "is connected, so it may not be sent")
+		for _, name := range []string{"title", "destination", "deepLink", "hashtags"} {
+			if want := strings.Contains(names, name); strings.Contains(body, `name="`+name+`"`) != want {
+				t.Errorf("%s: the form has %s: %t, want %t", platform, name, !want, want)
+			}
+		}
+	}
+	form := w.edited(t, "/posts/new?platform=x")
+	form.Set("platform", "x")
+	form.Set("body", strings.Repeat("All about rain. ", 30))
+	form.Set("hashtags", "#rain, notes\n#rain")
+	form.Set("media.0.url", "https://a.example/1.png")
+	form.Set("media.0.alt", "A <pen>")
+	form.Set("do", "preview")
+	status, body := w.submit(t, "/posts", form)
+	has(t, "preview", body, "479 as X counts, and one post has 280: a thread of 2 posts.", "1 of 2 · 275 of 280", "#rain", "#notes", "image: A <pen>", "data-kept", `name="media.1.url"`)
+	if status != http.StatusOK {
+		t.Errorf("status %d, want 200", status)
+	}
+	if all := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts", "").Items(t); len(all) != 0 {
+		t.Errorf("a preview stored %v", all)
+	}
+	_, cards := w.submit(t, "/posts/preview", form)
+	has(t, "while typing", cards, "2 of 2", `data-count="479 as X counts`)
+	hasNot(t, "while typing", cards, "<html")
+	form.Set("do", "save")
+	_, body = w.submit(t, "/posts", form)
+	has(t, "saved", body, "Saved as a draft", "Duplicate to")
+	all := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts", "").Items(t)
+	if len(all) != 1 {
+		t.Fatalf("%d posts, want 1", len(all))
+	}
+	stored := all[0]
+	want := map[string]any{"hashtags": []any{"rain", "notes"}, "media": []any{map[string]any{"url": "https://a.example/1.png", "kind": "image", "alt": "A <pen>"}}}
+	if diff := differs(want, stored); diff != "" {
+		t.Errorf("stored post (-want +got):\n%s", diff)
+	}
+	id := stored["id"].(string)
+	copied := w.page(t, "/posts/new?copy="+id+"&platform=push", "All about rain.", "https://a.example/1.png", `<option value="push" selected>`)
+	hasNot(t, "copy", copied, `name="hashtags"`)
+	w.page(t, "/posts/new?copy=pst_none", "The post to duplicate could not be read")
+}
+
+// Ensure the pictures of a post can be edited, removed and put back. A picture that the service
+// refuses is named beside the typed values. Pictures of a different shape stay until somebody enters one.
+func TestPostPictures(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.write(t, `{"platform":"instagram","body":"Look","media":[{"url":"https://a.example/1.png","kind":"image","alt":"A pen"},{"url":"https://a.example/2.mp4","kind":"video"}]}`)
+	path := "/posts/" + id
+	body := w.page(t, path, `name="media.0.url" value="https://a.example/1.png"`, `name="media.2.url" value=""`)
+	form := w.edited(t, path)
+	for name, value := range map[string]string{"media.0.url": "https://a.example/1.png", "media.0.kind": "image", "media.0.alt": "A pen", "media.1.url": "https://a.example/2.mp4", "media.1.kind": "video"} {
+		form.Set(name, value)
+	}
+	form.Set("do", "save")
+	_, body = w.submit(t, path, form)
+	has(t, "nothing", body, "Nothing was changed.")
+	form.Set("media.0.url", "ftp://a.example/1.png")
+	status, body := w.submit(t, path, form)
+	has(t, "refused", body, "must be an http or https address", `value="ftp://a.example/1.png"`)
+	if status != http.StatusBadRequest {
+		t.Errorf("status %d, want 400", status)
+	}
+	form.Del("media.0.url")
+	form.Del("media.0.alt")
+	_, body = w.submit(t, path, form)
+	has(t, "saved", body, "Saved as a draft")
+	left := []any{map[string]any{"url": "https://a.example/2.mp4", "kind": "video"}}
+	if diff := differs(map[string]any{"media": left}, w.post(t, id)); diff != "" {
+		t.Errorf("one picture removed (-want +got):\n%s", diff)
+	}
+	_, body = w.submit(t, undoForm.FindStringSubmatch(body)[1], url.Values{"form": form["form"]})
+	has(t, "undone", body, "Undone.")
+	if all := w.post(t, id)["media"].([]any); len(all) != 2 {
+		t.Errorf("after the undo the post has %v, want both pictures", all)
+	}
+	demotest.Load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_other", "platform": "instagram", "body": "Look", "status": "draft", "media": demo.Record{"file": "a.png"}}})
+	form = w.edited(t, "/posts/pst_other")
+	form.Set("media.other", "true")
+	form.Set("body", "Look here")
+	form.Set("do", "save")
+	w.submit(t, "/posts/pst_other", form)
+	if diff := differs(map[string]any{"body": "Look here", "media": map[string]any{"file": "a.png"}}, w.post(t, "pst_other")); diff != "" {
+		t.Errorf("pictures of a different shape (-want +got):\n%s", diff)
+	}
+	form = w.edited(t, "/posts/pst_other")
+	form.Set("media.other", "true")
+	form.Set("media.0.url", "https://a.example/1.png")
+	form.Set("media.0.kind", "image")
+	form.Set("do", "save")
+	w.submit(t, "/posts/pst_other", form)
+	if diff := differs(map[string]any{"media": []any{map[string]any{"url": "https://a.example/1.png", "kind": "image"}}}, w.post(t, "pst_other")); diff != "" {
+		t.Errorf("pictures of a different shape, replaced (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure overdue posts hide none of the next posts on the overview, and that a tab lists them all,
+// however old they are.
+func TestOverduePosts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lines := []demo.Line{{Type: "post", Record: demo.Record{"id": "pst_next", "platform": "x", "body": "What is next", "status": "scheduled", "scheduledFor": "2026-08-20T08:00:00Z"}}}
+	for n := range 8 {
+		lines = append(lines, demo.Line{Type: "post", Record: demo.Record{"id": fmt.Sprintf("pst_late%d", n), "platform": "reddit", "body": fmt.Sprintf("Late %d", n), "status": "scheduled", "scheduledFor": fmt.Sprintf("2026-0%d-01T08:00:00Z", 1+n)}})
+	}
+	demotest.Load(t, w.Service, lines...)
+	hasNot(t, "overview", w.page(t, "/", "What is next", "8 posts overdue", "/posts/list?status=overdue"), "Late 7")
+	hasNot(t, "overdue", w.page(t, "/posts/list?status=overdue", "Late 0", "Late 7"), "What is next")
+	hasNot(t, "of X", w.page(t, "/posts/list?status=overdue&platform=x", "There are none"), "Late 0")
 }

@@ -699,11 +699,12 @@ func TestTakeBackApproval(t *testing.T) {
 }
 
 // Ensure the overview first lists what has stopped working, with links, and then the waiting
-// reviews. A post that is due but was not sent is marked as overdue.
+// reviews. A post that is due but was not sent is marked as overdue, and hides none of the next
+// posts.
 func TestAttention(t *testing.T) {
 	t.Parallel()
 	w := demoWorld(t)
-	body := w.page(t, "/", "Late words overdue")
+	body := w.page(t, "/", "2 posts overdue")
 	if trouble := strings.Index(body, `aria-labelledby="trouble"`); trouble < 0 || trouble > strings.Index(body, `aria-labelledby="waiting"`) {
 		t.Error("what needs attention stands last")
 	}
@@ -716,6 +717,7 @@ func TestAttention(t *testing.T) {
 	for _, path := range paths {
 		w.page(t, path[1])
 	}
+	w.page(t, "/posts/list?status=overdue", "Late words")
 	w.page(t, "/posts/pst_late", "scheduled</span> <span class=\"badge red\">overdue")
 	has(t, "list", rowOf(t, w.page(t, "/posts/list"), "pst_late"), "overdue")
 	has(t, "calendar", rowOf(t, w.page(t, "/posts"), "pst_late"), "overdue")

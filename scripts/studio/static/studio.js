@@ -13,7 +13,7 @@ let sending = false;
 const initial = profile && new URLSearchParams(new FormData(profile)).toString();
 const dirty = () => !sending && (
   body && (body.hasAttribute('data-kept') || body.value !== body.defaultValue) && body.value !== '' && !body.readOnly
-  || profile && (document.querySelector('.failure.conflict, .wrong') !== null || new URLSearchParams(new FormData(profile)).toString() !== initial));
+  || profile && (profile.hasAttribute('data-kept') || document.querySelector('.failure.conflict, .wrong') !== null || new URLSearchParams(new FormData(profile)).toString() !== initial));
 addEventListener('beforeunload', event => { if (dirty()) event.preventDefault(); });
 for (const f of [form, profile]) f?.addEventListener('submit', () => { sending = true; });
 addEventListener('pageshow', () => { sending = false; }); // a page that comes back from the browser's memory
@@ -429,4 +429,22 @@ if (dropDay) {
 for (const print of document.querySelectorAll('[data-print]')) {
   print.hidden = false;
   print.addEventListener('click', () => window.print());
+}
+
+// The preview of a post follows the typing. The service's own rule counts and splits the text.
+if (profile?.hasAttribute('data-preview')) {
+  let waiting = 0, latest = 0;
+  const show = async () => {
+    const turn = ++latest;
+    const response = await fetch(new URL('posts/preview', location.origin + root), { method: 'POST', body: new URLSearchParams(new FormData(profile)) }).catch(() => null);
+    if (!response?.ok || turn !== latest) return; // the button Preview does the same
+    const cards = new DOMParser().parseFromString(await response.text(), 'text/html').getElementById('cards');
+    if (!cards || turn !== latest) return;
+    document.getElementById('cards').replaceWith(cards);
+    const hint = document.getElementById('body-hint');
+    if (hint && hint.childElementCount === 0) hint.textContent = cards.dataset.count;
+  };
+  profile.addEventListener('input', () => { clearTimeout(waiting); waiting = setTimeout(show, 250); });
+  const platform = document.querySelector('select[name=platform]');
+  platform?.addEventListener('change', () => profile.requestSubmit(profile.querySelector('button[value=preview]')));
 }

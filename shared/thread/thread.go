@@ -1,4 +1,7 @@
-package broadcast
+// Package thread splits a text into posts for X, and weighs a text as X does. The service stores the
+// parts of a post with it, and the studio shows them before the post is stored. It imports nothing
+// of this module.
+package thread
 
 import (
 	"regexp"
@@ -10,26 +13,30 @@ import (
 )
 
 // X limits the weight of a post's text. These numbers come from config/v3.json in X's library
-// twitter-text. The specification sets no limit for other platforms, so only posts on X are split.
+// twitter-text.
 const (
-	xPostWeightMax = 280
-	xLinkWeight    = 23 // the weight of a link of any length, because X replaces the link with a short one
-	xWideWeight    = 2  // the weight of an emoji, and of every character that is not in xNarrowRanges, such as a Chinese character
+	WeightMax  = 280
+	linkWeight = 23 // the weight of a link of any length, because X replaces the link with a short one
+	wideWeight = 2  // the weight of an emoji, and of every character that is not in narrowRanges, such as a Chinese character
 )
 
-// xNarrowRanges lists the first and last characters of the ranges whose characters weigh 1:
+// narrowRanges lists the first and last characters of the ranges whose characters weigh 1:
 // alphabets up to Georgian, and common punctuation.
-var xNarrowRanges = [][2]rune{{0, 0x10FF}, {0x2000, 0x200D}, {0x2010, 0x201F}, {0x2032, 0x2037}}
+var narrowRanges = [][2]rune{{0, 0x10FF}, {0x2000, 0x200D}, {0x2010, 0x201F}, {0x2032, 0x2037}}
 
-// threadParts splits a body that is too long for a single post on X. It cuts at the ends of words,
-// or within a word that is too long for one post, and drops only the white space at the cuts. It
-// never cuts within a textUnit. Returns nil when one post is enough or the body is only white
-// space.
-func threadParts(platform *Platform, body *string) []string {
-	if platform == nil || *platform != PlatformX || body == nil {
-		return nil
+// Weight returns the weight of a text on X. A post may weigh at most WeightMax.
+func Weight(text string) (weight int) {
+	for _, u := range splitUnits(text) {
+		weight += u.weight
 	}
-	rest, long := splitUnits(*body), false
+	return weight
+}
+
+// Parts splits a text that is too long for a single post on X. It cuts at the ends of words, or
+// within a word that is too long for one post, and drops only the white space at the cuts. It never
+// cuts within a textUnit. Returns nil when one post is enough or the text is only white space.
+func Parts(text string) []string {
+	rest, long := splitUnits(text), false
 	var parts []string
 	for cut := firstCut(rest); cut < len(rest); cut = firstCut(rest) {
 		parts, long = appendText(parts, rest[:cut]), true
@@ -51,7 +58,7 @@ func firstCut(text []textUnit) int {
 		if i > 0 && u.isSpace() && !text[i-1].isSpace() {
 			word = i
 		}
-		if weight += u.weight; weight > xPostWeightMax {
+		if weight += u.weight; weight > WeightMax {
 			if word > 0 {
 				return word
 			}
@@ -115,7 +122,7 @@ func splitUnits(text string) (out []textUnit) {
 		case inLink && linked >= 0:
 			out[len(out)-1].text = text[linked : at+len(cluster)]
 		case inLink:
-			out, linked = append(out, textUnit{cluster, xLinkWeight}), at
+			out, linked = append(out, textUnit{cluster, linkWeight}), at
 		default:
 			out = append(out, textUnit{cluster, clusterWeight(cluster)})
 		}
@@ -132,11 +139,11 @@ const emojiRunesMax = 10
 func clusterWeight(cluster string) (weight int) {
 	runes := []rune(norm.NFC.String(cluster))
 	if n := len(runes); n > 1 && n <= emojiRunesMax && isEmoji(runes) {
-		return xWideWeight
+		return wideWeight
 	}
 	for _, r := range runes {
-		weight += xWideWeight
-		for _, narrow := range xNarrowRanges {
+		weight += wideWeight
+		for _, narrow := range narrowRanges {
 			if narrow[0] <= r && r <= narrow[1] {
 				weight--
 			}

@@ -1,0 +1,152 @@
+package studio
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"growthworkspace/shared/client"
+	"growthworkspace/shared/thread"
+)
+
+// postCards shows a post as its platform would, before it is stored.
+type postCards struct {
+	Title, Link string
+	Parts       []threadPart
+	Hashtags    []string
+	Pictures    []picture
+	Other       string // pictures of a different shape, as JSON
+	Count       string // how long the text is, by the rules of the platform
+}
+
+// threadPart is one post of the thread into which the service splits a long post.
+type threadPart struct {
+	Text   string
+	N, Of  int
+	Weight int // as X counts; 0 on other platforms
+}
+
+// countText says how long a text is, by the rules of a platform.
+func countText(platform, text string) string {
+	if platform != string(client.BroadcastPlatformX) {
+		return fmt.Sprintf("%d of 10,000 characters.", utf8.RuneCountInString(text))
+	}
+	weight, parts := thread.Weight(text), thread.Parts(text)
+	if len(parts) < 2 {
+		return fmt.Sprintf("%d of %d, as X counts. A longer text becomes a thread.", weight, thread.WeightMax)
+	}
+	return fmt.Sprintf("%d as X counts, and one post has %d: a thread of %d posts.", weight, thread.WeightMax, len(parts))
+}
+
+// cardsOf returns the cards of the values in a form. stored are the parts into which the service
+// has split the stored text; they are shown as long as the text is the stored one.
+func cardsOf(f *form, platform string, stored []string) postCards {
+	value := func(name string) string {
+		if at := slices.IndexFunc(f.Fields, func(f *field) bool { return f.Name == name }); at >= 0 {
+			return f.Fields[at].Text
+		}
+		return ""
+	}
+	body := f.field("body")
+	parts := stored
+	if body.Text != body.Stored || len(parts) == 0 {
+		parts = cardTexts(platform, body.Text)
+	}
+	out := postCards{Title: value("title"), Link: value("deepLink"), Hashtags: tagsOf(value("hashtags")), Count: countText(platform, body.Text)}
+	media := f.field("media")
+	out.Pictures, out.Other = media.Typed(), media.OtherPictures()
+	for n, text := range parts {
+		part := threadPart{Text: text, N: n + 1, Of: len(parts)}
+		if platform == string(client.BroadcastPlatformX) {
+			part.Weight = thread.Weight(text)
+		}
+		out.Parts = append(out.Parts, part)
+	}
+	return out
+}
+
+// cardTexts returns the texts of the posts that a text becomes on a platform.
+func cardTexts(platform, text string) []string {
+	if platform == string(client.BroadcastPlatformX) {
+		if parts := thread.Parts(text); parts != nil {
+			return parts
+		}
+	}
+	return []string{text}
+}
+
+// tagsOf returns the hashtags in a text, without their number signs. White space and commas separate
+// hashtags, and a hashtag that occurs twice counts once.
+func tagsOf(text string) []string {
+	out := []string{}
+	for _, tag := range strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' }) {
+		if tag = strings.TrimLeft(tag, "#"); tag != "" && !slices.Contains(out, tag) {
+			out = append(out, tag)
+		}
+	}
+	return out
+}
+
+// tags returns the new hashtags of a post.
+func (c *changes) tags() client.Optional[[]string] {
+	text := c.text("hashtags")
+	if value, ok := text.Get(); ok {
+		return client.Value(tagsOf(value))
+	}
+	return absentOrNull[[]string](text)
+}
+
+// previewPost responds with the cards of a form, which the page shows while the user types. It makes
+// no API call.
+func (s *Studio) previewPost(v *pageRequest) *view {
+	sent := v.r.PostForm
+	collectPictures(sent)
+	platform := typedField(sent, "platform")
+	f := newForm("", "", "", true, postFields(client.Post{}, platform, v.clock(), sent)...)
+	f.restore(sent, nil, false)
+	var out bytes.Buffer
+	if err := s.pages.byName["post"].ExecuteTemplate(&out, "cards", cardsOf(f, platform, nil)); err != nil {
+		s.Log.Error("the preview could not be made", "error", err)
+		http.Error(v.w, "The preview could not be made.", http.StatusInternalServerError)
+		return nil
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = v.w.Write(out.Bytes()) // ignore the error: the client disconnected
+	return nil
+}
+
+// platformFields are the names of the fields that the form of a post has besides its text, its time
+// and its pictures, by platform.
+var platformFields = map[client.BroadcastPlatform][]string{
+	client.BroadcastPlatformX:         {"deepLink", "hashtags"},
+	client.BroadcastPlatformInstagram: {"hashtags"},
+	client.BroadcastPlatformTiktok:    {"hashtags"},
+	client.BroadcastPlatformFacebook:  {"deepLink", "hashtags"},
+	client.BroadcastPlatformReddit:    {"title", "deepLink"},
+	client.BroadcastPlatformPush:      {"title", "destination", "deepLink"},
+}
+
+// hasField reports whether the form of a post on a platform has a field. A field that contains a
+// stored value is never hidden. On an unknown platform, the form has every field.
+func hasField(platform, name, stored string) bool {
+	names, known := platformFields[client.BroadcastPlatform(platform)]
+	return stored != "" || !known || slices.Contains(names, name)
+}
+
+// platformOf returns the platform of a new post: the chosen one, or the first one of its idea.
+func platformOf(sent, query url.Values, idea client.Idea) string {
+	for _, platform := range []string{typedField(sent, "platform"), query.Get("platform")} {
+		if slices.Contains(platforms(), platform) {
+			return platform
+		}
+	}
+	if all := idea.Platforms.Or(nil); len(all) > 0 {
+		return string(all[0])
+	}
+	return string(client.BroadcastPlatformX)
+}

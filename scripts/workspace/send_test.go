@@ -72,6 +72,7 @@ func TestDueRun(t *testing.T) {
 	endings := []struct{ id, script, want, status string }{
 		{"pst_ok", `echo '{"externalId":"1790","externalUrl":"https://x.example/1790"}'`, "pst_ok sent 1790 https://x.example/1790", "published"},
 		{"pst_empty", `echo '{}'`, "pst_empty sent", "published"},
+		{"pst_time", `echo '{"publishedAt":"2026-08-11t09:30:00z"}'`, "pst_time sent", "published"},
 		{"pst_failed", `echo '{"outcome":"failed","failureReason":"the account is locked"}'`, "pst_failed failed: the account is locked", "failed"},
 		{"pst_later", `exit 75`, "pst_later retry", "scheduled"},
 		{"pst_exit", `echo '{}'; exit 1`, "pst_exit unknown: exit status 1; the claim clm_", "publishing"},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/functions/feedback"
@@ -15,6 +14,7 @@ import (
 	"growthworkspace/shared/client"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
 )
 
 // postStore is what `workspace due` needs of a store of posts. broadcast.Store implements it with the
@@ -78,9 +78,9 @@ func (p postsOverAPI) ReportPublished(ctx context.Context, _, postID, claimID st
 		PostID: postID, Outcome: string(broadcast.PostOutcomePublished), ExternalID: optionalText(o.ExternalID), ExternalURL: optionalText(o.ExternalURL),
 	}
 	if o.PublishedAt != nil {
-		at, err := time.Parse(time.RFC3339Nano, *o.PublishedAt)
-		if err != nil {
-			return broadcast.ClaimedPost{}, fmt.Errorf("publishedAt: %w", err)
+		at, ok := timestamp.Parse(*o.PublishedAt)
+		if !ok {
+			return broadcast.ClaimedPost{}, o.Check()
 		}
 		in.PublishedAt = client.Value(at)
 	}

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -470,22 +471,22 @@ func TestDueRunStopsDuringClaim(t *testing.T) {
 }
 
 // Ensure `due run` repeats a report whose response is lost, so that a post that was sent ends published.
-func TestDueRunRepeatsReport(t *testing.T) {
+// If the response to a claim is lost, it sends nothing, and says that the post may be claimed.
+func TestDueRunWithoutResponse(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
 	service, err := url.Parse(s.BaseURL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	reports := 0
+	lost, requests := "", map[string]int{} // the end of a path whose first response is lost
 	proxy := httputil.NewSingleHostReverseProxy(service)
 	proxy.ModifyResponse = func(r *http.Response) error {
-		if strings.HasSuffix(r.Request.URL.Path, "/report") {
-			if reports++; reports == 1 {
-				r.Body = io.NopCloser(strings.NewReader("cut off"))
-				r.ContentLength = int64(len("cut off"))
-				r.Header.Set("Content-Length", fmt.Sprint(r.ContentLength))
-			}
+		end := path.Base(r.Request.URL.Path)
+		if requests[end]++; end == lost && requests[end] == 1 {
+			r.Body = io.NopCloser(strings.NewReader("cut off"))
+			r.ContentLength = int64(len("cut off"))
+			r.Header.Set("Content-Length", fmt.Sprint(r.ContentLength))
 		}
 		return nil
 	}
@@ -493,11 +494,22 @@ func TestDueRunRepeatsReport(t *testing.T) {
 	t.Cleanup(between.Close)
 	t.Setenv(keyVariable, key)
 	t.Setenv(urlVariable, between.URL)
-	r := runCommand(t, "", "due", "run", "--platform", "x", "--", "sh", "-c", `echo '{"externalId":"1790"}'`)
-	if r.code != 0 || r.out != "pst_1 sent 1790\n" || reports != 2 {
-		t.Errorf("exit code %d after %d reports, want 0 after 2: %s%s", r.code, reports, r.out, r.err)
+	run := []string{"due", "run", "--platform", "x", "--", "sh", "-c", `echo '{"externalId":"1790"}'`}
+	lost = "report"
+	r := runCommand(t, "", run...)
+	if r.code != 0 || r.out != "pst_1 sent 1790\n" || requests["report"] != 2 {
+		t.Errorf("exit code %d after %d reports, want 0 after 2: %s%s", r.code, requests["report"], r.out, r.err)
 	}
-	if diff := cmp.Diff(map[string]string{"pst_1": "published"}, statusesOf(t, data, companyID, "post", "status")); diff != "" {
+	if r := runCommand(t, duePostOn("x", "pst_2"), "import", "--company", companyID, "-", "--data", data); r.code != 0 {
+		t.Fatalf("import: %s", r.err)
+	}
+	lost, requests = "claim", map[string]int{}
+	r = runCommand(t, "", run...)
+	if r.code != 1 || r.out != "" {
+		t.Errorf("without a response to the claim: exit code %d, want 1 and nothing sent: %s", r.code, r.out)
+	}
+	requireContains(t, r.err, "post pst_2: ", "if it is claimed, nothing sends it, and `", "due stuck --older 0s` lists it")
+	if diff := cmp.Diff(map[string]string{"pst_1": "published", "pst_2": "publishing"}, statusesOf(t, data, companyID, "post", "status")); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
 }

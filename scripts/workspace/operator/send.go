@@ -183,8 +183,12 @@ func (r *sendRun[S, R, C]) unknownError() error {
 	if r.unknown == 0 {
 		return nil
 	}
-	return fmt.Errorf("nobody knows what happened to %d of the %s: `%s` lists them", r.unknown, r.nouns,
-		r.suggest(r.place, r.flags.company, "%s stuck --older 0s", r.readyWord))
+	return fmt.Errorf("nobody knows what happened to %d of the %s: `%s` lists them", r.unknown, r.nouns, r.stuckCommandLine())
+}
+
+// stuckCommandLine returns the command line that lists the claimed records.
+func (r *sendRun[S, R, C]) stuckCommandLine() string {
+	return r.suggest(r.place, r.flags.company, "%s stuck --older 0s", r.readyWord)
 }
 
 // sendPage is the number of records that are listed at once.
@@ -276,8 +280,11 @@ func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
 		r.Note("%s: not claimed: %s", recordID, strings.Join(refused.Messages, "; "))
 		return nil
 	}
-	if err != nil {
+	switch {
+	case err != nil && isRefusal(err):
 		return explainStoreError(err, r.noun, recordID, r.flags.company)
+	case err != nil: // the claim may exist
+		return fmt.Errorf("%w; if it is claimed, nothing sends it, and `%s` lists it", explainStoreError(err, r.noun, recordID, r.flags.company), r.stuckCommandLine())
 	}
 	if r.sending.show != nil {
 		if text := r.sending.showClaim(claimed); text != shown { // changed and approved again since it was listed

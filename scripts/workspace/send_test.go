@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -511,6 +512,28 @@ func TestDueRunWithoutResponse(t *testing.T) {
 	requireContains(t, r.err, "post pst_2: ", "if it is claimed, nothing sends it, and `", "due stuck --older 0s` lists it")
 	if diff := cmp.Diff(map[string]string{"pst_1": "published", "pst_2": "publishing"}, statusesOf(t, data, companyID, "post", "status")); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure `due run --every` on a data folder fails when the engine stops, so that a supervisor starts it
+// again.
+func TestDueRunWithoutEngine(t *testing.T) {
+	isolateUserFolders(t)
+	s, data, companyID, _ := sendingCompany(t, duePostOn("x", "pst_1"))
+	out, in := io.Pipe()
+	ended := make(chan int, 1)
+	logs := &lockedBuffer{}
+	go func() {
+		args := []string{"due", "run", "--platform", "x", "--every", "1h", "--company", companyID, "--data", data, "--", "sh", "-c", "echo '{}'"}
+		ended <- run(t.Context(), "workspace", args, strings.NewReader(""), in, logs)
+		_ = in.Close()
+	}()
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "pst_1 sent\n" {
+		t.Fatalf("the first line: %q, %v, want that the post is sent: %s", line, err, logs)
+	}
+	s.stop(t)
+	if code := <-ended; code != 1 {
+		t.Errorf("exit code %d after the engine has stopped, want 1: %s", code, logs)
 	}
 }
 

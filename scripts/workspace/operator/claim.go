@@ -242,7 +242,11 @@ func (w workerCommands[S, R, C]) openWorkplace(cmd *cobra.Command, companyID, no
 			return err
 		}
 		w.Note("using the table: %s", s.Target)
-		return do(ctx, workplace[S]{w.inTable(s.Table), companies, true})
+		err = do(ctx, workplace[S]{w.inTable(s.Table), companies, true})
+		if err == nil && ctx.Err() != nil { // a run ends without an error when it is told to stop
+			err = s.EngineError()
+		}
+		return err
 	})
 }
 

@@ -227,12 +227,12 @@ func unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// stuckMargin is added to the timeout of a program: a claim that is older than both is not being
-// worked on.
+// stuckMargin is added to the timeout of a program. The program of a claim that is older than both has
+// probably ended. If it has not, the platform recognises the claim.
 const stuckMargin = time.Minute
 
 // resendStuck runs the program again on the records whose claim is so old that their program has
-// ended. The claim stays the same, so the platform recognises a record that it has. At a terminal, the
+// probably ended. The claim stays the same, so the platform recognises a record that it has. At a terminal, the
 // person confirms each of these texts, too: another program or person may have made the claim.
 func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 	before := timestamp.Format(r.Now().Add(-r.flags.limit - stuckMargin))

@@ -195,6 +195,24 @@ func TestDueOverAPI(t *testing.T) {
 	}
 }
 
+// Ensure `due stuck --older 0s` lists every claim on a machine whose clock is behind the service's.
+func TestStuckWithSlowClock(t *testing.T) {
+	isolateUserFolders(t)
+	s, _, _, key := sendingCompany(t, duePostOn("x", "pst_1"))
+	t.Setenv(keyVariable, key)
+	t.Setenv(urlVariable, s.BaseURL)
+	if r := runCommand(t, "", "due", "claim", "pst_1"); r.code != 0 {
+		t.Fatalf("claim: exit code %d: %s", r.code, r.err)
+	}
+	var out bytes.Buffer
+	behind := func() time.Time { return time.Now().Add(-time.Hour) }
+	root := rootCommand(&terminal.Terminal{In: strings.NewReader(""), Out: &out, Err: t.Output(), Now: behind})
+	root.SetArgs([]string{"due", "stuck", "--older", "0s"})
+	if err := root.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), "pst_1") {
+		t.Errorf("claims of any age: %v, %q, want pst_1", err, &out)
+	}
+}
+
 // Ensure `due` says what it uses: the API with the key of a named login, or of the default one if no
 // company is named, and the table if a company or a flag of the table is.
 func TestDueWithLogin(t *testing.T) {

@@ -97,8 +97,11 @@ func ofCompany(companyID string) string {
 	return ": company " + companyID
 }
 
+// latestTime is the last time that a record can have.
+const latestTime = "9999-12-31T23:59:59.999Z"
+
 func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command {
-	text := cmd.Flags().String("older", "15m", "claims that are at least this `duration` old, such as 15m, 2h or 1d")
+	text := cmd.Flags().String("older", "15m", "claims that are at least this `duration` old, such as 15m, 2h or 1d; 0s for every claim")
 	var older time.Duration
 	check := func(cmd *cobra.Command) (err error) {
 		if older, err = parseDuration(*text); err != nil {
@@ -108,6 +111,9 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 	}
 	return w.sweepCommand(cmd, check, func(ctx context.Context, p workplace[S]) error {
 		before := timestamp.Format(w.Now().Add(-older))
+		if older == 0 {
+			before = latestTime // every claim, also if the clock of this machine is behind the service's
+		}
 		found := terminal.ItemList[C]{Items: []C{}}
 		for _, companyID := range p.companies {
 			items, err := w.listStuck(p.store, ctx, companyID, before)

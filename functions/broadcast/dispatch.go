@@ -53,7 +53,7 @@ type Outcome struct {
 const (
 	externalIDChars  = 200
 	externalURLChars = 2000
-	reasonChars      = 2000
+	ReasonChars      = 2000
 )
 
 // Check returns fault.BadRequest with a message for each invalid field.
@@ -78,8 +78,8 @@ func (o Outcome) Check() error {
 
 // CheckReason returns fault.BadRequest unless the reason has 1 to 2,000 characters.
 func CheckReason(reason string) error {
-	if n := utf8.RuneCountInString(reason); n == 0 || n > reasonChars {
-		return fault.Invalid("failureReason", "must have 1 to %d characters", reasonChars)
+	if n := utf8.RuneCountInString(reason); n == 0 || n > ReasonChars {
+		return fault.Invalid("failureReason", "must have 1 to %d characters", ReasonChars)
 	}
 	return nil
 }

@@ -76,6 +76,7 @@ func TestDueRun(t *testing.T) {
 		{"pst_empty", `echo '{}'`, "pst_empty sent", "published"},
 		{"pst_time", `echo '{"publishedAt":"2026-08-11t09:30:00z"}'`, "pst_time sent", "published"},
 		{"pst_failed", `echo '{"outcome":"failed","failureReason":"the account is locked"}'`, "pst_failed failed: the account is locked", "failed"},
+		{"pst_long", `printf '{"outcome":"failed","failureReason":"%03000d"}' 7`, "pst_long failed: 000", "failed"},
 		{"pst_later", `exit 75`, "pst_later retry", "scheduled"},
 		{"pst_exit", `echo '{}'; exit 1`, "pst_exit unknown: exit status 1; the claim clm_", "publishing"},
 		{"pst_killed", `kill -9 $$`, "pst_killed unknown: signal: killed; the claim clm_", "publishing"},

@@ -54,6 +54,9 @@ func (o *operatorCommands) dueCommand() *cobra.Command {
 			},
 			reportFail: func(s postStore, ctx context.Context, companyID, postID, claimID string, o senderOutput) (broadcast.ClaimedPost, error) {
 				reason := valueOrEmpty(o.FailureReason)
+				if chars := []rune(reason); len(chars) > broadcast.ReasonChars { // a platform's message may be long
+					reason = string(chars[:broadcast.ReasonChars])
+				}
 				if err := broadcast.CheckReason(reason); err != nil {
 					return broadcast.ClaimedPost{}, err
 				}

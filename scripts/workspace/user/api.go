@@ -131,11 +131,14 @@ func (u *userCommands) operationCommand(where *serviceFlags, output *outputFlags
 		if err := c.readInput(cmd, u.In); err != nil {
 			return err
 		}
-		if err := c.confirm(cmd, u.Terminal); err != nil {
+		if err := c.requireYes(cmd, u.Terminal); err != nil {
 			return err
 		}
 		remote, err := u.connect(*where)
 		if err != nil {
+			return err
+		}
+		if err := c.confirm(u.Terminal, remote); err != nil {
 			return err
 		}
 		return c.explainError(u, u.callOperation(cmd, remote, c, format), remote)

@@ -254,6 +254,9 @@ func (u *userCommands) listProfiles() error {
 	if !slices.Contains(names, selected) && selected != defaultProfile {
 		u.Note("\n%s selects %s, which is not stored.", profileVariable, selected)
 	}
+	if base := trimURL(os.Getenv(urlVariable)); base != "" && slices.ContainsFunc(items, func(p listedProfile) bool { return p.Selected && p.BaseURL != nil && *p.BaseURL != base }) {
+		u.Note("\n%s is set: commands call %s, and do not use the key of %s without --profile.", urlVariable, base, selected)
+	}
 	if os.Getenv(keyVariable) != "" {
 		u.Note("\n%s is set: commands use its key, unless --profile names a profile.", keyVariable)
 	}

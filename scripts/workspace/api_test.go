@@ -317,6 +317,7 @@ func TestAPIUndo(t *testing.T) {
 			t.Errorf("%v: %+v, want exit code 0 and no hint", args, r)
 		}
 	}
+	requireContains(t, runRefused(t, 1, "", append([]string{"api", "create_plan_item", board, "--title", "x", "--jq", "error"}, at...)...), "the change was made", "--jq: error")
 	if r := runCommand(t, "", append([]string{"api", "create_plan_item", board, "--title", "x"}, at...)...); strings.Contains(r.err, "undo") {
 		t.Errorf("%+v, want no hint without a terminal", r)
 	}
@@ -645,6 +646,9 @@ func TestLogin(t *testing.T) {
 	}
 	requireContains(t, runRefused(t, 1, "", "api", "get_company"), "can be read by others", "chmod 600", "workspace login --base-url URL")
 	requireContains(t, runRefused(t, 2, s.Key, "login"), "--base-url: is required", "can be read by others")
+	t.Setenv(keyVariable, s.Key) // the service of the login is unknown, so this key is not sent either
+	requireContains(t, runRefused(t, 1, "", "api", "get_company"), "can be read by others")
+	t.Setenv(keyVariable, "")
 	requireFindings(t, runDoctor(t, 1, "--base-url", s.BaseURL), "service", "ok", "key's form", "fail", "key", "skip")
 	t.Setenv(keyVariable, s.Key)
 	if got := apiJSON(t, "", "get_company", "--base-url", s.BaseURL); got["id"] != s.CompanyID {

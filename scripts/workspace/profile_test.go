@@ -156,9 +156,9 @@ func TestProfileErrors(t *testing.T) {
 	for _, args := range [][]string{
 		{"api", "get_company", "--profile", "coffee"}, {"doctor", "--profile", "coffee"}, {"studio", "--profile", "coffee"}, {"check", "--profile", "coffee"},
 	} {
-		requireContains(t, runRefused(t, 1, "", args...), "there is no profile coffee (stored are default, tea)", "workspace login --as coffee")
+		requireContains(t, runRefused(t, 1, "", args...), "there is no profile coffee (stored profiles: default, tea)", "workspace login --as coffee")
 	}
-	requireContains(t, runRefused(t, 1, "", "logout", "--as", "coffee"), "there is no profile coffee (stored are default, tea)")
+	requireContains(t, runRefused(t, 1, "", "logout", "--as", "coffee"), "there is no profile coffee (stored profiles: default, tea)")
 	for _, name := range []string{"Tea", "../tea", "", "a b", strings.Repeat("x", 41)} {
 		for _, args := range [][]string{{"api", "get_company", "--profile=" + name}, {"login", "--as=" + name}} {
 			r := runCommand(t, "", args...)

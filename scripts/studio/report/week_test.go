@@ -72,7 +72,7 @@ func TestSpan(t *testing.T) {
 	if s.start != at("2026-10-18T22:00:00Z").In(s.start.Location()) || s.end.Sub(s.start) != 169*time.Hour {
 		t.Errorf("from %s to %s", s.start, s.end)
 	}
-	if now := at("2026-10-18T12:00:00Z"); s.before(now) || !s.before(now.Add(-time.Hour-time.Second)) || s.before(at("2026-10-11T21:59:59Z")) {
+	if now := at("2026-10-18T12:00:00Z"); s.inWeekBefore(now) || !s.inWeekBefore(now.Add(-time.Hour-time.Second)) || s.inWeekBefore(at("2026-10-11T21:59:59Z")) {
 		t.Error("the week before is counted until the same weekday and time on the clock")
 	}
 	if s.has(s.end) || !s.has(s.start) {

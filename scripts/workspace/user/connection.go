@@ -86,7 +86,7 @@ func (u *userCommands) credential(r serviceFlags) (credential, error) {
 		err = terminal.NewUsageError("--base-url: the key of the profile %s is for %s alone; leave out --base-url, or store a key for the other service with `%s`",
 			name, stored.BaseURL, u.Command("login --as NAME --base-url %s", terminal.QuoteArgument(base)))
 	}
-	if err != nil && named {
+	if err != nil && (named || cmp.Or(r.baseURL, os.Getenv(urlVariable)) == "") {
 		return credential{}, err // without the profile, not even the service is known
 	}
 	if r.profile != "" {
@@ -136,7 +136,7 @@ func (u *userCommands) noKeyError(base string) error {
 // that the selected profile has for another service.
 func (u *userCommands) loginCommandLine(base string) string {
 	as := ""
-	if stored, err := readProfile(defaultProfile); err != nil || stored.Key != "" || os.Getenv(profileVariable) != "" {
+	if stored, err := readProfile(defaultProfile); err != nil || stored.Key != "" && stored.BaseURL != base || os.Getenv(profileVariable) != "" {
 		as = " --as NAME"
 	}
 	return u.Command("login%s --base-url %s", as, terminal.QuoteArgument(base))

@@ -52,7 +52,7 @@ unless WORKSPACE_URL is set.`,
 		if err != nil {
 			return err
 		}
-		if u, err := url.Parse(where); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		if at, err := url.Parse(where); err != nil || (at.Scheme != "http" && at.Scheme != "https") || at.Host == "" {
 			return terminal.NewCommandUsageError(cmd, "--base-url: must be a URL such as https://api.example.com")
 		}
 		return u.login(cmd, name, where)

@@ -124,11 +124,11 @@ func noProfileError(name string) error {
 	if err != nil {
 		return err
 	}
-	there := "none is stored"
+	stored := "none"
 	if len(names) > 0 {
-		there = "stored are " + strings.Join(names, ", ")
+		stored = strings.Join(names, ", ")
 	}
-	return fmt.Errorf("there is no profile %s (%s)", name, there)
+	return fmt.Errorf("there is no profile %s (stored profiles: %s)", name, stored)
 }
 
 // profilesOf returns the names of the profiles whose key is for a service. It ignores the files that

@@ -209,7 +209,7 @@ func TestAPILargeValue(t *testing.T) {
 // Ensure a command that deletes a record asks for confirmation at a terminal, and deletes only
 // after the reply yes. It does not ask with --yes. Without a terminal it needs --yes.
 func TestAPIDeleteAsks(t *testing.T) {
-	startTestServer(t)
+	s, _ := startTestServer(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
 	for _, c := range []struct {
 		reply       string
@@ -230,7 +230,7 @@ func TestAPIDeleteAsks(t *testing.T) {
 		root := rootCommand(screen)
 		root.SetArgs(append([]string{"api", "delete_plan_item", id}, c.flags...))
 		err := root.ExecuteContext(t.Context())
-		question := "Delete an item: --item-id " + id + ". This cannot be undone. Continue? [y/N]"
+		question := "Delete an item: --item-id " + id + ", at " + s.BaseURL + " with the key of WORKSPACE_KEY. This cannot be undone. Continue? [y/N]"
 		if strings.Contains(errOut.String(), question) != c.asked || (err == nil) != c.gone {
 			t.Errorf("%+v: error %v: %s", c, err, errOut.String())
 		}
@@ -317,6 +317,7 @@ func TestAPIUndo(t *testing.T) {
 			t.Errorf("%v: %+v, want exit code 0 and no hint", args, r)
 		}
 	}
+	requireContains(t, runRefused(t, 1, "", append([]string{"api", "create_plan_item", board, "--title", "x", "--jq", "error"}, at...)...), "the change was made", "--jq: error")
 	if r := runCommand(t, "", append([]string{"api", "create_plan_item", board, "--title", "x"}, at...)...); strings.Contains(r.err, "undo") {
 		t.Errorf("%+v, want no hint without a terminal", r)
 	}
@@ -634,11 +635,20 @@ func TestLogin(t *testing.T) {
 	t.Cleanup(other.Close)
 	if r := runCommand(t, "", "api", "get_company", "--base-url", other.URL); r.code != 1 || seen > 0 {
 		t.Error("the key was sent to another service", r)
+	} else {
+		requireContains(t, r.err, "workspace login --as NAME --base-url "+other.URL) // this keeps the stored key
+	}
+	if r := runCommand(t, s.Key, "login"); r.code != 0 || !strings.Contains(r.out, "service  "+s.BaseURL+"\n") {
+		t.Errorf("a second login without --base-url: %+v, want the service of the first", r)
 	}
 	if err := os.Chmod(in.File, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	requireContains(t, runRefused(t, 1, "", "api", "get_company"), "can be read by others", "chmod 600")
+	requireContains(t, runRefused(t, 1, "", "api", "get_company"), "can be read by others", "chmod 600", "workspace login --base-url URL")
+	requireContains(t, runRefused(t, 2, s.Key, "login"), "--base-url: is required", "can be read by others")
+	t.Setenv(keyVariable, s.Key) // the service of the login is unknown, so this key is not sent either
+	requireContains(t, runRefused(t, 1, "", "api", "get_company"), "can be read by others")
+	t.Setenv(keyVariable, "")
 	requireFindings(t, runDoctor(t, 1, "--base-url", s.BaseURL), "service", "ok", "key's form", "fail", "key", "skip")
 	t.Setenv(keyVariable, s.Key)
 	if got := apiJSON(t, "", "get_company", "--base-url", s.BaseURL); got["id"] != s.CompanyID {

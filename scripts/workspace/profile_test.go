@@ -64,6 +64,27 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
+// Ensure the command that undoes a write, and the question before a delete, name the profile of
+// WORKSPACE_PROFILE.
+func TestUndoWithProfile(t *testing.T) {
+	s, data, tea := startWithProfiles(t)
+	key := runJSON(t, data, "", "key", "issue", "--company", tea, "--scopes", "company:read,company:write,plan:read,plan:write")["key"].(string)
+	if r := runCommand(t, key, "login", "--as", "tea"); r.code != 0 {
+		t.Fatal(r)
+	}
+	t.Setenv(profileVariable, "tea")
+	updated := runAtTerminal(t, "api", "update_company", "--summary", "Tea")
+	created := runAtTerminal(t, "api", "create_plan_board", "--name", "Tea")
+	requireContains(t, created.err, "To undo: workspace api delete_plan_board", " --profile tea\n")
+	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
+	requireContains(t, runAtTerminal(t, "api", "delete_plan_board", board).err, "at "+s.BaseURL+" with the key of the profile tea.")
+	t.Setenv(profileVariable, "")
+	runUndo(t, updated)
+	if got := apiJSON(t, "", "get_company", "--profile", "tea")["summary"]; got != nil {
+		t.Errorf("summary %v after the undo, want none", got)
+	}
+}
+
 // Ensure the commands that call the service use the profile that --profile names.
 func TestProfileOfEveryCommand(t *testing.T) {
 	s, _, tea := startWithProfiles(t)
@@ -112,9 +133,11 @@ func TestProfileList(t *testing.T) {
 	}
 	t.Setenv(profileVariable, "tea")
 	t.Setenv(keyVariable, s.Key)
+	t.Setenv(urlVariable, "https://other.example/")
 	text = runCommand(t, "", "profiles")
 	requireContains(t, text.out, "*  tea ")
-	requireContains(t, text.err, "WORKSPACE_KEY is set")
+	requireContains(t, text.err, "WORKSPACE_KEY is set", "commands call https://other.example, and do not use the key of tea")
+	t.Setenv(urlVariable, "")
 	file := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "growth-workspace", "profiles", "tea.json")
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)
@@ -133,9 +156,9 @@ func TestProfileErrors(t *testing.T) {
 	for _, args := range [][]string{
 		{"api", "get_company", "--profile", "coffee"}, {"doctor", "--profile", "coffee"}, {"studio", "--profile", "coffee"}, {"check", "--profile", "coffee"},
 	} {
-		requireContains(t, runRefused(t, 1, "", args...), "there is no profile coffee (stored are default, tea)", "workspace login --as coffee")
+		requireContains(t, runRefused(t, 1, "", args...), "there is no profile coffee (stored profiles: default, tea)", "workspace login --as coffee")
 	}
-	requireContains(t, runRefused(t, 1, "", "logout", "--as", "coffee"), "there is no profile coffee (stored are default, tea)")
+	requireContains(t, runRefused(t, 1, "", "logout", "--as", "coffee"), "there is no profile coffee (stored profiles: default, tea)")
 	for _, name := range []string{"Tea", "../tea", "", "a b", strings.Repeat("x", 41)} {
 		for _, args := range [][]string{{"api", "get_company", "--profile=" + name}, {"login", "--as=" + name}} {
 			r := runCommand(t, "", args...)

@@ -112,7 +112,7 @@ func Read(ctx context.Context, api *client.Client, now time.Time) (Status, error
 	c.Wait()
 	out := Status{CheckedAt: now.UTC(), Needs: []Need{}}
 	for _, n := range []Need{
-		c.needApprovals(), c.needReplies(), c.needFailedReplies(),
+		c.needApprovals(), c.needReviews(), c.needReplies(),
 		c.needOverdue(), c.needFailedPosts(), c.needChannels(), c.needBoards(), c.needGoals(judge()), c.needAudits(),
 	} {
 		if n.Count > 0 {
@@ -291,7 +291,7 @@ func (c *check) needApprovals() Need {
 	return n
 }
 
-func (c *check) needReplies() Need {
+func (c *check) needReviews() Need {
 	n, first := needOf(KindReview, c.unanswered)
 	n.Text = n.number("review", "reviews") + " without a reply, first: " + first
 	return n
@@ -319,7 +319,7 @@ func ReviewName(f client.Feedback) string {
 	return name + " " + phrase.Excerpt(cmp.Or(f.Title.Or(""), f.Body.Or(""), "(no text)"), 40)
 }
 
-func (c *check) needFailedReplies() Need {
+func (c *check) needReplies() Need {
 	stuck := slices.DeleteFunc(c.stuckReplies.Value.Items, func(f client.Feedback) bool { return f.UpdatedAt.Or(time.Time{}).After(c.now.Add(-grace)) })
 	all := slices.Concat(c.failedReplies.Value.Items, stuck)
 	n := Need{Kind: KindReply, Count: len(all), More: c.failedReplies.Value.Next != "" || c.stuckReplies.Value.Next != ""}

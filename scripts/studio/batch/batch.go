@@ -69,7 +69,7 @@ type Result[T any] struct {
 func Start[T any](r *Reader, part, scope string, call func(ctx context.Context) (T, error)) *Result[T] {
 	out := &Result[T]{}
 	if !r.May(scope) {
-		r.AddGap(lack(part, scope))
+		r.AddGap(missingScope(part, scope))
 		return out
 	}
 	r.CountCall()
@@ -136,7 +136,8 @@ func (r *Reader) Sent() int {
 	return r.sent
 }
 
-func lack(part, scope string) Gap {
+// missingScope returns the gap of a part whose scope the key lacks.
+func missingScope(part, scope string) Gap {
 	return Gap{Part: part, Scope: scope, Reason: "the key lacks the scope " + scope}
 }
 
@@ -145,7 +146,7 @@ func lack(part, scope string) Gap {
 func gapOf(part, scope string, err error) Gap {
 	var refused *client.Error
 	if errors.As(err, &refused) && refused.Status == http.StatusUnauthorized && scope != "" && strings.Contains(strings.Join(refused.Messages, " "), scope) {
-		return lack(part, scope)
+		return missingScope(part, scope)
 	}
 	return Gap{Part: part, Reason: reasonOf(err), Failed: true}
 }

@@ -205,6 +205,8 @@ func (v *metricValues) setDays(s span, m series.Metric, days []chart.Value) {
 		v.note = "no value for the same days before"
 	case series.Present(before) < series.Present(now):
 		v.note = "the same days before have fewer values"
+	case m.Total() && series.Present(now) < series.Present(before): // the values of a day may not have been pushed yet
+		v.note = "the same days before have more values"
 	}
 }
 

@@ -55,7 +55,7 @@ func (r *reading) reviewsOfWeek() Reviews {
 		at := f.PostedAt.Or(time.Time{})
 		oldest = at
 		if !r.has(at) {
-			if r.before(at) {
+			if r.inWeekBefore(at) {
 				out.Before++
 			}
 			continue

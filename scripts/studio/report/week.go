@@ -91,9 +91,9 @@ func (s span) moment(day int) time.Time {
 // has reports whether a moment is in the week.
 func (s span) has(at time.Time) bool { return !at.Before(s.start) && at.Before(s.end) }
 
-// before reports whether a moment is in the part of the week before that corresponds to the part of
+// inWeekBefore reports whether a moment is in the part of the week before that corresponds to the part of
 // this week until now.
-func (s span) before(at time.Time) bool {
+func (s span) inWeekBefore(at time.Time) bool {
 	until := s.start
 	if s.now.Before(s.end) {
 		until = s.now.In(s.clock.Location).AddDate(0, 0, -7)

@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"growthworkspace/scripts/studio/chart"
 	"growthworkspace/scripts/studio/civiltime"
+	"growthworkspace/scripts/studio/series"
+	"growthworkspace/shared/client"
 )
 
 // Ensure a week has the name and the days of the ISO calendar.
@@ -69,7 +72,7 @@ func TestSpan(t *testing.T) {
 	if s.start != at("2026-10-18T22:00:00Z").In(s.start.Location()) || s.end.Sub(s.start) != 169*time.Hour {
 		t.Errorf("from %s to %s", s.start, s.end)
 	}
-	if now := at("2026-10-18T12:00:00Z"); s.before(now) || !s.before(now.Add(-time.Hour-time.Second)) || s.before(at("2026-10-11T21:59:59Z")) {
+	if now := at("2026-10-18T12:00:00Z"); s.inWeekBefore(now) || !s.inWeekBefore(now.Add(-time.Hour-time.Second)) || s.inWeekBefore(at("2026-10-11T21:59:59Z")) {
 		t.Error("the week before is counted until the same weekday and time on the clock")
 	}
 	if s.has(s.end) || !s.has(s.start) {
@@ -77,5 +80,23 @@ func TestSpan(t *testing.T) {
 	}
 	if got := newSpan(Week{2026, 53}, civiltime.ClockOf("UTC"), s.now).title(); got != "Week 53, Dec 28, 2026 to Jan 3, 2027" {
 		t.Error(got)
+	}
+}
+
+// Ensure the total of the finished days is not compared with that of more days. The values of the
+// last day may not have been pushed yet.
+func TestDaysWithoutValues(t *testing.T) {
+	t.Parallel()
+	days := make([]chart.Value, 14)
+	for i := range 9 { // the week before, Monday and Tuesday
+		days[i] = chart.Value{V: 1, OK: true}
+	}
+	for aggregation, want := range map[client.MetricsAggregation]string{
+		client.MetricsAggregationSum: "the same days before have more values", client.MetricsAggregationLast: "",
+	} {
+		var v metricValues
+		if v.setDays(span{daysOver: 3}, series.Metric{Aggregation: aggregation}, days); v.note != want {
+			t.Errorf("%s: note %q, want %q", aggregation, v.note, want)
+		}
 	}
 }

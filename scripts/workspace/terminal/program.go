@@ -71,8 +71,9 @@ func programPathOf(executable, installed string) (string, error) {
 }
 
 // QuoteArgument returns a word for a command line, in quotes if a shell would otherwise change it.
+// zsh replaces a word that begins with an equals sign, and has patterns with ^.
 func QuoteArgument(word string) string {
-	if word == "" || strings.ContainsAny(word, " \t\n'\"$&;()*?[]{}#~<>|`\\!") {
+	if word == "" || strings.ContainsAny(word, " \t\n'\"$&;()*?[]{}#~<>|`\\!=^") {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	return word

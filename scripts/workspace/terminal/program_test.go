@@ -67,3 +67,16 @@ func TestProgramPath(t *testing.T) {
 		}
 	}
 }
+
+// Ensure a word that a shell could change is in quotes.
+func TestQuoteArgument(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"itm_1": "itm_1", "https://api.example.com/prod": "https://api.example.com/prod", "": "''", "a b": "'a b'",
+		"=ls": "'=ls'", "a^b": "'a^b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "a\nb": "'a\nb'",
+	} {
+		if got := QuoteArgument(word); got != want {
+			t.Errorf("%q: %s, want %s", word, got, want)
+		}
+	}
+}

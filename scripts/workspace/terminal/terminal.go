@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"growthworkspace/shared/schema"
 )
@@ -47,6 +49,9 @@ func (t *Terminal) Write(text string) error {
 func PrintJSON(w io.Writer, result any) error {
 	text, err := schema.Encode(result)
 	if err == nil {
+		if Width(w) > 0 {
+			text = EscapeJSON(text)
+		}
 		_, err = w.Write(append(text, '\n'))
 	}
 	if err != nil {
@@ -129,6 +134,20 @@ func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 func EscapeControls(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
+// EscapeJSON escapes the characters of a JSON text that JSON allows in strings, but that control a
+// terminal or reverse the order of the characters after them. The result is the same value.
+func EscapeJSON(text []byte) []byte {
+	var out bytes.Buffer
+	for _, c := range string(text) {
+		if unicode.IsControl(c) && c > '\x7e' || unicode.Is(unicode.Bidi_Control, c) {
+			fmt.Fprintf(&out, `\u%04x`, c)
+			continue
+		}
+		out.WriteRune(c)
+	}
+	return out.Bytes()
 }
 
 // FormatText returns *s with control characters escaped, or a dash if s is nil.

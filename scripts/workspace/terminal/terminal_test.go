@@ -50,3 +50,13 @@ func TestNotes(t *testing.T) {
 		t.Errorf("Notes returns %v with JSON, want nil", notes)
 	}
 }
+
+// Ensure EscapeJSON leaves no character that controls a terminal, and changes neither the value nor
+// other characters.
+func TestEscapeJSON(t *testing.T) {
+	t.Parallel()
+	text := "{\n\t\"a\": \"é \u009b2J \u202e \x7f \\u001b\"\n}"
+	if got, want := string(EscapeJSON([]byte(text))), "{\n\t\"a\": \"é \\u009b2J \\u202e \\u007f \\u001b\"\n}"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

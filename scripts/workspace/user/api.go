@@ -131,11 +131,14 @@ func (u *userCommands) operationCommand(where *serviceFlags, output *outputFlags
 		if err := c.readInput(cmd, u.In); err != nil {
 			return err
 		}
-		if err := c.confirm(cmd, u.Terminal); err != nil {
+		if err := c.requireYes(cmd, u.Terminal); err != nil {
 			return err
 		}
 		remote, err := u.connect(*where)
 		if err != nil {
+			return err
+		}
+		if err := c.confirm(u.Terminal, remote); err != nil {
 			return err
 		}
 		return c.explainError(u, u.callOperation(cmd, remote, c, format), remote)
@@ -283,8 +286,14 @@ func (u *userCommands) callOperation(cmd *cobra.Command, r connection, c *operat
 			return err
 		}
 	}
-	if err := u.printResponse(ctx, c, response, next, format); err != nil || format.isJSON {
+	if err := u.printResponse(ctx, c, response, next, format); err != nil {
+		if c.Effect != api.Read { // the user must not repeat the command
+			err = fmt.Errorf("the change was made, but its response cannot be printed: %w", err)
+		}
 		return err
+	}
+	if format.isJSON {
+		return nil
 	}
 	if c.Method == http.MethodDelete && response.HasMore() {
 		u.Note("\nmore remains: repeat the command")

@@ -85,6 +85,7 @@ func TestFlagValue(t *testing.T) {
 	}{
 		{text, `"it's \n"`, "it's \n", true},
 		{text, `"\u001b[2J"`, "", false},
+		{text, `"\u202e"`, "", false}, // the command would be pasted in another order than it is shown
 		{text, `null`, "", false},
 		{status, `"draft"`, "draft", true},
 		{status, `"posted"`, "", false},

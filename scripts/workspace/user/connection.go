@@ -79,14 +79,14 @@ func (u *userCommands) credential(r serviceFlags) (credential, error) {
 	named := r.profile != "" || name != defaultProfile
 	switch base := trimURL(r.baseURL); {
 	case err != nil:
-		err = fmt.Errorf("%w; `%s` stores a key again", err, u.Command("login%s", stored.profileArgument("--as")))
+		err = fmt.Errorf("%w; `%s` stores a key again", err, u.Command("login%s --base-url URL", stored.profileArgument("--as")))
 	case stored.Key == "" && named:
 		err = fmt.Errorf("%w; `%s` stores one", noProfileError(name), u.Command("login --as %s --base-url URL", name))
 	case r.profile != "" && base != "" && base != stored.BaseURL:
 		err = terminal.NewUsageError("--base-url: the key of the profile %s is for %s alone; leave out --base-url, or store a key for the other service with `%s`",
 			name, stored.BaseURL, u.Command("login --as NAME --base-url %s", terminal.QuoteArgument(base)))
 	}
-	if err != nil && named {
+	if err != nil && (named || cmp.Or(r.baseURL, os.Getenv(urlVariable)) == "") {
 		return credential{}, err // without the profile, not even the service is known
 	}
 	if r.profile != "" {
@@ -132,11 +132,11 @@ func (u *userCommands) noKeyError(base string) error {
 	return errors.New(text)
 }
 
-// loginCommandLine returns the command that stores a key for a service. It replaces no profile that
-// WORKSPACE_PROFILE selects for another service.
+// loginCommandLine returns the command that stores a key for a service. It does not replace the key
+// that the selected profile has for another service.
 func (u *userCommands) loginCommandLine(base string) string {
 	as := ""
-	if os.Getenv(profileVariable) != "" {
+	if stored, err := readProfile(defaultProfile); err != nil || stored.Key != "" && stored.BaseURL != base || os.Getenv(profileVariable) != "" {
 		as = " --as NAME"
 	}
 	return u.Command("login%s --base-url %s", as, terminal.QuoteArgument(base))

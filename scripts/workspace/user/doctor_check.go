@@ -167,7 +167,7 @@ func (d *doctor) checkKeyForm(failed error) bool {
 	_, err := auth.Parse(d.key.Key)
 	switch {
 	case failed != nil:
-		d.addFinding(name, verdictFail, fmt.Sprintf("run `%s`, then `%s` with a new key", d.Command("logout"), d.Command("login")), "%v", failed)
+		d.addFinding(name, verdictFail, fmt.Sprintf("run `%s`, then `%s` with a new key", d.Command("logout"), d.Command("login --base-url URL")), "%v", failed)
 		return false
 	case d.key.Key == "":
 		d.addFinding(name, verdictFail, "set "+keyVariable+", or run `"+d.Command("login")+"`", "there is no key for this service")

@@ -288,14 +288,20 @@ func (c *operationCall) checkHasChange(cmd *cobra.Command) error {
 	return terminal.NewCommandUsageError(cmd, "nothing to change: give at least one of %s or --input", strings.Join(properties, ", "))
 }
 
-// confirm asks the user for confirmation before a delete. Without a terminal it returns a usage
-// error, so that no script deletes by mistake.
-func (c *operationCall) confirm(cmd *cobra.Command, t *terminal.Terminal) error {
-	switch {
-	case c.Method != http.MethodDelete || c.yes:
-		return nil
-	case !t.Interactive:
+// requireYes returns a usage error for a delete without --yes if there is no terminal, so that no
+// script deletes by mistake.
+func (c *operationCall) requireYes(cmd *cobra.Command, t *terminal.Terminal) error {
+	if c.Method == http.MethodDelete && !c.yes && !t.Interactive {
 		return terminal.NewCommandUsageError(cmd, "without a terminal to ask at, --yes is needed")
+	}
+	return nil
+}
+
+// confirm asks the user for confirmation before a delete. The question names the service and the
+// key, because a variable may have selected them.
+func (c *operationCall) confirm(t *terminal.Terminal, r connection) error {
+	if c.Method != http.MethodDelete || c.yes {
+		return nil
 	}
 	what := c.Summary + ":"
 	for _, f := range c.Input {
@@ -303,7 +309,7 @@ func (c *operationCall) confirm(cmd *cobra.Command, t *terminal.Terminal) error 
 			what += " --" + kebabCase(f.Name) + " " + terminal.EscapeControls(sent.String())
 		}
 	}
-	return t.Confirm("%s. This cannot be undone. Continue?", what)
+	return t.Confirm("%s, at %s with %s. This cannot be undone. Continue?", what, r.BaseURL, r.source)
 }
 
 // readInput reads the body from the file of --input, and JSON values from their files.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/itchyny/gojq"
+
+	"growthworkspace/scripts/workspace/terminal"
 )
 
 // jqFilter is the expression of --jq.
@@ -40,7 +42,9 @@ func (f *jqFilter) run(ctx context.Context, text []byte, print func(result any) 
 			if errors.As(err, &halt) && halt.Value() == nil {
 				return nil // the function halt ends the expression without an error
 			}
-			return fmt.Errorf("--jq: %w", err)
+			// Do not wrap the error: an interrupted expression is no request without a response. Its
+			// text may quote the text of a third party.
+			return fmt.Errorf("--jq: %s", terminal.EscapeControls(err.Error()))
 		}
 		if err := print(result); err != nil {
 			return err

@@ -34,31 +34,47 @@ overrides it.
 
 With --as, store it as a profile: a second company, or the same company at another service.
 Other commands use it with --profile NAME, or if WORKSPACE_PROFILE is NAME. "workspace
-profiles" lists the profiles. A login replaces the key that its profile had; without
---base-url, its service stays.`,
+profiles" lists the profiles. A login replaces the key that its profile had. Without
+--base-url, the service of a profile stays; that of the login without a name stays, too,
+unless WORKSPACE_URL is set.`,
 		Example: `  printf %s "$KEY" | workspace login --base-url https://api.example.com
   printf %s "$KEY" | workspace login --as prod --base-url https://api.example.com
   workspace login`,
 	}
-	base := cmd.Flags().String("base-url", "", "the service's `URL` (default: that of the profile of --as, WORKSPACE_URL, or "+defaultBaseURL+")")
+	base := cmd.Flags().String("base-url", "", "the service's `URL` (default: that of the profile of --as, WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
 	cmd.Flags().Var(&as, "as", "store the key in this profile (default: WORKSPACE_PROFILE, or "+defaultProfile+")")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		name, err := selectProfile(as)
 		if err != nil {
 			return err
 		}
-		where := *base
-		if where == "" && name != defaultProfile {
-			stored, _ := readProfile(name) // a file that cannot be read is replaced
-			where = stored.BaseURL
+		where, err := loginURL(*base, name)
+		if err != nil {
+			return err
 		}
-		where = trimURL(cmp.Or(where, os.Getenv(urlVariable), defaultBaseURL))
-		if u, err := url.Parse(where); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		if at, err := url.Parse(where); err != nil || (at.Scheme != "http" && at.Scheme != "https") || at.Host == "" {
 			return terminal.NewCommandUsageError(cmd, "--base-url: must be a URL such as https://api.example.com")
 		}
 		return u.login(cmd, name, where)
 	}
 	return cmd
+}
+
+// loginURL returns the base URL of the service for which login stores a key. The key is sent there, so
+// a profile whose service is unknown needs --base-url.
+func loginURL(flag, name string) (string, error) {
+	if flag != "" {
+		return trimURL(flag), nil
+	}
+	stored, err := readProfile(name)
+	switch variable := os.Getenv(urlVariable); {
+	case name == defaultProfile && variable != "":
+		return trimURL(variable), nil // as in the other commands
+	case err != nil:
+		return "", terminal.NewUsageError("--base-url: is required, because the service of the profile %s is unknown: %w", name, err)
+	default:
+		return trimURL(cmp.Or(stored.BaseURL, variable, defaultBaseURL)), nil
+	}
 }
 
 func (u *userCommands) login(cmd *cobra.Command, name, base string) error {

@@ -26,6 +26,10 @@ type networkProblem struct {
 	advice string
 }
 
+// unknownChange is the advice for a request that the service may have executed although its response
+// is lost. A command that is repeated sends another Idempotency-Key.
+const unknownChange = "if it was a change, it may have been made"
+
 // explainNetworkError adds advice to the error of a request that got no response, or one that is not
 // the service's. It returns any other error unchanged.
 func (u *userCommands) explainNetworkError(err error, base string) error {
@@ -51,7 +55,7 @@ func (u *userCommands) networkProblemOf(err error, base string) (p networkProble
 	var syntax *json.SyntaxError
 	switch {
 	case errors.Is(err, context.Canceled):
-		return networkProblem{"had not responded when the command was interrupted", "if it was a change, it may have been made"}, true
+		return networkProblem{"had not responded when the command was interrupted", unknownChange}, true
 	case isNotServing(err, base):
 		return networkProblem{"does not respond: connection refused", u.serveAdvice(base)}, true
 	case errors.As(err, &operation) && operation.Op == "proxyconnect":
@@ -71,9 +75,9 @@ func (u *userCommands) networkProblemOf(err error, base string) (p networkProble
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return networkProblem{"cannot be reached from this machine", "check the network, and the VPN if the service needs one"}, true
 	case errors.As(err, &network) && network.Timeout(), errors.Is(err, context.DeadlineExceeded):
-		return networkProblem{"does not respond in time", "try again; if it stays so, check the network and any firewall between"}, true
+		return networkProblem{"does not respond in time", unknownChange + ", so look before you try again; if it stays so, check the network and any firewall between"}, true
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return networkProblem{"closed the connection without a response", "try again; if it stays so, check the address and the port"}, true
+		return networkProblem{"closed the connection without a response", unknownChange + ", so look before you try again; if it stays so, check the address and the port"}, true
 	case errors.As(err, &syntax):
 		return networkProblem{"responds with something that is not JSON, so it is not this service", u.addressAdvice(base)}, true
 	case errors.As(err, &network):

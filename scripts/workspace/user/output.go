@@ -232,11 +232,12 @@ func (u *userCommands) printJSON(ctx context.Context, c *operationCall, response
 	})
 }
 
-// indented returns a JSON text with line breaks if the output is a terminal.
+// indented returns a JSON text with line breaks, and without characters that control a terminal, if
+// the output is a terminal.
 func (u *userCommands) indented(text []byte) string {
 	var lines bytes.Buffer
 	if terminal.Width(u.Out) > 0 && json.Indent(&lines, text, "", "  ") == nil {
-		return lines.String()
+		return string(terminal.EscapeJSON(lines.Bytes()))
 	}
 	return string(text)
 }

@@ -1,8 +1,10 @@
 package user
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -152,6 +154,30 @@ func TestPrintEscapes(t *testing.T) {
 	}
 	if text := csvOf(recordFields(record), rows); strings.ContainsAny(text, "\x1b\r\x07") {
 		t.Errorf("a control character is in the values: %q", text)
+	}
+}
+
+// Ensure an expression that does not end stops with the command. Its error is not that of a request,
+// and contains no control characters of a record.
+func TestJQErrors(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for expression, c := range map[string]struct {
+		ctx  context.Context
+		want string
+	}{
+		"def f: f; f":    {ctx, "--jq: context canceled"},
+		".title | error": {t.Context(), `--jq: error: a\x1b[2Jb`},
+	} {
+		filter, err := newJQFilter(expression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = filter.run(c.ctx, []byte(`{"title":"a\u001b[2Jb"}`), func(any) error { return nil })
+		if err == nil || err.Error() != c.want || errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, want %s", expression, err, c.want)
+		}
 	}
 }
 

@@ -124,11 +124,11 @@ func noProfileError(name string) error {
 	if err != nil {
 		return err
 	}
-	there := "none is stored"
+	stored := "none"
 	if len(names) > 0 {
-		there = "stored are " + strings.Join(names, ", ")
+		stored = strings.Join(names, ", ")
 	}
-	return fmt.Errorf("there is no profile %s (%s)", name, there)
+	return fmt.Errorf("there is no profile %s (stored profiles: %s)", name, stored)
 }
 
 // profilesOf returns the names of the profiles whose key is for a service. It ignores the files that
@@ -253,6 +253,9 @@ func (u *userCommands) listProfiles() error {
 	}
 	if !slices.Contains(names, selected) && selected != defaultProfile {
 		u.Note("\n%s selects %s, which is not stored.", profileVariable, selected)
+	}
+	if base := trimURL(os.Getenv(urlVariable)); base != "" && slices.ContainsFunc(items, func(p listedProfile) bool { return p.Selected && p.BaseURL != nil && *p.BaseURL != base }) {
+		u.Note("\n%s is set: commands call %s, and do not use the key of %s without --profile.", urlVariable, base, selected)
 	}
 	if os.Getenv(keyVariable) != "" {
 		u.Note("\n%s is set: commands use its key, unless --profile names a profile.", keyVariable)

@@ -37,7 +37,7 @@ func (u *userCommands) prepareUndo(ctx context.Context, cmd *cobra.Command, r co
 	if err != nil {
 		return nil // the call itself reports the error
 	}
-	h := &undoHint{call: c, companyID: companyID, flags: connectionFlags(cmd)}
+	h := &undoHint{call: c, companyID: companyID, flags: connectionFlags(cmd, r)}
 	if get, found := readOf(c.Operation); found {
 		path := strings.TrimSuffix(c.request().Path, strings.TrimPrefix(c.Path, get.Path))
 		response, err := r.client.Do(ctx, client.Request{Method: get.Method, Path: path, Repeatable: true})
@@ -63,13 +63,18 @@ func readOf(op api.Operation) (api.Operation, bool) {
 	return api.Operation{}, false
 }
 
-// connectionFlags returns the flags with which the command found the service and the key.
-func connectionFlags(cmd *cobra.Command) (out string) {
+// connectionFlags returns the flags with which a later command finds the same service and key. They
+// name a profile that WORKSPACE_PROFILE has selected, because the variable may be set for one command
+// only, and an undo in another company would change a record there.
+func connectionFlags(cmd *cobra.Command, r connection) (out string) {
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && !slices.Contains([]string{"json", "fields", "csv", "jq", "include"}, f.Name) {
 			out += " --" + f.Name + " " + terminal.QuoteArgument(f.Value.String())
 		}
 	})
+	if !cmd.Flags().Changed("profile") {
+		out += r.profileArgument("--profile")
+	}
 	return out
 }
 
@@ -188,7 +193,9 @@ func flagValue(f schema.Field, value json.RawMessage) (text string, ok bool) {
 	if isNull(value) || len(f.Enum) > 0 && f.Kind == schema.String && !slices.Contains(f.Enum, text) {
 		return "", false
 	}
-	return text, !strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) && c != '\n' })
+	return text, !strings.ContainsFunc(text, func(c rune) bool {
+		return unicode.IsControl(c) && c != '\n' || unicode.Is(unicode.Bidi_Control, c)
+	})
 }
 
 func isNull(value json.RawMessage) bool { return value == nil || string(value) == "null" }

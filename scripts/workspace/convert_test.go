@@ -81,6 +81,18 @@ func TestConvert(t *testing.T) {
 	}
 }
 
+// Ensure convert never removes a file of the user, whatever its name is.
+func TestConvertKeepsFiles(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, "workspace-convert-august.csv", playHeading+playRow("gp:1", "1786172700000", "4", "Fast", ""))
+	if r := runCommand(t, "", "convert", "--from", "google-play", file); r.code != 0 {
+		t.Errorf("convert: %+v", r)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+}
+
 // Ensure import --from merges reviews, says what changed, and keeps replies of the company. Months
 // may come in any order.
 func TestImportFrom(t *testing.T) {

@@ -206,4 +206,20 @@ func TestPushAudit(t *testing.T) {
 	}
 	r = runCommand(t, "", "push", "audit", "--from", "lighthouse", now, "--json")
 	requireContains(t, r.out, `"created":false`, `"newIssues":["/ Document has no title"]`)
+	line := func(started string) string {
+		return `{"type":"audit","record":{"id":"aud_1","rootUrl":"https://b.example/","status":"complete"` + started + `}}`
+	}
+	for _, want := range []string{"pushed aud_", "was pushed before aud_"} { // the service stores milliseconds
+		requireContains(t, runCommand(t, line(`,"startedAt":"2026-08-01T07:05:00.123456Z"`), "push", "audit", "-").out, want)
+	}
+	for _, c := range []struct{ text, want string }{
+		{line(""), "standard input, row 1: record.startedAt: is required"},
+		{`{"type":"site","record":{}}`, "--fail-if: the files have no audit"},
+	} {
+		r = runCommand(t, c.text, "push", "audit", "-", "--fail-if", "scoreSeo<90")
+		requireContains(t, r.err, c.want)
+		if r.code != 1 {
+			t.Errorf("%s: exit code %d, want 1", c.text, r.code)
+		}
+	}
 }

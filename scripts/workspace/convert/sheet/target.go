@@ -167,7 +167,7 @@ func (r *cellReader) value(f field, cell string) (any, error) {
 		if f.form == formDay {
 			return convert.Time(r.dates.dayOf(m)), nil
 		}
-		return convert.Time(m.at), nil
+		return convert.Time(r.dates.timeOf(m)), nil
 	case formNumber:
 		n, err := r.numbers.read(cell)
 		if err != nil {

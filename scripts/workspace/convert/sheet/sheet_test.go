@@ -3,6 +3,7 @@ package sheet_test
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"growthworkspace/scripts/workspace/convert"
 	"growthworkspace/scripts/workspace/convert/sheet"
+	"growthworkspace/shared/id"
 )
 
 // run converts a text as a file of a kind. It returns the lines of the import, one to a record, and
@@ -279,6 +281,60 @@ func TestRecords(t *testing.T) {
 				t.Errorf("record\n%s\nwant\n%s", got, tt.want)
 			}
 		})
+	}
+}
+
+// The id of a row without --id-column does not depend on the defaults of the API, so that it stays
+// the same when the API gets another one.
+func TestDigestWithoutDefaults(t *testing.T) {
+	lines, _, err := run(t, "csv", "Idea\nShow the new editor\n", "--type", "content-idea", "--map", "title=Idea")
+	want := convertID("ida", `content-idea`, `{"title":"Show the new editor"}`)
+	if err != nil || len(lines) != 1 || !strings.Contains(lines[0], want) {
+		t.Errorf("lines %q, %v, want the id %s", lines, err, want)
+	}
+}
+
+// convertID returns the digest of a text as an id.
+func convertID(prefix, kind, text string) string {
+	sum := sha256.Sum256([]byte(kind + "\n" + text))
+	return id.FromBytes(prefix, [16]byte(sum[:16]))
+}
+
+// Of several rows with one identity, the newest version is kept, or else the last row, and the
+// others are counted.
+func TestRowsWithOneIdentity(t *testing.T) {
+	const reason = "skipped 1 an older version of a record that is in the files again"
+	for _, tt := range []struct {
+		text, want string
+		flags      []string
+	}{
+		{"Id,Text,Day\n1,new,2026-08-09\n1,old,2026-08-01\n", `"body":"new"`, []string{"--type", "feedback", "--map", "body=Text", "--set", "source=reddit", "--id-column", "Id", "--date-column", "Day"}},
+		{"Id,Text,Day\n1,old,2026-08-01\n1,new,2026-08-09\n", `"body":"new"`, []string{"--type", "feedback", "--map", "body=Text,externalId=Id", "--set", "source=reddit", "--date-column", "Day"}},
+		{"Id,Text\n1,first\n1,last\n", `"body":"last"`, []string{"--type", "post", "--map", "body=Text", "--set", "platform=x", "--id-column", "Id"}},
+	} {
+		lines, problems, err := run(t, "csv", tt.text, tt.flags...)
+		if err != nil || len(lines) != 1 || !strings.Contains(lines[0], tt.want) || len(problems) != 1 || problems[0] != reason {
+			t.Errorf("%q: lines %q, problems %q, %v", tt.text, lines, problems, err)
+		}
+	}
+}
+
+// A point that two files of a command have is an error, as in one file.
+func TestPointInTwoFiles(t *testing.T) {
+	set := pflag.NewFlagSet("convert", pflag.ContinueOnError)
+	kind := sheet.Kinds(set)[0]
+	if err := set.Parse(append([]string{"--metric", "A=a"}, points...)); err != nil {
+		t.Fatal(err)
+	}
+	result, err := convert.Convert(t.Context(), kind, []convert.Input{
+		convert.NewInput("july.csv", []byte("Day,A\n2026-07-31,1\n")), convert.NewInput("august.csv", []byte("Day,A\n2026-07-31,2\n2026-08-01,3\n")),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer result.Close()
+	if err := result.Err(); result.Bad != 1 || !strings.HasPrefix(err.Error(), "august.csv, row 2, column A: an earlier row has the same day") {
+		t.Errorf("%d problems: %v", result.Bad, err)
 	}
 }
 

@@ -164,6 +164,16 @@ func TestPush(t *testing.T) {
 	if r.code != 1 {
 		t.Errorf("a refused push: exit code %d, want 1", r.code)
 	}
+	escaped := playHeading // a request writes < as six characters
+	for i := range 10 {
+		escaped += playRow(fmt.Sprintf("gp:%d", i), "1786172700000", "4", strings.Repeat("<", 20_000), "")
+	}
+	requireContains(t, runCommand(t, "", "push", "reviews", "--from", "google-play", writeFile(t, "escaped.csv", escaped)).out, "0 created, 10 updated")
+	r = runCommand(t, lines, "push", "points", "-", "--scale", "Revenue=100")
+	requireContains(t, r.err, "--scale needs --from KIND")
+	if r.code != 2 {
+		t.Errorf("a flag that would have no effect: exit code %d, want 2", r.code)
+	}
 	point := `{"type":"metric-point","record":{"metricKey":"growth.pushed","ts":"2026-08-01T00:00:00Z","value":%d,"dims":null,"companyId":"co_1","seriesId":null}}` + "\n"
 	points := ""
 	for i := range 501 {

@@ -118,7 +118,7 @@ func checkImportFlags(cmd *cobra.Command, f *convert.Flags, newOnly, replace boo
 	case replace && newOnly:
 		return terminal.NewCommandUsageError(cmd, "--replace cannot be combined with --new-only")
 	case f.From == "":
-		return f.RequireFrom(cmd)
+		return f.RequireFrom(cmd, "dry-run", "skip-bad")
 	}
 	_, err := f.Kind(cmd)
 	return err

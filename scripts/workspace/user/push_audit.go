@@ -114,7 +114,7 @@ scores, and the issues that the audit of the same URL before it did not have.`,
 func (p *push) sendAudits(ctx context.Context, c connection, r *convert.Result, limits []scoreLimit) error {
 	done := []pushedAudit{}
 	err := r.Each(func(l convert.Line) error {
-		kind, audit, err := decodePushed[client.CreateOptimiseAuditInput](l.JSON)
+		kind, audit, _, err := decodePushed[client.CreateOptimiseAuditInput](l.JSON)
 		if err != nil {
 			return err
 		}

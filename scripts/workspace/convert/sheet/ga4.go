@@ -36,7 +36,7 @@ type ga4Dates struct {
 }
 
 var (
-	ga4DateLine  = regexp.MustCompile(`:\s*(\d{8})\s*$`)
+	ga4DateLine  = regexp.MustCompile(`^(.*):\s*(\d{8})\s*$`)
 	ga4RangeLine = regexp.MustCompile(`^\s*(\d{8})-(\d{8})\s*$`)
 )
 
@@ -53,12 +53,16 @@ func (d *ga4Dates) readComment(line string) {
 		return
 	}
 	found := ga4DateLine.FindStringSubmatch(line)
+	if found == nil || day(found[2]).IsZero() {
+		return
+	}
+	label := strings.ToLower(strings.TrimSpace(found[1]))
 	switch {
-	case found == nil:
-	case d.hasStart:
-		d.end, d.hasStart = day(found[1]), false
+	case label == "account" || label == "property": // whose name can have eight digits
+	case label == "end date", d.hasStart && label != "start date":
+		d.end, d.hasStart = day(found[2]), false
 	default:
-		d.start, d.end, d.hasStart = day(found[1]), time.Time{}, true
+		d.start, d.end, d.hasStart = day(found[2]), time.Time{}, true
 	}
 }
 

@@ -519,7 +519,11 @@ func TestGA4Errors(t *testing.T) {
 	if err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0], "t.csv, row 6, column Users: an earlier row has the same day") {
 		t.Errorf("a metric in two tables: %q, %v", problems, err)
 	}
-	lines, _, err := run(t, "ga4", "# Startdatum: 20260801\n# Enddatum: 20260802\nN-ter Tag,Nutzer\n0000,5\n0001,6\n", "--date-column", "N-ter Tag")
+	lines, _, err := run(t, "ga4", "# Account: 20250101\n# Property: 98765432\n# Start date: 20260801\n# End date: 20260802\nNth day,Users\n0000,5\n", "--metric", "Users=a", "--unit", "count")
+	if err != nil || !strings.Contains(short(lines), "ts:2026-08-01,value:5") {
+		t.Errorf("records of an account whose name is eight digits:\n%s\n%v", short(lines), err)
+	}
+	lines, _, err = run(t, "ga4", "# Startdatum: 20260801\n# Enddatum: 20260802\nN-ter Tag,Nutzer\n0000,5\n0001,6\n", "--date-column", "N-ter Tag")
 	if err != nil || short(lines) != "{metricKey:ga4.nutzer,ts:2026-08-01,value:5}\n{metricKey:ga4.nutzer,ts:2026-08-02,value:6}" {
 		t.Errorf("records of a report in German:\n%s\n%v", short(lines), err)
 	}

@@ -76,6 +76,10 @@ func TestConvert(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &preview); err != nil || preview.Records["feedback"] != 1 || len(preview.First) != 1 || len(preview.Problems) != 0 {
 		t.Errorf("--dry-run --json: %+v %v", r, err)
 	}
+	r = runCommand(t, "A\x1b[2J\n1\n", "convert", "--from", "csv", "--type", "metric-point", "--date-column", "Day", "--metric", "A=a", "-")
+	if r.code != 1 || strings.Contains(r.err, "\x1b") || !strings.Contains(r.err, `the columns are A\x1b[2J`) {
+		t.Errorf("control characters in a heading: %+v", r)
+	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) != 0 {
 		t.Errorf("temporary files %v, %v", left, err)
 	}

@@ -20,8 +20,8 @@ import (
 //   - A reply with the status posted replaces a stored reply whose status is null, none or posted.
 //     Any other stored reply is the company's own work and stays; its merge reports transfer.Kept.
 //
-// Other replies are ignored. Each record is one conditional write, so Merge can be repeated. It
-// returns an outcome for each record. A record that is not valid together with the stored one is
+// A record's reply with another status is left out, and its merge reports transfer.Kept, too. Each
+// record is one conditional write, so Merge can be repeated. It returns an outcome for each record. A record that is not valid together with the stored one is
 // refused (transfer.RefusedRecords). Of several records with one identity, the last one counts.
 func (s Store) Merge(ctx context.Context, companyID string, records []Feedback) ([]transfer.Merged, error) {
 	m := merging{Store: s, companyID: companyID, records: records, merged: make([]transfer.Merged, len(records)), problems: make([]string, len(records))}
@@ -80,10 +80,10 @@ func (m *merging) attempt(ctx context.Context, indexes []int) (left []int, err e
 			others = append(others, i)
 			continue
 		}
+		m.merged[n] = m.records[n].createdByMerge(identities[i])
 		f := m.newRecord(m.records[n], identities[i], now)
 		units = append(units, table.Unit{Writes: []table.Write{m.table.WriteCreate(keysOf(f), f), m.checkReference(m.companyID, identities[i], stored[i].danglingID)}})
 		created = append(created, i)
-		m.merged[n] = transfer.Merged{Outcome: transfer.MergedCreated}
 	}
 	failures, err := m.table.StoreUnits(ctx, units)
 	if err != nil {
@@ -122,11 +122,25 @@ func (m *merging) newRecord(f Feedback, who identity, now string) Feedback {
 	return f
 }
 
+// createdByMerge returns the result of a merge that creates a record.
+func (f Feedback) createdByMerge(who identity) transfer.Merged {
+	return transfer.Merged{Outcome: transfer.MergedCreated, Kept: f.leftOutReply(who.feedbackID())}
+}
+
+// leftOutReply returns a message if the record has a reply that a merge leaves out, because it is
+// not posted. storedID is the id under which the record is stored.
+func (f Feedback) leftOutReply(storedID string) string {
+	if f.ReplyBody == nil || *f.ReplyBody == "" || f.hasStoreReply() {
+		return ""
+	}
+	return fmt.Sprintf("%s: the reply in the file, which is %s, was left out: only replies that are posted are merged", storedID, f.status())
+}
+
 // mergeOne merges a record that is stored, or creates it under a new id if its own is not free. It
 // returns table.ErrExists or fault.ErrNotFound if another caller was faster.
 func (m *merging) mergeOne(ctx context.Context, n int, who identity, stored storedMatch, now string) error {
 	if stored.item == nil {
-		m.merged[n] = transfer.Merged{Outcome: transfer.MergedCreated}
+		m.merged[n] = m.records[n].createdByMerge(who)
 		return m.createWithReference(ctx, who, m.newRecord(m.records[n], who, now), stored.danglingID)
 	}
 	_, err := table.ModifyItem(ctx, m.table, feedbackKey(m.companyID, stored.feedbackID), stored.item, keysOf, func(f *Feedback) error {
@@ -179,6 +193,7 @@ func (f *Feedback) merge(from Feedback) (m transfer.Merged, problem string) {
 		return m, "record.rating: " + ratingProblem
 	}
 	if !from.hasStoreReply() {
+		m.Kept = from.leftOutReply(f.ID)
 		return m, ""
 	}
 	switch f.status() {

@@ -88,7 +88,7 @@ func TestMergeKeepsReplies(t *testing.T) {
 		}
 		requireEqual(t, c.status, []any{got["replyBody"], got["replyStatus"]}, []any{c.body, status})
 	}
-	if got, _ := merge(t, s, `{"source":"google_play","externalId":"new","replyBody":"Draft","replyStatus":"draft"}`, `{"source":"google_play","externalId":"posted"}`); got[0] != "created" || got[1] != "unchanged" {
+	if got, _ := merge(t, s, `{"source":"google_play","externalId":"new","replyBody":"Draft","replyStatus":"draft"}`, `{"source":"google_play","externalId":"posted"}`); got[0] != "created, kept" || got[1] != "unchanged" {
 		t.Errorf("a draft and no reply: %v", got)
 	}
 	for _, r := range listRecords(t, s) {

@@ -76,8 +76,24 @@ func TestConvert(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &preview); err != nil || preview.Records["feedback"] != 1 || len(preview.First) != 1 || len(preview.Problems) != 0 {
 		t.Errorf("--dry-run --json: %+v %v", r, err)
 	}
+	r = runCommand(t, "A\x1b[2J\n1\n", "convert", "--from", "csv", "--type", "metric-point", "--date-column", "Day", "--metric", "A=a", "-")
+	if r.code != 1 || strings.Contains(r.err, "\x1b") || !strings.Contains(r.err, `the columns are A\x1b[2J`) {
+		t.Errorf("control characters in a heading: %+v", r)
+	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) != 0 {
 		t.Errorf("temporary files %v, %v", left, err)
+	}
+}
+
+// Ensure convert never removes a file of the user, whatever its name is.
+func TestConvertKeepsFiles(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, "workspace-convert-august.csv", playHeading+playRow("gp:1", "1786172700000", "4", "Fast", ""))
+	if r := runCommand(t, "", "convert", "--from", "google-play", file); r.code != 0 {
+		t.Errorf("convert: %+v", r)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -152,6 +168,16 @@ func TestPush(t *testing.T) {
 	if r.code != 1 {
 		t.Errorf("a refused push: exit code %d, want 1", r.code)
 	}
+	escaped := playHeading // a request writes < as six characters
+	for i := range 10 {
+		escaped += playRow(fmt.Sprintf("gp:%d", i), "1786172700000", "4", strings.Repeat("<", 20_000), "")
+	}
+	requireContains(t, runCommand(t, "", "push", "reviews", "--from", "google-play", writeFile(t, "escaped.csv", escaped)).out, "0 created, 10 updated")
+	r = runCommand(t, lines, "push", "points", "-", "--scale", "Revenue=100")
+	requireContains(t, r.err, "--scale needs --from KIND")
+	if r.code != 2 {
+		t.Errorf("a flag that would have no effect: exit code %d, want 2", r.code)
+	}
 	point := `{"type":"metric-point","record":{"metricKey":"growth.pushed","ts":"2026-08-01T00:00:00Z","value":%d,"dims":null,"companyId":"co_1","seriesId":null}}` + "\n"
 	points := ""
 	for i := range 501 {
@@ -194,4 +220,20 @@ func TestPushAudit(t *testing.T) {
 	}
 	r = runCommand(t, "", "push", "audit", "--from", "lighthouse", now, "--json")
 	requireContains(t, r.out, `"created":false`, `"newIssues":["/ Document has no title"]`)
+	line := func(started string) string {
+		return `{"type":"audit","record":{"id":"aud_1","rootUrl":"https://b.example/","status":"complete"` + started + `}}`
+	}
+	for _, want := range []string{"pushed aud_", "was pushed before aud_"} { // the service stores milliseconds
+		requireContains(t, runCommand(t, line(`,"startedAt":"2026-08-01T07:05:00.123456Z"`), "push", "audit", "-").out, want)
+	}
+	for _, c := range []struct{ text, want string }{
+		{line(""), "standard input, row 1: record.startedAt: is required"},
+		{`{"type":"site","record":{}}`, "--fail-if: the files have no audit"},
+	} {
+		r = runCommand(t, c.text, "push", "audit", "-", "--fail-if", "scoreSeo<90")
+		requireContains(t, r.err, c.want)
+		if r.code != 1 {
+			t.Errorf("%s: exit code %d, want 1", c.text, r.code)
+		}
+	}
 }

@@ -373,7 +373,7 @@ func (t Type) Export(ctx context.Context, companyID string, emit func(any) error
 // Merged is what a merge did with a record.
 type Merged struct {
 	Outcome MergeOutcome
-	Kept    string // a message if a part of the stored record was kept on purpose; otherwise empty
+	Kept    string // a message if a part of the record was left out on purpose; otherwise empty
 }
 
 // MergeOutcome is one of the values below.

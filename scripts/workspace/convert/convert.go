@@ -10,10 +10,12 @@ package convert
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+
+	"growthworkspace/scripts/workspace/terminal"
 )
 
 // Kind is a format that can be converted.
@@ -57,7 +59,7 @@ type Problem struct {
 	Text    any    `json:"text,omitempty"` // the row, for the file of --skip-bad
 }
 
-// Error returns the place and the message on one line.
+// Error returns the place and the message on one line, without control characters.
 func (p Problem) Error() string {
 	var place []string
 	if p.File != "" {
@@ -69,8 +71,12 @@ func (p Problem) Error() string {
 	if p.Column != "" {
 		place = append(place, "column "+p.Column)
 	}
-	if len(place) == 0 {
-		return p.Message
+	text := p.Message
+	if len(place) > 0 {
+		text = strings.Join(place, ", ") + ": " + text
 	}
-	return fmt.Sprintf("%s: %s", strings.Join(place, ", "), p.Message)
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) }) { // headings and cells are text of others
+		return terminal.EscapeControls(text)
+	}
+	return text
 }

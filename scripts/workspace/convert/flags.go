@@ -29,8 +29,8 @@ type Flags struct {
 func (f *Flags) Register(cmd *cobra.Command, kindsOf func(*pflag.FlagSet) []Kind) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.From, "from", "", "the `kind` of the files; the kinds are listed above")
-	flags.BoolVar(&f.DryRun, "dry-run", false, "print the first records and all problems, and write nothing (needs --from)")
-	flags.StringVar(&f.SkipBad, "skip-bad", "", "leave out the rows that are invalid, and write them to this `file` as lines of JSON (needs --from)")
+	flags.BoolVar(&f.DryRun, "dry-run", false, "print the first records and all problems, and write nothing")
+	flags.StringVar(&f.SkipBad, "skip-bad", "", "leave out the rows that are invalid, and write them to this `file` as lines of JSON")
 	f.kinds = kindsOf(flags)
 	var names []string
 	for _, k := range f.kinds {
@@ -91,12 +91,12 @@ func (f *Flags) Kind(cmd *cobra.Command) (Kind, error) {
 	return *chosen, nil
 }
 
-// RequireFrom returns a usage error if a flag that needs --from is set without it.
-func (f *Flags) RequireFrom(cmd *cobra.Command) error {
+// RequireFrom returns a usage error if a flag that needs --from is set without it: a flag of a kind,
+// or one of own.
+func (f *Flags) RequireFrom(cmd *cobra.Command, own ...string) error {
 	if f.From != "" {
 		return nil
 	}
-	own := []string{"dry-run", "skip-bad"}
 	for _, k := range f.kinds {
 		own = append(own, k.Flags...)
 	}

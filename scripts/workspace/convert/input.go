@@ -96,15 +96,22 @@ type Inputs struct {
 	List  []Input
 	Bytes int64 // the size of all files
 
-	files []*os.File
+	files  []*os.File // of the user
+	spools []*os.File // copies of what can be read only once
 }
 
-// OpenInputs opens files. The name - is standard input, which is copied to a private temporary
-// file.
+// OpenInputs opens files. The name - is standard input. Standard input and pipes are copied to
+// private temporary files.
 func OpenInputs(names []string, standard io.Reader) (*Inputs, error) {
 	inputs := &Inputs{}
 	for _, name := range names {
-		if err := inputs.open(name, standard); err != nil {
+		var err error
+		if name == "-" {
+			err = inputs.spool("standard input", standard)
+		} else {
+			err = inputs.open(name)
+		}
+		if err != nil {
 			inputs.Close()
 			return nil, err
 		}
@@ -112,49 +119,51 @@ func OpenInputs(names []string, standard io.Reader) (*Inputs, error) {
 	return inputs, nil
 }
 
-func (i *Inputs) open(name string, standard io.Reader) error {
+func (i *Inputs) open(name string) error {
 	f, err := os.Open(name)
-	if name == "-" {
-		name = "standard input"
-		if f, err = newTemporary(); err == nil {
-			_, err = io.Copy(f, standard)
-		}
-	}
-	if f != nil {
-		i.files = append(i.files, f)
-	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
+	i.files = append(i.files, f)
 	st, err := f.Stat()
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("read %s: %w", name, err)
-	}
-	if st.IsDir() {
+	case st.IsDir():
 		return fmt.Errorf("%s is a folder: name its files", name)
+	case !st.Mode().IsRegular(): // a pipe can be read only once
+		return i.spool(name, f)
 	}
-	if !st.Mode().IsRegular() { // a pipe can be read only once
-		spool, err := newTemporary()
-		if err == nil {
-			i.files = append(i.files, spool)
-			_, err = io.Copy(spool, f)
-		}
-		if err == nil {
-			st, err = spool.Stat()
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", name, err)
-		}
-		f = spool
-	}
-	i.List = append(i.List, Input{f, name, st.Size()})
-	i.Bytes += st.Size()
+	i.add(Input{f, name, st.Size()})
 	return nil
 }
 
-// Close closes the files.
+// spool copies an input to a temporary file.
+func (i *Inputs) spool(name string, in io.Reader) error {
+	f, err := newTemporary()
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	i.spools = append(i.spools, f)
+	size, err := io.Copy(f, in)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	i.add(Input{f, name, size})
+	return nil
+}
+
+func (i *Inputs) add(in Input) {
+	i.List = append(i.List, in)
+	i.Bytes += in.Size
+}
+
+// Close closes the files. It removes the temporary ones only.
 func (i *Inputs) Close() {
 	for _, f := range i.files {
+		_ = f.Close() // it was only read
+	}
+	for _, f := range i.spools {
 		closeTemporary(f)
 	}
 }

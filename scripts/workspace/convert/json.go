@@ -15,6 +15,10 @@ type Elements map[string]func(number int, element json.RawMessage) error
 // elementBytesMax is the maximum size of an element, which has to fit into memory.
 const elementBytesMax = 16 << 20
 
+// jsonDepthMax bounds how deeply a file may be nested, as package json does for a value that it
+// decodes. Each level takes memory.
+const jsonDepthMax = 10_000
+
 // EachElement reads a JSON file and calls the functions for the elements of arrays. Only one element
 // is in memory at a time. The file may contain several values one after the other, or an array of
 // them; a path begins in each of these values. found reports whether the file has any of the arrays.
@@ -44,8 +48,11 @@ type elementWalk struct {
 	limit    *rowLimit
 	elements Elements
 	numbers  map[string]int
+	depth    int // of the last token
 	found    bool
 }
+
+var errTooDeep = errors.New("the JSON is nested too deeply")
 
 // visitError is an error of a function of Elements, as opposed to one of the JSON.
 type visitError struct{ error }
@@ -62,6 +69,8 @@ func (w *elementWalk) explain(err error) error {
 		return err
 	case errors.Is(err, errRowTooLong):
 		return fmt.Errorf("after byte %d: an element has more than %d MB", w.d.InputOffset(), elementBytesMax>>20)
+	case errors.Is(err, errTooDeep):
+		return fmt.Errorf("after byte %d: the JSON is nested more than %d levels deep", w.d.InputOffset(), jsonDepthMax)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("is truncated: the JSON ends after byte %d", w.d.InputOffset())
 	}
@@ -83,10 +92,19 @@ func (w *elementWalk) value(path string) error {
 	return nil
 }
 
-// token reads a token, whose size is limited as that of an element.
+// token reads a token. Its size is limited to that of an element.
 func (w *elementWalk) token() (json.Token, error) {
 	w.limit.left = elementBytesMax
-	return w.d.Token()
+	token, err := w.d.Token()
+	switch token {
+	case json.Delim('['), json.Delim('{'):
+		if w.depth++; w.depth > jsonDepthMax {
+			return nil, errTooDeep
+		}
+	case json.Delim(']'), json.Delim('}'):
+		w.depth--
+	}
+	return token, err
 }
 
 // more is Decoder.More, which takes an error of the reader for the end of the array.
@@ -144,18 +162,11 @@ func (w *elementWalk) array(path string) error {
 
 // skip reads a value without keeping it.
 func (w *elementWalk) skip() error {
-	for depth := 0; ; {
-		token, err := w.token()
-		if err != nil {
+	for depth := w.depth; ; {
+		if _, err := w.token(); err != nil {
 			return err
 		}
-		switch token {
-		case json.Delim('['), json.Delim('{'):
-			depth++
-		case json.Delim(']'), json.Delim('}'):
-			depth--
-		}
-		if depth == 0 {
+		if w.depth == depth {
 			return nil
 		}
 	}

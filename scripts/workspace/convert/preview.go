@@ -91,7 +91,7 @@ func (r *Result) printPreview(t *terminal.Terminal, tables map[string]*previewTa
 	if err := t.Write(strings.Join(lines, "\n") + "\n"); err != nil {
 		return err
 	}
-	return r.EachProblem(func(p Problem) error { return t.Write(terminal.EscapeControls(p.Error()) + "\n") })
+	return r.EachProblem(func(p Problem) error { return t.Write(p.Error() + "\n") })
 }
 
 // String returns the records as a table with a column for each field.

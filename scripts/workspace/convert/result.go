@@ -3,6 +3,7 @@ package convert
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,8 @@ type Result struct {
 	Skipped map[string]int // rows that were left out on purpose, by reason
 	Bad     int            // problems with rows
 
-	out *Output
+	out    *Output
+	places *places // of PlaceOf; nil before its first call
 }
 
 // problemsMax is the maximum number of problems that an error lists.
@@ -98,29 +100,49 @@ func (l Line) Place() string {
 
 // Each calls visit with each record, in the order of the files.
 func (r *Result) Each(visit func(Line) error) error {
-	in := bufio.NewReaderSize(r.out.records.reader(), 256<<10)
-	for index := 0; ; index++ {
-		text, err := readLine(in)
+	for in := r.lineReader(); ; {
+		line, err := in.next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+		if err == nil {
+			err = visit(line)
+		}
 		if err != nil {
-			return fmt.Errorf("read a temporary file: %w", err)
-		}
-		if r.out.superseded[index] {
-			continue
-		}
-		file, rest, _ := bytes.Cut(text, []byte(" "))
-		row, line, _ := bytes.Cut(rest, []byte(" "))
-		f, err1 := strconv.Atoi(string(file))
-		n, err2 := strconv.Atoi(string(row))
-		if err := errors.Join(err1, err2); err != nil {
-			return fmt.Errorf("read a temporary file: %w", err)
-		}
-		if err := visit(Line{r.out.names[f], n, line}); err != nil {
 			return err
 		}
 	}
+}
+
+// lineReader reads the lines of a Result.
+type lineReader struct {
+	out   *Output
+	in    *bufio.Reader
+	index int // of the next record of out, superseded ones included
+}
+
+func (r *Result) lineReader() *lineReader {
+	return &lineReader{out: r.out, in: bufio.NewReaderSize(r.out.records.reader(), 256<<10)}
+}
+
+// next returns the next line, or io.EOF.
+func (l *lineReader) next() (Line, error) {
+	text, err := readLine(l.in)
+	for ; err == nil && l.out.superseded[l.index]; l.index++ {
+		text, err = readLine(l.in)
+	}
+	l.index++
+	if errors.Is(err, io.EOF) {
+		return Line{}, io.EOF
+	}
+	file, rest, _ := bytes.Cut(text, []byte(" "))
+	row, line, _ := bytes.Cut(rest, []byte(" "))
+	f, err1 := strconv.Atoi(string(file))
+	n, err2 := strconv.Atoi(string(row))
+	if err := cmp.Or(err, err1, err2); err != nil {
+		return Line{}, fmt.Errorf("read a temporary file: %w", err)
+	}
+	return Line{l.out.names[f], n, line}, nil
 }
 
 // readLine returns the next line of any length, without its newline. It is valid until the next
@@ -161,17 +183,29 @@ func (r *Result) Lines() io.ReadCloser {
 	return in
 }
 
-// PlaceOf returns where the n-th line of WriteLines was read.
+// places is the state of PlaceOf.
+type places struct {
+	lines *lineReader
+	read  int // the number of lines read
+	last  Line
+}
+
+// PlaceOf returns where the n-th line of WriteLines was read. Calls with ascending numbers read the
+// temporary file once, because a message can list thousands of lines.
 func (r *Result) PlaceOf(n int) string {
-	place, line := fmt.Sprintf("line %d", n), 0
-	_ = r.Each(func(l Line) error { // without the file, the number of the line is the best place
-		if line++; line < n {
-			return nil
+	if r.places == nil || n < r.places.read {
+		r.places = &places{lines: r.lineReader()}
+	}
+	p := r.places
+	for ; p.read < n; p.read++ {
+		line, err := p.lines.next()
+		if err != nil {
+			return fmt.Sprintf("line %d", n) // without the temporary file, the number of the line is the best place
 		}
-		place = l.Place()
-		return io.EOF
-	})
-	return place
+		line.JSON = nil // it is valid until the next line only
+		p.last = line
+	}
+	return p.last.Place()
 }
 
 // EachProblem calls visit with each problem of a row.

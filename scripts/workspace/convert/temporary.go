@@ -3,15 +3,12 @@ package convert
 import (
 	"fmt"
 	"os"
-	"strings"
 )
-
-const temporaryPrefix = "workspace-convert-"
 
 // newTemporary returns a new private file without a name where the system allows that, so that
 // nothing remains however the process ends. Elsewhere closeTemporary removes it.
 func newTemporary() (*os.File, error) {
-	f, err := os.CreateTemp("", temporaryPrefix+"*")
+	f, err := os.CreateTemp("", "workspace-convert-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a temporary file: %w", err)
 	}
@@ -19,10 +16,8 @@ func newTemporary() (*os.File, error) {
 	return f, nil
 }
 
-// closeTemporary closes a file, and removes it if newTemporary created it.
+// closeTemporary closes and removes a file of newTemporary.
 func closeTemporary(f *os.File) {
-	_ = f.Close() // what was written has been read
-	if strings.Contains(f.Name(), temporaryPrefix) {
-		_ = os.Remove(f.Name()) // it has been removed already where the system allows that
-	}
+	_ = f.Close()           // what was written has been read
+	_ = os.Remove(f.Name()) // it has been removed already where the system allows that
 }

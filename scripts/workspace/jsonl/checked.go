@@ -30,7 +30,7 @@ type CheckedFile struct {
 	mu      sync.Mutex
 	refused []badLine // the records that Write did not store
 	merged  map[transfer.MergeOutcome]int
-	kept    []string // what a merge kept of stored records
+	kept    []string // the messages of transfer.Merged.Kept
 }
 
 // digest returns a short hash of a string to use as a map key, so that long strings need not stay
@@ -103,7 +103,7 @@ func (c *CheckedFile) Merged() map[transfer.MergeOutcome]int {
 	return maps.Clone(c.merged)
 }
 
-// Kept returns a sorted list of messages, one for each stored record that Write has kept a part of.
+// Kept returns the sorted messages of the records of which a merge has left out a part.
 func (c *CheckedFile) Kept() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

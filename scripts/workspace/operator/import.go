@@ -118,7 +118,7 @@ func checkImportFlags(cmd *cobra.Command, f *convert.Flags, newOnly, replace boo
 	case replace && newOnly:
 		return terminal.NewCommandUsageError(cmd, "--replace cannot be combined with --new-only")
 	case f.From == "":
-		return f.RequireFrom(cmd)
+		return f.RequireFrom(cmd, "dry-run", "skip-bad")
 	}
 	_, err := f.Kind(cmd)
 	return err
@@ -152,12 +152,12 @@ type importResult struct {
 	Seconds  float64        `json:"seconds"`
 
 	// Only with --from: what a merge did with the reviews and mentions, and messages for those whose
-	// own reply it kept.
+	// reply in the file it left out.
 	Merged map[transfer.MergeOutcome]int `json:"merged,omitempty"`
 	Kept   []string                      `json:"kept,omitempty"`
 }
 
-// keptMax is the maximum number of kept replies that are listed.
+// keptMax is the maximum number of messages about replies that are listed.
 const keptMax = 20
 
 func (o *operatorCommands) importRecords(ctx context.Context, s *tableconn.Session, companyID string, in io.Reader, size int64, options jsonl.Options) error {
@@ -203,7 +203,7 @@ func (o *operatorCommands) importRecords(ctx context.Context, s *tableconn.Sessi
 		o.Note("%s", message)
 	}
 	if more := len(result.Kept) - keptMax; more > 0 {
-		o.Note("and %d more that are already answered at the store", more)
+		o.Note("and %d more replies that were left out; --json lists all of them", more)
 	}
 	return o.Print(result, "imported %s in %.1f s%s", formatCounts(written), result.Seconds, skipped)
 }

@@ -25,7 +25,7 @@ import (
 const (
 	pushReviewsMax = 100
 	pushPointsMax  = 500
-	pushBytesMax   = 240_000 // a body has at most 256 KB
+	pushBytesMax   = 240_000 // of the JSON of the records; a body has at most 256 KB
 )
 
 // pushCommand returns the commands that send records to the API.
@@ -71,6 +71,9 @@ func (p *push) register(cmd *cobra.Command, recordType string, send func(ctx con
 		if recordType == pointType {
 			kind = convert.Lines(pointType, definitionType)
 		}
+		if err := p.files.RequireFrom(cmd); err != nil {
+			return err
+		}
 		if p.files.From != "" {
 			var err error
 			if kind, err = p.files.Kind(cmd); err != nil {
@@ -89,14 +92,15 @@ func (p *push) register(cmd *cobra.Command, recordType string, send func(ctx con
 }
 
 // decodePushed decodes the record of a line to the input of an operation. It leaves out null, which
-// would clear a field, and what the operation does not accept.
-func decodePushed[T any](line []byte) (recordType string, out T, err error) {
+// would clear a field, and what the operation does not accept. size is the maximum length of its
+// JSON in a request, which escapes more characters than a line does.
+func decodePushed[T any](line []byte) (recordType string, out T, size int, err error) {
 	var entry struct {
 		Type   string                     `json:"type"`
 		Record map[string]json.RawMessage `json:"record"`
 	}
 	if err = json.Unmarshal(line, &entry); err != nil {
-		return "", out, fmt.Errorf("read a record: %w", err)
+		return "", out, 0, fmt.Errorf("read a record: %w", err)
 	}
 	for name, value := range entry.Record {
 		if string(value) == "null" {
@@ -107,7 +111,7 @@ func decodePushed[T any](line []byte) (recordType string, out T, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &out)
 	}
-	return entry.Type, out, err
+	return entry.Type, out, len(text), err
 }
 
 // pushBatches sends records in batches. It explains errors of send, whose messages name elements
@@ -131,19 +135,19 @@ func pushBatches[T any](p *push, c connection, r *convert.Result, recordType str
 		return nil
 	}
 	err = r.Each(func(l convert.Line) error {
-		kind, record, err := decodePushed[T](l.JSON)
+		kind, record, recordSize, err := decodePushed[T](l.JSON)
 		if kind == definitionType && recordType == pointType {
 			return nil // createDefinitions has created it
 		}
 		if err != nil || kind != recordType {
 			return errors.Join(err, foreignTypeError(l, kind, recordType))
 		}
-		if len(batch) == most || size+len(l.JSON) > pushBytesMax {
+		if len(batch) == most || size+recordSize > pushBytesMax {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
-		batch, places, size = append(batch, record), append(places, l.Place()), size+len(l.JSON)
+		batch, places, size = append(batch, record), append(places, l.Place()), size+recordSize
 		return nil
 	})
 	if err == nil {
@@ -225,7 +229,7 @@ func (p *push) createDefinitions(ctx context.Context, c connection, r *convert.R
 		if !bytes.HasPrefix(l.JSON, []byte(`{"type":"`+definitionType+`"`)) {
 			return nil
 		}
-		_, definition, err := decodePushed[client.CreateMetricDefinitionInput](l.JSON)
+		_, definition, _, err := decodePushed[client.CreateMetricDefinitionInput](l.JSON)
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.Place(), err)
 		}

@@ -2,11 +2,13 @@ package user
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -83,9 +85,9 @@ func (u *userCommands) pushAuditCommand() *cobra.Command {
 		Long: `Push audits of sites to the service. An audit that the service has already, with the same
 URL and the same start, is skipped. Needs the scopes optimise:read and optimise:write.
 
-With --fail-if 'scoreSeo<90', the exit code is 1 if the score of an audit is below 90, or
-unknown. The audit is stored anyway. The output shows the scores, and the issues that the
-audit of the same URL before it did not have.`,
+With --fail-if 'scoreSeo<90', the exit code is 1 if the score of an audit is below 90 or
+unknown, or if the files have no audit. The audits are stored anyway. The output shows the
+scores, and the issues that the audit of the same URL before it did not have.`,
 		Example: `  npx lighthouse https://example.com --output json --output-path report.json
   workspace push audit --from lighthouse report.json --site sit_... --fail-if 'scoreSeo<90'`,
 	}
@@ -112,12 +114,15 @@ audit of the same URL before it did not have.`,
 func (p *push) sendAudits(ctx context.Context, c connection, r *convert.Result, limits []scoreLimit) error {
 	done := []pushedAudit{}
 	err := r.Each(func(l convert.Line) error {
-		kind, audit, err := decodePushed[client.CreateOptimiseAuditInput](l.JSON)
+		kind, audit, _, err := decodePushed[client.CreateOptimiseAuditInput](l.JSON)
 		if err != nil {
 			return err
 		}
 		if err := foreignTypeError(l, kind, "audit"); err != nil {
 			return err
+		}
+		if _, ok := audit.StartedAt.Get(); !ok {
+			return fmt.Errorf("%s: record.startedAt: is required, because it and rootUrl tell whether the service has the audit; %d of %d records are pushed", l.Place(), len(done), r.Total())
 		}
 		pushed, err := pushOneAudit(ctx, c, audit)
 		if err != nil {
@@ -133,6 +138,9 @@ func (p *push) sendAudits(ctx context.Context, c connection, r *convert.Result, 
 	})
 	if err != nil {
 		return err
+	}
+	if len(done) == 0 && len(limits) > 0 {
+		return errors.New("--fail-if: the files have no audit, so there is no score to check")
 	}
 	var lines, failures []string
 	for _, a := range done {
@@ -154,6 +162,7 @@ func (p *push) sendAudits(ctx context.Context, c connection, r *convert.Result, 
 func pushOneAudit(ctx context.Context, c connection, in client.CreateOptimiseAuditInput) (pushedAudit, error) {
 	out := pushedAudit{RootURL: in.RootURL, NewIssues: []string{}, Failures: []string{}, Scores: scoresOf(in.ScoreSEO, in.ScoreAEO, in.ScoreGEO)}
 	started, _ := in.StartedAt.Get()
+	started = started.Truncate(time.Millisecond) // as the service stores it
 	list := client.ListOptimiseAuditsInput{Limit: client.Value(50), SiteID: in.SiteID}
 	for audit, err := range c.client.AllOptimiseAudits(ctx, list) {
 		if err != nil {

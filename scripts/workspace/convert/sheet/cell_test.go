@@ -21,6 +21,7 @@ func TestNumbers(t *testing.T) {
 		{"7-", "", -7, ""},
 		{"+7", "", 7, ""},
 		{"(7)", "", -7, ""},
+		{"(-7)", "", 0, "has two signs"},
 		{".5", "", .5, ""},
 		{"0,5", "", .5, ""},
 		{"0.125", "", .125, ""},
@@ -138,6 +139,9 @@ func TestDates(t *testing.T) {
 		{"2026-08", "YYYY-MM", "", "2026-08-01"},
 		{"11. Aug 2026, 21:30", "DD. MMM YYYY, HH:mm", "Europe/Berlin", "2026-08-11T19:30:00Z"},
 		{"08/11/26 9:30 PM", "MM/DD/YY h:mm A", "", "2026-08-11T21:30:00Z"},
+		{"2026-09-06", "", "America/Santiago", "2026-09-06"}, // the clock skips this midnight
+		{"06.09.2026", "DD.MM.YYYY", "America/Santiago", "2026-09-06"},
+		{"13/09/2026", "", "America/Santiago", "2026-09-13"},
 		{"01/02/2026", "", "", "could be 1 February or 2 January"},
 		{"1.2.26", "", "", "has a year of two digits"},
 		{"31.02.2026", "", "", "is not a date"},
@@ -157,11 +161,18 @@ func TestDates(t *testing.T) {
 		m, err := r.read(tt.cell)
 		got := m.at.UTC().Format(time.RFC3339)
 		if !m.hasTime {
-			got = m.at.Format(time.DateOnly)
+			got = r.dayOf(m).Format(time.DateOnly)
 		}
 		if err != nil && !strings.Contains(err.Error(), tt.want) || err == nil && got != tt.want {
 			t.Errorf("%q with %q: %s, %v; want %s", tt.cell, tt.format, got, err, tt.want)
 		}
+	}
+	r, err := newDateReader("", "Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := r.read("2026-08-11"); err != nil || r.timeOf(m).UTC().Format(time.RFC3339) != "2026-08-10T22:00:00Z" {
+		t.Errorf("midnight of a day in Berlin: %s, %v", r.timeOf(m), err)
 	}
 	for _, format := range []string{"DD.MM", "YYYY", "jjjj-MM-DD", "YYYY-MM-DD Q"} {
 		if _, err := newDateReader(format, ""); err == nil {

@@ -12,7 +12,7 @@ import (
 
 // moment is the date of a cell.
 type moment struct {
-	at      time.Time // in the zone of the cell, or else of the reader
+	at      time.Time // if the cell has no time, midnight of the day in UTC
 	hasTime bool
 }
 
@@ -20,7 +20,7 @@ type moment struct {
 type dateReader struct {
 	layout string         // of --date-format; if empty, dates have the usual layouts
 	clock  bool           // whether layout has a time
-	zone   *time.Location // of a time without an offset, and of days; UTC by default
+	zone   *time.Location // of a time without an offset; UTC by default
 }
 
 // dateLayouts are the layouts of dates that have one meaning in every country. Each can be followed
@@ -117,7 +117,11 @@ func (r *dateReader) read(cell string) (moment, error) {
 		return moment{}, errors.New("is a formula; export the values of the sheet")
 	}
 	if r.layout != "" {
-		at, err := time.ParseInLocation(r.layout, text, r.zone)
+		zone := time.UTC
+		if r.clock {
+			zone = r.zone
+		}
+		at, err := time.ParseInLocation(r.layout, text, zone)
 		if err != nil {
 			return moment{}, fmt.Errorf("%q does not have the format of --date-format", text)
 		}
@@ -127,7 +131,7 @@ func (r *dateReader) read(cell string) (moment, error) {
 		return checkYear(moment{at, true}, text)
 	}
 	date, clock := cutTime(text)
-	day, err := r.readDate(date)
+	day, err := readDate(date)
 	if err != nil {
 		return moment{}, err
 	}
@@ -171,13 +175,15 @@ func cutTime(text string) (date, clock string) {
 	return strings.TrimRight(text[:at], " ,"), text[at+1:]
 }
 
-func (r *dateReader) readDate(text string) (time.Time, error) {
+// readDate returns a day as midnight in UTC. In another zone, the clock may skip that midnight, and
+// a time of the day before would stand for it.
+func readDate(text string) (time.Time, error) {
 	for _, layout := range dateLayouts {
-		if day, err := time.ParseInLocation(layout, text, r.zone); err == nil {
+		if day, err := time.Parse(layout, text); err == nil {
 			return day, nil
 		}
 	}
-	if day, ok, err := r.readNumericDate(text); ok {
+	if day, ok, err := readNumericDate(text); ok {
 		return day, err
 	}
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n > 20000 && n < 80000 {
@@ -188,7 +194,7 @@ func (r *dateReader) readDate(text string) (time.Time, error) {
 
 // readNumericDate reads a date whose day and month are numbers and whose year is last. ok is false
 // for any other text. A date that has a meaning in either order is an error.
-func (r *dateReader) readNumericDate(text string) (day time.Time, ok bool, err error) {
+func readNumericDate(text string) (day time.Time, ok bool, err error) {
 	at := strings.IndexAny(text, "./-")
 	if at < 0 {
 		return day, false, nil
@@ -207,7 +213,7 @@ func (r *dateReader) readNumericDate(text string) (day time.Time, ok bool, err e
 	if len(parts[2]) == 2 {
 		return day, true, fmt.Errorf("%q has a year of two digits: describe it with --date-format, for example DD.MM.YY", text)
 	}
-	dayFirst, monthFirst := r.calendarDay(n[2], n[1], n[0]), r.calendarDay(n[2], n[0], n[1])
+	dayFirst, monthFirst := calendarDay(n[2], n[1], n[0]), calendarDay(n[2], n[0], n[1])
 	switch {
 	case dayFirst.IsZero() && monthFirst.IsZero():
 		return day, true, fmt.Errorf("%q is not a date", text)
@@ -220,8 +226,8 @@ func (r *dateReader) readNumericDate(text string) (day time.Time, ok bool, err e
 }
 
 // calendarDay returns a day, or the zero time if the month does not have it.
-func (r *dateReader) calendarDay(year, month, day int) time.Time {
-	at := time.Date(year, time.Month(month), day, 0, 0, 0, 0, r.zone)
+func calendarDay(year, month, day int) time.Time {
+	at := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
 	if at.Day() != day || int(at.Month()) != month {
 		return time.Time{}
 	}
@@ -231,9 +237,18 @@ func (r *dateReader) calendarDay(year, month, day int) time.Time {
 // dayOf returns the day of a metric point, as midnight in UTC. A date without a time is that day. A
 // time belongs to its day in the zone of the reader.
 func (r *dateReader) dayOf(m moment) time.Time {
-	at := m.at
-	if m.hasTime {
-		at = at.In(r.zone)
+	if !m.hasTime {
+		return m.at
 	}
+	at := m.at.In(r.zone)
 	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
+}
+
+// timeOf returns the time of a field that is not a day. A date without a time is midnight in the
+// zone of the reader.
+func (r *dateReader) timeOf(m moment) time.Time {
+	if m.hasTime {
+		return m.at
+	}
+	return time.Date(m.at.Year(), m.at.Month(), m.at.Day(), 0, 0, 0, 0, r.zone)
 }

@@ -36,7 +36,7 @@ type ga4Dates struct {
 }
 
 var (
-	ga4DateLine  = regexp.MustCompile(`:\s*(\d{8})\s*$`)
+	ga4DateLine  = regexp.MustCompile(`^(.*):\s*(\d{8})\s*$`)
 	ga4RangeLine = regexp.MustCompile(`^\s*(\d{8})-(\d{8})\s*$`)
 )
 
@@ -53,12 +53,16 @@ func (d *ga4Dates) readComment(line string) {
 		return
 	}
 	found := ga4DateLine.FindStringSubmatch(line)
+	if found == nil || day(found[2]).IsZero() {
+		return
+	}
+	label := strings.ToLower(strings.TrimSpace(found[1]))
 	switch {
-	case found == nil:
-	case d.hasStart:
-		d.end, d.hasStart = day(found[1]), false
+	case label == "account" || label == "property": // whose name can have eight digits
+	case label == "end date", d.hasStart && label != "start date":
+		d.end, d.hasStart = day(found[2]), false
 	default:
-		d.start, d.end, d.hasStart = day(found[1]), time.Time{}, true
+		d.start, d.end, d.hasStart = day(found[2]), time.Time{}, true
 	}
 }
 
@@ -92,7 +96,7 @@ func convertGA4(ctx context.Context, in convert.Input, m mapping, out *convert.O
 	dates := &ga4Dates{}
 	s := newSource(text)
 	s.comment, s.hasTables, s.onComment, s.skip = "#", true, dates.readComment, m.SkipLines
-	found, seen, withDay := map[string]bool{}, newDayset(), 0
+	found, withDay := map[string]bool{}, 0
 	for {
 		t, err := openTable(s, "")
 		if errors.Is(err, io.EOF) {
@@ -104,7 +108,7 @@ func convertGA4(ctx context.Context, in convert.Input, m mapping, out *convert.O
 		if err != nil {
 			return err
 		}
-		converted, err := convertGA4Table(ctx, t, m, dates, found, seen, out)
+		converted, err := convertGA4Table(ctx, t, m, dates, found, out)
 		if err != nil {
 			return err
 		}
@@ -127,8 +131,8 @@ func convertGA4(ctx context.Context, in convert.Input, m mapping, out *convert.O
 }
 
 // convertGA4Table converts a table. It skips one without a day, and reports whether it has one.
-// found gets the named columns that the table has, and seen its points.
-func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, found map[string]bool, seen *dayset, out *convert.Output) (hasDay bool, err error) {
+// It adds the named columns that the table has to found.
+func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, found map[string]bool, out *convert.Output) (hasDay bool, err error) {
 	dayAt := slices.IndexFunc(t.header, func(h string) bool {
 		if m.DateColumn != "" {
 			return strings.EqualFold(h, m.DateColumn)
@@ -199,7 +203,6 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 	if err != nil {
 		return true, err
 	}
-	r.seen = seen
 	if isNth {
 		r.dayOf = dates.nthDay
 	}

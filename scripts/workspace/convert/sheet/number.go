@@ -58,7 +58,10 @@ func (r *numberReader) read(cell string) (number, error) {
 	}
 	digits, n.currency, n.isPercent = splitSigns(digits)
 	minus, digits := cutMinus(digits)
-	negative = negative != minus
+	if minus && negative {
+		return n, fmt.Errorf("%q has two signs", text)
+	}
+	negative = negative || minus
 	mantissa, exponent := digits, ""
 	if at := strings.IndexAny(digits, "eE"); at > 0 {
 		mantissa, exponent = digits[:at], digits[at:]

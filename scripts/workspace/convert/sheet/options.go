@@ -37,7 +37,9 @@ type mapping struct {
 	Comment   string   `json:"comment,omitempty"`
 	SkipRows  []string `json:"skipRows,omitempty"`
 
-	defined map[string]bool // the keys of the metrics whose definitions the files of a command have yielded
+	// What the files of a command have yielded so far.
+	defined map[string]bool // the keys of the metrics that have a definition
+	seen    *dayset         // the points
 }
 
 // options are the flags of the kinds of this package.
@@ -53,6 +55,7 @@ type options struct {
 	mappingFile string
 	saveFile    string
 	defined     map[string]bool
+	seen        *dayset
 }
 
 // register registers the flags and returns their names.
@@ -89,7 +92,7 @@ func (o *options) register(flags *pflag.FlagSet) (names []string) {
 
 // mapping returns the flags, completed by the file of --mapping.
 func (o *options) mapping() (mapping, error) {
-	m := mapping{defined: o.defined}
+	m := mapping{defined: o.defined, seen: o.seen}
 	if o.mappingFile != "" {
 		f, err := os.Open(o.mappingFile)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"growthworkspace/functions/metrics"
 	"growthworkspace/functions/plan"
 	"growthworkspace/scripts/workspace/convert"
+	"growthworkspace/shared/timestamp"
 )
 
 // rows turns the rows of a table into records.
@@ -33,9 +34,9 @@ type rows struct {
 	idAt    int            // the index of --id-column, or -1
 	dateAt  int            // the index of the date of a point, or -1
 	fixed   map[string]any // the fields of --set
+	unset   map[string]any // the values of fields that neither --set nor the row has
 	names   map[string]string
 	grain   string
-	seen    *dayset
 	slugs   slugset
 
 	dayOf    func(cell string) (time.Time, error) // of a preset; nil for --date-format
@@ -73,9 +74,8 @@ func newRows(t *table, m mapping, out *convert.Output) (*rows, error) {
 		return nil, err
 	}
 	r := &rows{
-		mapping: m, table: t, out: out, target: kind, idAt: -1, dateAt: -1, names: map[string]string{}, fixed: map[string]any{},
-		cells: cellReader{numbers: numberReader{decimal: m.Decimal}, dates: dates}, seen: newDayset(),
-		slugs: newSlugset(),
+		mapping: m, table: t, out: out, target: kind, idAt: -1, dateAt: -1, names: map[string]string{}, fixed: map[string]any{}, unset: map[string]any{},
+		cells: cellReader{numbers: numberReader{decimal: m.Decimal}, dates: dates}, slugs: newSlugset(),
 	}
 	if err := r.setConstants(); err != nil {
 		return nil, err
@@ -111,8 +111,8 @@ func (r *rows) setConstants() error {
 		r.names[name] = fmt.Sprintf("--set %s", name)
 	}
 	for _, f := range r.target.fields {
-		if _, ok := r.fixed[f.name]; !ok && f.fallback != "" {
-			r.fixed[f.name] = f.fallback
+		if f.fallback != "" {
+			r.unset[f.name] = f.fallback
 		}
 	}
 	return nil
@@ -172,8 +172,9 @@ func (r *rows) checkRequired() error {
 	for _, name := range slices.Sorted(maps.Keys(r.target.fields)) {
 		f := r.target.fields[name]
 		_, isFixed := r.fixed[name]
+		_, hasDefault := r.unset[name]
 		isFilled := slices.ContainsFunc(r.columns, func(c filledColumn) bool { return c.field.name == name })
-		if f.isRequired && !isFixed && !isFilled && name != "externalId" { // externalId is derived
+		if f.isRequired && !isFixed && !hasDefault && !isFilled && name != "externalId" { // externalId is derived
 			return fmt.Errorf("a record of type %s needs %s: name its column with --map %s=COLUMN, or its value with --set %s=VALUE", r.target.name, name, name, name)
 		}
 	}
@@ -367,6 +368,7 @@ func (r *rows) convert() error {
 	case bad:
 		return nil
 	case r.target.name == typePoint:
+		r.complete(fields)
 		return r.convertPoints(fields)
 	}
 	key := ""
@@ -378,10 +380,36 @@ func (r *rows) convert() error {
 	if err := r.target.identify(fields, key); err != nil {
 		return r.out.Report(r.table.problem(-1, err.Error()))
 	}
+	record := convert.Record{Type: r.target.name, Fields: fields, Row: r.table.row, Columns: r.names}
+	if key != "" || r.Fields["externalId"] != "" { // rows with the same digest are the same
+		record.Identity, record.Version = identityOf(fields)
+	}
+	r.complete(fields) // after the digest, so that a new default of the API changes no id
 	if r.target.name == typeItem {
 		r.setSlug(fields)
 	}
-	return r.out.Emit(convert.Record{Type: r.target.name, Fields: fields, Row: r.table.row, Columns: r.names})
+	return r.out.Emit(record)
+}
+
+// complete sets the fields that neither --set nor the row has.
+func (r *rows) complete(fields map[string]any) {
+	for name, value := range r.unset {
+		if _, ok := fields[name]; !ok {
+			fields[name] = value
+		}
+	}
+}
+
+// identityOf returns what is the same for all versions of a record, and the time of the version if
+// the record has one.
+func identityOf(fields map[string]any) (identity string, version time.Time) {
+	if itemID, ok := fields["id"].(string); ok {
+		return itemID, version
+	}
+	if posted, ok := fields["postedAt"].(string); ok {
+		version, _ = timestamp.Parse(posted)
+	}
+	return fmt.Sprintf("%s\n%s", fields["source"], fields["externalId"]), version
 }
 
 // setSlug derives the slug of an item from its title, as the API does, with a number if an earlier

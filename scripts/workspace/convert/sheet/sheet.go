@@ -17,7 +17,7 @@ import (
 
 // Kinds registers the flags of the kinds csv, ga4 and plausible, and returns the kinds.
 func Kinds(flags *pflag.FlagSet) []convert.Kind {
-	o := &options{defined: map[string]bool{}}
+	o := &options{defined: map[string]bool{}, seen: newDayset()}
 	names := o.register(flags)
 	points := []string{typeDefinition, typePoint}
 	kind := func(name, summary string, types []string, convertTables func(context.Context, convert.Input, mapping, *convert.Output) error) convert.Kind {

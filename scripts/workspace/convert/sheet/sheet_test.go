@@ -3,6 +3,7 @@ package sheet_test
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"growthworkspace/scripts/workspace/convert"
 	"growthworkspace/scripts/workspace/convert/sheet"
+	"growthworkspace/shared/id"
 )
 
 // run converts a text as a file of a kind. It returns the lines of the import, one to a record, and
@@ -282,6 +284,60 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// The id of a row without --id-column does not depend on the defaults of the API, so that it stays
+// the same when the API gets another one.
+func TestDigestWithoutDefaults(t *testing.T) {
+	lines, _, err := run(t, "csv", "Idea\nShow the new editor\n", "--type", "content-idea", "--map", "title=Idea")
+	want := convertID("ida", `content-idea`, `{"title":"Show the new editor"}`)
+	if err != nil || len(lines) != 1 || !strings.Contains(lines[0], want) {
+		t.Errorf("lines %q, %v, want the id %s", lines, err, want)
+	}
+}
+
+// convertID returns the digest of a text as an id.
+func convertID(prefix, kind, text string) string {
+	sum := sha256.Sum256([]byte(kind + "\n" + text))
+	return id.FromBytes(prefix, [16]byte(sum[:16]))
+}
+
+// Of several rows with one identity, the newest version is kept, or else the last row, and the
+// others are counted.
+func TestRowsWithOneIdentity(t *testing.T) {
+	const reason = "skipped 1 an older version of a record that is in the files again"
+	for _, tt := range []struct {
+		text, want string
+		flags      []string
+	}{
+		{"Id,Text,Day\n1,new,2026-08-09\n1,old,2026-08-01\n", `"body":"new"`, []string{"--type", "feedback", "--map", "body=Text", "--set", "source=reddit", "--id-column", "Id", "--date-column", "Day"}},
+		{"Id,Text,Day\n1,old,2026-08-01\n1,new,2026-08-09\n", `"body":"new"`, []string{"--type", "feedback", "--map", "body=Text,externalId=Id", "--set", "source=reddit", "--date-column", "Day"}},
+		{"Id,Text\n1,first\n1,last\n", `"body":"last"`, []string{"--type", "post", "--map", "body=Text", "--set", "platform=x", "--id-column", "Id"}},
+	} {
+		lines, problems, err := run(t, "csv", tt.text, tt.flags...)
+		if err != nil || len(lines) != 1 || !strings.Contains(lines[0], tt.want) || len(problems) != 1 || problems[0] != reason {
+			t.Errorf("%q: lines %q, problems %q, %v", tt.text, lines, problems, err)
+		}
+	}
+}
+
+// A point that two files of a command have is an error, as in one file.
+func TestPointInTwoFiles(t *testing.T) {
+	set := pflag.NewFlagSet("convert", pflag.ContinueOnError)
+	kind := sheet.Kinds(set)[0]
+	if err := set.Parse(append([]string{"--metric", "A=a"}, points...)); err != nil {
+		t.Fatal(err)
+	}
+	result, err := convert.Convert(t.Context(), kind, []convert.Input{
+		convert.NewInput("july.csv", []byte("Day,A\n2026-07-31,1\n")), convert.NewInput("august.csv", []byte("Day,A\n2026-07-31,2\n2026-08-01,3\n")),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer result.Close()
+	if err := result.Err(); result.Bad != 1 || !strings.HasPrefix(err.Error(), "august.csv, row 2, column A: an earlier row has the same day") {
+		t.Errorf("%d problems: %v", result.Bad, err)
+	}
+}
+
 // Items with one title get slugs of their own, and the same item twice keeps its slug.
 func TestSlugs(t *testing.T) {
 	lines, _, err := run(t, "csv", "Name,Text\nEditor,a\nEditor,b\nEditor,a\n", "--type", "item", "--map", "title=Name,summary=Text", "--set", "roadmapId=brd_1")
@@ -463,7 +519,11 @@ func TestGA4Errors(t *testing.T) {
 	if err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0], "t.csv, row 6, column Users: an earlier row has the same day") {
 		t.Errorf("a metric in two tables: %q, %v", problems, err)
 	}
-	lines, _, err := run(t, "ga4", "# Startdatum: 20260801\n# Enddatum: 20260802\nN-ter Tag,Nutzer\n0000,5\n0001,6\n", "--date-column", "N-ter Tag")
+	lines, _, err := run(t, "ga4", "# Account: 20250101\n# Property: 98765432\n# Start date: 20260801\n# End date: 20260802\nNth day,Users\n0000,5\n", "--metric", "Users=a", "--unit", "count")
+	if err != nil || !strings.Contains(short(lines), "ts:2026-08-01,value:5") {
+		t.Errorf("records of an account whose name is eight digits:\n%s\n%v", short(lines), err)
+	}
+	lines, _, err = run(t, "ga4", "# Startdatum: 20260801\n# Enddatum: 20260802\nN-ter Tag,Nutzer\n0000,5\n0001,6\n", "--date-column", "N-ter Tag")
 	if err != nil || short(lines) != "{metricKey:ga4.nutzer,ts:2026-08-01,value:5}\n{metricKey:ga4.nutzer,ts:2026-08-02,value:6}" {
 		t.Errorf("records of a report in German:\n%s\n%v", short(lines), err)
 	}

@@ -167,7 +167,7 @@ func (r *cellReader) value(f field, cell string) (any, error) {
 		if f.form == formDay {
 			return convert.Time(r.dates.dayOf(m)), nil
 		}
-		return convert.Time(m.at), nil
+		return convert.Time(r.dates.timeOf(m)), nil
 	case formNumber:
 		n, err := r.numbers.read(cell)
 		if err != nil {
@@ -224,8 +224,8 @@ func digest(prefix, kind, text string) string {
 	return id.FromBytes(prefix, [16]byte(sum[:16]))
 }
 
-// identify sets what identifies a record. key is the cell of --id-column, or empty; a record
-// without one is identified by all its fields. Feedback is identified by its source and externalId,
+// identify sets what identifies a record. key is the cell of --id-column, or empty. A record without
+// one is identified by the fields that the mapping has set. Feedback is identified by its source and externalId,
 // from which an import derives the id.
 func (t *target) identify(fields map[string]any, key string) error {
 	isDigest := key == ""

@@ -146,7 +146,7 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 	mark("publish", d.Published() != nil, d.Boards.Failure)
 	mark("number", len(definitions.Value.Items) > 0, definitions.Failure)
 	mark("reviews", waiting > 0, frame.noReply.Failure)
-	mark("post", len(d.Posts.Value.Items)+len(d.Failed.Value.Items) > 0, d.Posts.Failure)
+	mark("post", len(d.Posts.Value.Items)+len(d.Overdue.Value.Items)+len(d.Failed.Value.Items) > 0, d.Posts.Failure)
 	inUse := func() bool { return !s.isShown() && s.isDone("board", "number", "reviews", "post") }
 	if inUse() {
 		s.show(false, true)

@@ -239,6 +239,7 @@ func (v *pageRequest) issue(sent url.Values, label string, call func(context.Con
 	if issued.Failure != nil {
 		return refused(issued.Failure)
 	}
+	v.markKeys(client.Key{ID: issued.Value.ID, Scopes: issued.Value.Scopes})
 	file, err := v.SaveSecret(issued.Value.ID, issued.Value.Secret)
 	if err != nil {
 		v.Log.Error("a secret could not be stored", "key", issued.Value.ID, "error", err)

@@ -146,7 +146,7 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 	mark("publish", d.Published() != nil, d.Boards.Failure)
 	mark("number", len(definitions.Value.Items) > 0, definitions.Failure)
 	mark("reviews", waiting > 0, frame.noReply.Failure)
-	mark("post", len(d.Posts.Value.Items)+len(d.Failed.Value.Items) > 0, d.Posts.Failure)
+	mark("post", len(d.Posts.Value.Items)+len(d.Overdue.Value.Items)+len(d.Failed.Value.Items) > 0, d.Posts.Failure)
 	inUse := func() bool { return !s.isShown() && s.isDone("board", "number", "reviews", "post") }
 	if inUse() {
 		s.show(false, true)
@@ -173,13 +173,13 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 			mark("voice", len(b.VoiceTone.Or(nil)) > 0 || b.VoiceGuidelines.Or("") != "" || len(b.VoiceExamples.Or(nil)) > 0, failed)
 		})
 	}
-	if !s.isDone("ci", "agent") && v.SaveSecret != nil {
+	if !s.isDone("ci", "agent") && v.SaveSecret != nil && v.callsLeft() > 0 { // the keys that the studio creates are marked without this call
 		keys := startCall(v, "keys:read", "The keys", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Key], error) {
 			return v.api.ListKeys(ctx, client.ListKeysInput{Limit: client.Value(200)}, options...)
 		})
 		reads = append(reads, func() {
-			mark("ci", slices.ContainsFunc(keys.Value.Items, func(k client.Key) bool { return v.isFor(k, "metrics:write", "keys:write") }), keys.Failure)
-			mark("agent", slices.ContainsFunc(keys.Value.Items, func(k client.Key) bool { return v.isFor(k, "feedback:draft", "feedback:write") }), keys.Failure)
+			v.markKeys(keys.Value.Items...)
+			unknown["ci"], unknown["agent"] = keys.Failure != nil, keys.Failure != nil
 		})
 	}
 	return func() *startData {
@@ -191,6 +191,13 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 			return nil
 		}
 		return v.listFirstSteps(unknown)
+	}
+}
+
+// markKeys marks the steps that are done because these keys exist.
+func (v *pageRequest) markKeys(keys ...client.Key) {
+	for step, scopes := range map[string][2]string{"ci": {"metrics:write", "keys:write"}, "agent": {"feedback:draft", "feedback:write"}} {
+		v.Studio.start.mark(step, slices.ContainsFunc(keys, func(k client.Key) bool { return v.isFor(k, scopes[0], scopes[1]) }))
 	}
 }
 

@@ -32,6 +32,13 @@ func (w *world) fill(t *testing.T, path, id, action string, set map[string]strin
 	return body
 }
 
+// count returns the number of calls that reached the service.
+func (p *inProcess) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls
+}
+
 // stepsLeft returns the addresses of the steps that the overview shows as not done.
 func stepsLeft(body string) (out []string) {
 	_, rest, _ := strings.Cut(body, `<ol class="rows steps">`)
@@ -55,7 +62,11 @@ func TestFirstSteps(t *testing.T) {
 			t.Errorf("after %s: %d steps are left, want %d: %v", step, len(got), count, got)
 		}
 	}
+	calls := w.service.count()
 	left("nothing")
+	if n := w.service.count() - calls; n > callsMax {
+		t.Errorf("the overview of an empty company makes %d calls, want at most %d", n, callsMax)
+	}
 	w.fill(t, "/company", "profile", "/company", map[string]string{"timezone": "Europe/Berlin"})
 	count--
 	left("the time zone")

@@ -24,7 +24,7 @@ var screens = map[string]string{
 	"Overview": "/", "Metrics": "/metrics", "Metrics, split": "/metrics?key=growth.signups&split=country&range=90d&grain=day", "Metrics, 12 months": "/metrics?key=revenue.mrr&range=12m",
 	"Metrics, 40 parts": "/metrics?key=growth.activations&split=city&range=30d",
 	"Reviews":           "/reviews", "Reviews, all": "/reviews?show=all", "Reviews, to approve": "/reviews?show=needs_review", "Reviews, one": "/reviews?id=fbk_bulk7&source=google_play", "Company": "/company", "Keys": "/keys", "Roadmap": "/roadmap", "Roadmap, live": "/roadmap?view=live",
-	"Posts": "/posts", "Posts, full": "/posts?month=2026-09", "Posts, list": "/posts/list", "Ideas": "/ideas", "Post": "/posts/pst_bulk7", "Post, new": "/posts/new?day=2026-09-01",
+	"Posts": "/posts", "Posts, full": "/posts?month=2026-09", "Posts, list": "/posts/list", "Ideas": "/ideas", "Post": "/posts/pst_bulk7", "Posts, overdue": "/posts/list?status=overdue", "Posts, fill": "/posts/fill", "Plan, new": "/ideas/plans/new", "Idea, new": "/ideas/edit/new", "Post, new": "/posts/new?day=2026-09-01",
 	"Sites": "/sites", "Brand": "/brand", "Audit": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48", "Audit, by page": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48?by=page",
 }
 

@@ -132,3 +132,38 @@ func TestPlansAndIdeasAreEdited(t *testing.T) {
 	_, body = w.submit(t, path+"/delete", url.Values{"form": form["form"], "etag": form["etag"], "record": {"Gloves"}})
 	has(t, "deleted", body, "Deleted.", "There are none")
 }
+
+// Ensure accepted ideas without a post become drafts on free days of a month, and that one undo
+// deletes these drafts. An idea that has a post is not offered again.
+func TestFillTheMonth(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.page(t, "/posts/fill", "Fill August 2026", "No accepted idea is without a post")
+	ids := []string{}
+	for _, body := range []string{
+		`{"title":"Gloves","summary":"All about gloves","platforms":["reddit"],"suggestedFor":"2026-08-20T09:00:00Z","status":"accepted"}`,
+		`{"title":"Boots","status":"accepted"}`, `{"title":"Not yet"}`,
+	} {
+		ids = append(ids, w.create(t, "/broadcast/ideas", body)["id"].(string))
+	}
+	w.write(t, `{"platform":"x","body":"Taken","scheduledFor":"2026-08-13T09:00:00Z"}`)
+	body := w.page(t, "/posts/fill?month=2026-08", "Gloves", "Boots", `name="day.`+ids[0]+`" value="2026-08-20"`, `name="day.`+ids[1]+`" value="2026-08-12"`)
+	hasNot(t, "suggested", body, "Not yet")
+	form := fields(t, body, "fill")
+	_, none := w.submit(t, "/posts/fill", form)
+	has(t, "nothing ticked", none, "Nothing was created: tick an idea.")
+	form["idea"] = ids[:2]
+	form.Set("day."+ids[0], "2026-08-20")
+	form.Set("platform."+ids[0], "reddit")
+	form.Set("day."+ids[1], "2026-08-14")
+	form.Set("platform."+ids[1], "x")
+	_, body = w.submit(t, "/posts/fill", form)
+	has(t, "filled", body, "Created 2 drafts.", "All about gloves", "Boots")
+	posts := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts?status=draft&ideaId="+ids[0], "").Items(t)
+	if len(posts) != 1 || differs(map[string]any{"platform": "reddit", "body": "All about gloves", "scheduledFor": "2026-08-20T09:00:00.000Z"}, posts[0]) != "" {
+		t.Errorf("the draft of an idea: %v", posts)
+	}
+	w.page(t, "/posts/fill?month=2026-08", "No accepted idea is without a post")
+	has(t, "undone", w.undo(t, body), "Undone.")
+	w.page(t, "/posts/fill?month=2026-08", "Gloves", "Boots")
+}

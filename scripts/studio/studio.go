@@ -227,6 +227,8 @@ func (s *Studio) handler(form string) http.Handler {
 	page("GET /posts", s.calendar)
 	page("GET /posts/list", s.postList)
 	page("GET /posts/new", s.post)
+	page("GET /posts/fill", s.fillPage)
+	page("POST /posts/fill", s.fill)
 	page("POST /posts", s.savePost)
 	bare("POST /posts/preview", s.previewPost)
 	page("GET /posts/{id}", s.post)

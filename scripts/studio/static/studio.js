@@ -446,5 +446,5 @@ if (profile?.hasAttribute('data-preview')) {
   };
   profile.addEventListener('input', () => { clearTimeout(waiting); waiting = setTimeout(show, 250); });
   const platform = document.querySelector('select[name=platform]');
-  platform?.addEventListener('change', () => profile.requestSubmit(profile.querySelector('button[value=preview]')));
+  platform?.addEventListener('change', () => platform.selectedOptions[0].defaultSelected || profile.requestSubmit(profile.querySelector('button[value=preview]')));
 }

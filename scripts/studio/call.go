@@ -66,8 +66,8 @@ func (t recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		c.Method, c.URL, c.Match = r.Method, r.URL.String(), r.Header.Get("If-Match")
 	}
-	if record, ok := r.Context().Value(recordKey{}).(func(*http.Request)); ok {
-		record(r)
+	if sent, ok := r.Context().Value(recorderKey{}).(*recorder); ok {
+		sent.add(r)
 	}
 	return t.next.RoundTrip(r)
 }

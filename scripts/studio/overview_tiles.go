@@ -329,6 +329,9 @@ func (s *Studio) pin(v *pageRequest) *view {
 	what := notice{Record: form.Get("name"), Text: "No longer pinned."}
 	if form.Get("pin") == "true" {
 		what.Text = "Pinned to the overview of this browser."
+		if back != "/" {
+			what.More, what.Link = "/", "Overview"
+		}
 		if len(keys) == pinsMax {
 			what.Text += fmt.Sprintf(" The overview has room for %d, so %s is no longer pinned.", pinsMax, keys[pinsMax-1])
 			keys = keys[:pinsMax-1]

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"growthworkspace/scripts/studio/report"
@@ -17,7 +18,6 @@ import (
 type weekData struct {
 	report.Report
 
-	Name    string       // the week in the address, which may be "last"
 	Weeks   []weekChoice // the latest weeks, newest first
 	Earlier string       // the address of the week before; empty if the report could not be read
 	Later   string       // the address of the next week; empty if it has not begun
@@ -36,11 +36,10 @@ const weeksListed = 26
 
 // week shows the report of a week, which the command "workspace report" prints.
 func (s *Studio) week(v *pageRequest) *view {
-	d := &weekData{Name: cmp.Or(v.r.URL.Query().Get("week"), report.LastWeek)}
+	d := &weekData{}
 	out := &view{page: "week", place: "Week", title: "The week", data: d}
-	read, err := v.readReport(d.Name)
+	read, err := v.readReport()
 	v.wait()
-	slices.SortStableFunc(v.calls, func(a, b *apiCall) int { return cmp.Compare(a.Label+a.URL, b.Label+b.URL) })
 	d.Report = read
 	switch {
 	case err == nil:
@@ -62,7 +61,7 @@ func (s *Studio) week(v *pageRequest) *view {
 // weekFile responds with the report as a file to send: one HTML file, or Markdown.
 func (s *Studio) weekFile(kind, extension string, format func(report.Report) ([]byte, error)) func(*pageRequest) *view {
 	return func(v *pageRequest) *view {
-		read, err := v.readReport(cmp.Or(v.r.URL.Query().Get("week"), report.LastWeek))
+		read, err := v.readReport()
 		var text []byte
 		if err == nil {
 			text, err = format(read)
@@ -78,13 +77,19 @@ func (s *Studio) weekFile(kind, extension string, format func(report.Report) ([]
 	}
 }
 
-// readReport reads the report of a week. Its calls do not count towards callsMax, because package
-// report has its own limit.
-func (v *pageRequest) readReport(name string) (report.Report, error) {
+// readReport reads the report of the week in the address, or of the last week. Its calls do not
+// count towards callsMax, because package report has its own limit.
+func (v *pageRequest) readReport() (report.Report, error) {
+	name := cmp.Or(v.r.URL.Query().Get("week"), report.LastWeek)
 	if err := report.CheckWeek(name); err != nil {
 		return report.Report{}, fmt.Errorf("%w %w", errWeek, err)
 	}
-	return report.Read(context.WithValue(v.ctx, recordKey{}, v.recordCall), v.api, name, v.Now())
+	sent := &recorder{}
+	read, err := report.Read(context.WithValue(v.ctx, recorderKey{}, sent), v.api, name, v.Now())
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.calls = append(v.calls, sent.sorted()...)
+	return read, err
 }
 
 // errWeek means that the address names no week.
@@ -136,25 +141,36 @@ func weekName(date time.Time) string {
 
 func weekPath(date time.Time) string { return "/week?week=" + weekName(date) }
 
-// recordKey is the key of a function in a context. The function records each API request that is
-// sent with the context, for a package that sends its own calls.
-type recordKey struct{}
+// recorderKey is the key of a recorder in a context.
+type recorderKey struct{}
 
-// recordCall adds a request to the API calls that the page shows. A retry is the same call.
-func (v *pageRequest) recordCall(r *http.Request) {
-	_, path, ok := strings.Cut(r.URL.Path, "/companies/")
-	if _, path, ok = strings.Cut(path, "/"); !ok {
-		path = strings.TrimPrefix(r.URL.Path, "/v1/")
+// recorder records the API requests of a package that sends its own calls.
+type recorder struct {
+	mu    sync.Mutex
+	calls []*apiCall
+}
+
+// add records a request. A retry is the same call.
+func (r *recorder) add(request *http.Request) {
+	_, path, _ := strings.Cut(request.URL.Path, "/companies/")
+	_, path, inCompany := strings.Cut(path, "/")
+	if !inCompany {
+		path = strings.TrimPrefix(request.URL.Path, "/v1/")
 	}
-	c := &apiCall{Label: path, Method: r.Method, URL: r.URL.String()}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, other := range v.calls {
-		if other.Method == c.Method && other.URL == c.URL {
-			return
-		}
+	c := &apiCall{Label: path, Method: request.Method, URL: request.URL.String()}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.ContainsFunc(r.calls, func(other *apiCall) bool { return other.Method == c.Method && other.URL == c.URL }) {
+		r.calls = append(r.calls, c)
 	}
-	v.calls = append(v.calls, c)
+}
+
+// sorted returns the calls, ordered by their addresses. They are sent at the same time, so their
+// order means nothing.
+func (r *recorder) sorted() []*apiCall {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.SortedFunc(slices.Values(r.calls), func(a, b *apiCall) int { return cmp.Compare(a.URL, b.URL) })
 }
 
 // MetricPath returns the address of a metric's page.

@@ -322,14 +322,16 @@ func (v *pageRequest) send(document *openapi.Document, op *openapi.Operation, re
 		a.Failure = failureOf(err, "")
 		return a
 	}
-	a.Headers = v.headersOf(response)
+	next, _ := response.Next() // ignore the error: without a cursor, the page has no link to the next page
+	next = v.withoutSecrets(next)
+	a.Headers = v.headersOf(response, next)
 	a.Body, a.Cut = v.shownBody(response.Body)
 	if !a.Good() {
 		return a
 	}
-	if next, err := response.Next(); err == nil && next != "" && op.Method == http.MethodGet {
+	if next != "" && op.Method == http.MethodGet {
 		q := pick(sent, "path.", "query.")
-		q.Set("query.cursor", v.withoutSecrets(next))
+		q.Set("query.cursor", next)
 		q.Set("send", "1")
 		a.Next = referencePath(op, q)
 	}
@@ -342,15 +344,18 @@ func (v *pageRequest) send(document *openapi.Document, op *openapi.Operation, re
 
 // answerHeaders are the headers that the page shows.
 var answerHeaders = []string{
-	"ETag", "Service-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "Idempotent-Replayed", "Service-Has-More", "Link", "Service-Version",
+	"ETag", "Service-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "Idempotent-Replayed", "Service-Has-More", "Service-Version",
 }
 
-// headersOf returns the headers that users need.
-func (v *pageRequest) headersOf(response client.Response) (out []fact) {
+// headersOf returns the headers that users need, and the cursor of the next page.
+func (v *pageRequest) headersOf(response client.Response, cursor string) (out []fact) {
 	for _, name := range answerHeaders {
 		if value := response.Header.Get(name); value != "" {
 			out = append(out, fact{name, v.withoutSecrets(value)})
 		}
+	}
+	if cursor != "" {
+		out = append(out, fact{"next cursor", cursor})
 	}
 	return out
 }

@@ -15,8 +15,7 @@ import (
 
 // Document contains the operations of a service.
 type Document struct {
-	Version string // the dated version of the API
-	Areas   []Area // in the order of the document's tags; none is empty
+	Areas []Area // in the order of the document's tags; none is empty
 
 	byID map[string]*Operation
 }
@@ -133,7 +132,7 @@ func Parse(text []byte) (*Document, error) {
 	if len(raw.Paths) == 0 {
 		return nil, errors.New("the OpenAPI document contains no operations")
 	}
-	d := &Document{Version: raw.Info.Version, byID: map[string]*Operation{}}
+	d := &Document{byID: map[string]*Operation{}}
 	for _, t := range raw.Tags {
 		d.Areas = append(d.Areas, Area{ID: t.Name, Name: cmp.Or(t.DisplayName, t.Name), About: t.Description})
 	}
@@ -161,7 +160,6 @@ func Parse(text []byte) (*Document, error) {
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
 type document struct {
-	Info struct{ Version string }
 	Tags []struct {
 		Name, Description string
 		DisplayName       string `json:"x-displayName"`

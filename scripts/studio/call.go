@@ -42,7 +42,8 @@ type apiCall struct {
 	Method string
 	URL    string
 	Body   string
-	Match  string // the If-Match header
+	Match  string   // the If-Match header
+	Header []string // further headers that users chose
 }
 
 type callKey struct{}
@@ -236,6 +237,9 @@ func (c *apiCall) Curl() string {
 	}
 	if c.Match != "" {
 		out.WriteString(" -H " + shellQuote("If-Match: "+c.Match))
+	}
+	for _, header := range c.Header {
+		out.WriteString(" -H " + shellQuote(header))
 	}
 	if c.Body != "" {
 		out.WriteString(" \\\n  -H 'Content-Type: application/json' -d " + shellQuote(c.Body))

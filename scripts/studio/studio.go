@@ -63,6 +63,8 @@ type Studio struct {
 	start   start
 	name    atomic.Pointer[string] // the company's name when it was last read
 
+	reference reference
+
 	identified chan struct{} // closed when the key's scopes are known or could not be read
 	once       sync.Once
 	key        *client.Key // nil: unknown
@@ -242,6 +244,7 @@ func (s *Studio) handler(form string) http.Handler {
 	s.startScreens(page)
 	s.siteScreens(page, bare)
 	s.brandScreens(page)
+	s.referenceScreens(page)
 	page("GET /company", s.company)
 	page("POST /company", s.saveCompany)
 	page("GET /changes", s.changes)

@@ -82,7 +82,7 @@ for (const rename of document.querySelectorAll('details.rename')) rename.addEven
 // A save that takes long says so.
 document.addEventListener('submit', event => {
   const button = event.submitter;
-  if (button && event.target.method === 'post') setTimeout(() => { if (!button.querySelector('kbd')) button.textContent = 'Saving…'; button.classList.add('busy'); }, 300);
+  if (button && event.target.method === 'post') setTimeout(() => { if (!button.querySelector('kbd')) button.textContent = button.dataset.busy ?? 'Saving…'; button.classList.add('busy'); }, 300);
 });
 addEventListener('pageshow', event => { if (event.persisted && document.querySelector('.busy')) location.reload(); });
 

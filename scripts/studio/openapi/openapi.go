@@ -1,0 +1,452 @@
+// Package openapi reads an OpenAPI document: the operations of a service, and what a form for each
+// of them needs to know. It reads the parts of OpenAPI 3.1 that the document of the service uses.
+package openapi
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Document contains the operations of a service.
+type Document struct {
+	Areas []Area // in the order of the document's tags; none is empty
+
+	byID map[string]*Operation
+}
+
+// Area is a group of operations, such as the roadmap.
+type Area struct {
+	ID, Name   string
+	About      string
+	Operations []*Operation // in the order of the document
+}
+
+// Operation is one operation of the service.
+type Operation struct {
+	ID, Method, Path string
+	Summary, About   string
+	Scope, Quota     string // empty if the document does not say
+	Parameters       []Parameter
+	Body             *Body  // nil: no body
+	Answer           string // an example of a response's body, as indented JSON; may be empty
+	Secret           bool   // the response contains the secret of a key
+
+	listed string // the id of the first record in the example, if it is a list
+}
+
+// Parameter is a parameter of an operation. The document's examples of ids exist in no company.
+type Parameter struct {
+	Name, In         string // In is path, query or header
+	About            string
+	Type             string // in words
+	Choices          []string
+	Example, Default string
+	Required         bool
+}
+
+// Body is the JSON body of a request.
+type Body struct {
+	Required   bool
+	Sample     string // indented JSON
+	Properties []Property
+}
+
+// Property is a property of a body.
+type Property struct {
+	Name, About string
+	Type        string // in words
+	Choices     []string
+	Required    bool
+}
+
+// Operation returns the operation with an id, or nil if there is none.
+func (d *Document) Operation(id string) *Operation { return d.byID[id] }
+
+// Lister returns an operation that lists records with ids like this one, or nil if there is none.
+func (d *Document) Lister(id string) *Operation {
+	return d.find(func(o *Operation) bool { return prefix(id) != "" && prefix(o.listed) == prefix(id) })
+}
+
+// Reader returns the operation that reads the record with an id, and the name of the path parameter
+// for the id. It returns nil if there is none.
+func (d *Document) Reader(id string) (op *Operation, parameter string) {
+	op = d.find(func(o *Operation) bool {
+		for _, p := range o.Parameters {
+			if strings.HasSuffix(o.Path, "/{"+p.Name+"}") && prefix(p.Example) == prefix(id) && prefix(id) != "" {
+				parameter = p.Name
+				return true
+			}
+		}
+		return false
+	})
+	return op, parameter
+}
+
+// find returns the first operation that reads and matches.
+func (d *Document) find(matches func(*Operation) bool) *Operation {
+	for _, area := range d.Areas {
+		for _, o := range area.Operations {
+			if o.Method == http.MethodGet && matches(o) {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// AtPath returns the operations with a path, in the order of the document.
+func (d *Document) AtPath(path string) (out []*Operation) {
+	for _, area := range d.Areas {
+		for _, o := range area.Operations {
+			if o.Path == path {
+				out = append(out, o)
+			}
+		}
+	}
+	return out
+}
+
+// prefix returns the prefix of a record's id, such as pst of pst_01k. It is empty if the text is no
+// id.
+func prefix(id string) string {
+	before, _, found := strings.Cut(id, "_")
+	if !found {
+		return ""
+	}
+	return before
+}
+
+// Parse reads a document. It returns an error if the text is not a document, or if it lacks a part
+// that it refers to.
+func Parse(text []byte) (*Document, error) {
+	var raw document
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	if len(raw.Paths) == 0 {
+		return nil, errors.New("the OpenAPI document contains no operations")
+	}
+	d := &Document{byID: map[string]*Operation{}}
+	for _, t := range raw.Tags {
+		d.Areas = append(d.Areas, Area{ID: t.Name, Name: cmp.Or(t.DisplayName, t.Name), About: t.Description})
+	}
+	for _, path := range raw.Paths {
+		for _, method := range path.Value {
+			if !slices.Contains(methods, method.Name) {
+				continue
+			}
+			op, tag, err := raw.operation(path.Name, method.Name, method.Value)
+			if err != nil {
+				return nil, fmt.Errorf("%s %s in the OpenAPI document: %w", strings.ToUpper(method.Name), path.Name, err)
+			}
+			at := slices.IndexFunc(d.Areas, func(a Area) bool { return a.ID == tag })
+			if at < 0 {
+				at, d.Areas = len(d.Areas), append(d.Areas, Area{ID: tag, Name: cmp.Or(tag, "Other")})
+			}
+			d.Areas[at].Operations = append(d.Areas[at].Operations, op)
+			d.byID[op.ID] = op
+		}
+	}
+	d.Areas = slices.DeleteFunc(d.Areas, func(a Area) bool { return len(a.Operations) == 0 })
+	return d, nil
+}
+
+var methods = []string{"get", "post", "put", "patch", "delete"}
+
+type document struct {
+	Tags []struct {
+		Name, Description string
+		DisplayName       string `json:"x-displayName"`
+	}
+	Paths      ordered[ordered[json.RawMessage]]
+	Components map[string]map[string]json.RawMessage
+}
+
+type operation struct {
+	OperationID string
+	Tags        []string
+	Summary     string
+	Description string
+	Scope       string `json:"x-scope"`
+	Quota       string `json:"x-quota"`
+	Parameters  []json.RawMessage
+	RequestBody *struct {
+		Required bool
+		Content  map[string]media
+	}
+	Responses map[string]json.RawMessage
+}
+
+type parameter struct {
+	Name, In, Description string
+	Required              bool
+	Schema                json.RawMessage
+	Example               json.RawMessage
+}
+
+type media struct {
+	Schema  json.RawMessage
+	Example json.RawMessage
+}
+
+type schema struct {
+	Type                 typeNames
+	Enum                 []any
+	Default              json.RawMessage
+	Description, Format  string
+	AnyOf                []json.RawMessage
+	Items                json.RawMessage
+	Properties           ordered[json.RawMessage]
+	Required             []string
+	Minimum, Maximum     *json.Number
+	MinLength, MaxLength *json.Number
+	MinItems, MaxItems   *json.Number
+}
+
+// typeNames are the types of a schema. In the document, one type may be a string instead of a list.
+type typeNames []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *typeNames) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte(`"`)) {
+		*t = typeNames{""}
+		return json.Unmarshal(text, &(*t)[0])
+	}
+	return json.Unmarshal(text, (*[]string)(t))
+}
+
+// ordered is a JSON object whose order is kept.
+type ordered[T any] []struct {
+	Name  string
+	Value T
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *ordered[T]) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+		return errors.Join(err, errors.New("must be an object"))
+	}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		var value T
+		if err := d.Decode(&value); err != nil {
+			return err
+		}
+		*o = append(*o, struct {
+			Name  string
+			Value T
+		}{fmt.Sprint(token), value})
+	}
+	return nil
+}
+
+func (d *document) operation(path, method string, text []byte) (op *Operation, tag string, err error) {
+	var raw operation
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return nil, "", err
+	}
+	// The path follows the base URL in a request with the key, so it must not change the host.
+	if !strings.HasPrefix(path, "/") || raw.OperationID == "" {
+		return nil, "", errors.New("the path must begin with / and the operation must have an id")
+	}
+	op = &Operation{ID: raw.OperationID, Method: strings.ToUpper(method), Path: path, Summary: raw.Summary, About: raw.Description, Scope: raw.Scope, Quota: raw.Quota}
+	for _, p := range raw.Parameters {
+		parameter, err := d.parameter(p)
+		if err != nil {
+			return nil, "", err
+		}
+		op.Parameters = append(op.Parameters, parameter)
+	}
+	if raw.RequestBody != nil {
+		m := raw.RequestBody.Content["application/json"]
+		op.Body = &Body{Required: raw.RequestBody.Required, Sample: indented(m.Example)}
+		if op.Body.Properties, err = d.properties(m.Schema); err != nil {
+			return nil, "", err
+		}
+	}
+	if len(raw.Tags) > 0 {
+		tag = raw.Tags[0]
+	}
+	return op, tag, d.answer(op, raw.Responses["200"])
+}
+
+func (d *document) parameter(text json.RawMessage) (Parameter, error) {
+	var raw parameter
+	if err := d.resolve(text, &raw); err != nil {
+		return Parameter{}, err
+	}
+	s, err := d.schema(raw.Schema)
+	if err != nil {
+		return Parameter{}, err
+	}
+	out := Parameter{
+		Name: raw.Name, In: raw.In, About: cmp.Or(raw.Description, s.Description), Required: raw.Required,
+		Example: plain(raw.Example), Default: plain(s.Default),
+	}
+	out.Type, out.Choices, err = d.words(s)
+	return out, err
+}
+
+// properties returns the properties of an object, the required ones first.
+func (d *document) properties(text json.RawMessage) (out []Property, err error) {
+	s, err := d.schema(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, property := range s.Properties {
+		inner, err := d.schema(property.Value)
+		if err != nil {
+			return nil, err
+		}
+		p := Property{Name: property.Name, About: inner.Description, Required: slices.Contains(s.Required, property.Name)}
+		if p.Type, p.Choices, err = d.words(inner); err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	slices.SortStableFunc(out, func(a, b Property) int {
+		if a.Required == b.Required {
+			return 0
+		} else if a.Required {
+			return -1
+		}
+		return 1
+	})
+	return out, nil
+}
+
+// answer reads the example of a response.
+func (d *document) answer(op *Operation, text json.RawMessage) error {
+	if text == nil {
+		return nil
+	}
+	var raw struct{ Content map[string]media }
+	if err := d.resolve(text, &raw); err != nil {
+		return err
+	}
+	m := raw.Content["application/json"]
+	op.Answer = indented(m.Example)
+	var list struct{ Items []struct{ ID string } }
+	if json.Unmarshal(m.Example, &list) == nil && len(list.Items) > 0 {
+		op.listed = list.Items[0].ID
+	}
+	properties, err := d.properties(m.Schema)
+	op.Secret = slices.ContainsFunc(properties, func(p Property) bool { return p.Name == "secret" })
+	return err
+}
+
+// schema reads a schema. A description beside a reference replaces the one of its target.
+func (d *document) schema(text json.RawMessage) (s schema, err error) {
+	if text == nil {
+		return s, nil
+	}
+	return s, d.resolve(text, &s)
+}
+
+// resolve reads a part of the document, or the part that it refers to, into out.
+func (d *document) resolve(text json.RawMessage, out any) error {
+	var reference struct {
+		Ref string `json:"$ref"`
+	}
+	if err := json.Unmarshal(text, &reference); err != nil {
+		return err
+	}
+	if reference.Ref != "" {
+		kind, name, _ := strings.Cut(strings.TrimPrefix(reference.Ref, "#/components/"), "/")
+		target, ok := d.Components[kind][name]
+		if !ok {
+			return fmt.Errorf("no part %s", reference.Ref)
+		}
+		if err := json.Unmarshal(target, out); err != nil {
+			return err
+		}
+	}
+	return json.Unmarshal(text, out)
+}
+
+// typeWords are the names of JSON types for people.
+var typeWords = map[string]string{"string": "text", "integer": "whole number", "boolean": "true or false", "array": "list", "null": "null"}
+
+// words describes which values a schema allows, and lists them if they are few.
+func (d *document) words(s schema) (text string, choices []string, err error) {
+	var kinds []string
+	for _, option := range s.AnyOf {
+		inner, err := d.schema(option)
+		if err != nil {
+			return "", nil, err
+		}
+		text, more, err := d.words(inner)
+		if err != nil {
+			return "", nil, err
+		}
+		kinds, choices = append(kinds, text), append(choices, more...)
+	}
+	for _, name := range s.Type {
+		kind := cmp.Or(typeWords[name], name)
+		switch {
+		case name == "string" && s.Format == "date-time":
+			kind = "time"
+		case name == "string" && len(s.Enum) > 0:
+			kind = "one of"
+		case name == "string":
+			kind += limits(s.MinLength, s.MaxLength, " characters")
+		case name == "integer", name == "number":
+			kind += limits(s.Minimum, s.Maximum, "")
+		case name == "array":
+			if items, err := d.schema(s.Items); err != nil {
+				return "", nil, err
+			} else if inner, more, err := d.words(items); err != nil {
+				return "", nil, err
+			} else if inner != "" {
+				kind, choices = "list of "+inner, append(choices, more...)
+			}
+			kind += limits(s.MinItems, s.MaxItems, " entries")
+		}
+		kinds = append(kinds, kind)
+	}
+	for _, value := range s.Enum {
+		choices = append(choices, fmt.Sprint(value))
+	}
+	return strings.Join(kinds, " or "), choices, nil
+}
+
+// limits describes a minimum and a maximum.
+func limits(least, most *json.Number, what string) string {
+	switch {
+	case least != nil && most != nil:
+		return fmt.Sprintf(", %s to %s%s", *least, *most, what)
+	case most != nil:
+		return fmt.Sprintf(", at most %s%s", *most, what)
+	case least != nil:
+		return fmt.Sprintf(", at least %s%s", *least, what)
+	}
+	return ""
+}
+
+// indented indents JSON. It returns an empty text for no JSON.
+func indented(text json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Indent(&out, text, "", "  ") != nil {
+		return ""
+	}
+	return out.String()
+}
+
+// plain returns a JSON value as a parameter has it: a string without its quotation marks.
+func plain(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}

@@ -1,0 +1,82 @@
+package openapi_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/scripts/studio/openapi"
+)
+
+// Ensure every operation of the service's own document is read, in the order of the document, with
+// what a form for it needs.
+func TestParse(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../functions/openapi/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := openapi.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var areas []string
+	operations := 0
+	for _, a := range d.Areas {
+		areas, operations = append(areas, a.Name), operations+len(a.Operations)
+		for _, o := range a.Operations {
+			if o.Summary == "" || o.Answer == "" || o.Body != nil && (o.Body.Sample == "" || len(o.Body.Properties) == 0) {
+				t.Errorf("%s lacks a summary, a sample or a property: %+v", o.ID, o)
+			}
+			for _, p := range o.Parameters {
+				if p.About == "" && p.In != "path" || p.Type == "" {
+					t.Errorf("%s: the parameter lacks its type or what it is: %+v", o.ID, p)
+				}
+			}
+			if o.Secret != (o.ID == "create_key" || o.ID == "rotate_key") {
+				t.Errorf("%s: secret %v", o.ID, o.Secret)
+			}
+		}
+	}
+	if want := strings.Count(string(text), `"operationId"`); operations != want || areas[0] != "Company" || !slices.Contains(areas, "Roadmap") {
+		t.Errorf("%d operations, want %d; areas %v", operations, want, areas)
+	}
+	post := d.Operation("create_broadcast_post")
+	platform := openapi.Property{Name: "platform", Required: true, Type: "one of", Choices: []string{"x", "instagram", "tiktok", "facebook", "reddit", "push"}, About: "where to publish it; cannot be changed later"}
+	if diff := cmp.Diff(platform, post.Body.Properties[0]); diff != "" {
+		t.Errorf("platform (-want +got):\n%s", diff)
+	}
+	limit := openapi.Parameter{Name: "limit", In: "query", Type: "whole number, 1 to 200", Default: "50", About: "maximum number of records per page"}
+	posts := d.Operation("list_broadcast_posts")
+	if diff := cmp.Diff(limit, posts.Parameters[1]); diff != "" {
+		t.Errorf("limit (-want +got):\n%s", diff)
+	}
+	if lister := d.Lister("pst_1"); lister != posts {
+		t.Errorf("posts are listed by %+v", lister)
+	}
+	if reader, parameter := d.Reader("gol_1"); reader == nil || reader.ID != "get_optimise_goal" || parameter != "goalId" {
+		t.Errorf("goals of sites are read by %+v with %s", reader, parameter)
+	}
+	if reader, _ := d.Reader("word"); reader != nil || d.Lister("word") != nil {
+		t.Error("a text that is no id has a reader or a lister")
+	}
+	if at := d.AtPath(post.Path); len(at) != 2 || at[1] != post {
+		t.Errorf("at %s: %v", post.Path, at)
+	}
+}
+
+// Ensure a text that is not such a document is an error.
+func TestParseError(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		``, `[]`, `{}`, `{"paths": {"/a": 1}}`, `{"paths": {"/a": {"get": {}}}}`, `{"paths": {"@evil.example/": {"get": {"operationId": "a"}}}}`,
+		`{"paths": {"/a": {"get": {"operationId": "a", "parameters": [{"$ref": "#/components/parameters/none"}]}}}}`,
+	} {
+		if d, err := openapi.Parse([]byte(text)); err == nil {
+			t.Errorf("%s: no error but %+v", text, d)
+		}
+	}
+}

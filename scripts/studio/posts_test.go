@@ -379,13 +379,13 @@ func TestPostPictures(t *testing.T) {
 	w := newWorld(t)
 	id := w.write(t, `{"platform":"instagram","body":"Look","media":[{"url":"https://a.example/1.png","kind":"image","alt":"A pen"},{"url":"https://a.example/2.mp4","kind":"video"}]}`)
 	path := "/posts/" + id
-	body := w.page(t, path, `name="media.0.url" value="https://a.example/1.png"`, `name="media.2.url" value=""`)
+	w.page(t, path, `name="media.0.url" value="https://a.example/1.png"`, `name="media.2.url" value=""`)
 	form := w.edited(t, path)
 	for name, value := range map[string]string{"media.0.url": "https://a.example/1.png", "media.0.kind": "image", "media.0.alt": "A pen", "media.1.url": "https://a.example/2.mp4", "media.1.kind": "video"} {
 		form.Set(name, value)
 	}
 	form.Set("do", "save")
-	_, body = w.submit(t, path, form)
+	_, body := w.submit(t, path, form)
 	has(t, "nothing", body, "Nothing was changed.")
 	form.Set("media.0.url", "ftp://a.example/1.png")
 	status, body := w.submit(t, path, form)

@@ -258,6 +258,10 @@ func TestWeekOfCompany(t *testing.T) {
 		}
 		return nil
 	}}, "2026-W32")
+	has(t, "parts that fail", broken.Text(), "Not in this report: posts (refused).", "Visits – – it could not be read")
+	if err != nil || len(broken.FailedParts()) != 2 {
+		t.Errorf("parts that fail: %v, %v", err, broken.FailedParts())
+	}
 	half, err := read(t, s, &counter{refuse: func(_ int64, r *http.Request) *http.Response {
 		if q := r.URL.Query(); q.Get("replyStatus") != "" || q.Get("status") == "scheduled" {
 			return refusal(http.StatusForbidden, "")
@@ -267,10 +271,6 @@ func TestWeekOfCompany(t *testing.T) {
 	has(t, "half of a part", half.Text(), "3 reviews and mentions", "Now waiting: not known", "Sent: 2")
 	if err != nil || strings.Contains(half.Text(), "none is scheduled") {
 		t.Errorf("half of a part: %v\n%s", err, half.Text())
-	}
-	has(t, "parts that fail", broken.Text(), "Not in this report: posts (refused).", "Visits – – it could not be read")
-	if err != nil || len(broken.FailedParts()) != 2 {
-		t.Errorf("parts that fail: %v, %v", err, broken.FailedParts())
 	}
 }
 

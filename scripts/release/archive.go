@@ -29,7 +29,7 @@ func tarGz(folder string, files []entry, at time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compressed(text)
+	return gzipBytes(text)
 }
 
 func inFolder(folder string, files []entry) []entry {
@@ -40,8 +40,8 @@ func inFolder(folder string, files []entry) []entry {
 	return files
 }
 
-// zipped does the same as tarGz in the zip format.
-func zipped(folder string, files []entry, at time.Time) ([]byte, error) {
+// zipArchive does the same as tarGz in the zip format.
+func zipArchive(folder string, files []entry, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)
 	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
@@ -83,7 +83,7 @@ func tarOf(files []entry, at time.Time) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func compressed(text []byte) ([]byte, error) {
+func gzipBytes(text []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression) // do not set the time in the header: the same files must give the same bytes
 	if err != nil {

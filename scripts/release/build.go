@@ -54,7 +54,7 @@ func (r *release) makePlatform(ctx context.Context, platform string, image bool)
 	files = append(files, entry{name: filepath.Base(program), text: text, mode: 0o755})
 	archive, end := tarGz, ".tar.gz"
 	if goos == "windows" {
-		archive, end = zipped, ".zip"
+		archive, end = zipArchive, ".zip"
 	}
 	packed, err := archive(name, files, r.time)
 	if err != nil {

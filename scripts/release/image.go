@@ -39,7 +39,7 @@ func (r *release) image(platform string, program, dynoxide, notices []byte) ([]b
 	if err != nil {
 		return nil, err
 	}
-	packed, err := compressed(layer)
+	packed, err := gzipBytes(layer)
 	if err != nil {
 		return nil, err
 	}

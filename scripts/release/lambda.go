@@ -27,7 +27,7 @@ func (r *release) makeLambda(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	text := packaged(string(template))
+	text := packagedTemplate(string(template))
 	zips, err := filepath.Glob("dist/*.zip")
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (r *release) makeLambda(ctx context.Context) error {
 		return fmt.Errorf("the template has %d functions, and %d were built", n, len(zips))
 	}
 	name := "lambda-" + r.version + "-arm64"
-	archive, err := zipped(name, files, r.time)
+	archive, err := zipArchive(name, files, r.time)
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func (r *release) makeLambda(ctx context.Context) error {
 	return r.write(name+".cdx.json", "its bill of materials (CycloneDX)", bill)
 }
 
-// packaged returns the template with references to the functions' zip files, which are in the same
+// packagedTemplate returns the template with references to the functions' zip files, which are in the same
 // folder.
-func packaged(template string) string {
+func packagedTemplate(template string) string {
 	return codeURI.ReplaceAllString(builtBySAM.ReplaceAllString(template, ""), "CodeUri: $1.zip")
 }

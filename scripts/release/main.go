@@ -55,19 +55,19 @@ func main() {
 
 // release is one run of the command.
 type release struct {
-	version string
-	commit  string
-	time    time.Time // the time of the commit
-	out     string    // the folder that the files are written to
-	tmp     string
-	sign    string // the path of a private key; "" for no signature
-	log     io.Writer
+	version    string
+	commit     string
+	time       time.Time // the time of the commit
+	out        string    // the folder that the files are written to
+	tmp        string
+	signingKey string // the path of a private key; "" for no signature
+	log        io.Writer
 
 	files []file // in the order in which the notes list them
 }
 
 // file is a file of the release.
-type file struct{ name, about string }
+type file struct{ name, description string }
 
 // installer is a script for people who have only a shell.
 //
@@ -113,20 +113,20 @@ func run(ctx context.Context, args []string, stdout io.Writer) (code int, err er
 		return 1, err
 	}
 	defer os.RemoveAll(tmp)
-	r := &release{version: version, out: filepath.Join(*out, version), tmp: tmp, sign: *sign, log: stdout}
+	r := &release{version: version, out: filepath.Join(*out, version), tmp: tmp, signingKey: *sign, log: stdout}
 	if err := r.readCommit(ctx, *changes); err != nil {
 		return 1, err
 	}
 	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.out, 0o755)); err != nil {
 		return 1, err
 	}
-	if err := r.make(ctx, chosen, *lambda, *image); err != nil {
+	if err := r.writeFiles(ctx, chosen, *lambda, *image); err != nil {
 		return 1, err
 	}
 	return 0, nil
 }
 
-func (r *release) make(ctx context.Context, chosen []string, lambda, image bool) error {
+func (r *release) writeFiles(ctx context.Context, chosen []string, lambda, image bool) error {
 	begin := time.Now()
 	for _, platform := range chosen {
 		if err := r.makePlatform(ctx, platform, image); err != nil {

@@ -27,7 +27,7 @@ func (r *release) writeNotes(ctx context.Context, chosen []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.name, size(info.Size()), f.about)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.name, size(info.Size()), f.description)
 	}
 	var without []string
 	for _, p := range chosen {
@@ -45,6 +45,6 @@ func (r *release) writeNotes(ctx context.Context, chosen []string) error {
 		"Check a download with `sha256sum --check --ignore-missing %s`. If there is a `%s.sig`, check it with the\n"+
 		"project's public key:\n\n    ssh-keygen -Y verify -f allowed_signers -I release -n %s -s %s.sig <%s\n\n"+
 		"`THIRD-PARTY.txt` in each archive has the licences of the modules that the program is linked with, and\n"+
-		"`dynoxide-LICENSE.txt` that of the engine.\n", sumsName, sumsName, namespace, sumsName, sumsName)
+		"`dynoxide-LICENSE.txt` that of the engine.\n", sumsName, sumsName, signatureNamespace, sumsName, sumsName)
 	return r.write("RELEASE.md", "these notes", []byte(b.String()))
 }

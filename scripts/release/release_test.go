@@ -31,7 +31,7 @@ var commitTime = time.Date(2026, 8, 11, 12, 0, 0, 0, time.UTC)
 func TestArchives(t *testing.T) {
 	t.Parallel()
 	files := []entry{{name: "LICENSE", text: []byte("text")}, {name: "workspace", text: bytes.Repeat([]byte("program"), 1000), mode: 0o755}}
-	for name, archive := range map[string]func(string, []entry, time.Time) ([]byte, error){"tar.gz": tarGz, "zip": zipped} {
+	for name, archive := range map[string]func(string, []entry, time.Time) ([]byte, error){"tar.gz": tarGz, "zip": zipArchive} {
 		first, err1 := archive("workspace-v1", files, commitTime)
 		second, err2 := archive("workspace-v1", files, commitTime)
 		if err := errors.Join(err1, err2); err != nil || !bytes.Equal(first, second) {
@@ -213,7 +213,7 @@ func TestPackagedTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := packaged(string(template))
+	text := packagedTemplate(string(template))
 	for _, f := range folders {
 		if want := "CodeUri: " + filepath.Base(filepath.Dir(f)) + ".zip\n"; strings.Count(text, want) != 1 {
 			t.Errorf("%q is not in the template", want)
@@ -232,7 +232,7 @@ func TestSignature(t *testing.T) {
 	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	r := &release{out: filepath.Join(dir, "out"), sign: key, log: io.Discard}
+	r := &release{out: filepath.Join(dir, "out"), signingKey: key, log: io.Discard}
 	if err := errors.Join(os.Mkdir(r.out, 0o755), r.write("b", "", []byte("B")), r.write("a", "", []byte("A")), r.writeSums(t.Context())); err != nil {
 		t.Fatal(err)
 	}
@@ -253,14 +253,14 @@ func TestSignature(t *testing.T) {
 		text string
 		ok   bool
 	}{{string(sums), true}, {strings.Replace(string(sums), "  a", "  c", 1), false}} {
-		verify := exec.Command("ssh-keygen", "-Y", "verify", "-f", signers, "-I", "release", "-n", namespace, "-s", filepath.Join(r.out, sumsName+".sig"))
+		verify := exec.Command("ssh-keygen", "-Y", "verify", "-f", signers, "-I", "release", "-n", signatureNamespace, "-s", filepath.Join(r.out, sumsName+".sig"))
 		verify.Stdin = strings.NewReader(c.text)
 		if out, err := verify.CombinedOutput(); (err == nil) != c.ok {
 			t.Errorf("verified %v, want %v: %s", err == nil, c.ok, out)
 		}
 	}
-	r.sign = filepath.Join(dir, "missing")
-	if err := r.writeSums(t.Context()); err == nil || !strings.Contains(err.Error(), r.sign) {
+	r.signingKey = filepath.Join(dir, "missing")
+	if err := r.writeSums(t.Context()); err == nil || !strings.Contains(err.Error(), r.signingKey) {
 		t.Errorf("error %v, want one that names the key", err)
 	}
 }

@@ -15,9 +15,9 @@ import (
 // it.
 const sumsName = "SHA256SUMS"
 
-// namespace is the purpose of a signature. Verification rejects signatures that were created for a
+// signatureNamespace is the purpose of a signature. Verification rejects signatures that were created for a
 // different purpose.
-const namespace = "growth-workspace-release"
+const signatureNamespace = "growth-workspace-release"
 
 // writeSums writes the digests. If there is a key, it also writes their signature with ssh-keygen.
 // This tool is part of Linux, macOS and Windows, so people can verify a signature without
@@ -40,10 +40,10 @@ func (r *release) writeSums(ctx context.Context) error {
 	if err := r.write(sumsName, "the digests of all files", []byte(strings.Join(lines, "\n")+"\n")); err != nil {
 		return err
 	}
-	if r.sign == "" {
+	if r.signingKey == "" {
 		return nil
 	}
-	if _, err := output(ctx, "ssh-keygen", "-Y", "sign", "-q", "-f", r.sign, "-n", namespace, filepath.Join(r.out, sumsName)); err != nil {
+	if _, err := output(ctx, "ssh-keygen", "-Y", "sign", "-q", "-f", r.signingKey, "-n", signatureNamespace, filepath.Join(r.out, sumsName)); err != nil {
 		return fmt.Errorf("sign: %w", err)
 	}
 	return nil

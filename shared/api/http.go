@@ -162,7 +162,7 @@ func (a *API) CheckUpload(r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.timeout)
 	defer cancel()
-	scopes := op.admitting
+	scopes := op.admittingScopes
 	if parameters[companyParameter] != token.CompanyID {
 		scopes, err = nil, fault.ErrNotFound
 	}

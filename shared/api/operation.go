@@ -62,14 +62,14 @@ type Operation struct {
 	IdempotencyKey *schema.Field  // the field of Input for this header; nil if the operation does not accept the header
 	Output         reflect.Type
 
-	input        reflect.Type
-	rawFields    []string // the names of the body properties that accept any JSON value
-	hasETag      bool
-	admitting    []auth.Scope // a key must have one of these scopes, which start with Scope; empty: none is required
-	run          func(ctx context.Context, caller Caller, in any) (out any, err error)
-	explainEmpty func(ctx context.Context, caller Caller, in any) (string, error)    // set by ExplainEmpty; may be nil
-	note         func(ctx context.Context, caller Caller, in, out any) string        // set by AddNote; may be nil
-	checkReplay  func(ctx context.Context, caller Caller, in any, body []byte) error // set by CheckReplay; may be nil
+	input           reflect.Type
+	rawFields       []string // the names of the body properties that accept any JSON value
+	hasETag         bool
+	admittingScopes []auth.Scope // a key must have one of these scopes, which start with Scope; empty: none is required
+	run             func(ctx context.Context, caller Caller, in any) (out any, err error)
+	explainEmpty    func(ctx context.Context, caller Caller, in any) (string, error)    // set by ExplainEmpty; may be nil
+	note            func(ctx context.Context, caller Caller, in, out any) string        // set by AddNote; may be nil
+	checkReplay     func(ctx context.Context, caller Caller, in any, body []byte) error // set by CheckReplay; may be nil
 }
 
 // Caller identifies the caller of an operation. It comes from the request's key, never from its
@@ -123,10 +123,10 @@ func Declare(spec Spec, f Function) Operation {
 	op.IdempotencyKey = op.field(schema.InHeader, "Idempotency-Key")
 	op.hasETag = op.HasETag()
 	if op.Scope != "" {
-		op.admitting = op.Scope.WithContaining()
+		op.admittingScopes = op.Scope.WithContaining()
 	}
 	if op.DraftScope != "" {
-		op.admitting = append(op.admitting, op.DraftScope)
+		op.admittingScopes = append(op.admittingScopes, op.DraftScope)
 	}
 	if op.Class == "" {
 		op.Class = auth.ClassRead

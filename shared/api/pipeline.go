@@ -61,7 +61,7 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 		return r, a.verify(ctx, c, t, nil, err)
 	}
 	if c.Arguments.needsAuthFirst(c.Operation) {
-		if err := a.verify(ctx, c, t, c.Operation.admitting, nil); err != nil {
+		if err := a.verify(ctx, c, t, c.Operation.admittingScopes, nil); err != nil {
 			return r, err
 		}
 	}
@@ -184,7 +184,7 @@ func (c Call) runFunction(ctx context.Context, t *callState) *callOutcome {
 // decision.
 func (a *API) admit(ctx context.Context, c Call, t *callState) (err error) {
 	defer parallel.Recover(&err)
-	t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.admitting, c.Operation.Class)
+	t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.admittingScopes, c.Operation.Class)
 	if err == nil && len(c.Version) == 0 {
 		t.version, err = a.versions.OfKey(t.admission.APIVersion)
 	}

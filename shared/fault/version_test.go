@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// madeUp contains the current version and an older one that never existed.
-var madeUp = fault.SupportedVersions{
+// fakeVersions contains the current version and an older one that never existed.
+var fakeVersions = fault.SupportedVersions{
 	{Date: fault.Version},
 	{Date: "2025-01-01", DeprecatedAt: time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC), SunsetAt: time.Date(2028, 8, 11, 0, 0, 0, 0, time.UTC)},
 }
@@ -20,7 +20,7 @@ var madeUp = fault.SupportedVersions{
 // Ensure a supported version in the header is accepted, and any other value is rejected with a list
 // of the supported versions.
 func TestVersionOfHeader(t *testing.T) {
-	for _, versions := range []fault.SupportedVersions{fault.Versions(), madeUp} {
+	for _, versions := range []fault.SupportedVersions{fault.Versions(), fakeVersions} {
 		for _, good := range [][]string{nil, {fault.Version}, {" " + fault.Version + " "}} {
 			if v, err := versions.OfHeader(good); err != nil || v.Date != fault.Version {
 				t.Errorf("%q: version %q, %v", good, v.Date, err)
@@ -32,7 +32,7 @@ func TestVersionOfHeader(t *testing.T) {
 			}
 		}
 	}
-	if v, err := madeUp.OfHeader([]string{"2025-01-01"}); err != nil || v != madeUp[1] {
+	if v, err := fakeVersions.OfHeader([]string{"2025-01-01"}); err != nil || v != fakeVersions[1] {
 		t.Errorf("the older version: %+v, %v", v, err)
 	}
 }
@@ -41,27 +41,27 @@ func TestVersionOfHeader(t *testing.T) {
 // served lists those that are.
 func TestVersionOfKey(t *testing.T) {
 	for date, want := range map[string]string{"": fault.Version, fault.Version: fault.Version, "2025-01-01": "2025-01-01"} {
-		if v, err := madeUp.OfKey(date); err != nil || v.Date != want {
+		if v, err := fakeVersions.OfKey(date); err != nil || v.Date != want {
 			t.Errorf("a key of %q: version %q, want %q: %v", date, v.Date, want, err)
 		}
 	}
-	if _, err := madeUp.OfKey("2024-01-01"); err == nil || !strings.Contains(err.Error(), "2024-01-01 is no longer served; must be one of "+fault.Version+", 2025-01-01") {
+	if _, err := fakeVersions.OfKey("2024-01-01"); err == nil || !strings.Contains(err.Error(), "2024-01-01 is no longer served; must be one of "+fault.Version+", 2025-01-01") {
 		t.Errorf("the error is %v, want one that lists the versions", err)
 	}
 }
 
 // Ensure only a deprecated version adds headers, in the formats of RFC 9745 and RFC 8594.
 func TestHeadersOfVersions(t *testing.T) {
-	undecided := madeUp[1]
+	undecided := fakeVersions[1]
 	undecided.SunsetAt = time.Time{}
 	for _, c := range []struct {
 		version fault.SupportedVersion
 		want    http.Header
 	}{
-		{madeUp[0], http.Header{}},
+		{fakeVersions[0], http.Header{}},
 		{fault.SupportedVersion{}, http.Header{}},
 		{undecided, http.Header{"Service-Version-Served": {"2025-01-01"}, "Deprecation": {"@1786406400"}}},
-		{madeUp[1], http.Header{"Service-Version-Served": {"2025-01-01"}, "Deprecation": {"@1786406400"}, "Sunset": {"Fri, 11 Aug 2028 00:00:00 GMT"}}},
+		{fakeVersions[1], http.Header{"Service-Version-Served": {"2025-01-01"}, "Deprecation": {"@1786406400"}, "Sunset": {"Fri, 11 Aug 2028 00:00:00 GMT"}}},
 	} {
 		got := http.Header{}
 		c.version.SetHeader(got)

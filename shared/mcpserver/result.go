@@ -133,7 +133,7 @@ func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
 }
 
 // outlineHint returns a sentence that says how to read the values that did not fit.
-func (s *Server) outlineHint(outlined []modeltext.Outlined, op *api.Operation) string {
+func (s *Server) outlineHint(outlined []modeltext.OutlinedValue, op *api.Operation) string {
 	const examples, pointerBytesMax = 3, 300
 	out := fmt.Sprintf("Values that do not fit are outlined: %d.", len(outlined))
 	reader := "Read them"

@@ -108,8 +108,8 @@ func (v *view) readAt(value any) []string {
 	return nil
 }
 
-// shown is the text for a response.
-type shown struct {
+// shownText is the text for a response.
+type shownText struct {
 	modeltext.Text
 	rest    string // how to read the rest of a value after a slice
 	isWhole bool   // false if the view leaves something out, or if the list was cut
@@ -118,7 +118,7 @@ type shown struct {
 // show returns the text for a response. If a list does not fit, show changes the cursor of the
 // response, so that the next page begins where the text ends. An error says why the view's pointer
 // is invalid.
-func (v *view) show(response *api.Response) (out shown, err error) {
+func (v *view) show(response *api.Response) (out shownText, err error) {
 	out.isWhole = v.fields == nil && v.at == nil
 	texts := modeltext.View{Fields: v.fields, BytesMax: bodyTextMax}
 	switch {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Outlined describes a value that an outline replaces.
-type Outlined struct {
+// OutlinedValue describes a value that an outline replaces.
+type OutlinedValue struct {
 	// Next is a pointer for At. It leads to the value itself, or to the first slice of it that
 	// fits.
 	Next string
@@ -90,7 +90,7 @@ func (at place) child(p part) string {
 // fit returns the value at a place in at most bytesMax bytes. If the value is larger, outlines
 // replace its parts, the largest first, until it fits. If it still does not fit, an outline
 // replaces the whole value.
-func fit(value []byte, at place, bytesMax int) (out []byte, outlined []Outlined) {
+func fit(value []byte, at place, bytesMax int) (out []byte, outlined []OutlinedValue) {
 	if len(value) <= bytesMax {
 		return value, nil
 	}
@@ -100,7 +100,7 @@ func fit(value []byte, at place, bytesMax int) (out []byte, outlined []Outlined)
 			return join(value[0], all), outlined
 		}
 	}
-	return outline(value), []Outlined{{firstSlice(value, at, bytesMax)}}
+	return outline(value), []OutlinedValue{{firstSlice(value, at, bytesMax)}}
 }
 
 // mayFit reports whether an object or array could fit with the shortest possible outlines. The
@@ -119,7 +119,7 @@ func mayFit(value []byte, bytesMax int) bool {
 
 // outlineLargest replaces parts of the value at a place with outlines, the largest first, until the
 // parts fit. ok reports whether they fit.
-func outlineLargest(parts []part, at place, bytesMax int) (outlined []Outlined, ok bool) {
+func outlineLargest(parts []part, at place, bytesMax int) (outlined []OutlinedValue, ok bool) {
 	size := sizeOf(parts)
 	bySize := make([]int, len(parts))
 	for i := range bySize {
@@ -140,7 +140,7 @@ func outlineLargest(parts []part, at place, bytesMax int) (outlined []Outlined, 
 		}
 		size -= len(p.value) - len(text)
 		p.value = text
-		outlined = append(outlined, Outlined{next})
+		outlined = append(outlined, OutlinedValue{next})
 	}
 	return outlined, size <= bytesMax
 }

@@ -25,7 +25,7 @@ type View struct {
 // Text is what a model reads.
 type Text struct {
 	JSON     []byte
-	Outlined []Outlined // the values that did not fit
+	Outlined []OutlinedValue // the values that did not fit
 }
 
 // ListText is the text of a list. It shows the records with the indexes from First up to, but not
@@ -81,7 +81,7 @@ func (v View) List(list []byte) ListText {
 	alone := v.BytesMax - len(out.JSON) - end
 	for _, item := range items {
 		members := v.shown(item)
-		var outlined []Outlined
+		var outlined []OutlinedValue
 		if sizeOf(members) > alone {
 			var text []byte
 			text, outlined = fit(join('{', members), place{}, alone)

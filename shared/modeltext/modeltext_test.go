@@ -68,7 +68,7 @@ func TestOutlines(t *testing.T) {
 	if diff := cmp.Diff(want, string(got.JSON)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	wantNext := []modeltext.Outlined{{"/findings"}, {"/body"}, {"/mixed"}}
+	wantNext := []modeltext.OutlinedValue{{"/findings"}, {"/body"}, {"/mixed"}}
 	if diff := cmp.Diff(wantNext, got.Outlined); diff != "" {
 		t.Errorf("next (-want +got)\n%s", diff)
 	}

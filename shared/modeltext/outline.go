@@ -38,7 +38,7 @@ func outline(value []byte) []byte {
 		}
 		return append(keys.text, "}}"...)
 	case '[':
-		form := formOf(value)
+		form := arrayShapeOf(value)
 		keys := keyList{text: fmt.Appendf(out, `,"entries":%d,"of":"%s","keys":{`, form.entries, form.types)}
 		for _, k := range form.keys {
 			keys.add(k.name, k.types.String())
@@ -90,19 +90,19 @@ func (l *keyList) add(name []byte, what string) {
 	l.text = strconv.AppendQuote(l.text, what)
 }
 
-// form describes the entries of an array.
-type form struct {
+// arrayShape describes the entries of an array.
+type arrayShape struct {
 	entries int
 	types   typeSet
-	keys    []formKey // the keys of the entries that are objects, in order of appearance
+	keys    []keyTypes // the keys of the entries that are objects, in order of appearance
 }
 
-type formKey struct {
+type keyTypes struct {
 	name  []byte
 	types typeSet
 }
 
-func formOf(array []byte) (f form) {
+func arrayShapeOf(array []byte) (f arrayShape) {
 	index := map[string]int{}
 	for _, entry := range entries(array) {
 		f.entries++
@@ -115,7 +115,7 @@ func formOf(array []byte) (f form) {
 			if !known {
 				i = len(f.keys)
 				index[string(name)] = i
-				f.keys = append(f.keys, formKey{name: name})
+				f.keys = append(f.keys, keyTypes{name: name})
 			}
 			f.keys[i].types.add(typeName(value))
 		}

@@ -27,7 +27,7 @@ func sliceToken(first, last int) string { return fmt.Sprintf("%d-%d", first, las
 // object.
 type slice struct {
 	first, last, length int
-	what                string // "entries" or "characters"
+	unit                string // "entries" or "characters"
 	parent              string // the pointer to the whole value
 }
 
@@ -41,7 +41,7 @@ func (s slice) String() string {
 	if len(s.parent) > repeatedPointerMax {
 		next = token + ", after the same pointer"
 	}
-	return fmt.Sprintf("These are %s %d to %d of %d; the next: %s.", s.what, s.first, s.last, s.length, next)
+	return fmt.Sprintf("These are %s %d to %d of %d; the next: %s.", s.unit, s.first, s.last, s.length, next)
 }
 
 // parseIndex parses an index. It rejects signs and leading zeros.
@@ -71,7 +71,7 @@ func resolve(value []byte, pointer string) (found []byte, part *slice, err error
 		if !isThere {
 			s, isSlice := parseSlice(name)
 			if !isSlice || value[0] != '[' && value[0] != '{' && value[0] != '"' {
-				return nil, nil, nowhere(value, at, name)
+				return nil, nil, notFoundError(value, at, name)
 			}
 			if i < len(tokens)-1 {
 				return nil, nil, fmt.Errorf("%.100q is a slice, which must be the last part of the pointer", name)
@@ -107,9 +107,9 @@ func child(value []byte, name string) (found []byte, ok bool) {
 // cut returns a slice of a value. If the slice ends after the value, cut shortens it.
 func cut(value []byte, s slice) ([]byte, slice, error) {
 	var text []rune
-	if s.what = "entries"; value[0] == '"' {
+	if s.unit = "entries"; value[0] == '"' {
 		text = []rune(unquote(value))
-		s.what, s.length = "characters", len(text)
+		s.unit, s.length = "characters", len(text)
 	} else {
 		s.length = count(value)
 	}
@@ -117,7 +117,7 @@ func cut(value []byte, s slice) ([]byte, slice, error) {
 	case s.first > s.last:
 		return nil, s, fmt.Errorf("the slice %s ends before it begins", sliceToken(s.first, s.last))
 	case s.first >= s.length:
-		return nil, s, fmt.Errorf("the slice %s is outside: there are %d %s, counted from 0", sliceToken(s.first, s.last), s.length, s.what)
+		return nil, s, fmt.Errorf("the slice %s is outside: there are %d %s, counted from 0", sliceToken(s.first, s.last), s.length, s.unit)
 	}
 	s.last = min(s.last, s.length-1)
 	if value[0] == '"' {
@@ -144,9 +144,9 @@ const (
 	suggestedBytesMax = 100
 )
 
-// nowhere returns the error for a name that the value at a pointer does not contain. The error says
+// notFoundError returns the error for a name that the value at a pointer does not contain. The error says
 // what the value contains.
-func nowhere(value []byte, at, name string) error {
+func notFoundError(value []byte, at, name string) error {
 	what := ""
 	switch value[0] {
 	case '{':

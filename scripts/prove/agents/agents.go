@@ -107,7 +107,7 @@ func run(ctx context.Context, all []task, o Options, out io.Writer) (passed bool
 		return false, err
 	}
 	if o.Program == "" { // other builds may be older than the limits
-		r.Problems = r.overLimits()
+		r.Problems = r.limitProblems()
 		passed = passed && len(r.Problems) == 0
 	}
 	if o.JSON {

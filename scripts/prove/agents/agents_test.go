@@ -35,7 +35,7 @@ func TestBadTasks(t *testing.T) {
 		return func(*generator) scenario { return scenario{check: onlyAnswer(answer{"name": want})} }
 	}
 	readName := func(s *session, _ map[string]string) answer {
-		return answer{"name": s.read("get_company", nil, "name").one()["name"]}
+		return answer{"name": s.read("get_company", nil, "name").asRecord()["name"]}
 	}
 	lie := func(*session, map[string]string) answer { return answer{"name": "Another"} }
 	for _, c := range []struct {
@@ -126,13 +126,13 @@ func TestOverLimits(t *testing.T) {
 	within := report{
 		Tasks: []taskResult{{Counts: Counts{LargestText: textBytesMax, LargestResult: resultBytesMax}}}, Total: Counts{TextBytes: 500}, earlier: &report{Total: Counts{TextBytes: 1000}},
 	}
-	if problems := within.overLimits(); len(problems) > 0 {
+	if problems := within.limitProblems(); len(problems) > 0 {
 		t.Errorf("at the limits: %v, want no problem", problems)
 	}
 	within.earlier.Total.TextBytes--
 	within.Tasks[0].LargestText++
 	within.Surveys = []survey{{LargestResult: resultBytesMax + 1}}
-	if problems := within.overLimits(); len(problems) != 3 {
+	if problems := within.limitProblems(); len(problems) != 3 {
 		t.Errorf("over the limits: %v, want three problems", problems)
 	}
 }

@@ -35,8 +35,8 @@ const (
 	resultBytesMax = 80_000 // bytes in the text and the structured content of one result
 )
 
-// overLimits returns a message for each limit that is exceeded.
-func (r report) overLimits() (problems []string) {
+// limitProblems returns a message for each limit that is exceeded.
+func (r report) limitProblems() (problems []string) {
 	if r.earlier != nil && share(r.Total.TextBytes, r.earlier.Total.TextBytes) > textShareMax {
 		problems = append(problems, fmt.Sprintf("the text has more than %.0f %% of the bytes of 2e5960f", 100*textShareMax))
 	}

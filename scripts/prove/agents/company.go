@@ -78,8 +78,8 @@ func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 // pick returns one of the values.
 func pick[T any](g *generator, values ...T) T { return values[g.IntN(len(values))] }
 
-// some returns n of the values, in a random order.
-func some[T any](g *generator, n int, values []T) (out []T) {
+// sample returns n of the values, in a random order.
+func sample[T any](g *generator, n int, values []T) (out []T) {
 	for _, i := range g.Perm(len(values))[:n] {
 		out = append(out, values[i])
 	}
@@ -104,7 +104,7 @@ var (
 )
 
 // prose returns n sentences.
-func (g *generator) prose(n int) string { return strings.Join(some(g, n, sentences), " ") }
+func (g *generator) prose(n int) string { return strings.Join(sample(g, n, sentences), " ") }
 
 // title returns a title that is unique in the company.
 func (g *generator) title() string {
@@ -125,7 +125,7 @@ func (g *generator) addReviews(n int) (out []record) {
 			"replyStatus": pick(g, "none", "none", "none", "posted", "posted", "skipped", "draft", "needs_review", "approved"),
 		}
 		if rating <= 3 {
-			r["flags"] = some(g, g.IntN(3), []string{"money", "defect", "legal", "safety", "churn"})
+			r["flags"] = sample(g, g.IntN(3), []string{"money", "defect", "legal", "safety", "churn"})
 			r["priority"] = g.between(1, 9)
 		}
 		if g.chance(20) {
@@ -143,12 +143,12 @@ func (g *generator) addReviews(n int) (out []record) {
 // addBrand adds a brand kit and content types.
 func (g *generator) addBrand() {
 	g.add("brand-kit", record{
-		"voiceTone": []string{"calm", "plain", "warm"}, "voiceGuidelines": "Write as one person to another. One idea per sentence. " + g.prose(4), "voiceExamples": some(g, 4, sentences),
-		"avoidWords": some(g, 3, []string{"revolutionary", "seamless", "synergy", "simply", "game changer", "unleash"}), "artStyle": "Photographs in natural light.",
+		"voiceTone": []string{"calm", "plain", "warm"}, "voiceGuidelines": "Write as one person to another. One idea per sentence. " + g.prose(4), "voiceExamples": sample(g, 4, sentences),
+		"avoidWords": sample(g, 3, []string{"revolutionary", "seamless", "synergy", "simply", "game changer", "unleash"}), "artStyle": "Photographs in natural light.",
 		"artDirection": "One subject, plenty of weather.", "context": g.prose(8), "colors": record{"primary": "#2f5d50", "accent": "#e0a458"}, "fonts": record{"heading": "Fraunces", "body": "Inter"},
 	}, 300, 30)
 	for _, name := range []string{"Field tip", "Release note", "Customer story", "Question", "Offer"} {
-		g.add("content-type", record{"name": name, "description": g.prose(1), "guidance": g.prose(3), "defaultPlatforms": some(g, 2, platforms), "cadence": "weekly", "active": true}, 280, 40)
+		g.add("content-type", record{"name": name, "description": g.prose(1), "guidance": g.prose(3), "defaultPlatforms": sample(g, 2, platforms), "cadence": "weekly", "active": true}, 280, 40)
 	}
 }
 
@@ -163,7 +163,7 @@ func (g *generator) addBoard(name string, n int) (board record, live, others []r
 		title := g.title()
 		r := record{
 			"roadmapId": board["id"], "slug": strings.ReplaceAll(strings.ToLower(title), " ", "-"), "title": title, "summary": g.prose(g.between(1, 3)),
-			"columnId": pick(g, "now", "next", "later", "done"), "categoryIds": some(g, g.between(1, 2), []string{"offline", "maps", "writing", "teams", "photos"}),
+			"columnId": pick(g, "now", "next", "later", "done"), "categoryIds": sample(g, g.between(1, 2), []string{"offline", "maps", "writing", "teams", "photos"}),
 			"status": pick(g, "published", "published", "draft", "in_review"), "sortOrder": 10 * (i + 1), "targetLabel": pick(g, "This quarter", "Next quarter", "Later"),
 		}
 		age := g.between(20, 300)
@@ -254,7 +254,7 @@ func (g *generator) addIdeas(ideas, posts int) (allIdeas, allPosts []record) {
 	for i := range ideas {
 		age := g.between(5, 90)
 		allIdeas = append(allIdeas, g.add("content-idea", record{
-			"planId": plan["id"], "title": g.title(), "summary": g.prose(2), "rationale": g.prose(2), "platforms": some(g, 2, platforms), "sourceKind": pick(g, "manual", "generated", "feedback"),
+			"planId": plan["id"], "title": g.title(), "summary": g.prose(2), "rationale": g.prose(2), "platforms": sample(g, 2, platforms), "sourceKind": pick(g, "manual", "generated", "feedback"),
 			"suggestedFor": timestamp.Format(g.today.AddDate(0, 0, 2+i).Add(9 * time.Hour)), "status": pick(g, "suggested", "accepted", "accepted", "rejected"),
 		}, age, g.IntN(age)))
 	}

@@ -208,11 +208,11 @@ func wrongNameTask() task {
 				return errors.Join(problems...)
 			}}
 		},
-		agent: repairName(repair{push: true, dims: true, remove: true}),
+		agent: repairName(repairSteps{push: true, dims: true, remove: true}),
 		wrong: []wrongRun{
-			{mistake: "deletes without pushing again", agent: repairName(repair{remove: true})},
-			{mistake: "pushes without the dimensions", agent: repairName(repair{push: true, remove: true})},
-			{mistake: "leaves the wrong name", agent: repairName(repair{push: true, dims: true})},
+			{mistake: "deletes without pushing again", agent: repairName(repairSteps{remove: true})},
+			{mistake: "pushes without the dimensions", agent: repairName(repairSteps{push: true, remove: true})},
+			{mistake: "leaves the wrong name", agent: repairName(repairSteps{push: true, dims: true})},
 		},
 	}
 }
@@ -223,13 +223,13 @@ func pointText(p record) string {
 	return fmt.Sprint(p.text("ts")[:len(time.DateOnly)], p["dims"], p["value"])
 }
 
-// repair selects the steps with which an agent moves the points.
-type repair struct{ push, dims, remove bool }
+// repairSteps selects the steps with which an agent moves the points.
+type repairSteps struct{ push, dims, remove bool }
 
 // pushMax is the maximum number of points that an agent pushes in one call.
 const pushMax = 100
 
-func repairName(do repair) agent {
+func repairName(do repairSteps) agent {
 	plain := func(key string) string {
 		return strings.TrimSuffix(strings.ReplaceAll(strings.TrimPrefix(key, "custom."), "_", ""), "s")
 	}

@@ -69,7 +69,7 @@ func postIdeas(of string, onlyNew bool, status string) agent {
 	return func(s *session, words map[string]string) answer {
 		ideas := s.list("list_broadcast_ideas", arguments{"status": of}, nil, "title", "summary", "platforms", "suggestedFor")
 		slices.SortStableFunc(ideas, func(a, b record) int { return strings.Compare(a.text("suggestedFor"), b.text("suggestedFor")) })
-		kit := s.read("get_context_brand_kit", nil, "voiceTone", "voiceGuidelines", "avoidWords").one()
+		kit := s.read("get_context_brand_kit", nil, "voiceTone", "voiceGuidelines", "avoidWords").asRecord()
 		n := 0
 		for _, idea := range ideas {
 			if onlyNew && len(s.list("list_broadcast_posts", arguments{"ideaId": idea.text("id"), "limit": 1}, func([]record) bool { return true }, "status")) > 0 {

@@ -77,7 +77,7 @@ func draftReplies(filter arguments, suits func(record) bool, status string) agen
 		}
 		reviews := fitting(s.list("list_feedback", filter, func(all []record) bool { return len(fitting(all)) >= urgentCount },
 			"kind", "title", "body", "rating", "priority", "locale"))
-		kit := s.read("get_context_brand_kit", nil, "voiceTone", "voiceGuidelines", "avoidWords").one()
+		kit := s.read("get_context_brand_kit", nil, "voiceTone", "voiceGuidelines", "avoidWords").asRecord()
 		for _, r := range reviews[:min(urgentCount, len(reviews))] {
 			text := "Thank you for writing about " + r.text("title") + ". We read every word of it, and we say here when it is better."
 			for _, word := range kit.texts("avoidWords") {

@@ -74,8 +74,8 @@ func (r result) value() (value any, err error) {
 	return value, json.Unmarshal(r.StructuredContent, &value)
 }
 
-// one returns the record in a result, or nil if the result is not a record.
-func (r result) one() record {
+// asRecord returns the record in a result, or nil if the result is not a record.
+func (r result) asRecord() record {
 	value, err := r.value()
 	if object, ok := value.(map[string]any); ok && err == nil {
 		return object

@@ -43,21 +43,21 @@ func publishOneTask() task {
 				return err
 			}}
 		},
-		agent: publishOne(publishing{holdBack: true, putBack: true, publish: true}),
+		agent: publishOne(publishSteps{holdBack: true, putBack: true, publish: true}),
 		wrong: []wrongRun{
-			{mistake: "publishes the edits of others, too", agent: publishOne(publishing{publish: true})},
-			{mistake: "loses the edits of others", agent: publishOne(publishing{holdBack: true, publish: true})},
-			{mistake: "does not publish", agent: publishOne(publishing{})},
+			{mistake: "publishes the edits of others, too", agent: publishOne(publishSteps{publish: true})},
+			{mistake: "loses the edits of others", agent: publishOne(publishSteps{holdBack: true, publish: true})},
+			{mistake: "does not publish", agent: publishOne(publishSteps{})},
 		},
 	}
 }
 
-// publishing selects the steps that an agent takes.
-type publishing struct{ holdBack, putBack, publish bool }
+// publishSteps selects the steps that an agent takes.
+type publishSteps struct{ holdBack, putBack, publish bool }
 
 // publishOne returns an agent that moves an item and publishes the board. Before it publishes, it
 // undoes the unpublished edits of others. Afterwards it restores them.
-func publishOne(do publishing) agent {
+func publishOne(do publishSteps) agent {
 	return func(s *session, words map[string]string) answer {
 		boardID := boardNamed(s, words["board"])
 		items := s.list("list_plan_items", arguments{"boardId": boardID}, nil, "title", "columnId", "status")
@@ -71,7 +71,7 @@ func publishOne(do publishing) agent {
 		preview := s.call("preview_plan_publish", arguments{"boardId": boardID})
 		var later []arguments
 		if do.holdBack {
-			later = holdBack(s, boardID, target, preview.one())
+			later = holdBack(s, boardID, target, preview.asRecord())
 			if len(later) > 0 {
 				preview = s.call("preview_plan_publish", arguments{"boardId": boardID})
 			}
@@ -105,7 +105,7 @@ func holdBack(s *session, boardID, except string, preview record) (later []argum
 		later = append(later, arguments{"itemId": item.text("id"), "status": "published"})
 	}
 	for _, item := range preview.objects("removed") {
-		was := s.read("get_plan_item", arguments{"itemId": item.text("id")}, "status").one()
+		was := s.read("get_plan_item", arguments{"itemId": item.text("id")}, "status").asRecord()
 		s.call("update_plan_item", arguments{"itemId": item.text("id"), "status": "published"})
 		later = append(later, arguments{"itemId": item.text("id"), "status": was.text("status")})
 	}
@@ -119,7 +119,7 @@ func holdBack(s *session, boardID, except string, preview record) (later []argum
 		}
 		for _, shown := range live {
 			if shown.text("id") == item.text("id") {
-				edited := s.read("get_plan_item", arguments{"itemId": item.text("id")}, "title", "summary").one()
+				edited := s.read("get_plan_item", arguments{"itemId": item.text("id")}, "title", "summary").asRecord()
 				s.call("update_plan_item", arguments{"itemId": item.text("id"), "title": shown["title"], "summary": shown["summary"]})
 				later = append(later, arguments{"itemId": item.text("id"), "title": edited["title"], "summary": edited["summary"]})
 			}
@@ -140,7 +140,7 @@ func launchPostTask() task {
 				item["columnId"], item["updatedAt"] = "done", g.today.AddDate(0, 0, -3-i).Format("2006-01-02T15:04:05.000Z")
 			}
 			others[0]["updatedAt"] = g.today.AddDate(0, 0, -1).Format("2006-01-02T15:04:05.000Z") // done, but not visible to the public
-			broken := some(g, 4, platforms)
+			broken := sample(g, 4, platforms)
 			g.addChannels(broken...)
 			g.addIdeas(10, 40)
 			title := live[1].text("title")
@@ -180,7 +180,7 @@ func launchPost(live, working bool, status string) agent {
 				done = item
 			}
 		}
-		kit := s.read("get_context_brand_kit", nil, "voiceTone", "voiceGuidelines", "avoidWords").one()
+		kit := s.read("get_context_brand_kit", nil, "voiceTone", "voiceGuidelines", "avoidWords").asRecord()
 		s.list("list_context_content_types", nil, nil, "name", "guidance")
 		platform := ""
 		for _, channel := range s.list("list_broadcast_channels", nil, nil, "platform", "status", "credentialsValid", "active") {

@@ -179,7 +179,7 @@ func (s *session) part(tool string, a arguments, whole result, pointer string) a
 		if whole.Content == nil {
 			whole = s.call(tool, a)
 		}
-		value, err := resolve(whole.one(), pointer)
+		value, err := resolve(whole.asRecord(), pointer)
 		if s.err == nil && err != nil {
 			s.err = fmt.Errorf("%s: %w", tool, err)
 		}
@@ -208,17 +208,17 @@ func (s *session) delegate(program string, ids ...string) {
 	s.err = s.delegates[program](ids...)
 }
 
-// idShape matches ids.
-var idShape = regexp.MustCompile(`^[a-z]{2,4}_[0-9a-z]{20,}$`)
+// idPattern matches ids.
+var idPattern = regexp.MustCompile(`^[a-z]{2,4}_[0-9a-z]{20,}$`)
 
-// onlyShown matches the names of arguments whose values an agent cannot make up.
-var onlyShown = regexp.MustCompile(`(Id|Ids|Key)$|^(cursor|ifMatch)$`)
+// shownArgumentPattern matches the names of arguments whose values an agent cannot make up.
+var shownArgumentPattern = regexp.MustCompile(`(Id|Ids|Key)$|^(cursor|ifMatch)$`)
 
 // unknown returns the values of arguments that the agent was never shown.
 func (s *session) unknown(a arguments) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		for _, value := range unknownIDs(a[name], name) {
-			if !strings.Contains(s.shown.String(), value) && !strings.Contains(s.shown.String(), quoted(value)) {
+			if !strings.Contains(s.shown.String(), value) && !strings.Contains(s.shown.String(), escapeJSON(value)) {
 				out = append(out, name+" "+value)
 			}
 		}
@@ -226,8 +226,8 @@ func (s *session) unknown(a arguments) (out []string) {
 	return out
 }
 
-// quoted returns a string as it appears inside a JSON string, without the quotation marks.
-func quoted(text string) string {
+// escapeJSON returns a string as it appears inside a JSON string, without the quotation marks.
+func escapeJSON(text string) string {
 	encoded, err := json.Marshal(text)
 	if err != nil {
 		return text
@@ -236,11 +236,11 @@ func quoted(text string) string {
 }
 
 // unknownIDs returns the strings in a value that an agent can only know from a result: the values
-// of arguments that match onlyShown, and strings that look like an id.
+// of arguments that match shownArgumentPattern, and strings that look like an id.
 func unknownIDs(value any, name string) (out []string) {
 	switch v := value.(type) {
 	case string:
-		if v != "" && (onlyShown.MatchString(name) && name != "idempotencyKey" || idShape.MatchString(v)) {
+		if v != "" && (shownArgumentPattern.MatchString(name) && name != "idempotencyKey" || idPattern.MatchString(v)) {
 			return []string{v}
 		}
 	case []string:

@@ -214,12 +214,12 @@ func lowestScore(scores []any) int {
 // the page that choose picks from the table of scores.
 func auditNewSite(link bool, choose func(scores []any) int) agent {
 	return func(s *session, words map[string]string) answer {
-		site := s.call("create_optimise_site", arguments{"name": words["site"], "domains": []string{words["host"]}}).one()
+		site := s.call("create_optimise_site", arguments{"name": words["site"], "domains": []string{words["host"]}}).asRecord()
 		a := arguments{"rootUrl": "https://" + words["host"], "status": "running"}
 		if link {
 			a["siteId"] = site.text("id")
 		}
-		audit := s.call("create_optimise_audit", a).one()
+		audit := s.call("create_optimise_audit", a).asRecord()
 		s.delegate("crawler", audit.text("id"))
 		get := arguments{"auditId": audit.text("id")}
 		whole := s.call("get_optimise_audit", get)

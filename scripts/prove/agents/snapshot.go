@@ -23,8 +23,8 @@ func pointsOfMetric(key string) string   { return "points of " + key }
 func goalsOfSite(siteID string) string   { return "goals of " + siteID }
 func itemsOfBoard(boardID string) string { return "items of " + boardID }
 
-// lists are the lists that belong directly to a company, with the path that returns each.
-var lists = map[string]string{
+// listPaths are the lists that belong directly to a company, with the path that returns each.
+var listPaths = map[string]string{
 	"boards": "plan/boards", "feedback": "feedback", "definitions": "metrics/definitions", "sites": "optimise/sites", "audits": "optimise/audits",
 	"plans": "broadcast/plans", "ideas": "broadcast/ideas", "posts": "broadcast/posts", "channels": "broadcast/channels",
 	"goals": "context/goals", "content types": "context/content-types",
@@ -67,8 +67,8 @@ func takeSnapshot(ctx context.Context, c company) (snapshot, error) {
 			query.Set("cursor", cursor)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(lists)) {
-		if err := read(name, lists[name], nil); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(listPaths)) {
+		if err := read(name, listPaths[name], nil); err != nil {
 			return nil, err
 		}
 	}
@@ -117,9 +117,9 @@ func (c change) String() string {
 	return text
 }
 
-// unchecked are the properties that differ between companies with the same records, or that the
+// uncheckedProperties are the properties that differ between companies with the same records, or that the
 // service may set when a record changes.
-var unchecked = []string{"companyId", "updatedAt", "publishedVersion", "publishedAt", "ingestedAt"}
+var uncheckedProperties = []string{"companyId", "updatedAt", "publishedVersion", "publishedAt", "ingestedAt"}
 
 // changesTo returns the differences between s and a later snapshot, sorted by list and id.
 func (s snapshot) changesTo(after snapshot) (out []change) {
@@ -135,7 +135,7 @@ func (s snapshot) changesTo(after snapshot) (out []change) {
 		for _, id := range slices.Sorted(maps.Keys(before)) {
 			if now[id] == nil {
 				out = append(out, change{deleted, name, id, nil, before[id]})
-			} else if properties := differing(before[id], now[id]); len(properties) > 0 {
+			} else if properties := differingProperties(before[id], now[id]); len(properties) > 0 {
 				out = append(out, change{changed, name, id, properties, now[id]})
 			}
 		}
@@ -148,9 +148,9 @@ func (s snapshot) changesTo(after snapshot) (out []change) {
 	return out
 }
 
-func differing(a, b record) (names []string) {
+func differingProperties(a, b record) (names []string) {
 	for name := range b {
-		if !slices.Contains(unchecked, name) && !reflect.DeepEqual(a[name], b[name]) {
+		if !slices.Contains(uncheckedProperties, name) && !reflect.DeepEqual(a[name], b[name]) {
 			names = append(names, name)
 		}
 	}

@@ -94,9 +94,9 @@ func (v *survey) callTool(s *session, tool string) {
 // setsMax is the maximum number of records for which a tool is called.
 const setsMax = 12
 
-// listHint matches the part of an argument's description that names the tool for listing its
+// listToolPattern matches the part of an argument's description that names the tool for listing its
 // values.
-var listHint = regexp.MustCompile(`from ` + toolPrefix + `(list_\w+)`)
+var listToolPattern = regexp.MustCompile(`from ` + toolPrefix + `(list_\w+)`)
 
 // argumentSets returns values for the required arguments of a tool. It reads them from the lists
 // that the descriptions of the arguments mention.
@@ -105,7 +105,7 @@ func argumentSets(s *session, tool string) []arguments {
 	schema := s.tools[toolPrefix+tool].InputSchema
 	for _, name := range schema.Required {
 		list, property := "list_metric_definitions", "key"
-		if found := listHint.FindStringSubmatch(schema.Properties[name].Description); found != nil {
+		if found := listToolPattern.FindStringSubmatch(schema.Properties[name].Description); found != nil {
 			list, property = found[1], "id"
 		}
 		var next []arguments

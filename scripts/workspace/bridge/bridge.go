@@ -168,7 +168,7 @@ func (b *Bridge) forward(ctx context.Context, line []byte) []byte {
 	}
 	body, err := b.post(ctx, line, messages)
 	if err != nil {
-		return b.failure(messages, line[0] == '[', err)
+		return b.errorResponse(messages, line[0] == '[', err)
 	}
 	if len(messages) == 1 && messages[0].Method == "initialize" {
 		b.noteRevision(body)
@@ -250,7 +250,7 @@ func (b *Bridge) post(ctx context.Context, line []byte, messages []message) ([]b
 	if isJSONRPC(body) || response.StatusCode == http.StatusAccepted && len(body) == 0 {
 		return body, nil
 	}
-	return nil, b.Explain(refusal(response, body))
+	return nil, b.Explain(errorOf(response, body))
 }
 
 // isJSONRPC reports whether a body is a JSON-RPC message or a batch. HTTP errors of the service
@@ -263,8 +263,8 @@ func isJSONRPC(body []byte) bool {
 	return json.Unmarshal(body, &one) == nil && one.Version != "" || json.Unmarshal(body, &batch) == nil
 }
 
-// refusal converts an HTTP error response to the error that the Go client would return.
-func refusal(response *http.Response, body []byte) *client.Error {
+// errorOf converts an HTTP error response to the error that the Go client would return.
+func errorOf(response *http.Response, body []byte) *client.Error {
 	out := &client.Error{Status: response.StatusCode, RequestID: response.Header.Get("Service-Request-Id"), Attempts: 1}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
 		out.RetryAfter = time.Duration(seconds) * time.Second
@@ -281,9 +281,9 @@ func refusal(response *http.Response, body []byte) *client.Error {
 	return out
 }
 
-// failure logs an error once for each message. It returns the error as the response to the messages
+// errorResponse logs an error once for each message. It returns the error as the response to the messages
 // that expect one, or nil if there are none.
-func (b *Bridge) failure(messages []message, isBatch bool, err error) []byte {
+func (b *Bridge) errorResponse(messages []message, isBatch bool, err error) []byte {
 	var out []json.RawMessage
 	for _, m := range messages {
 		b.mu.Lock()

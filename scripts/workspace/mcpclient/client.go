@@ -94,7 +94,7 @@ func Lookup(name string) (Client, error) {
 	case "claude-code":
 		return Client{
 			Name: name, Title: "Claude Code", SkillsFolder: filepath.Join(cmp.Or(os.Getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude")), "skills"),
-			file: filepath.Join(cmp.Or(os.Getenv("CLAUDE_CONFIG_DIR"), home), ".claude.json"), format: jsonFormat{object: "mcpServers", typed: true},
+			file: filepath.Join(cmp.Or(os.Getenv("CLAUDE_CONFIG_DIR"), home), ".claude.json"), format: jsonFormat{object: "mcpServers", writesType: true},
 			program: "claude", remove: []string{"mcp", "remove", "--scope", "user", EntryName},
 			add: func(e Entry) []string {
 				return append([]string{"mcp", "add", "--transport", "stdio", "--scope", "user", EntryName, "--", e.Command}, e.Args...)
@@ -113,7 +113,7 @@ func Lookup(name string) (Client, error) {
 	case "vscode":
 		return Client{
 			Name: name, Title: "VS Code", SkillsFolder: filepath.Join(home, ".copilot", "skills"),
-			file: filepath.Join(settings, "Code", "User", "mcp.json"), format: jsonFormat{object: "servers", typed: true, comments: true},
+			file: filepath.Join(settings, "Code", "User", "mcp.json"), format: jsonFormat{object: "servers", writesType: true, allowsComments: true},
 			program: codeProgram(), losesComments: true, add: addToCode,
 		}, nil
 	case "codex":

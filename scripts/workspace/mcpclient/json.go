@@ -16,9 +16,9 @@ import (
 // jsonFormat is the format of a JSON settings file. object is the name of the top-level member that
 // contains the entries of all servers.
 type jsonFormat struct {
-	object   string
-	typed    bool // an entry has the member "type": "stdio"
-	comments bool // the file may contain comments and trailing commas
+	object         string
+	writesType     bool // an entry has the member "type": "stdio"
+	allowsComments bool // the file may contain comments and trailing commas
 }
 
 // value returns an entry as indented JSON.
@@ -27,7 +27,7 @@ func (f jsonFormat) value(e Entry, prefix, indent string) []byte {
 		Type string `json:"type,omitempty"`
 		Entry
 	}{Entry: e}
-	if f.typed {
+	if f.writesType {
 		entry.Type = "stdio"
 	}
 	var out bytes.Buffer
@@ -91,7 +91,7 @@ func (f jsonFormat) merge(text []byte, e Entry) (merged []byte, replaced string,
 	switch {
 	case existing == nil:
 		layout.append(list, EntryName, value.Value, inner, layout.unit)
-	case f.is(*existing, e):
+	case f.matchesEntry(*existing, e):
 		return text, "", nil
 	case !(hujson.Value{Value: existing.Value}).IsStandard():
 		return nil, "", fmt.Errorf("the entry %q has comments, which would be lost: change it by hand to\n%s", EntryName, f.render(e))
@@ -106,11 +106,11 @@ func (f jsonFormat) merge(text []byte, e Entry) (merged []byte, replaced string,
 // parse parses a file. It returns a *syntaxError if the client could not parse the file.
 func (f jsonFormat) parse(text []byte) (hujson.Value, error) {
 	root, err := parseRelaxed(text)
-	if err == nil && (f.comments || root.IsStandard()) {
+	if err == nil && (f.allowsComments || root.IsStandard()) {
 		return root, nil
 	}
 	var wrong *json.SyntaxError
-	if strict := json.Unmarshal(text, new(any)); !f.comments && errors.As(strict, &wrong) {
+	if strict := json.Unmarshal(text, new(any)); !f.allowsComments && errors.As(strict, &wrong) {
 		line, column := position(text, int(wrong.Offset)-1)
 		return root, &syntaxError{line, column, wrong.Error()}
 	}
@@ -156,8 +156,8 @@ func memberOf(o *hujson.Object, name string) (out *hujson.Value, err error) {
 	return out, nil
 }
 
-// is reports whether a value is equal to the entry.
-func (f jsonFormat) is(v hujson.Value, e Entry) bool {
+// matchesEntry reports whether a value is equal to the entry.
+func (f jsonFormat) matchesEntry(v hujson.Value, e Entry) bool {
 	var have struct {
 		Type string
 		URL  string
@@ -228,9 +228,9 @@ func (f jsonFormat) check(text, merged []byte, e Entry) error {
 	if err != nil {
 		return err
 	}
-	return checkRest(before, after, f.object, func(entry any) bool {
+	return checkOnlyEntryChanged(before, after, f.object, func(entry any) bool {
 		encoded, err := json.Marshal(entry)
-		return err == nil && f.is(hujson.Value{Value: mustParse(encoded)}, e)
+		return err == nil && f.matchesEntry(hujson.Value{Value: mustParse(encoded)}, e)
 	})
 }
 
@@ -245,9 +245,9 @@ func (f jsonFormat) decode(text []byte) (out map[string]any, err error) {
 	return out, err
 }
 
-// checkRest returns an error unless after contains an entry that isEntry accepts, and is otherwise
+// checkOnlyEntryChanged returns an error unless after contains an entry that isEntry accepts, and is otherwise
 // equal to before. object is the name of the member that contains the entries.
-func checkRest(before, after map[string]any, object string, isEntry func(any) bool) error {
+func checkOnlyEntryChanged(before, after map[string]any, object string, isEntry func(any) bool) error {
 	list, _ := after[object].(map[string]any)
 	if !isEntry(list[EntryName]) {
 		return errors.New("the entry cannot be added: add it by hand")

@@ -14,7 +14,7 @@ var entry = Entry{Command: "/usr/local/bin/workspace", Args: []string{"mcp", "--
 // Formats of the clients' files.
 var (
 	strict  = jsonFormat{object: "mcpServers"}
-	relaxed = jsonFormat{object: "servers", typed: true, comments: true}
+	relaxed = jsonFormat{object: "servers", writesType: true, allowsComments: true}
 )
 
 // Ensure an entry is added or replaced in the layout of the file, and no other byte of the file

@@ -60,7 +60,7 @@ func (f tomlFormat) merge(text []byte, e Entry) (merged []byte, replaced string,
 	if err := checkOneTransport(after); err != nil {
 		return nil, "", fmt.Errorf("%w: change it by hand to\n%s", err, f.render(e))
 	}
-	return merged, replaced, checkRest(before, after, tomlServers, func(entry any) bool { return isTOMLEntry(entry, e) })
+	return merged, replaced, checkOnlyEntryChanged(before, after, tomlServers, func(entry any) bool { return isTOMLEntry(entry, e) })
 }
 
 // checkOneTransport returns an error if the new entry still has tables with HTTP headers. They

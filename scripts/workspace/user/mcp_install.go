@@ -81,10 +81,10 @@ type installation struct {
 	areas, scopes       string
 	ownKey, skills, yes bool
 
-	client mcpclient.Client
-	wanted []string   // the scopes of the agent's key
-	using  credential // the user's key
-	stored agentKey   // the agent's existing key, if it can still be used
+	client  mcpclient.Client
+	wanted  []string   // the scopes of the agent's key
+	userKey credential // the user's key
+	stored  agentKey   // the agent's existing key, if it can still be used
 }
 
 // installResult is the result of an installation.
@@ -139,7 +139,7 @@ func (i *installation) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if i.using, err = i.credential(i.where); err != nil {
+	if i.userKey, err = i.credential(i.where); err != nil {
 		return err
 	}
 	if err := i.checkAgentKey(ctx); err != nil {
@@ -170,7 +170,7 @@ func (i *installation) checkAgentKey(ctx context.Context) error {
 	if err != nil || k.Key == "" || !i.ownKey {
 		return err
 	}
-	if !slices.Equal(slices.Sorted(slices.Values(k.Scopes)), slices.Sorted(slices.Values(i.wanted))) || k.BaseURL != i.using.BaseURL || i.isOtherCompany(k) {
+	if !slices.Equal(slices.Sorted(slices.Values(k.Scopes)), slices.Sorted(slices.Values(i.wanted))) || k.BaseURL != i.userKey.BaseURL || i.isOtherCompany(k) {
 		i.Note("The agent's key %s has other scopes, or is for another company or service. It keeps working until `%s`.", k.KeyID, i.Command("api revoke_key %s", k.KeyID))
 		return nil
 	}
@@ -194,7 +194,7 @@ func (i *installation) checkAgentKey(ctx context.Context) error {
 // isOtherCompany reports whether the agent's key belongs to a different company than the user's
 // key. It returns false if the user has no key.
 func (i *installation) isOtherCompany(k agentKey) bool {
-	own, err := auth.Parse(i.using.Key)
+	own, err := auth.Parse(i.userKey.Key)
 	agents, _ := auth.Parse(k.Key) // a key that cannot be parsed gives the zero token, which belongs to no company
 	return err == nil && own.CompanyID != agents.CompanyID
 }
@@ -205,8 +205,8 @@ func (i *installation) chooseKey(ctx context.Context) error {
 	if i.stored.Key != "" {
 		return nil
 	}
-	if i.using.Key == "" {
-		return i.noKeyError(i.using.BaseURL)
+	if i.userKey.Key == "" {
+		return i.noKeyError(i.userKey.BaseURL)
 	}
 	if i.ownKey {
 		if err := i.checkCanIssue(ctx); err != nil {
@@ -219,16 +219,16 @@ func (i *installation) chooseKey(ctx context.Context) error {
 		}
 		i.ownKey = yes
 	}
-	if !i.ownKey && i.using.source == keyVariableSource {
+	if !i.ownKey && i.userKey.source == keyVariableSource {
 		return fmt.Errorf("%s would not have %s: store your key with `%s`, or let this command create one for the agent",
-			i.client.Title, keyVariable, i.loginCommandLine(i.using.BaseURL))
+			i.client.Title, keyVariable, i.loginCommandLine(i.userKey.BaseURL))
 	}
 	return nil
 }
 
 // checkCanIssue returns an error unless the user's key can create keys.
 func (i *installation) checkCanIssue(ctx context.Context) error {
-	remote, err := i.connectWith(i.using, "")
+	remote, err := i.connectWith(i.userKey, "")
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (i *installation) checkCanIssue(ctx context.Context) error {
 	}
 	if key == nil || !slices.Contains(key.Scopes.Or(nil), string(auth.KeysWrite)) {
 		return fmt.Errorf("%s cannot create a key for the agent, because it lacks the scope %s: log in with one that has it, "+
-			"or let the agent use your key, with all that it can do, by --own-key=false", i.using.source, auth.KeysWrite)
+			"or let the agent use your key, with all that it can do, by --own-key=false", i.userKey.source, auth.KeysWrite)
 	}
 	return nil
 }
@@ -247,14 +247,14 @@ func (i *installation) checkCanIssue(ctx context.Context) error {
 // They contain no relative path, because the client may start the bridge in any folder.
 func (i *installation) arguments() ([]string, error) {
 	out := []string{"mcp"}
-	switch profile := i.using.namedProfile(); {
+	switch profile := i.userKey.namedProfile(); {
 	case i.ownKey:
 		out = append(out, "--agent", i.client.Name)
 	case profile != "":
 		out = append(out, "--profile", profile)
 	default:
-		out = append(out, "--base-url", i.using.BaseURL)
-		if i.using.source == demoKeySource && i.table.Data != "" {
+		out = append(out, "--base-url", i.userKey.BaseURL)
+		if i.userKey.source == demoKeySource && i.table.Data != "" {
 			data, err := filepath.Abs(i.table.Data)
 			if err != nil {
 				return nil, err
@@ -395,7 +395,7 @@ func (i *installation) show(plan mcpclient.Plan) {
 
 // createKey creates the agent's key and stores it.
 func (i *installation) createKey(ctx context.Context) (id string, err error) {
-	remote, err := i.connectWith(i.using, "")
+	remote, err := i.connectWith(i.userKey, "")
 	if err != nil {
 		return "", err
 	}
@@ -405,7 +405,7 @@ func (i *installation) createKey(ctx context.Context) (id string, err error) {
 	}
 	file, err := agentKeyFile(i.client.Name)
 	if err == nil {
-		err = secretfile.Write(file, agentKey{credential{BaseURL: i.using.BaseURL, Key: issued.Secret}, issued.ID, i.wanted})
+		err = secretfile.Write(file, agentKey{credential{BaseURL: i.userKey.BaseURL, Key: issued.Secret}, issued.ID, i.wanted})
 	}
 	if err != nil {
 		return "", fmt.Errorf("the key %s was created but not stored: %w; revoke it with `%s`", issued.ID, err, i.Command("api revoke_key %s", issued.ID))

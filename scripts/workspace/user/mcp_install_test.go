@@ -14,7 +14,7 @@ func TestBridgeArguments(t *testing.T) {
 	t.Chdir(folder)
 	i := &installation{
 		userCommands: &userCommands{table: &tableconn.Flags{Data: "demo"}},
-		using:        credential{BaseURL: defaultBaseURL, source: demoKeySource}, areas: "feedback",
+		userKey:      credential{BaseURL: defaultBaseURL, source: demoKeySource}, areas: "feedback",
 	}
 	got, err := i.arguments()
 	want := []string{"mcp", "--base-url", defaultBaseURL, "--data", filepath.Join(folder, "demo"), "--areas", "feedback"}

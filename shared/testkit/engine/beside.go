@@ -27,13 +27,13 @@ func BinaryName(goos string) string {
 	return "dynoxide"
 }
 
-// errUnusable is wrapped by the error for an engine in this program's folder that cannot be used.
-var errUnusable = errors.New("unpack the whole archive again, or remove that file to use another engine")
+// errUnusableEngine is wrapped by the error for an engine in this program's folder that cannot be used.
+var errUnusableEngine = errors.New("unpack the whole archive again, or remove that file to use another engine")
 
-// findBeside returns the engine in this program's folder, or nil if there is none. It accepts the
+// findBundled returns the engine in this program's folder, or nil if there is none. It accepts the
 // pinned binary by its digest, and other versions with the same major version.
-func findBeside(ctx context.Context, h *host) (*program, error) {
-	path, err := h.besidePath()
+func findBundled(ctx context.Context, h *host) (*program, error) {
+	path, err := h.bundledPath()
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func findBeside(ctx context.Context, h *host) (*program, error) {
 		return nil, nil
 	}
 	unusable := func(format string, args ...any) error {
-		return fmt.Errorf("the engine beside this program, %s, %s: %w", path, fmt.Sprintf(format, args...), errUnusable)
+		return fmt.Errorf("the engine beside this program, %s, %s: %w", path, fmt.Sprintf(format, args...), errUnusableEngine)
 	}
 	if err != nil {
 		return nil, unusable("cannot be read (%s)", err)
@@ -83,7 +83,7 @@ func findBeside(ctx context.Context, h *host) (*program, error) {
 // Describe returns text for the user that names the engine that this program would start, and says
 // where the engine comes from.
 func Describe(ctx context.Context) string {
-	p, err := findBeside(ctx, newHost(nil))
+	p, err := findBundled(ctx, newHost(nil))
 	switch {
 	case err != nil:
 		return err.Error()
@@ -93,9 +93,9 @@ func Describe(ctx context.Context) string {
 	return engineTitles[Dynoxide] + ", from npm when a command needs it"
 }
 
-// besidePath returns the path of the engine in this program's folder. If the program was started
+// bundledPath returns the path of the engine in this program's folder. If the program was started
 // through a symbolic link, its folder is the folder of the link's target.
-func (h *host) besidePath() (string, error) {
+func (h *host) bundledPath() (string, error) {
 	self, err := h.executable()
 	if err == nil {
 		self, err = filepath.EvalSymlinks(self)
@@ -106,10 +106,10 @@ func (h *host) besidePath() (string, error) {
 	return filepath.Join(filepath.Dir(self), BinaryName(h.goos)), nil
 }
 
-// missingBeside returns the beginning of the error if this program was released with an engine but
+// missingBundledText returns the beginning of the error if this program was released with an engine but
 // its folder has none. Otherwise it returns "".
-func (h *host) missingBeside() string {
-	path, err := h.besidePath()
+func (h *host) missingBundledText() string {
+	path, err := h.bundledPath()
 	if !h.bundled || err != nil {
 		return ""
 	}

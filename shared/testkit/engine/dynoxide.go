@@ -43,7 +43,7 @@ func PackageFor(platform string) (p Package, version string) {
 // pinned version, which findDynoxide may install with npm. The last is PATH, where another package
 // manager may have installed a binary with the same major version.
 func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) {
-	beside, err := findBeside(ctx, h)
+	beside, err := findBundled(ctx, h)
 	if beside != nil || err != nil {
 		return beside, err
 	}
@@ -105,7 +105,7 @@ func findPinnedDynoxide(ctx context.Context, h *host, install bool) (string, err
 	}
 	npm, err := h.lookPath("npm")
 	if err != nil {
-		return "", fmt.Errorf("%snpm is not on PATH: install Node.js %s or later, which has it", h.missingBeside(), NodeVersionMin)
+		return "", fmt.Errorf("%snpm is not on PATH: install Node.js %s or later, which has it", h.missingBundledText(), NodeVersionMin)
 	}
 	if !install {
 		return "", errInstallNotAllowed

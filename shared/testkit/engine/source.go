@@ -98,7 +98,7 @@ func (h *host) find(ctx context.Context, kind string, install bool) (*program, e
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("find an engine: %w", ctx.Err())
 		}
-		if errors.Is(err, errUnusable) {
+		if errors.Is(err, errUnusableEngine) {
 			return nil, err // falling back to another engine would hide the problem
 		}
 		missing = append(missing, "  "+engineTitles[s.kind]+": "+strings.ReplaceAll(err.Error(), "\n", "\n  "))

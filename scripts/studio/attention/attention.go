@@ -70,9 +70,9 @@ const (
 	idsMax     = 5
 )
 
-// grace is how long after its time an unsent post counts as overdue, and how long a claim may last
+// Grace is how long after its time an unsent post counts as overdue, and how long a claim may last
 // until its record counts as stuck. A dispatcher that runs every few minutes needs some time.
-const grace = 15 * time.Minute
+const Grace = 15 * time.Minute
 
 // ErrNothingChecked means that the key has none of the scopes that the check needs.
 var ErrNothingChecked = errors.New("the key has no scope that reads reviews, posts, boards, goals or audits, so nothing was checked")
@@ -140,7 +140,10 @@ func (c *check) startLists() {
 		return ListPosts(c.Reader, partPosts, client.ListBroadcastPostsInput{Status: client.Value(status), Order: client.Value(order), Limit: client.Value(postsMax)})
 	}
 	c.scheduled = posts(client.BroadcastPostStatusScheduled, "asc") // overdue posts come first
-	c.failedPosts, c.stuckPosts = posts(client.BroadcastPostStatusFailed, "desc"), posts(client.BroadcastPostStatusPublishing, "desc")
+
+	// Stuck posts come first, too.
+	c.failedPosts, c.stuckPosts = posts(client.BroadcastPostStatusFailed, "desc"), posts(client.BroadcastPostStatusPublishing, "asc")
+
 	c.channels = batch.Start(c.Reader, partChannels, "broadcast:read", func(ctx context.Context) (client.Page[client.Channel], error) {
 		return c.API.ListBroadcastChannels(ctx, client.ListBroadcastChannelsInput{})
 	})
@@ -320,7 +323,7 @@ func ReviewName(f client.Feedback) string {
 }
 
 func (c *check) needReplies() Need {
-	stuck := slices.DeleteFunc(c.stuckReplies.Value.Items, func(f client.Feedback) bool { return f.UpdatedAt.Or(time.Time{}).After(c.now.Add(-grace)) })
+	stuck := slices.DeleteFunc(c.stuckReplies.Value.Items, func(f client.Feedback) bool { return f.UpdatedAt.Or(time.Time{}).After(c.now.Add(-Grace)) })
 	all := slices.Concat(c.failedReplies.Value.Items, stuck)
 	n := Need{Kind: KindReply, Count: len(all), More: c.failedReplies.Value.Next != "" || c.stuckReplies.Value.Next != ""}
 	for _, f := range all {
@@ -335,7 +338,7 @@ func (c *check) needReplies() Need {
 func (c *check) needOverdue() Need {
 	n := Need{Kind: KindOverdue}
 	for _, p := range c.scheduled.Value.Items {
-		if !Overdue(p, c.now.Add(-grace)) {
+		if !Overdue(p, c.now.Add(-Grace)) {
 			continue
 		}
 		if n.Count++; n.Count == 1 {
@@ -349,7 +352,7 @@ func (c *check) needOverdue() Need {
 }
 
 func (c *check) needFailedPosts() Need {
-	stuck := slices.DeleteFunc(c.stuckPosts.Value.Items, func(p client.Post) bool { return p.UpdatedAt.Or(time.Time{}).After(c.now.Add(-grace)) })
+	stuck := slices.DeleteFunc(c.stuckPosts.Value.Items, func(p client.Post) bool { return p.UpdatedAt.Or(time.Time{}).After(c.now.Add(-Grace)) })
 	all := slices.Concat(c.failedPosts.Value.Items, stuck)
 	n := Need{Kind: KindFailed, Count: len(all), More: c.failedPosts.Value.Next != "" || c.stuckPosts.Value.Next != ""}
 	for _, p := range all {

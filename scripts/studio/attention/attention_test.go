@@ -182,8 +182,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// Ensure the check says which lists were not read to the end, even if nothing in the read part needs
-// a person.
+// Ensure the check says which lists were not read to the end, and that a stuck post is found among
+// many that are being sent.
 func TestLongLists(t *testing.T) {
 	t.Parallel()
 	s := demotest.NewService(t)
@@ -194,9 +194,19 @@ func TestLongLists(t *testing.T) {
 		}
 		records = append(records, demo.Line{Type: "metric-definition", Record: demo.Record{"id": fmt.Sprintf("mdf_%d", i), "key": fmt.Sprintf("a.m%d", i)}})
 	}
+	for i := range 51 { // one is stuck, and was to be sent first
+		updated := apitest.Epoch
+		if i == 0 {
+			updated = updated.Add(-time.Hour)
+		}
+		records = append(records, demo.Line{Type: "post", Record: demo.Record{
+			"id": fmt.Sprintf("pst_%d", i), "platform": "x", "body": fmt.Sprint("Post ", i), "status": "publishing",
+			"scheduledFor": apitest.Epoch.Add(time.Duration(i-100) * time.Minute).Format(time.RFC3339), "updatedAt": updated.Format(time.RFC3339),
+		}})
+	}
 	demotest.Load(t, s, records...)
 	status, err := read(t, s, &counter{})
-	want := "not checked: boards: only the first 100 were read\nnot checked: metrics of goals: only the first 200 were read"
+	want := "1+ posts failed or stuck in sending: X, Post 0\nnot checked: boards: only the first 100 were read\nnot checked: metrics of goals: only the first 200 were read"
 	if err != nil || lines(status) != want {
 		t.Errorf("%v: %s\nwant\n%s", err, lines(status), want)
 	}

@@ -384,7 +384,7 @@ func (r *reading) postsOfWeek() Posts {
 	slices.SortStableFunc(out.Failed, byTime)
 	overdue := 0
 	for _, p := range r.scheduled.Value.Items {
-		if attention.Overdue(p, r.now) {
+		if attention.Overdue(p, r.now.Add(-attention.Grace)) {
 			overdue++
 		} else if len(out.Next) < nextMax {
 			out.Next = append(out.Next, r.post(p, p.ScheduledFor.Or(r.now)))

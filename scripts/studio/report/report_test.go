@@ -155,7 +155,7 @@ func TestWeekOfCompany(t *testing.T) {
 		review("before", "2026-07-26T12:00:00Z", 1), review("longbefore", "2026-07-26T11:59:59Z", 1),
 		line("feedback", demo.Record{"id": "fbk_evil", "source": "reddit", "externalId": "evil", "title": evil, "postedAt": "2026-08-05T00:00:00Z", "replyStatus": "needs_review", "replyBody": "Hm"}),
 		post("first", "published", "2026-08-02T12:00:00Z"), post("earlier", "published", "2026-08-02T11:59:00Z"), post("later", "published", "2026-08-09T12:00:00Z"),
-		post("refused", "failed", "2026-08-09T11:00:00Z"), post("overdue", "scheduled", "2026-08-01T00:00:00Z"), post("next", "scheduled", "2026-08-12T20:00:00Z"),
+		post("refused", "failed", "2026-08-09T11:00:00Z"), post("overdue", "scheduled", "2026-08-01T00:00:00Z"), post("justdue", "scheduled", "2026-08-11T09:29:00Z"), post("next", "scheduled", "2026-08-12T20:00:00Z"),
 		line("post", demo.Record{"id": "pst_late", "platform": "x", "body": "Sent late", "status": "published", "scheduledFor": "2026-07-31T08:00:00Z", "publishedAt": "2026-08-04T08:00:00Z"}),
 		line("metric-definition", demo.Record{"id": "mdf_1", "key": "a.sales", "name": "Sales", "unit": "count", "aggregation": "sum", "polarity": "up_is_good"}),
 		line("metric-definition", demo.Record{"id": "mdf_2", "key": "a.visits", "name": "Visits", "unit": "count", "aggregation": "sum"}),

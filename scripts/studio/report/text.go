@@ -386,7 +386,8 @@ func withoutControls(text string) string {
 	}, text)
 }
 
-// markdownEscaper escapes the characters that can start markup, a link or HTML.
+// markdownEscaper escapes the characters that can start markup, a link with a text, or HTML. It leaves
+// a plain address as it is, which some programs show as a link.
 var markdownEscaper = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "|", `\|`, "~", `\~`, "#", `\#`, "&", `\&`)
 
 func escapeMarkdown(text string) string { return markdownEscaper.Replace(text) }

@@ -51,6 +51,8 @@ func TestExplainNetwork(t *testing.T) {
 		{"https://api.example", failed(&net.OpError{Op: "remote error", Err: errors.New("tls: bad certificate")}), " refuses the encrypted connection (tls: bad certificate); check the address; a proxy between this machine and the service may interfere"},
 		{"https://api.example", failed(&tls.CertificateVerificationError{Err: expired}),
 			" cannot be trusted: its certificate is valid from 2025-01-01T00:00:00.000Z until 2026-01-01T00:00:00.000Z; check the clock of this machine, or ask the service's operator to renew it; nothing was sent"},
+		{"https://api.example", failed(&tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"a\x1b[2J"}}, Host: "api.example"}}),
+			` cannot be trusted: its certificate is for a\x1b[2J and not for api.example; check the address; nothing was sent`},
 		{"https://api.example", failed(errors.New("Forbidden")), " does not respond (Forbidden); check the address and the network, and HTTPS_PROXY if it is set; NO_PROXY names the hosts that need no proxy"},
 	} {
 		u := &userCommands{Terminal: &terminal.Terminal{Program: "run"}}

@@ -37,7 +37,8 @@ func (u *userCommands) explainNetworkError(err error, base string) error {
 	if !ok {
 		return err
 	}
-	return fmt.Errorf("%s %s; %s", base, p.text, p.advice)
+	// Escape controls, because a server that is not trusted chooses the names in its certificate.
+	return errors.New(terminal.EscapeControls(fmt.Sprintf("%s %s; %s", base, p.text, p.advice)))
 }
 
 // networkProblemOf returns the problem that err describes. ok is false if the error is not about the

@@ -100,7 +100,7 @@ func (m *mapping) describe(column string, s series) {
 		to    *map[string]string
 		value string
 	}{{&m.Units, s.unit}, {&m.Aggregations, s.aggregation}, {&m.Scales, s.scale}} {
-		if p.value == "" || of(*p.to, column) != "" {
+		if p.value == "" || forColumn(*p.to, column) != "" {
 			continue
 		}
 		values := map[string]string{column: p.value}

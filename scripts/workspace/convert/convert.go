@@ -31,8 +31,8 @@ type Kind struct {
 // because it is truncated; the error is a Problem if it has a place. Rows that are invalid by
 // themselves go to Output.Report, and rows that are left out on purpose to Output.Skip.
 //
-// A Converter must not keep the file in memory: files have hundreds of megabytes. An Input can be
-// read several times.
+// A Converter must not keep the file in memory, because a file can have hundreds of megabytes. An
+// Input can be read several times.
 type Converter func(ctx context.Context, in Input, out *Output) error
 
 // Record is a record in the format of an import, and the place that it was read from.
@@ -40,8 +40,8 @@ type Record struct {
 	Type   string         // such as feedback
 	Fields map[string]any // properties of the record; an absent property is unknown, not empty
 	Row    int            // in the file, counted from 1; see Problem
-	// Columns maps properties to the columns of the file that they were read from, for messages.
-	// Records can share it. A property that is missing has its own name.
+	// Columns maps properties to the columns of the file that they were read from. Messages name
+	// these columns, or the property itself if it is not in the map. Records can share a map.
 	Columns map[string]string
 
 	// Identity is the same for all versions of one record. Only the newest one by Version is kept,

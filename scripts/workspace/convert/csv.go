@@ -20,8 +20,8 @@ type CSV struct {
 	line   int // on which the last record ends
 }
 
-// NewCSV returns a reader of a text. Rows may have different numbers of cells. A quote inside of an
-// unquoted cell is a character as any other if lazy is set, and a problem otherwise.
+// NewCSV returns a reader of a text. Rows may have different numbers of cells. If lazy is set, a
+// quote inside an unquoted cell is an ordinary character; otherwise it is a problem.
 func NewCSV(text io.Reader, separator rune, lazy bool) *CSV {
 	limit := &rowLimit{in: text}
 	r := csv.NewReader(limit)
@@ -29,9 +29,9 @@ func NewCSV(text io.Reader, separator rune, lazy bool) *CSV {
 	return &CSV{reader: r, limit: limit}
 }
 
-// Read returns the cells of the next row and the row's number in a spreadsheet. Empty rows are left
-// out, but counted. The cells are valid until the next Read. The error is io.EOF after the last row, or a Problem for a row that cannot be
-// read.
+// Read returns the cells of the next row and the row's number in a spreadsheet. Empty rows are
+// skipped, but counted. The cells are valid until the next Read. The error is io.EOF after the last
+// row, or a Problem for a row that cannot be read.
 func (c *CSV) Read() (cells []string, row int, err error) {
 	c.limit.left = csvRowBytesMax
 	cells, err = c.reader.Read()

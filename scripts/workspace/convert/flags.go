@@ -160,8 +160,8 @@ func (f *Flags) writeSkipped(result *Result) error {
 	return nil
 }
 
-// watchedReader advances a progress bar to the last byte that was read, so that reading a file
-// twice shows once.
+// watchedReader advances a progress bar to the last byte that was read. Bytes that are read again do
+// not count.
 type watchedReader struct {
 	io.ReaderAt
 

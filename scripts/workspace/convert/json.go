@@ -117,7 +117,7 @@ func (w *elementWalk) object(path string) error {
 	for w.more() {
 		token, err := w.token()
 		if err != nil {
-			return notEnd(err)
+			return unexpectedEnd(err)
 		}
 		name, _ := token.(string)
 		if path != "" {
@@ -129,11 +129,11 @@ func (w *elementWalk) object(path string) error {
 			err = w.skip()
 		}
 		if err != nil {
-			return notEnd(err)
+			return unexpectedEnd(err)
 		}
 	}
 	_, err := w.token()
-	return notEnd(err)
+	return unexpectedEnd(err)
 }
 
 func (w *elementWalk) array(path string) error {
@@ -142,14 +142,14 @@ func (w *elementWalk) array(path string) error {
 	for w.more() {
 		if visit == nil {
 			if err := w.value(path); err != nil {
-				return notEnd(err)
+				return unexpectedEnd(err)
 			}
 			continue
 		}
 		var element json.RawMessage
 		w.limit.left = elementBytesMax
 		if err := w.d.Decode(&element); err != nil {
-			return notEnd(err)
+			return unexpectedEnd(err)
 		}
 		w.numbers[path]++
 		if err := visit(w.numbers[path], element); err != nil {
@@ -157,7 +157,7 @@ func (w *elementWalk) array(path string) error {
 		}
 	}
 	_, err := w.token()
-	return notEnd(err)
+	return unexpectedEnd(err)
 }
 
 // skip reads a value without keeping it.
@@ -182,8 +182,8 @@ func (w *elementWalk) leadsToElements(path string) bool {
 	return false
 }
 
-// notEnd turns the end of the file inside of a value into an unexpected one.
-func notEnd(err error) error {
+// unexpectedEnd turns io.EOF into io.ErrUnexpectedEOF, for a file that ends inside a value.
+func unexpectedEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

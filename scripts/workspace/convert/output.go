@@ -54,7 +54,8 @@ func newSpool() (*spool, error) {
 	return &spool{f, bufio.NewWriterSize(f, 64<<10)}, nil
 }
 
-// importTypes returns the record types of an import. They check records without a table.
+// importTypes returns the record types of an import. They have no table, which is enough to check
+// records.
 var importTypes = sync.OnceValue(func() []transfer.Type { return functions.Transfers(nil) })
 
 // reader returns a reader of the whole spool. Several can read at the same time.
@@ -129,7 +130,7 @@ const reasonSuperseded = "an older version of a record that is in the files agai
 
 // reportRecord reports the problems that an import has with a record.
 func (o *Output) reportRecord(r Record, problems []string) error {
-	if len(problems) > 1 { // a record without an id gets one, unless it is invalid
+	if len(problems) > 1 { // an import derives a missing id once the other fields are valid
 		problems = slices.DeleteFunc(problems, func(p string) bool { return p == "record.id: is required" })
 	}
 	for i, problem := range problems {
@@ -166,8 +167,8 @@ func (o *Output) Report(p Problem) error {
 	return nil
 }
 
-// Skip counts a row that is left out on purpose. The reason completes "3 rows were skipped: …", such
-// as "ratings without a text".
+// Skip counts a row that is left out on purpose. The reason completes "skipped 3: …", such as
+// "ratings without a text".
 func (o *Output) Skip(reason string) { o.SkipMany(reason, 1) }
 
 // SkipMany counts several rows as Skip does.

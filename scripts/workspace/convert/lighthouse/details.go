@@ -126,7 +126,7 @@ func simplifyObject(v map[string]any, depth int) any {
 	return out
 }
 
-// keepTexts returns the texts with some names.
+// keepTexts returns the properties with these names that are texts and no pictures.
 func keepTexts(v map[string]any, names ...string) any {
 	out := map[string]any{}
 	for _, name := range names {

@@ -41,7 +41,7 @@ const (
 	textMax        = 500 // characters of a text that is copied from the page
 )
 
-// report is what is read of a report.
+// report is the part of a report that is converted.
 type report struct {
 	Version       string              `json:"lighthouseVersion"`
 	RequestedURL  string              `json:"requestedUrl"`
@@ -140,7 +140,7 @@ func explainJSON(err error, offset int64) error {
 	return fmt.Errorf("is not JSON after byte %d: %w", offset, err)
 }
 
-// check returns an error if the file is no report that can be read.
+// check returns an error if the report cannot be converted.
 func (r report) check() error {
 	major, _, _ := strings.Cut(r.Version, ".")
 	n, err := strconv.Atoi(major)

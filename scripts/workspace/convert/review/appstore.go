@@ -40,7 +40,7 @@ type appStoreReview struct {
 }
 
 // appStoreResponse is a developer's response to a review. Its state is PUBLISHED or
-// PENDING_PUBLISH; in both the developer has posted it.
+// PENDING_PUBLISH; in both states the developer has posted it.
 type appStoreResponse struct {
 	Type       string `json:"type"`
 	ID         string `json:"id"`

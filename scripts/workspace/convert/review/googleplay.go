@@ -196,7 +196,7 @@ type playComment struct {
 	} `json:"lastModified"`
 }
 
-// time returns the time of the last change, or an error if it is no number.
+// time returns the time of the last change, or an error if it is not a number.
 func (c playComment) time() (time.Time, error) {
 	if c.Modified.Seconds == "" {
 		return time.Time{}, nil

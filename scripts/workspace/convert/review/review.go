@@ -34,8 +34,8 @@ const (
 	skipOther   = "neither posts nor comments"
 )
 
-// fields collects the properties of a record. A property without a value is left out, so that it
-// stays as it is stored.
+// fields collects the properties of a record. A property without a value is left out, so that the
+// stored value stays.
 type fields map[string]any
 
 func (f fields) text(name, value string) {
@@ -66,7 +66,7 @@ func newest(a, b time.Time) time.Time {
 	return a
 }
 
-// reportJSON reports an element whose JSON has other types than the format.
+// reportJSON reports an element whose JSON does not have the types of the format.
 func reportJSON(out *convert.Output, number int, element json.RawMessage, err error) error {
 	p := convert.Problem{Row: number, Message: "has an unexpected form: " + err.Error(), Text: element}
 	return out.Report(p)

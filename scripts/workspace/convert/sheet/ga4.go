@@ -95,7 +95,7 @@ func convertGA4(ctx context.Context, in convert.Input, m mapping, out *convert.O
 	}
 	dates := &ga4Dates{}
 	s := newSource(text)
-	s.comment, s.hasTables, s.onComment, s.skip = "#", true, dates.readComment, m.SkipLines
+	s.comment, s.hasTables, s.onComment, s.skip, s.encoding = "#", true, dates.readComment, m.SkipLines, m.Encoding
 	found, withDay := map[string]bool{}, 0
 	for {
 		t, err := openTable(s, "")

@@ -192,8 +192,8 @@ func (m mapping) columns() []string {
 	return slices.Compact(names)
 }
 
-// of returns the value for a column: its own, or the one for all columns.
-func of(values map[string]string, column string) string {
+// forColumn returns the value for a column: its own, or the one for all columns.
+func forColumn(values map[string]string, column string) string {
 	for name, value := range values {
 		if name != "" && strings.EqualFold(cleanHeading(name), cleanHeading(column)) {
 			return value

@@ -39,6 +39,7 @@ var plausibleVisitors = regexp.MustCompile(`^(imported_)?visitors(_\d{8}_\d{8})?
 // Limits of an archive. A real one has about 20 files, and text shrinks to a tenth.
 const (
 	zipFilesMax = 1000
+	zipListMax  = 1 << 20 // of the list of files, which archive/zip keeps in memory
 	zipBytesMax = 1 << 30
 	zipRatioMax = 200
 	zipSmall    = 1 << 20 // a file of this size may have any ratio
@@ -65,13 +66,15 @@ func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *con
 		}
 		return convertVisitors(ctx, text, m, "", out)
 	}
-	archive, err := zip.NewReader(in, in.Size)
+	content := &archiveReader{ReaderAt: in, left: zipListMax}
+	archive, err := zip.NewReader(content, in.Size)
+	if errors.Is(err, errLongList) || err == nil && len(archive.File) > zipFilesMax {
+		return fmt.Errorf("has more than the %d files that an export can have: the archive is refused", zipFilesMax)
+	}
 	if err != nil {
 		return fmt.Errorf("is not a complete zip archive: %w", err)
 	}
-	if len(archive.File) > zipFilesMax {
-		return fmt.Errorf("has %d files, more than the %d that an export can have", len(archive.File), zipFilesMax)
-	}
+	content.isOpen = true
 	found, size := 0, uint64(0)
 	for _, f := range archive.File {
 		name := path.Base(strings.ReplaceAll(f.Name, `\`, "/"))
@@ -93,6 +96,26 @@ func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *con
 		return errors.New("has no file visitors.csv or imported_visitors_….csv, so it is not an export of Plausible")
 	}
 	return nil
+}
+
+// archiveReader is a reader of an archive that fails when more than left bytes are read before the
+// archive is open.
+type archiveReader struct {
+	io.ReaderAt
+
+	left   int
+	isOpen bool
+}
+
+var errLongList = errors.New("the list of files is too long")
+
+func (r *archiveReader) ReadAt(p []byte, off int64) (int, error) {
+	if !r.isOpen {
+		if r.left -= len(p); r.left < 0 {
+			return 0, errLongList
+		}
+	}
+	return r.ReaderAt.ReadAt(p, off)
 }
 
 // convertVisitorsOf converts the file of visitors of an archive. It refuses one that would unpack to

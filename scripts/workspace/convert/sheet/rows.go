@@ -233,8 +233,8 @@ func (r *rows) addMetric(column, key string) error {
 	if err != nil {
 		return err
 	}
-	c := metricColumn{index: at, key: key, currency: of(r.Currencies, column), isMinor: of(r.Units, column) == unitMinor, columnsOf: maps.Clone(r.names)}
-	if text := of(r.Scales, column); text != "" {
+	c := metricColumn{index: at, key: key, currency: forColumn(r.Currencies, column), isMinor: forColumn(r.Units, column) == unitMinor, columnsOf: maps.Clone(r.names)}
+	if text := forColumn(r.Scales, column); text != "" {
 		if c.scale, err = parseScale(text); err != nil {
 			return err
 		}
@@ -252,7 +252,7 @@ const unitMinor = "currency_minor"
 
 // define adds the definition of a metric whose unit or aggregation is known.
 func (r *rows) define(column, key string, c metricColumn) error {
-	unit, aggregation := of(r.Units, column), of(r.Aggregations, column)
+	unit, aggregation := forColumn(r.Units, column), forColumn(r.Aggregations, column)
 	if unit == "" && aggregation == "" || r.defined[key] {
 		return nil
 	}

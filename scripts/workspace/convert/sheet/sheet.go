@@ -64,7 +64,7 @@ func convertCSV(ctx context.Context, in convert.Input, m mapping, out *convert.O
 		return err
 	}
 	s := newSource(text)
-	s.separator, s.skip, s.comment = separator, skip, m.Comment
+	s.separator, s.skip, s.comment, s.encoding = separator, skip, m.Comment, m.Encoding
 	t, err := openTable(s, "")
 	if errors.Is(err, io.EOF) {
 		return errors.New("has no header")
@@ -100,7 +100,7 @@ func (m *mapping) describe(column string, s series) {
 		to    *map[string]string
 		value string
 	}{{&m.Units, s.unit}, {&m.Aggregations, s.aggregation}, {&m.Scales, s.scale}} {
-		if p.value == "" || of(*p.to, column) != "" {
+		if p.value == "" || forColumn(*p.to, column) != "" {
 			continue
 		}
 		values := map[string]string{column: p.value}

@@ -198,6 +198,10 @@ func TestCSV(t *testing.T) {
 			name: "another encoding that is named", text: "Day,Gr\xf6\xdfe\n2026-08-10,1\n", flags: []string{"--metric", "Größe=a", "--encoding", "windows-1252"},
 			want: "{metricKey:a,ts:2026-08-10,value:1}",
 		},
+		{
+			name: "an encoding that is not that of the file", text: "Day,A,B\n2026-08-10,1,\xff\xff\n", flags: []string{"--metric", "A=a", "--encoding", "shift_jis"},
+			problem: "t.csv, row 2, column B: has bytes that are no text in --encoding shift_jis: name another encoding",
+		},
 		{name: "a workbook", text: "PK\x03\x04...", flags: []string{"--metric", "A=a"}, problem: "t.csv: is a workbook or a zip archive: save the sheet as CSV"},
 		{name: "no file", text: "", flags: []string{"--metric", "A=a"}, problem: "t.csv: is empty"},
 		{name: "a formula", text: "Day,A\n2026-08-10,=SUM(B1:B9)\n", flags: []string{"--metric", "A=a"}, problem: "t.csv, row 2, column A: is a formula; export the values of the sheet"},
@@ -589,7 +593,12 @@ func TestPlausible(t *testing.T) {
 // What is wrong in an archive is named with its file, and archives that are no exports are refused.
 func TestPlausibleErrors(t *testing.T) {
 	full := archiveWith(t, zip.Store, map[string]string{"visitors.csv": "date,visitors\n2026-08-01,1\n"})
+	files := map[string]string{}
+	for i := range 10_000 {
+		files[fmt.Sprintf("%0100d", i)] = ""
+	}
 	for _, tt := range []struct{ name, file, want string }{
+		{"a list of files that takes memory", archive(t, files), "t.csv: has more than the 1000 files that an export can have"},
 		{"truncated", full[:len(full)-10], "t.csv: is not a complete zip archive"},
 		{"another archive", archive(t, map[string]string{"a.txt": "a"}), "t.csv: has no file visitors.csv"},
 		{"a bomb", archive(t, map[string]string{"visitors.csv": "date,visitors\n" + strings.Repeat("0", 10<<20)}), "t.csv: visitors.csv would unpack "},

@@ -25,6 +25,7 @@ const rowBytesMax = 1 << 20
 type source struct {
 	in        *bufio.Reader
 	separator byte
+	encoding  string // of --encoding; empty for UTF-8 and UTF-16
 	comment   string // lines that begin with it are not part of a table; empty for none
 	skip      int    // the first lines, which are not part of a table
 	hasTables bool   // whether an empty line or a comment ends a table
@@ -108,7 +109,11 @@ func (s *source) readLine() {
 		s.rowBytes, s.cell = 0, 0
 	}
 	s.started = true
-	if at := invalidUTF8(raw); at >= 0 {
+	at := invalidUTF8(raw)
+	if at < 0 && s.encoding != "" {
+		at = bytes.Index(raw, []byte("\ufffd")) // stands for bytes that the encoding does not have
+	}
+	if at >= 0 {
 		s.err = s.encodingProblem(raw, at)
 		return
 	}
@@ -188,13 +193,17 @@ func invalidUTF8(text []byte) int {
 	return -1
 }
 
-// encodingProblem returns the problem of a text that is not UTF-8. The message has a word of it as it
-// would read in Windows-1252, the most frequent other encoding, so that the user can judge.
+// encodingProblem returns the problem of a text that is not UTF-8, or not in the encoding that the
+// user has named. Without such a name, the message has a word of the text as it would read in
+// Windows-1252, the most frequent other encoding, so that the user can judge.
 func (s *source) encodingProblem(raw []byte, at int) error {
 	s.scanQuotes(raw[:at])
 	cell := s.cell
 	if bytes.IndexByte(raw[:at], '"') < 0 {
 		cell += bytes.Count(raw[:at], []byte{s.separator})
+	}
+	if s.encoding != "" {
+		return cellProblem{s.row, cell, fmt.Sprintf("has bytes that are no text in --encoding %s: name another encoding", s.encoding)}
 	}
 	isWord := func(c byte) bool { return c >= utf8.RuneSelf || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 	from, to := at, at+1

@@ -211,6 +211,7 @@ func findSeparator(in io.Reader, comment string, skip int, wanted []string) (sep
 	return separator, skip, nil
 }
 
+// scoreSeparator returns how well the separator of a source fits, the most important number first.
 func scoreSeparator(s *source, wanted []string) (score []int) {
 	t, err := openTable(s, "")
 	if err != nil {

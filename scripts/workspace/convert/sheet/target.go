@@ -225,8 +225,8 @@ func digest(prefix, kind, text string) string {
 }
 
 // identify sets what identifies a record. key is the cell of --id-column, or empty. A record without
-// one is identified by the fields that the mapping has set. Feedback is identified by its source and externalId,
-// from which an import derives the id.
+// one is identified by the fields that the mapping has set. Feedback is identified by its source and
+// externalId, from which an import derives the id.
 func (t *target) identify(fields map[string]any, key string) error {
 	isDigest := key == ""
 	if isDigest {

@@ -296,8 +296,12 @@ func (s *Studio) visitors(v *pageRequest) *view {
 	stored := startCall(v, "plan:read", "The board", func(ctx context.Context, options ...client.CallOption) (client.Board, error) {
 		return v.api.GetPlanBoard(ctx, client.GetPlanBoardInput{BoardID: board}, options...)
 	})
+	kit := startCall(v, "context:read", "The brand kit", v.api.GetContextBrandKit)
 	v.wait()
-	page := roadmap.Board{Name: stored.Value.Name.Or(""), Company: profile.Value.Name.Or(""), Language: profile.Value.PrimaryLanguage.Or("")}
+	page := roadmap.Board{
+		Name: stored.Value.Name.Or(""), Company: profile.Value.Name.Or(""), Language: profile.Value.PrimaryLanguage.Or(""), Home: profile.Value.WebsiteURL.Or(""),
+		Brand: roadmap.ReadBrand(kit.Value.Colors.Or(nil), kit.Value.Fonts.Or(nil)), // without a brand if it cannot be read
+	}
 	if at, ok := stored.Value.PublishedAt.Get(); ok {
 		page.PublishedAt = at.UTC().Format(time.RFC3339)
 	}

@@ -255,8 +255,16 @@ func (v *pageRequest) newOperationData(document *openapi.Document, op *openapi.O
 			d.Fields = append(d.Fields, f)
 		}
 	}
+	slices.SortStableFunc(d.Fields, func(a, b parameterField) int { return pathFirst(a) - pathFirst(b) })
 	d.RareOpen = sent.Get("header.If-None-Match") != ""
 	return d
+}
+
+func pathFirst(f parameterField) int {
+	if f.In == "path" {
+		return 0
+	}
+	return 1
 }
 
 // setField changes the text of a rare field.

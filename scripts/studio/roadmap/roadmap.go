@@ -115,6 +115,8 @@ func Readable(id string) string {
 type Board struct {
 	Name        string
 	Company     string // empty: not shown
+	Home        string // the address of the company's website; empty or not of the web: no link
+	Brand       Brand
 	Language    string // the language of the items, such as en
 	PublishedAt string // an RFC 3339 time; empty if unknown
 	Items       []Item
@@ -126,17 +128,28 @@ var page string
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"readable": Readable}).Parse(page))
 
 // WritePage writes the board as one HTML page without scripts. The page loads no other files, so
-// any host can serve it.
+// any host can serve it. What is done is a changelog below the columns.
 func WritePage(w io.Writer, b Board) error {
 	if b.Name == "" {
 		b.Name = "Roadmap"
 	}
 	day, _, _ := strings.Cut(b.PublishedAt, "T")
+	b.Home = webAddress(b.Home)
+	columns := Columns(b.Items, func(i Item) string { return i.ColumnID })
+	var done []Item
+	columns = slices.DeleteFunc(columns, func(c Column[Item]) bool {
+		if c.ID != "" && SameHeading(c.ID, "done") {
+			done = c.Items
+			return true
+		}
+		return false
+	})
 	err := pageTemplate.Execute(w, struct {
 		Board
 		Day     string
 		Columns []Column[Item]
-	}{b, day, Columns(b.Items, func(i Item) string { return i.ColumnID })})
+		Done    []Item
+	}{b, day, columns, done})
 	if err != nil {
 		return fmt.Errorf("render the roadmap: %w", err)
 	}

@@ -10,11 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions/company"
+	brand "growthworkspace/functions/context"
 	"growthworkspace/functions/plan"
 	"growthworkspace/scripts/studio/roadmap"
 	"growthworkspace/scripts/workspace/secretfile"
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/fault"
 )
 
 func (o *operatorCommands) snapshotRenderCommand() *cobra.Command {
@@ -22,7 +24,8 @@ func (o *operatorCommands) snapshotRenderCommand() *cobra.Command {
 		Use: "render --company ID --board ID --html FILE", Short: "Write a board's published content as a web page", Args: terminal.RequireArgs(),
 		Long: `Write a board's published content, of the live version or an earlier one, as one web page.
 The page has only the fields that are public, no scripts, and loads nothing, so any host
-can serve it. Write it again after each publish. With - as the file it goes to standard
+can serve it. It has the colours and fonts of the brand kit, a link to the company's
+website, and what is done as a changelog. Write it again after each publish. With - as the file it goes to standard
 output.
 
 With --json: {"file", "version", "itemCount"}.`,
@@ -72,7 +75,13 @@ func publicBoard(ctx context.Context, s *tableconn.Session, companyID string, sn
 	}
 	b = roadmap.Board{
 		Name: textOrEmpty(board.Name), Company: textOrEmpty(profile.Name), Language: textOrEmpty(profile.PrimaryLanguage), PublishedAt: textOrEmpty(snapshot.PublishedAt),
+		Home: textOrEmpty(profile.WebsiteURL),
 	}
+	kit, err := brand.NewStore(s.Table).Get(ctx, companyID)
+	if err != nil && !errors.Is(err, fault.ErrNotFound) {
+		return b, fmt.Errorf("read the company's brand kit: %w", err)
+	}
+	b.Brand = roadmap.ReadBrand(kit.Colors, kit.Fonts)
 	for _, i := range snapshot.Items {
 		b.Items = append(b.Items, roadmap.Item{
 			Slug: i.Slug, Title: i.Title, Summary: textOrEmpty(i.Summary), ColumnID: textOrEmpty(i.ColumnID), CategoryIDs: i.CategoryIDs,

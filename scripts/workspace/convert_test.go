@@ -62,6 +62,18 @@ func TestConvert(t *testing.T) {
 	}
 	requireContains(t, string(text), `"row":2`, `"column":"Star Rating"`, `"Slow"`, `"row":3`)
 
+	for _, flag := range []string{"--skip-bad", "--save-mapping"} { // the flag takes the first file
+		table := writeFile(t, "table.csv", "Idea\nA\n")
+		r = runCommand(t, "", "convert", "--from", "csv", "--type", "content-idea", "--map", "title=Idea", flag, table, writeFile(t, "b.csv", "Idea\nB\n"))
+		if text, err := os.ReadFile(table); r.code != 1 || r.out != "" || err != nil || string(text) != "Idea\nA\n" {
+			t.Errorf("%s: %+v, and the file is %q, %v", flag, r, text, err)
+		}
+		requireContains(t, r.err, flag+": ", "table.csv exists, and is not a file that this flag writes")
+	}
+	r = runCommand(t, "", "convert", "--from", "google-play", good, bad, "--skip-bad", skipped)
+	if r.code != 0 {
+		t.Errorf("--skip-bad with the same file: %+v", r)
+	}
 	r = runCommand(t, "", "convert", "--from", "google-play", good, bad, "--dry-run")
 	requireContains(t, r.out, "externalId", "gp:1", "1 records of type feedback", "bad.csv, row 2", "bad.csv, row 3")
 	if r.code != 1 {

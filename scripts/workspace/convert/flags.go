@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -112,6 +113,11 @@ func (f *Flags) RequireFrom(cmd *cobra.Command, own ...string) error {
 // invalid rows are to be skipped. With --dry-run it prints the first records and all problems
 // instead.
 func (f *Flags) Run(ctx context.Context, t *terminal.Terminal, kind Kind, names []string, use func(*Result) error) error {
+	if f.SkipBad != "" {
+		if err := CheckReplaceable(f.SkipBad, `{"file":`); err != nil {
+			return fmt.Errorf("--skip-bad: %w", err)
+		}
+	}
 	inputs, err := OpenInputs(names, t.In)
 	if err != nil {
 		return err
@@ -156,6 +162,32 @@ func (f *Flags) writeSkipped(result *Result) error {
 	}
 	if err := errors.Join(result.WriteProblems(file), file.Close()); err != nil {
 		return fmt.Errorf("--skip-bad: %w", err)
+	}
+	return nil
+}
+
+// CheckReplaceable returns an error if a file exists and does not begin with head, as the files do
+// that a flag writes. Without this check, a flag whose FILE was forgotten would replace the first file
+// to convert.
+func CheckReplaceable(name, head string) error {
+	st, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (!st.Mode().IsRegular() || st.Size() == 0) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("check the file to write: %w", err)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("check the file to write: %w", err)
+	}
+	defer file.Close()
+	text := make([]byte, len(head))
+	if _, err := io.ReadFull(file, text); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("check the file to write: %w", err)
+	}
+	if string(text) != head {
+		return fmt.Errorf("%s exists, and is not a file that this flag writes: name another one", name)
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"growthworkspace/scripts/workspace/convert"
 )
 
 // mapping says what the columns of a table mean. Its JSON is the file of --save-mapping.
@@ -207,8 +209,9 @@ func (o *options) save(m mapping) error {
 	if o.saveFile == "" {
 		return nil
 	}
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err == nil {
+	err := convert.CheckReplaceable(o.saveFile, "{")
+	text, err2 := json.MarshalIndent(m, "", "  ")
+	if err = errors.Join(err, err2); err == nil {
 		err = os.WriteFile(o.saveFile, append(text, '\n'), 0o644)
 	}
 	if err != nil {

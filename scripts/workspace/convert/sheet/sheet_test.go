@@ -183,6 +183,15 @@ func TestCSV(t *testing.T) {
 			problem: "t.csv, row 3: has 1 cells, but the header has 3; a separator or a quote is missing, or the file is truncated",
 		},
 		{
+			name: "a separator at the end of each row", text: "Day,A,B\n2026-08-10,1,,\n2026-08-11,2,x,\n", flags: []string{"--metric", "A=a"},
+			want: "{metricKey:a,ts:2026-08-10,value:1}\n{metricKey:a,ts:2026-08-11,value:2}",
+		},
+		{
+			name: "a number whose separator shifts the cells", text: "Day,A,B\n2026-08-10,999,\n2026-08-11,1,234,\n", flags: []string{"--metric", "A=a"},
+			want:    "{metricKey:a,ts:2026-08-10,value:999}",
+			problem: "t.csv, row 3: has 4 cells, but the first row has 3; is a cell with a separator not quoted?",
+		},
+		{
 			name: "a quote that never ends", text: "Day,A,B\n2026-08-10,1,x\n2026-08-11,2,\"y\n2026-08-12,3,z\n", flags: []string{"--metric", "A=a"},
 			problem: "t.csv, row 3, column B: has a quote that is never closed",
 		},

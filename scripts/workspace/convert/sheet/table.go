@@ -25,6 +25,7 @@ type table struct {
 	headerRow int
 	row       int
 	cells     []string
+	width     int // the number of cells of the first row after the header, empty ones at its end included
 }
 
 // openTable reads the header of the next table of a source. The error is io.EOF if the source has
@@ -62,8 +63,9 @@ func (t *table) read() error {
 	return nil
 }
 
-// next reads the next row and requires a cell for each heading. The error is io.EOF after the last
-// row, and a rowProblem if only this row is wrong.
+// next reads the next row and requires a cell for each heading. Empty cells may follow, as many as in
+// the first row: in a row with another number, a separator in a cell may have shifted the others. The
+// error is io.EOF after the last row, and a rowProblem if only this row is wrong.
 func (t *table) next() error {
 	if err := t.read(); err != nil {
 		return err
@@ -74,6 +76,12 @@ func (t *table) next() error {
 	}
 	if have < want || have > want {
 		return rowProblem{t.problem(-1, fmt.Sprintf("has %d cells, but the header has %d; a separator or a quote is missing, or the file is truncated", have, want))}
+	}
+	if t.width == 0 {
+		t.width = len(t.cells)
+	}
+	if len(t.cells) != t.width {
+		return rowProblem{t.problem(-1, fmt.Sprintf("has %d cells, but the first row has %d; is a cell with a separator not quoted?", len(t.cells), t.width))}
 	}
 	return nil
 }

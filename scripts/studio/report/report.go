@@ -140,7 +140,7 @@ const (
 // ErrFuture means that the week has not begun.
 var ErrFuture = errors.New("the week has not begun")
 
-// ErrNothingRead means that the key has none of the scopes of the report.
+// ErrNothingRead means that the key has none of the scopes that the report needs.
 var ErrNothingRead = errors.New("the key has no scope that reads metrics, goals, reviews, the roadmap, posts or audits, so there is nothing to report")
 
 // reading holds the calls of one report.

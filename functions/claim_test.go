@@ -114,8 +114,8 @@ func TestClaimIsReplayedOnlyWhileItLocks(t *testing.T) {
 	}
 }
 
-// Ensure a refused claim is not remembered under its Idempotency-Key: the same request succeeds once
-// the record can be claimed.
+// Ensure a refused claim is not remembered under its Idempotency-Key: the same request succeeds
+// once the record can be claimed.
 func TestRefusedClaimIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	for _, w := range workflows {
@@ -137,8 +137,8 @@ func TestRefusedClaimIsNotRemembered(t *testing.T) {
 	}
 }
 
-// Ensure exactly one of many programs that claim a record at the same time gets it, with and without
-// an Idempotency-Key of its own.
+// Ensure exactly one of many programs that claim a record at the same time gets it, with and
+// without an Idempotency-Key of its own.
 func TestConcurrentClaims(t *testing.T) {
 	t.Parallel()
 	for _, w := range workflows {
@@ -167,8 +167,8 @@ func TestConcurrentClaims(t *testing.T) {
 	}
 }
 
-// Ensure a record is sent exactly once by a program whose requests meet a service that dies at any
-// call to the table, during the claim or during the report. The program repeats a request with its
+// Ensure a program sends a record exactly once, even if the service crashes at any call to the
+// table, during the claim or during the report. The program repeats a request with its
 // Idempotency-Key until it knows the result, and sends only what a claim gave it.
 func TestSendingThroughCrashes(t *testing.T) {
 	t.Parallel()
@@ -210,7 +210,7 @@ func TestSendingThroughCrashes(t *testing.T) {
 	}
 }
 
-// Ensure a key can claim and report only with the scope to send, which no other scope contains.
+// Ensure a key can claim and report only with the send scope, which no other scope contains.
 func TestSendingNeedsItsScope(t *testing.T) {
 	t.Parallel()
 	sending := 0

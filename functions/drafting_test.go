@@ -129,7 +129,7 @@ func marshal(t *testing.T, value any) []byte {
 	return text
 }
 
-// allWords returns all values of an operation's property, according to the tables.
+// allWords returns all values of an operation's property, according to operationTable.
 func allWords(t *testing.T, operation, property string) []string {
 	t.Helper()
 	o, _ := operationTable.Lookup(operation)

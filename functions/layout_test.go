@@ -56,7 +56,7 @@ func isUnder(name string, places ...string) bool {
 }
 
 // Ensure imports point in one direction: scripts, infra → functions → functions/<area> → shared.
-// The studio may import only the client, and the package that weighs a text as X does. As an
+// The studio may import only the client, and shared/thread, which weighs a text as X does. As an
 // exception, functions/openapi imports scripts/docs to serve its pages. That package contains only
 // texts and imports nothing.
 func TestImportsPointOneWay(t *testing.T) {

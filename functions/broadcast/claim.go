@@ -8,8 +8,8 @@ import (
 )
 
 // The operations of a program that sends the posts of one company. They offer the dispatcher's
-// interface (dispatch.go) to a key with the scope broadcast:send. They are no tools, because a claim
-// must end in a report, and a model may forget it.
+// interface (dispatch.go) to a key with the scope broadcast:send. They are not tools, because a
+// claim must end in a report, and a model may forget it.
 
 // PostClaim is a post with the claim that locks it.
 type PostClaim struct {

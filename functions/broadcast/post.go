@@ -190,8 +190,8 @@ const OrderAscending PostOrder = "asc"
 // Values implements schema.Enum.
 func (PostOrder) Values() []string { return []string{"desc", string(OrderAscending)} }
 
-// threadParts returns the posts of the thread into which a body is split, or nil if it is not split.
-// The specification sets no limit for other platforms than X, so only posts on X are split.
+// threadParts returns the posts of the thread into which a body is split, or nil if it is not
+// split. The specification sets no limit for platforms other than X, so only posts on X are split.
 func threadParts(platform *Platform, body *string) []string {
 	if platform == nil || *platform != PlatformX || body == nil {
 		return nil

@@ -13,16 +13,17 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Merge stores records as a store shows them, by the rules of a push: a record is identified by its
-// source and externalId, and a null field keeps its stored value. There are two more rules:
+// Merge stores records as an app store shows them, by the rules of a push: a record is identified
+// by its source and externalId, and a null field keeps its stored value. There are two more rules:
 //
 //   - A record whose postedAt is before the stored one is an older version, and is not written.
 //   - A reply with the status posted replaces a stored reply whose status is null, none or posted.
-//     Any other stored reply is the company's own work and stays; its merge reports transfer.Kept.
+//     Any other stored reply is the company's own work and stays; Merged.Kept says so.
 //
-// A record's reply with another status is left out, and its merge reports transfer.Kept, too. Each
-// record is one conditional write, so Merge can be repeated. It returns an outcome for each record. A record that is not valid together with the stored one is
-// refused (transfer.RefusedRecords). Of several records with one identity, the last one counts.
+// A reply with any other status is left out, and Merged.Kept says so, too. Each record is one
+// conditional write, so Merge can be repeated. It returns an outcome for each record. A record that
+// is not valid together with the stored one is refused (transfer.RefusedRecords). Of several
+// records with one identity, the last one counts.
 func (s Store) Merge(ctx context.Context, companyID string, records []Feedback) ([]transfer.Merged, error) {
 	m := merging{Store: s, companyID: companyID, records: records, merged: make([]transfer.Merged, len(records)), problems: make([]string, len(records))}
 	left := transfer.LastIndexes(records, func(f Feedback) identity { who, _ := identityOfRecord(f); return who })
@@ -51,7 +52,7 @@ func (s Store) Merge(ctx context.Context, companyID string, records []Feedback) 
 	return m.merged, refused.Err()
 }
 
-// merging is one call of Merge.
+// merging holds the state of one call to Merge.
 type merging struct {
 	Store
 
@@ -136,7 +137,7 @@ func (f Feedback) leftOutReply(storedID string) string {
 	return fmt.Sprintf("%s: the reply in the file, which is %s, was left out: only replies that are posted are merged", storedID, f.status())
 }
 
-// mergeOne merges a record that is stored, or creates it under a new id if its own is not free. It
+// mergeOne merges a record that is stored, or creates it under a new id if its own is taken. It
 // returns table.ErrExists or fault.ErrNotFound if another caller was faster.
 func (m *merging) mergeOne(ctx context.Context, n int, who identity, stored storedMatch, now string) error {
 	if stored.item == nil {
@@ -158,13 +159,13 @@ func (m *merging) mergeOne(ctx context.Context, n int, who identity, stored stor
 	return err
 }
 
-// hasStoreReply reports whether the record has a reply that its store shows.
+// hasStoreReply reports whether the record has a reply that its app store shows.
 func (f Feedback) hasStoreReply() bool {
 	return f.status() == ReplyStatusPosted && f.ReplyBody != nil && *f.ReplyBody != ""
 }
 
-// merge applies what a store shows to a stored record. The outcome is transfer.MergedOlder or
-// transfer.MergedUnchanged; the caller compares.
+// merge applies what an app store shows to a stored record. The outcome is transfer.MergedOlder or
+// transfer.MergedUnchanged; the caller finds out whether the record has changed.
 func (f *Feedback) merge(from Feedback) (m transfer.Merged, problem string) {
 	m.Outcome = transfer.MergedUnchanged
 	if f.PostedAt != nil && from.PostedAt != nil && second(*from.PostedAt) < second(*f.PostedAt) {
@@ -212,6 +213,6 @@ func keepNull[T any](field **T, value *T) {
 	}
 }
 
-// second returns a stored time without the fraction of its second. One form of a store's export has
-// milliseconds and another has none, so they can't tell which version is older.
+// second returns a stored time without the fraction of its second. Some exports of an app store
+// have milliseconds and others have none, so the fraction can't tell which version is older.
 func second(at string) string { return at[:min(len(at), len("2006-01-02T15:04:05"))] }

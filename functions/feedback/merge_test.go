@@ -37,8 +37,8 @@ func merge(t *testing.T, s *apitest.Service, records ...string) (outcomes []stri
 	return outcomes, refused
 }
 
-// Ensure a merge creates a record, changes only the fields that it has, writes nothing if nothing
-// changes, and skips a version that is older than the stored one by a second or more.
+// Ensure a merge creates a record, changes only the fields that it contains, writes nothing if
+// nothing changes, and skips a version that is older than the stored one by a second or more.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -60,8 +60,8 @@ func TestMerge(t *testing.T) {
 	requireEqual(t, "the record", []any{r["rating"], r["body"], r["authorName"], r["title"], r["kind"], r["replyStatus"]}, []any{5.0, "Fast", "A", "t", "review", "none"})
 }
 
-// Ensure a reply that the store shows becomes the reply, posted, and replaces no reply of the
-// company that has another status.
+// Ensure a reply that the app store shows is stored with the status posted. It must not replace a
+// reply of the company that has any other status.
 func TestMergeKeepsReplies(t *testing.T) {
 	t.Parallel()
 	s := start(t)

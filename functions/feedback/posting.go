@@ -9,7 +9,8 @@ import (
 )
 
 // The posting step: a worker posts approved replies to their platform, and this service records the
-// outcome. The operations in reply_claim.go and the command `workspace approved` call these methods.
+// outcome. The operations in reply_claim.go and the command `workspace approved` call these
+// methods.
 //
 //	Store.ApprovedReplies    lists the company's replies that are ready to post
 //	Store.ClaimReply         approved → posting; locks the reply for this worker
@@ -95,9 +96,9 @@ func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string
 }
 
 // ClaimReply moves a reply from approved to posting and returns it with the id of the claim. The
-// worker posts exactly the returned text. confirmedBy names the person who confirmed the text, and is
-// stored with the claim; nil means that nobody says. Returns fault.ErrNotFound when the feedback does
-// not exist, and fault.Conflict when the reply is not approved or has no text.
+// worker posts exactly the returned text. confirmedBy names the person who confirmed the text, and
+// is stored with the claim; nil means that the person is not known. Returns fault.ErrNotFound when
+// the feedback does not exist, and fault.Conflict when the reply is not approved or has no text.
 //
 // After any other error the claim may or may not exist. If it does, StuckReplies lists the reply.
 func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string, confirmedBy *string) (ClaimedReply, error) {

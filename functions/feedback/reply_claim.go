@@ -8,8 +8,8 @@ import (
 )
 
 // The operations of a program that posts the replies of one company. They offer the posting step
-// (posting.go) to a key with the scope feedback:send. They are no tools, because a claim must end in
-// a report, and a model may forget it.
+// (posting.go) to a key with the scope feedback:send. They are not tools, because a claim must end
+// in a report, and a model may forget it.
 
 // ReplyClaim is a review or mention with the claim that locks its reply.
 type ReplyClaim struct {

@@ -300,7 +300,7 @@ func (s *Studio) visitors(v *pageRequest) *view {
 	v.wait()
 	page := roadmap.Board{
 		Name: stored.Value.Name.Or(""), Company: profile.Value.Name.Or(""), Language: profile.Value.PrimaryLanguage.Or(""), Home: profile.Value.WebsiteURL.Or(""),
-		Brand: roadmap.ReadBrand(kit.Value.Colors.Or(nil), kit.Value.Fonts.Or(nil)), // without a brand if it cannot be read
+		Brand: roadmap.ReadBrand(kit.Value.Colors.Or(nil), kit.Value.Fonts.Or(nil)), // no brand if the kit cannot be read
 	}
 	if at, ok := stored.Value.PublishedAt.Get(); ok {
 		page.PublishedAt = at.UTC().Format(time.RFC3339)

@@ -56,10 +56,9 @@ func newForm(what, back, etag string, mayWrite bool, fields ...*field) *form {
 	return &form{What: what, Back: back, Fields: fields, IdempotencyKey: newIdempotencyKey(), ETag: etag, MayWrite: mayWrite}
 }
 
-// restore puts the typed values back into the form after a failed write, or for a preview, in which
-// case refused is nil. stored is true if the
-// record could be read again after the write. The fields that the user did not edit then show the
-// record's current values.
+// restore puts the typed values back into the form after a failed write or for a preview. For a
+// preview, refused is nil. stored is true if the record could be read again after the write. The
+// fields that the user did not edit then show the record's current values.
 func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 	f.IdempotencyKey = nextIdempotencyKey(sent, refused)
 	if !stored {
@@ -116,7 +115,7 @@ func (f *form) RareLabels() string {
 // LabelOf returns how the form shows a value of a choice.
 func (f *field) LabelOf(value string) string { return cmp.Or(f.Labels[value], phrase.Words(value)) }
 
-// field returns the field with this name. The form must have it.
+// field returns the field with this name. The form must contain it.
 func (f *form) field(name string) *field {
 	return f.Fields[slices.IndexFunc(f.Fields, func(field *field) bool { return field.Name == name })]
 }

@@ -182,7 +182,7 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 	s.write(w, shown.page, f, shown.status)
 }
 
-// write writes a page with one call of Write. A status of 0 means 200.
+// write writes a page with a single call to Write. A status of 0 means 200.
 func (s *Studio) write(w http.ResponseWriter, page string, f frame, status int) {
 	var out bytes.Buffer
 	if err := s.pages.byName[page].ExecuteTemplate(&out, "frame", f); err != nil {

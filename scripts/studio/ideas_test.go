@@ -89,8 +89,8 @@ func TestIdeaScopes(t *testing.T) {
 	}
 }
 
-// Ensure plans and ideas can be created, edited and deleted, and that each change can be undone. A
-// name that is no platform is refused beside the typed values.
+// Ensure plans and ideas can be created, edited and deleted, and that each change can be undone. If
+// a platform does not exist, the page says so and keeps the typed values.
 func TestPlansAndIdeasAreEdited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -146,7 +146,8 @@ var expiries = map[string]time.Duration{"30": 30 * 24 * time.Hour, "90": 90 * 24
 // useless, because nobody could see its secret.
 var errNoFile = errors.New("this studio has no folder to write secrets to")
 
-// keyPreset is a purpose of a key. The form for a new key offers it instead of single scopes.
+// keyPreset is a set of scopes for one purpose. The form for a new key offers presets in place of
+// individual scopes.
 type keyPreset struct {
 	ID, Label string
 	Name      string // the name that the form suggests
@@ -160,7 +161,7 @@ const (
 	draftingPreset = "drafting-agent"
 )
 
-// keyPresets are the purposes that the form for a new key offers.
+// keyPresets are the presets that the form for a new key offers.
 var keyPresets = []keyPreset{
 	{ciPreset, "CI or a job that pushes numbers", "CI", "It stores values of metrics and reads them, and nothing else.", []string{"metrics:write"}},
 	{"reviews", "a job that pushes reviews", "Reviews", "It stores reviews. It could also change replies, because the API has one scope for both.", []string{"feedback:write"}},

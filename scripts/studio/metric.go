@@ -15,7 +15,7 @@ type metric struct {
 // Version returns the version of the metric's definition.
 func (m metric) Version() string { return version(m.UpdatedAt) }
 
-// metricsOf joins definitions with their goals, in the order of the pages.
+// metricsOf joins definitions with their goals, in the order in which the pages show them.
 func metricsOf(definitions []client.Definition, goals []client.Goal) (out []metric) {
 	for _, m := range series.Of(definitions, goals) {
 		out = append(out, metric{Metric: m})

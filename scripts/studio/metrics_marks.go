@@ -44,7 +44,7 @@ type markReads struct {
 	boards *result[client.Page[client.Board]]
 	posts  *result[client.Page[client.Post]]
 	audits *result[client.Page[client.AuditSummary]]
-	full   []string // the names of the kinds for which the page has no call left
+	full   []string // the names of the kinds that are not read because the page may make no more calls
 }
 
 // leavesRoomForMarks reports whether the marks can be read together with the points, before it is
@@ -176,7 +176,8 @@ func (r *markReads) read(kind string) bool {
 	return r.audits != nil
 }
 
-// switched returns the parameter "hide" with one kind switched on if it is off, and off if it is on.
+// switched returns the parameter "hide" with one kind switched on if it is off, and off if it is
+// on.
 func (q metricQuery) switched(kind string) string {
 	var hidden []string
 	for _, k := range markKinds {
@@ -187,7 +188,7 @@ func (q metricQuery) switched(kind string) string {
 	return strings.Join(hidden, ",")
 }
 
-// releases returns when each board was published the last time. The API has no earlier versions.
+// releases returns the latest publish of each board. The API does not return earlier ones.
 func (r *markReads) releases() (out []dated, failed *failure) {
 	if r.boards == nil {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 )
 
 // markLabels returns the labels of a chart's marks, as a screen reader reads them. The chart is
-// drawn in two sizes; only those of the first are returned.
+// drawn in two sizes; only the labels in the first are returned.
 func markLabels(body string) (out []string) {
 	_, body, _ = strings.Cut(body, `<svg class="chart wide"`)
 	body, _, _ = strings.Cut(body, `<svg class="chart narrow"`)
@@ -68,8 +68,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// Ensure a chart with many marks draws and lists the latest ones, and says so. A mark names a few
-// of its records.
+// Ensure a chart with many marks draws and lists the latest ones, and says so. A mark for many
+// records names only a few of them.
 func TestManyMarks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -117,9 +117,9 @@ func (d *wholeView) rows() (rows []bucketRow) {
 	return rows
 }
 
-// fullDays returns the values computed from full and fullBefore: that of the days of the current
-// week or month that have ended, and that of the same number of earlier days. ok is false if either
-// value is missing.
+// fullDays returns two values: one for the days of the current week or month that have ended,
+// computed from full, and one for the same number of earlier days, computed from fullBefore. ok is
+// false if either value is missing.
 func (p pointReads) fullDays(m metric, money series.Money) (now, before chart.Value, ok bool) {
 	if p.full == nil || p.full.Failure != nil || p.fullBefore.Failure != nil {
 		return now, before, false

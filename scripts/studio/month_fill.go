@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// fillData is the data for the page that turns accepted ideas into drafts of a month.
+// fillData is the data for the page that turns accepted ideas into drafts for a month.
 type fillData struct {
 	Clock    civiltime.Clock
 	Month    time.Time // the first day of the month

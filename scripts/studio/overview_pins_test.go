@@ -16,9 +16,9 @@ func tileNames(body string) (out []string) {
 	return out
 }
 
-// Ensure metrics can be pinned to the overview. Pinned metrics come first, the latest pin before the
-// others, and the oldest pin gives way. The pins are in a cookie of the browser, and no API request
-// writes them: the company of this test must not be changed.
+// Ensure metrics can be pinned to the overview. Pinned metrics come first, the most recent pin
+// before the others. A pin above the maximum replaces the oldest one. The pins are stored in a
+// browser cookie and not with an API request, so the company of this test must not change.
 func TestPins(t *testing.T) {
 	t.Parallel()
 	w := demoWorld(t)
@@ -55,8 +55,8 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// Ensure a form with a key or a company that cannot be part of a cookie is refused, and a pin needs
-// the form token like every write.
+// Ensure a form is refused if its key or its company cannot be part of a cookie. Like every write,
+// a pin needs the form token.
 func TestPinsOfHostileForms(t *testing.T) {
 	t.Parallel()
 	w := demoWorld(t)

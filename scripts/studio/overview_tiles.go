@@ -212,7 +212,7 @@ func (p goalProgress) signed(v float64) string {
 	return "+" + p.perDay(v, math.Ceil)
 }
 
-// round rounds a value to two digits, because more would pretend an exact prediction.
+// round rounds a value to two digits, because more digits would suggest an exact prediction.
 func round(v float64) float64 {
 	if v == 0 {
 		return 0
@@ -313,8 +313,8 @@ func (v *pageRequest) pins(company string) (keys []string) {
 	return keys
 }
 
-// pin pins a metric to the overview, or removes it. Which metrics are pinned is a matter of one
-// person and not of the company, so it is stored in the person's browser.
+// pin pins a metric to the overview, or removes it. Each person chooses their own pins, so these
+// are stored in the person's browser and not in the company.
 func (s *Studio) pin(v *pageRequest) *view {
 	form := v.r.PostForm
 	company, key := form.Get("company"), form.Get("key")
@@ -360,7 +360,7 @@ func (v *pageRequest) pinForm(m metric, back string) *pinForm {
 	return &pinForm{company, m.Key, m.Name, slices.Contains(v.pins(company), m.Key), back}
 }
 
-// companyID returns the id of the company, which the frame reads. It is empty if it is unknown.
+// companyID returns the id of the company, which is read for the frame, or "" if it is unknown.
 func (v *pageRequest) companyID() string {
 	if read := v.frameData().company; read != nil {
 		return read.Value.ID

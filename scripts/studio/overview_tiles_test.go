@@ -11,8 +11,9 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Ensure the bar of a goal says what is needed a day. A goal for a total is one for the month in
-// which it is due, and a goal from above is a limit. Today counts in the value, but not in the pace.
+// Ensure the bar of a goal says what is needed a day. A goal for a total applies to the month in
+// which it is due, and a goal that is reached from above is a limit. Today counts in the value, but
+// not in the pace.
 func TestGoalBar(t *testing.T) {
 	t.Parallel()
 	today := time.Date(2026, 8, 11, 15, 0, 0, 0, time.UTC)
@@ -102,7 +103,7 @@ func TestReviewTile(t *testing.T) {
 	}
 }
 
-// Ensure numbers of a day have as many digits as a person can use.
+// Ensure a value per day has no more digits than a person can use.
 func TestRound(t *testing.T) {
 	t.Parallel()
 	var got []string

@@ -90,7 +90,7 @@ type pictureRow struct {
 // Name returns the name of an input of the row.
 func (r pictureRow) Name(property string) string { return fmt.Sprintf("media.%d.%s", r.N, property) }
 
-// Number returns the position of the picture for people.
+// Number returns the position of the picture, counted from 1.
 func (r pictureRow) Number() int { return r.N + 1 }
 
 // Typed returns the pictures in a field.

@@ -44,7 +44,7 @@ func countText(platform, text string) string {
 }
 
 // cardsOf returns the cards of the values in a form. stored are the parts into which the service
-// has split the stored text; they are shown as long as the text is the stored one.
+// has split the stored text; they are shown as long as the form contains the stored text.
 func cardsOf(f *form, platform string, stored []string) postCards {
 	value := func(name string) string {
 		if at := slices.IndexFunc(f.Fields, func(f *field) bool { return f.Name == name }); at >= 0 {
@@ -70,7 +70,7 @@ func cardsOf(f *form, platform string, stored []string) postCards {
 	return out
 }
 
-// cardTexts returns the texts of the posts that a text becomes on a platform.
+// cardTexts returns the texts of the posts into which a text is split on a platform.
 func cardTexts(platform, text string) []string {
 	if platform == string(client.BroadcastPlatformX) {
 		if parts := thread.Parts(text); parts != nil {
@@ -80,8 +80,8 @@ func cardTexts(platform, text string) []string {
 	return []string{text}
 }
 
-// tagsOf returns the hashtags in a text, without their number signs. White space and commas separate
-// hashtags, and a hashtag that occurs twice counts once.
+// tagsOf returns the hashtags in a text, without their number signs. White space and commas
+// separate hashtags, and a hashtag that occurs twice counts once.
 func tagsOf(text string) []string {
 	out := []string{}
 	for _, tag := range strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' }) {
@@ -101,8 +101,8 @@ func (c *changes) tags() client.Optional[[]string] {
 	return absentOrNull[[]string](text)
 }
 
-// previewPost responds with the cards of a form, which the page shows while the user types. It makes
-// no API call.
+// previewPost responds with the cards of a form, which the page shows while the user types. It
+// makes no API call.
 func (s *Studio) previewPost(v *pageRequest) *view {
 	sent := v.r.PostForm
 	collectPictures(sent)

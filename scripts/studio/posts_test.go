@@ -372,8 +372,9 @@ func TestPostEditor(t *testing.T) {
 	w.page(t, "/posts/new?copy=pst_none", "The post to duplicate could not be read")
 }
 
-// Ensure the pictures of a post can be edited, removed and put back. A picture that the service
-// refuses is named beside the typed values. Pictures of a different shape stay until somebody enters one.
+// Ensure the pictures of a post can be edited, removed and put back. If the service refuses a
+// picture, the page names it and keeps the typed values. Pictures of a different shape stay until
+// somebody enters one.
 func TestPostPictures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -24,7 +24,7 @@ func below(prefix string, next http.Handler) http.Handler {
 }
 
 // prefixedResponse adds the prefix to the addresses in a response. It requires that a page is
-// written with one call of Write.
+// written with a single call to Write.
 type prefixedResponse struct {
 	http.ResponseWriter
 

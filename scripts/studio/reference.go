@@ -26,7 +26,7 @@ import (
 // The reference lists the operations of the service and sends requests that users typed. The
 // studio's process adds the key. Only a POST with the form token can send a write.
 
-// referenceAge is for how long the studio keeps the service's document.
+// referenceAge is how long the studio keeps the service's document.
 const referenceAge = 10 * time.Minute
 
 // documentBytesMax bounds the size of the service's document.
@@ -35,7 +35,7 @@ const documentBytesMax = 16 << 20
 // answerBytesMax is the maximum size of an answer in a page, as HTML.
 const answerBytesMax = 50_000
 
-// answerRecordsMax is how many records of a list get a link.
+// answerRecordsMax is the maximum number of records of a list that get a link.
 const answerRecordsMax = 12
 
 // reference is the service's document, as it was last read.
@@ -124,13 +124,13 @@ type operationData struct {
 	Answer   *answer
 }
 
-// Reads reports whether the operation can be sent from an address, because it changes nothing.
+// Reads reports whether the operation changes nothing, so that an address can send it.
 func (d *operationData) Reads() bool { return d.Method == http.MethodGet }
 
 // Deletes reports whether the operation deletes something.
 func (d *operationData) Deletes() bool { return d.Method == http.MethodDelete }
 
-// Sample returns the example of an answer.
+// Sample returns the example of an answer's body.
 func (d *operationData) Sample() string { return d.Operation.Answer }
 
 // Rows returns the height of the field for the body, in lines.
@@ -177,13 +177,14 @@ func (a *answer) Good() bool { return a.Failure == nil && a.Status < 400 }
 // link is a link to another operation, with parameters.
 type link struct{ Text, Path, More string }
 
-// referenceOperation shows an operation. It sends the request if the address says so, but only one
-// that changes nothing.
+// referenceOperation shows an operation. If the address says so, it also sends the request,
+// provided that the operation changes nothing.
 func (s *Studio) referenceOperation(v *pageRequest) *view {
 	return v.operationPage(v.r.URL.Query())
 }
 
-// tryOperation sends the request of a form. It asks before it deletes something.
+// tryOperation sends the request that a form describes. It asks for confirmation before it deletes
+// something.
 func (s *Studio) tryOperation(v *pageRequest) *view {
 	out := v.operationPage(v.r.PostForm)
 	v.readFrame()
@@ -219,7 +220,7 @@ func (v *pageRequest) operationPage(sent url.Values) *view {
 	default:
 		d.Answer = v.send(document, op, request, header, sent)
 		if d.Answer.Failure == nil && d.Answer.Status < http.StatusInternalServerError {
-			d.setField("header.Idempotency-Key", newIdempotencyKey()) // the next request is another one
+			d.setField("header.Idempotency-Key", newIdempotencyKey()) // the next request is a new one
 		}
 	}
 	return out
@@ -276,8 +277,8 @@ func (d *operationData) setField(name, text string) {
 	}
 }
 
-// request builds the request from the fields. It is not complete if an id is missing. The field says
-// so if the user sent it.
+// request builds the request from the fields. complete is false if an id is missing. If the user
+// sent the form, the field of the id says so.
 func (d *operationData) request(sent bool) (r client.Request, header http.Header, complete bool) {
 	r = client.Request{Method: d.Method, Path: d.Path, Query: url.Values{}, Repeatable: d.Reads(), Quota: d.Quota}
 	header, complete = http.Header{}, true
@@ -368,16 +369,16 @@ func (v *pageRequest) headersOf(response client.Response, cursor string) (out []
 	return out
 }
 
-// secretKey matches a secret key, but not the beginning of one that lists of keys contain.
+// secretKey matches a secret key, but not the prefix of one, which lists of keys contain.
 var secretKey = regexp.MustCompile(`sk_live_[0-9A-Za-z]{30,}`)
 
-// withoutSecrets removes secret keys from a text, because no page contains one.
+// withoutSecrets removes secret keys from a text, because no page may contain one.
 func (v *pageRequest) withoutSecrets(text string) string {
 	return secretKey.ReplaceAllString(strings.ReplaceAll(text, v.Key, "sk_live_…"), "sk_live_…")
 }
 
 // shownBody returns the body of a response as a page shows it, indented and without secrets. cut is
-// true if the body is too large for a page, so that it is only the beginning.
+// true if the body is too large for a page, so that text is only its beginning.
 func (v *pageRequest) shownBody(body []byte) (text string, cut bool) {
 	var out bytes.Buffer
 	if json.Indent(&out, body, "", "  ") != nil {

@@ -40,8 +40,8 @@ func (w *world) stub(status int, header http.Header, body string) {
 	})
 }
 
-// Ensure the index links every operation of the document, and each page has a form that names every
-// parameter, a label for every field, and a size below the limit.
+// Ensure the index links to every operation of the document. The page of each operation must have a
+// form that names every parameter, a label for every field, and a size below the limit.
 func TestReferencePages(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../functions/openapi/openapi.json")
@@ -90,8 +90,9 @@ func TestReferencePages(t *testing.T) {
 	}
 }
 
-// Ensure a read can be sent by an address, and its answer shows status, headers and body. From the
-// answer, links lead to the next page, to a record, and from there to a change of that record.
+// Ensure an address can send a read, and the page shows the status, headers and body of its answer.
+// Links in the answer must lead to the next page and to a record, and from the record to a change
+// of it.
 func TestReferenceRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -120,7 +121,8 @@ func address(t *testing.T, body, text string) string {
 }
 
 // Ensure a write needs the form token and the method POST. It is sent with the typed body and
-// headers, once for each idempotency key, and its answer is shown also if the service refuses it.
+// headers, once for each idempotency key. Its answer must be shown even if the service refuses the
+// write.
 func TestReferenceWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -154,7 +156,7 @@ func TestReferenceWrite(t *testing.T) {
 	}
 }
 
-// Ensure a change is sent with If-Match, and a delete asks once.
+// Ensure a change is sent with If-Match, and a delete asks for confirmation once.
 func TestReferenceDelete(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -63,7 +63,7 @@ func (s *Studio) storeReviews(v *pageRequest) *view {
 	sent := v.r.PostForm
 	out := v.pastePage(sent)
 	d := out.data.(*pasteData)
-	v.readFrame() // the company's time zone is that of days without a time
+	v.readFrame() // days without a time are in the company's time zone
 	v.wait()
 	refuse := func(status int) *view {
 		out.status = status

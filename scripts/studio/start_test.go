@@ -49,8 +49,8 @@ func stepsLeft(body string) (out []string) {
 	return out
 }
 
-// Ensure an empty company gets to a published item, an answered review and a chart by forms alone.
-// The list of first steps ticks each step when its records are stored, and is gone after the last.
+// Ensure forms alone take an empty company to a published item, an answered review and a chart. The
+// list of first steps ticks each step when its records are stored, and is gone after the last.
 func TestFirstSteps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -167,8 +167,8 @@ func TestFirstStepsHidden(t *testing.T) {
 }
 
 // Ensure many reviews are stored in several pushes, and that a page with the largest text is small.
-// If the service fails in between, the page says how many are stored and keeps the text, and sending
-// it again stores each review once.
+// If the service fails in between, the page says how many are stored and keeps the text, and
+// sending it again stores each review once.
 func TestPasteManyReviews(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -6,7 +6,7 @@
 // studio.go starts the studio, call.go sends and records the requests of a page, and frame.go
 // contains the parts that every page shares. Each screen has its own file, and its own template in
 // the folder templates. Packages series, scores, attention, batch and report prepare records of the
-// API, for the command line, too. The other packages below this one do not depend on the API.
+// API, also for the command line. The other packages below this one do not depend on the API.
 // scripts/docs/explanation/studio.md explains the reasons.
 package studio
 

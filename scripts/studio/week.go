@@ -58,7 +58,7 @@ func (s *Studio) week(v *pageRequest) *view {
 	return out
 }
 
-// weekFile responds with the report as a file to send: one HTML file, or Markdown.
+// weekFile responds with the report as a file that users can send to others, in HTML or Markdown.
 func (s *Studio) weekFile(kind, extension string, format func(report.Report) ([]byte, error)) func(*pageRequest) *view {
 	return func(v *pageRequest) *view {
 		read, err := v.readReport()
@@ -150,7 +150,7 @@ type recorder struct {
 	calls []*apiCall
 }
 
-// add records a request. A retry is the same call.
+// add records a request. A retry does not count as another call.
 func (r *recorder) add(request *http.Request) {
 	_, path, _ := strings.Cut(request.URL.Path, "/companies/")
 	_, path, inCompany := strings.Cut(path, "/")
@@ -165,8 +165,8 @@ func (r *recorder) add(request *http.Request) {
 	}
 }
 
-// sorted returns the calls, ordered by their addresses. They are sent at the same time, so their
-// order means nothing.
+// sorted returns the calls, sorted by address. They are sent concurrently, so the order in which
+// they were recorded means nothing.
 func (r *recorder) sorted() []*apiCall {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -78,7 +78,7 @@ func TestWeekWithoutScopes(t *testing.T) {
 }
 
 // Limits for the page of a week. Package report has its own limit of calls, and the frame needs one
-// call more.
+// more call.
 const (
 	weekCallsMax = 49
 	weekTripsMax = 3

@@ -84,10 +84,10 @@ func (a *API) CheckVersion(values []string) error {
 
 // Keys verifies keys and enforces rate limits. Package keys implements it.
 type Keys interface {
-	// Admit verifies the key, requires one of the scopes (none if there are none) and charges one
-	// request to the rate limit of the class, all in one conditional write. The error comes from
-	// package auth or from the table. The error for a missing scope names the first of the scopes.
-	// auth.Admission documents which of its fields are set even if there is an error.
+	// Admit verifies the key, requires one of the scopes (none if the list is empty) and charges
+	// one request to the rate limit of the class, all in one conditional write. The error comes
+	// from package auth or from the table. The error for a missing scope names the first of the
+	// scopes. auth.Admission documents which of its fields are set even if there is an error.
 	Admit(ctx context.Context, token auth.Token, scopes []auth.Scope, class auth.Class) (auth.Admission, error)
 	// Verify verifies the key and requires one of the scopes, as Admit does. It charges no request
 	// and writes nothing. The returned quota state is set whenever the key is valid, even if the

@@ -50,7 +50,7 @@ type Spec struct {
 	Summary     string       // one line
 	Description string       // what the summary leaves out; may be empty
 	BodyBytes   int          // maximum size of the body over HTTP; 0 means 256 KB. A body above 256 KB is read only after the key and its scope are checked
-	NotTool     bool         // not an MCP tool: its response contains a secret, which must not enter a model's context, or it is a step of sending, which is a program's work
+	NotTool     bool         // not an MCP tool: its response contains a secret, which must not enter a model's context, or it is a step in sending something, which is left to programs
 	Errors      []fault.Code // codes that its function may return, in addition to the common ones
 }
 
@@ -65,7 +65,7 @@ type Operation struct {
 	input           reflect.Type
 	rawFields       []string // the names of the body properties that accept any JSON value
 	hasETag         bool
-	admittingScopes []auth.Scope // a key must have one of these scopes, which start with Scope; empty: none is required
+	admittingScopes []auth.Scope // a key must have one of these scopes, the first of which is Scope; empty: none is required
 	run             func(ctx context.Context, caller Caller, in any) (out any, err error)
 	explainEmpty    func(ctx context.Context, caller Caller, in any) (string, error)    // set by ExplainEmpty; may be nil
 	note            func(ctx context.Context, caller Caller, in, out any) string        // set by AddNote; may be nil
@@ -170,9 +170,9 @@ func AddNote[In, Out any](op Operation, note func(ctx context.Context, caller Ca
 }
 
 // CheckReplay adds a function to an operation that accepts an Idempotency-Key. Before the stored
-// response of a successful request is replayed, the function gets it and may refuse, if what the
-// response says no longer holds. Such an operation stores no refusals: a request that was refused
-// runs again when it is repeated.
+// response of a successful request is replayed, the function receives it and may refuse the replay
+// if what the response says no longer holds. Such an operation stores no refusals: a request that
+// was refused runs again when it is repeated.
 func CheckReplay[In, Out any](op Operation, check func(ctx context.Context, caller Caller, in In, stored Out) error) Operation {
 	if op.IdempotencyKey == nil || op.input != reflect.TypeFor[In]() || op.Output != reflect.TypeFor[Out]() {
 		panic(fmt.Sprintf("api: operation %s: accepts no Idempotency-Key, or has another input or output", op.ID))

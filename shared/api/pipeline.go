@@ -94,8 +94,8 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 // finish stores the response of a call under its Idempotency-Key, or returns the response of an
 // earlier request, which the caller must send instead.
 //
-// The refusal of an operation with a CheckReplay is not stored. If it is a conflict, the change that
-// is in the way may be that of another request with the same key.
+// A refusal by an operation with a CheckReplay is not stored. If the refusal is a conflict, the
+// conflicting change may have been made by another request with the same key.
 func (c Call) finish(ctx context.Context, attempt *idempotency.Attempt, out *callOutcome) (earlier *idempotency.Response, err error) {
 	if c.Operation.checkReplay == nil || out.err == nil {
 		return attempt.Finish(ctx, storableResponse(out.result, out.err))

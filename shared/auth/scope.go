@@ -38,8 +38,9 @@ var scopes = []Scope{
 	OptimiseRead, OptimiseWrite, BroadcastRead, BroadcastDraft, BroadcastWrite, BroadcastSend, ContextRead, ContextWrite, KeysRead, KeysWrite,
 }
 
-// containedIn maps a scope to the next larger scope, which contains it. No scope contains the scopes
-// to send: the id of a claim is the right to report what happened outside this service.
+// containedIn maps a scope to the next larger scope, which contains it. No scope contains the send
+// scopes, because the id of a claim gives its owner the right to report what happened outside this
+// service.
 var containedIn = map[Scope]Scope{
 	FeedbackRead: FeedbackDraft, FeedbackDraft: FeedbackWrite,
 	BroadcastRead: BroadcastDraft, BroadcastDraft: BroadcastWrite,

@@ -133,8 +133,8 @@ func (k Kind[T]) ListStale(ctx context.Context, t *table.Client, companyID, clai
 	return Stale(slices.Concat(found...), claimedBefore, func(record T) string { return k.KeysOf(record).SK }), nil
 }
 
-// Stale returns those of the claimed records that ListStale lists, in its order. idOf breaks ties. It
-// changes the slice.
+// Stale returns the claimed records that ListStale would list, in the same order. idOf returns the
+// id that breaks ties. Stale changes the slice claimed.
 func Stale[T interface{ current() Claim }](claimed []T, claimedBefore string, idOf func(T) string) []T {
 	stuck := slices.DeleteFunc(claimed, func(record T) bool { return valueOrEmpty(record.current().ClaimedAt) > claimedBefore })
 	order := func(record T) string {
@@ -144,9 +144,9 @@ func Stale[T interface{ current() Claim }](claimed []T, claimedBefore string, id
 	return stuck
 }
 
-// ListReady returns a page of at most limit records of a query that are ready to be claimed. isReady
-// reports whether a record is ready, and whether any record after it may be. positionOf returns the
-// cursor of the page after a record.
+// ListReady returns a page of at most limit records of a query that are ready to be claimed.
+// isReady reports whether a record is ready, and whether any record after it may be. positionOf
+// returns the cursor of the page after a record.
 //
 // The query reads an index, which is milliseconds behind the writes. If a listed record has since
 // been claimed or changed, claiming it fails. A query cannot list across companies, because every

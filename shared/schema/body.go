@@ -46,7 +46,7 @@ type RequestEnum interface{ Accepts() Enum }
 
 // ElementTyper is a record with fields that may contain any JSON after an import, but that requests
 // set to lists of objects. ElementType returns the type of these objects. It returns nil for every
-// other field. The zero value of the record must do.
+// other field. ElementType must work on the zero value of the record.
 type ElementTyper interface {
 	ElementType(property string) reflect.Type
 }

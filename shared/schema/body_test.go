@@ -225,7 +225,7 @@ type updateAlbumInput struct {
 }
 
 // Ensure a request sets a field that may contain any JSON to a list of objects, which replaces the
-// stored JSON. A record of an import may contain any JSON in that field.
+// stored JSON. An imported record may contain any JSON in that field.
 func TestElementTyper(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

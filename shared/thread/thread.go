@@ -1,6 +1,6 @@
-// Package thread splits a text into posts for X, and weighs a text as X does. The service stores the
-// parts of a post with it, and the studio shows them before the post is stored. It imports nothing
-// of this module.
+// Package thread splits a text into posts for X, and weighs a text as X does. The service stores
+// the parts of a post with it, and the studio shows them before the post is stored. It imports
+// nothing from this module.
 package thread
 
 import (

@@ -379,7 +379,7 @@ type Merged struct {
 // MergeOutcome is one of the values below.
 type MergeOutcome string
 
-// The outcomes of a merge. MergedOlder is for a record that is stored in a newer version.
+// The outcomes of a merge. MergedOlder means that a newer version of the record is stored.
 const (
 	MergedCreated   MergeOutcome = "created"
 	MergedUpdated   MergeOutcome = "updated"
@@ -389,7 +389,7 @@ const (
 
 // WithMerge adds the function for an import that merges records into the stored ones instead of
 // replacing them. merge returns what it did with each record. The error may be RefusedRecords, as
-// for write; the outcomes of refused records are then without meaning.
+// for write; the outcomes of refused records then mean nothing.
 func WithMerge[T any](t Type, merge func(ctx context.Context, companyID string, records []T) ([]Merged, error)) Type {
 	t.merge = func(ctx context.Context, companyID string, records []any) ([]Merged, error) {
 		return merge(ctx, companyID, castAll[T](records))
@@ -397,10 +397,10 @@ func WithMerge[T any](t Type, merge func(ctx context.Context, companyID string, 
 	return t
 }
 
-// CanMerge reports whether the type has WithMerge.
+// CanMerge reports whether the type has the function that WithMerge adds.
 func (t Type) CanMerge() bool { return t.merge != nil }
 
-// Merge merges records that Check has returned into the stored ones. The type has WithMerge.
+// Merge merges records that Check has returned into the stored ones. CanMerge must be true.
 func (t Type) Merge(ctx context.Context, companyID string, records []any) ([]Merged, error) {
 	return t.merge(ctx, companyID, records)
 }

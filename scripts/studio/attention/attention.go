@@ -1,6 +1,6 @@
 // Package attention finds what needs a person, such as reviews that wait for a reply, posts that
-// were not sent, and goals that are behind. It uses the public API alone, through shared/client, so
-// everything works with a key.
+// were not sent, and goals that are behind. It uses only the public API, through shared/client, so
+// a key is all that it needs.
 package attention
 
 import (
@@ -27,7 +27,7 @@ type Status struct {
 	Calls      int         `json:"calls"`      // how many requests of the read quota the check used, without retries
 }
 
-// Need is a number of records of one kind that need a person.
+// Need counts the records of one kind that need a person.
 type Need struct {
 	Kind  string   `json:"kind"`
 	Count int      `json:"count"`
@@ -49,7 +49,7 @@ const (
 	KindAudit    = "audits"
 )
 
-// The parts of the check, as gaps name them.
+// The parts of the check, by the names that gaps use.
 const (
 	partReviews  = "reviews"
 	partPosts    = "posts"
@@ -77,7 +77,7 @@ const Grace = 15 * time.Minute
 // ErrNothingChecked means that the key has none of the scopes that the check needs.
 var ErrNothingChecked = errors.New("the key has no scope that reads reviews, posts, boards, goals or audits, so nothing was checked")
 
-// check holds the calls of one check.
+// check holds the calls that one check makes.
 type check struct {
 	*batch.Reader
 
@@ -94,8 +94,8 @@ type check struct {
 }
 
 // Read checks what needs a person. It sends at most 33 calls in three steps, and fewer if the key
-// lacks scopes. A part that cannot be read is in NotChecked. Read returns an error if the service
-// rejects the key or cannot be reached, and ErrNothingChecked if the key may read no part.
+// lacks scopes. NotChecked lists the parts that could not be read. Read returns an error if the
+// service rejects the key or cannot be reached, and ErrNothingChecked if the key may read no part.
 func Read(ctx context.Context, api *client.Client, now time.Time) (Status, error) {
 	r, err := batch.NewReader(ctx, api)
 	if err != nil {
@@ -124,8 +124,8 @@ func Read(ctx context.Context, api *client.Client, now time.Time) (Status, error
 	return out, nil
 }
 
-// Complete reports whether every part was read, except those whose scope the key lacks and those
-// that are too long.
+// Complete reports whether every part was read, apart from parts whose scope the key lacks and
+// lists that are too long.
 func (s Status) Complete() bool {
 	return !slices.ContainsFunc(s.NotChecked, func(g batch.Gap) bool { return g.Failed })
 }
@@ -221,8 +221,8 @@ func (c *check) startPreviews() {
 	}
 }
 
-// startGoals starts the calls that Judge needs. Once they have ended, judge returns the goals with
-// their states.
+// startGoals starts the calls that Judge needs. Once the calls have ended, judge returns the goals
+// with their states.
 func (c *check) startGoals() (judge func() []Judgement) {
 	if c.definitions == nil {
 		return func() []Judgement { return nil }
@@ -232,8 +232,9 @@ func (c *check) startGoals() (judge func() []Judgement) {
 	return JudgeGoals(c.Reader, partMetrics, c.goals.Value.Items, c.definitions.Value.Items, goalsMax, c.now)
 }
 
-// JudgeGoals starts the calls for at most limit metrics of goals. Those of the goals with the highest
-// priority come first. Once the calls have ended, judge returns all goals with their states.
+// JudgeGoals starts the calls for the metrics of goals, but for at most limit metrics. It starts
+// with the goals of the highest priority. Once the calls have ended, judge returns all goals with
+// their states.
 func JudgeGoals(r *batch.Reader, part string, goals []client.Goal, definitions []client.Definition, limit int, now time.Time) (judge func() []Judgement) {
 	metrics := map[string]*series.Metric{}
 	for _, m := range series.Of(definitions, nil) {
@@ -445,7 +446,7 @@ func (c *check) needAudits() Need {
 }
 
 // AuditProblem says which scores of an audit are lower than in the audit before, or that it failed.
-// It returns "" if neither is so. older are the audits that are older than a, newest first.
+// It returns "" if neither applies. older are the audits that are older than a, newest first.
 func AuditProblem(a client.AuditSummary, older []client.AuditSummary) string {
 	if a.Status.Or("") == client.OptimiseAuditStatusFailed {
 		return "failed: " + phrase.Excerpt(a.Error.Or("no reason is stored"), 50)

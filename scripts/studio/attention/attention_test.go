@@ -44,8 +44,8 @@ func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// read checks the status with a key of the given scopes, and compares the number of requests with
-// what the status says.
+// read reads the status with a key that has the given scopes, and compares the number of requests
+// with what the status says.
 func read(t *testing.T, s *apitest.Service, c *counter, scopes ...auth.Scope) (attention.Status, error) {
 	t.Helper()
 	c.next = demotest.Direct{Handler: s.Handler}
@@ -81,8 +81,8 @@ func TestEmptyCompany(t *testing.T) {
 	}
 }
 
-// Ensure each kind of record that needs a person has one line, and that records that need nobody
-// have none.
+// Ensure each kind of record that needs a person has one line, and records that need nobody have
+// none.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	s := demotest.NewService(t)
@@ -135,7 +135,7 @@ func TestKinds(t *testing.T) {
 		t.Errorf("ids %v", ids)
 	}
 
-	// A narrow key
+	// A key with few scopes
 	for scopes, want := range map[string]string{
 		"feedback:read": "not checked: audits: the key lacks the scope optimise:read", "broadcast:draft": "1 channel fails", "context:read": "1 goal is behind or past the due date: Old",
 		"optimise:read": "SEO 80.5",
@@ -194,7 +194,7 @@ func TestLongLists(t *testing.T) {
 		}
 		records = append(records, demo.Line{Type: "metric-definition", Record: demo.Record{"id": fmt.Sprintf("mdf_%d", i), "key": fmt.Sprintf("a.m%d", i)}})
 	}
-	for i := range 51 { // one is stuck, and was to be sent first
+	for i := range 51 { // one is stuck; it was due before the others
 		updated := apitest.Epoch
 		if i == 0 {
 			updated = updated.Add(-time.Hour)

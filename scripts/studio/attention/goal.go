@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// GoalState is what the date and the value of a brand goal say about it.
+// GoalState is the state of a brand goal, judged by its due date and its value.
 type GoalState string
 
 // The states of a goal. A goal that nobody can judge, such as one without a date, has no state.
@@ -66,7 +66,7 @@ func isActive(g client.Goal) bool { return g.Status.Or("") == client.ContextGoal
 // the metric's totals between the days of GoalMonths.
 func Judge(g client.Goal, m *series.Metric, months []client.Point, now time.Time) Judgement {
 	out := Judgement{Goal: g}
-	var end time.Time // of the period of the value
+	var end time.Time // the end of the value's period
 	if m != nil {
 		end = out.setValue(m, months, now.UTC())
 	}
@@ -149,7 +149,8 @@ func (j Judgement) Text() string {
 	return strings.Join(parts, ", ")
 }
 
-// threeDigits rounds a value to about three digits, because more would pretend an exact prediction.
+// threeDigits rounds a value to about three digits, because more digits would suggest an exact
+// prediction.
 func threeDigits(v float64) float64 {
 	if v == 0 {
 		return 0

@@ -9,8 +9,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Ensure a goal is judged by its due day and by a straight line from its baseline to its target,
-// which it is compared with at the end of the value's period.
+// Ensure a goal is judged by its due day and by the straight line from its baseline to its target.
+// The value is compared with the line at the end of the value's period.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)

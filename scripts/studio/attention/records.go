@@ -32,7 +32,8 @@ func ByUrgency(lists ...[]client.Feedback) []client.Feedback {
 	return out
 }
 
-// ChannelProblem says in words why a channel fails, or soon will. fails is false if it works.
+// ChannelProblem says in words why a channel fails, or soon will. fails is false if the channel
+// works.
 func ChannelProblem(c client.Channel) (why string, fails bool) {
 	status := c.Status.Or("")
 	valid, checked := c.CredentialsValid.Get()

@@ -1,5 +1,6 @@
-// Package batch sends the calls of a report in parallel, and records what could not be read. A call
-// that fails leaves a gap in the report instead of ending it. It uses the public API alone.
+// Package batch sends the calls of a report in parallel, and records what could not be read. A
+// failed call leaves a gap in the report instead of aborting it. The package uses only the public
+// API.
 package batch
 
 import (
@@ -23,7 +24,7 @@ type Reader struct {
 	running sync.WaitGroup
 	mu      sync.Mutex
 	gaps    []Gap
-	sent    int // calls other than that for the key
+	sent    int // calls, without the one that reads the key
 }
 
 // Gap is a part of a report that could not be read.
@@ -44,15 +45,15 @@ func NewReader(ctx context.Context, api *client.Client) (*Reader, error) {
 	case err == nil:
 		r.key = &key
 	case !errors.As(err, &refused) || refused.Status != http.StatusNotFound || refused.Code == "":
-		// A 404 of the service means that it does not have this operation. A 404 without the
+		// A 404 from the service means that it does not have this operation. A 404 without the
 		// service's error code is from another server.
 		return nil, err
 	}
 	return r, nil
 }
 
-// May reports whether the key allows what a scope allows. It returns true if the key's scopes are
-// unknown.
+// May reports whether the key has a scope or a wider one that contains it. It returns true if the
+// key's scopes are unknown.
 func (r *Reader) May(scope string) bool {
 	return r.key == nil || r.key.Allows(scope)
 }
@@ -93,8 +94,8 @@ func Try[T any](r *Reader, call func(ctx context.Context) (T, error)) *Result[T]
 	return out
 }
 
-// CountCall counts a call. Only the function of a call that sends another one, such as that for the
-// next page of a list, must use it.
+// CountCall counts a call. Start and Try count the first call of a function. The function itself
+// must count each further call, such as that for the next page of a list.
 func (r *Reader) CountCall() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,12 +13,12 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// roundTrip is a transport that a function implements.
+// roundTrip is a function that implements http.RoundTripper.
 type roundTrip func(r *http.Request) *http.Response
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
-// noOperation is the response of a service that does not have an operation.
+// noOperation is the response of a service that lacks the requested operation.
 const noOperation = `{"errors":[{"code":"not_found","message":"no such path"}]}`
 
 // newAPI returns a client for a service whose key has the given scopes. If scopes is nil, every
@@ -43,8 +43,9 @@ func newAPI(t *testing.T, scopes []string, missing string) *client.Client {
 	return api
 }
 
-// Ensure a call whose scope the key lacks is not sent, and that each part has one gap. It has the
-// first reason why the part could not be read, and a failure in preference to any other.
+// Ensure a call whose scope the key lacks is not sent, and that each part has one gap. The gap has
+// the first reason why the part could not be read, but a failure takes precedence over any other
+// reason.
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	r, err := NewReader(t.Context(), newAPI(t, []string{"plan:read"}, ""))
@@ -79,7 +80,8 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// Ensure a missing scope is known from the error if the service does not report the key's scopes.
+// Ensure a missing scope is recognised from the error if the service does not report the key's
+// scopes.
 func TestUnknownScopes(t *testing.T) {
 	t.Parallel()
 	r, err := NewReader(t.Context(), newAPI(t, nil, noOperation))
@@ -95,7 +97,8 @@ func TestUnknownScopes(t *testing.T) {
 	}
 }
 
-// Ensure the 404 of another server is an error, and not a service whose parts all fail.
+// Ensure a 404 from a different server is an error, and is not treated as a service whose parts all
+// fail.
 func TestAnotherServer(t *testing.T) {
 	t.Parallel()
 	if _, err := NewReader(t.Context(), newAPI(t, nil, "<h1>Not found</h1>")); err == nil {

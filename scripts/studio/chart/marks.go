@@ -65,8 +65,8 @@ func (d *drawing) marks() {
 	}
 }
 
-// mark draws one mark, with a line to the top of the chart and a tip that are visible while the mark
-// has the pointer or the focus.
+// mark draws one mark, with a line to the top of the chart and a tooltip. Both are visible while
+// the mark is hovered or focused.
 func (d *drawing) mark(class string, lane int, m Mark, y float64) {
 	x := d.x(m.Bucket)
 	slice := (d.width - d.left - right) / float64(max(1, len(d.Names)-1))

@@ -42,7 +42,7 @@ func (c Clock) Time(at time.Time) string {
 	return at.In(c.Location).Format("15:04")
 }
 
-// Stamp formats a time of the last months, with the abbreviation of the zone. It returns an empty
+// Stamp formats a time in recent months, with the abbreviation of the zone. It returns an empty
 // string for the zero time.
 func (c Clock) Stamp(at time.Time) string {
 	if at.IsZero() {

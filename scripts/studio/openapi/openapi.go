@@ -1,5 +1,5 @@
-// Package openapi reads an OpenAPI document: the operations of a service, and what a form for each
-// of them needs to know. It reads the parts of OpenAPI 3.1 that the document of the service uses.
+// Package openapi reads the operations of a service from an OpenAPI document, with what a form for
+// each of them needs. It reads the parts of OpenAPI 3.1 that the document of the service uses.
 package openapi
 
 import (
@@ -40,7 +40,8 @@ type Operation struct {
 	listed string // the id of the first record in the example, if it is a list
 }
 
-// Parameter is a parameter of an operation. The document's examples of ids exist in no company.
+// Parameter is a parameter of an operation. The example ids in the document do not exist in any
+// company.
 type Parameter struct {
 	Name, In         string // In is path, query or header
 	About            string
@@ -88,7 +89,7 @@ func (d *Document) Reader(id string) (op *Operation, parameter string) {
 	return op, parameter
 }
 
-// find returns the first operation that reads and matches.
+// find returns the first GET operation for which matches returns true.
 func (d *Document) find(matches func(*Operation) bool) *Operation {
 	for _, area := range d.Areas {
 		for _, o := range area.Operations {
@@ -112,8 +113,8 @@ func (d *Document) AtPath(path string) (out []*Operation) {
 	return out
 }
 
-// prefix returns the prefix of a record's id, such as pst of pst_01k. It is empty if the text is no
-// id.
+// prefix returns the prefix of a record's id, such as pst of pst_01k. It is empty if the text is
+// not an id.
 func prefix(id string) string {
 	before, _, found := strings.Cut(id, "_")
 	if !found {
@@ -221,7 +222,7 @@ func (t *typeNames) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(t))
 }
 
-// ordered is a JSON object whose order is kept.
+// ordered is a JSON object that keeps the order of its members.
 type ordered[T any] []struct {
 	Name  string
 	Value T
@@ -345,7 +346,8 @@ func (d *document) answer(op *Operation, text json.RawMessage) error {
 	return err
 }
 
-// schema reads a schema. A description beside a reference replaces the one of its target.
+// schema reads a schema. A description next to a reference replaces the description of the
+// reference's target.
 func (d *document) schema(text json.RawMessage) (s schema, err error) {
 	if text == nil {
 		return s, nil
@@ -433,7 +435,7 @@ func limits(least, most *json.Number, what string) string {
 	return ""
 }
 
-// indented indents JSON. It returns an empty text for no JSON.
+// indented indents JSON. It returns an empty string if there is no JSON.
 func indented(text json.RawMessage) string {
 	var out bytes.Buffer
 	if json.Indent(&out, text, "", "  ") != nil {
@@ -442,7 +444,7 @@ func indented(text json.RawMessage) string {
 	return out.String()
 }
 
-// plain returns a JSON value as a parameter has it: a string without its quotation marks.
+// plain returns a JSON value as it is written in a parameter: a string loses its quotation marks.
 func plain(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {

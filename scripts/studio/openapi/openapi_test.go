@@ -68,7 +68,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Ensure a text that is not such a document is an error.
+// Ensure Parse returns an error for a text that is not an OpenAPI document.
 func TestParseError(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -56,7 +56,8 @@ func TestReviews(t *testing.T) {
 	}
 }
 
-// Ensure a review without an id gets the same one each time, and a different one than others.
+// Ensure a review without an id gets the same id each time, and different reviews get different
+// ids.
 func TestReviewsWithoutID(t *testing.T) {
 	t.Parallel()
 	read := func(text string) []client.PushFeedbackRecord {
@@ -87,7 +88,8 @@ func TestReviewsZone(t *testing.T) {
 	}
 }
 
-// Ensure a row with a problem is named with its number, and does not prevent reading the others.
+// Ensure a row with a problem is reported by its number, and does not prevent the others from being
+// read.
 func TestReviewsProblems(t *testing.T) {
 	t.Parallel()
 	records, problems, err := paste.Reviews("text,stars,date,source\nGood,5,2026-11-20,\n,4,,\nBad,6,,\nBad,2,11/12/2026,\nBad,2,,Steam\nBad,2,,reddit,more\nLast,1,,Reddit", client.FeedbackSourceAppStore, time.UTC)

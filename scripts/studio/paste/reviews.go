@@ -29,10 +29,10 @@ type Problem struct {
 	Text string
 }
 
-// Reviews reads reviews from a table with headings (CSV, or copied from a spreadsheet) or from JSON.
-// source is the platform of reviews that do not name one, and zone the time zone of times that have
-// none. Rows with a problem are not in records. It
-// returns an error if the text contains no list of reviews at all.
+// Reviews reads reviews from a table with headings (CSV, or copied from a spreadsheet) or from
+// JSON. source is the platform of reviews that do not name one, and zone is the time zone of times
+// that do not name one. Rows with a problem are not in records. It returns an error if the text
+// contains no list of reviews at all.
 func Reviews(text string, source client.FeedbackSource, zone *time.Location) (records []client.PushFeedbackRecord, problems []Problem, err error) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	var rows []row
@@ -69,7 +69,7 @@ func Reviews(text string, source client.FeedbackSource, zone *time.Location) (re
 	return records, problems, nil
 }
 
-// row is a row of a table or an element of a JSON list, by the names of properties.
+// row contains the values of a table's row or of a JSON list's element, by property name.
 type row struct {
 	number  int
 	fields  map[string]string
@@ -91,7 +91,8 @@ var names = map[string]string{
 	"source": "source", "store": "source", "platform": "source",
 }
 
-// property returns the property that a column or a JSON name stands for, or an empty string.
+// property returns the property of a review that the name of a column or of a JSON property stands
+// for, or an empty string.
 func property(name string) string {
 	return names[strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -101,8 +102,8 @@ func property(name string) string {
 	}, name)]
 }
 
-// tableRows reads a table. The first row has the headings. Cells are separated by tabs, semicolons or
-// commas, whichever the headings have most.
+// tableRows reads a table. The first row contains the headings. Cells are separated by tabs,
+// semicolons or commas, whichever is most frequent in the headings.
 func tableRows(text string) ([]row, error) {
 	first, _, _ := strings.Cut(text, "\n")
 	separator := ','
@@ -149,8 +150,8 @@ func tableRows(text string) ([]row, error) {
 	}
 }
 
-// jsonRows reads a JSON list, or an object with one, such as a response of the App Store's or Google
-// Play's API.
+// jsonRows reads a JSON list, or an object with one, such as a response of the App Store's or
+// Google Play's API.
 func jsonRows(text string) ([]row, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -191,7 +192,7 @@ func jsonRows(text string) ([]row, error) {
 }
 
 // addFields adds the properties of an object, and then those of the objects in it. So an outer
-// property has precedence over an inner one. Of a list, only the first object counts.
+// property takes precedence over an inner one. From a list, it uses only the first object.
 func addFields(fields map[string]string, object map[string]any) {
 	var inner []map[string]any
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -271,7 +272,8 @@ func optional(text string) client.Optional[string] {
 	return client.Value(text)
 }
 
-// digest returns an id for a review that has none. It is the same when the review is pasted again.
+// digest returns an id for a review that has none. The id is the same when the review is pasted
+// again.
 func digest(f map[string]string) string {
 	var all bytes.Buffer
 	for _, name := range []string{"author", "posted", "title", "body"} {
@@ -281,7 +283,7 @@ func digest(f map[string]string) string {
 	return "pasted-" + hex.EncodeToString(sum[:10])
 }
 
-// idInLink returns the id of a review in a link of the Play Console, or an empty string.
+// idInLink returns the id of a review in a link to the Play Console, or an empty string.
 func idInLink(link string) string {
 	for part := range strings.FieldsFuncSeq(link, func(r rune) bool { return strings.ContainsRune("?&#;", r) }) {
 		if name, value, ok := strings.Cut(part, "="); ok && strings.EqualFold(name, "reviewid") {
@@ -293,10 +295,11 @@ func idInLink(link string) string {
 	return ""
 }
 
-// timeLayouts are the formats of a time in which nobody confuses the day and the month.
+// timeLayouts are the time formats in which the day and the month cannot be confused.
 var timeLayouts = []string{time.RFC3339, time.DateOnly, time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", "02.01.2006", "2 Jan 2006", "Jan 2, 2006", "January 2, 2006"}
 
-// parseTime parses a time, which is in zone if it names none. A number is seconds or, if it is large, milliseconds since 1970.
+// parseTime parses a time. A time that names no zone is in zone. A number counts the seconds or, if
+// it is large, the milliseconds since 1970.
 func parseTime(text string, zone *time.Location) (at time.Time, ok bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 1e8 {
 		if n > 1e11 {

@@ -9,15 +9,15 @@ import (
 	"growthworkspace/scripts/studio/units"
 )
 
-// Value is the value of a day.
+// Value is a metric's value on one day.
 type Value struct {
 	Day   time.Time
 	Value float64
 }
 
 // Values reads the values of a metric, one on each line: a day such as 2026-11-22 and the value, or
-// only the value of today. A tab, a semicolon, a comma or a space separates them. It returns the last
-// value of each day. The error names the first line that cannot be read.
+// only the value of today. A tab, a semicolon, a comma or a space separates them. It returns the
+// last value of each day. The error names the first line that cannot be read.
 func Values(text string, unit units.Unit, today time.Time) (values []Value, err error) {
 	at := map[time.Time]int{}
 	number := 0

@@ -33,8 +33,8 @@ func (r Report) HTML() ([]byte, error) {
 	return []byte(withoutControls(out.String())), nil
 }
 
-// Spark draws the weeks that are over. The total of a week that is not over would seem to have
-// fallen.
+// Spark draws the weeks that are over. It leaves out an unfinished week, whose total would seem to
+// have fallen.
 func (m Metric) Spark() template.HTML {
 	values := m.values
 	if !m.over && len(values) > 0 {

@@ -99,7 +99,7 @@ type metricValues struct {
 }
 
 // metricRows returns the rows of the metrics, and how many metrics are left out. Derived metrics
-// are left out if their formula has a metric without values.
+// are left out if their formula contains a metric without values.
 func (r *reading) metricRows() (rows []Metric, left int) {
 	rows = []Metric{}
 	values := map[string]metricValues{}
@@ -170,9 +170,9 @@ func (r *reading) values(m *metricReads) (out metricValues) {
 	return out
 }
 
-// whyNotWeeks says why the last two weeks cannot be compared, or returns "". The service does not say
-// how many days a week has. So the first week that has a value at all is not compared: it may have
-// begun in its middle, and the metric would seem to have grown.
+// whyNotWeeks says why the last two weeks cannot be compared, or returns "". The service does not
+// say how many days of a week have values. So the first week with a value is not compared: its
+// values may start in the middle of the week, and the metric would seem to have grown.
 func whyNotWeeks(weeks []chart.Value) string {
 	first := slices.IndexFunc(weeks, func(v chart.Value) bool { return v.OK })
 	switch {

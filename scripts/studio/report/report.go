@@ -1,7 +1,7 @@
-// Package report puts a company's week on one page: metrics and brand goals against the week before,
-// reviews, the roadmap, posts and audits. It reads the public API alone, through shared/client, so a
-// key is enough. Read returns the report, and its methods format it for a terminal, as Markdown and
-// as one HTML file for an e-mail.
+// Package report puts a company's week on one page: metrics and brand goals against the week
+// before, reviews, the roadmap, posts and audits. It reads only the public API, through
+// shared/client, so a key is enough. Read returns the report, and its methods format it for a
+// terminal, as Markdown and as one HTML file for an e-mail.
 package report
 
 import (
@@ -51,7 +51,7 @@ type Goal struct {
 	Name  string              `json:"name"`
 	State attention.GoalState `json:"state,omitempty"`
 	Text  string              `json:"text"`
-	Share float64             `json:"share"` // the way from the baseline to the target, from 0 to 1; 0 if unknown
+	Share float64             `json:"share"` // the progress from the baseline to the target, from 0 to 1; 0 if unknown
 }
 
 // Reviews are the reviews and mentions of the week.
@@ -109,7 +109,7 @@ type Audit struct {
 	Problem string         `json:"problem,omitempty"` // which scores fell, or why it failed
 }
 
-// The parts of a report, as gaps name them.
+// The parts of a report, by the names that gaps use.
 const (
 	partCompany = "company"
 	partMetrics = "metrics"
@@ -140,7 +140,7 @@ const (
 // ErrFuture means that the week has not begun.
 var ErrFuture = errors.New("the week has not begun")
 
-// ErrNothingRead means that the key has none of the scopes of the report.
+// ErrNothingRead means that the key has none of the scopes that the report needs.
 var ErrNothingRead = errors.New("the key has no scope that reads metrics, goals, reviews, the roadmap, posts or audits, so there is nothing to report")
 
 // reading holds the calls of one report.
@@ -162,9 +162,9 @@ type reading struct {
 }
 
 // Read reads the report of a week. name is LastWeek, ThisWeek or an ISO week; see CheckWeek. The
-// week is one of the company's time zone. Read sends at most 48 calls, in three steps and up to
-// four pages of reviews. A part that cannot be read is in NotRead. Read returns an error if the
-// service rejects the key or cannot be reached, ErrFuture, or ErrNothingRead.
+// week is in the company's time zone. Read sends at most 48 calls, in three steps and up to four
+// pages of reviews. NotRead lists the parts that could not be read. Read returns ErrFuture,
+// ErrNothingRead, or an error if the service rejects the key or cannot be reached.
 func Read(ctx context.Context, api *client.Client, name string, now time.Time) (Report, error) {
 	reader, err := batch.NewReader(ctx, api)
 	if err != nil {

@@ -57,7 +57,7 @@ func refusal(status int, retryAfter string) *http.Response {
 	return w.Result()
 }
 
-// read reads the report of a week with a key of the given scopes, and compares the number of
+// read reads the report of a week with a key that has the given scopes, and compares the number of
 // requests with what the report says.
 func read(t *testing.T, s *apitest.Service, c *counter, week string, scopes ...auth.Scope) (report.Report, error) {
 	t.Helper()
@@ -84,7 +84,7 @@ func pages(t *testing.T, r report.Report) map[string]string {
 	return map[string]string{"text": r.Text(), "Markdown": r.Markdown(), "HTML": string(page)}
 }
 
-// spaces matches spaces in a row, and those that do not break.
+// spaces matches runs of spaces, including non-breaking ones.
 var spaces = regexp.MustCompile(`[ \x{a0}]+`)
 
 // has requires texts in a page, whatever the width of its columns.
@@ -127,8 +127,8 @@ The week is one of the ISO calendar, Monday to Sunday, in UTC: the company has n
 	}
 }
 
-// Ensure a week has what happened in it in the company's time zone. Auckland is 12 hours ahead of
-// UTC in August, so its week begins on August 2 at noon UTC.
+// Ensure the report of a week contains what happened in that week, in the company's time zone.
+// Auckland is 12 hours ahead of UTC in August, so its week begins on August 2 at noon UTC.
 func TestWeekOfCompany(t *testing.T) {
 	t.Parallel()
 	s := demotest.NewService(t)
@@ -199,7 +199,7 @@ func TestWeekOfCompany(t *testing.T) {
 		t.Errorf("the value of the week is %v, and that of the API %v", got, api)
 	}
 
-	// Third-party text is data in each form.
+	// Third-party text must not act as markup or control a terminal in any format.
 	for name, page := range pages(t, r) {
 		if strings.Contains(page, "<script>") && name != "text" || strings.Contains(page, "[a](http") && name == "Markdown" {
 			t.Errorf("%s contains markup of a review:\n%s", name, page)
@@ -221,7 +221,7 @@ func TestWeekOfCompany(t *testing.T) {
 		t.Errorf("the next week: %v", err)
 	}
 
-	// A narrow key
+	// A key with few scopes
 	for scope, want := range map[auth.Scope]string{
 		"feedback:read": "3 reviews and mentions", "broadcast:read": "Sent: 2", "metrics:read": "Sales   175", "context:read": "Sell", "optimise:read": "SEO 80", "plan:read": "nothing was published", "company:read": "Kauri",
 	} {

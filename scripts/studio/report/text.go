@@ -113,7 +113,7 @@ func (v Reviews) ByStars() (out []StarCount) {
 	return out
 }
 
-// barChars is the length of a bar for all reviews.
+// barChars is the length of a bar that stands for all reviews.
 const barChars = 30
 
 // Text formats the report for a terminal. Its lines contain text of third parties, whose control
@@ -375,8 +375,8 @@ func (r Report) Markdown() string {
 	return withoutControls(strings.TrimRight(out.String(), "\n") + "\n")
 }
 
-// withoutControls removes the characters that control a terminal or reverse the order of the
-// characters after them. It keeps line breaks.
+// withoutControls removes the characters that control a terminal or change the direction of the
+// text after them. It keeps line breaks.
 func withoutControls(text string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) && c != '\n' || unicode.Is(unicode.Bidi_Control, c) {
@@ -386,8 +386,8 @@ func withoutControls(text string) string {
 	}, text)
 }
 
-// markdownEscaper escapes the characters that can start markup, a link with a text, or HTML. It leaves
-// a plain address as it is, which some programs show as a link.
+// markdownEscaper escapes the characters that can start markup, a link with a text, or HTML. It
+// leaves a plain URL as it is, which some programs show as a link.
 var markdownEscaper = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "|", `\|`, "~", `\~`, "#", `\#`, "&", `\&`)
 
 func escapeMarkdown(text string) string { return markdownEscaper.Replace(text) }

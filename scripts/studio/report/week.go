@@ -12,7 +12,7 @@ import (
 // Week is a week of the ISO calendar. It starts on Monday.
 type Week struct{ Year, Number int }
 
-// The names of weeks other than an ISO week, for Read.
+// The names that Read accepts in addition to ISO weeks.
 const (
 	LastWeek = "last" // the last week that is over
 	ThisWeek = "this"
@@ -82,7 +82,7 @@ func newSpan(w Week, clock civiltime.Clock, now time.Time) span {
 	return s
 }
 
-// moment returns the start of a day in the zone. Day 0 is the Monday of the week.
+// moment returns the time at which a day starts in the zone. Day 0 is the Monday of the week.
 func (s span) moment(day int) time.Time {
 	at := s.monday.AddDate(0, 0, day)
 	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, s.clock.Location)
@@ -91,8 +91,8 @@ func (s span) moment(day int) time.Time {
 // has reports whether a moment is in the week.
 func (s span) has(at time.Time) bool { return !at.Before(s.start) && at.Before(s.end) }
 
-// inWeekBefore reports whether a moment is in the part of the week before that corresponds to the part of
-// this week until now.
+// inWeekBefore reports whether a moment is in the previous week, in the part that corresponds to
+// the elapsed part of this week.
 func (s span) inWeekBefore(at time.Time) bool {
 	until := s.start
 	if s.now.Before(s.end) {

@@ -37,8 +37,8 @@ func TestWeek(t *testing.T) {
 	}
 }
 
-// Ensure a day counts as over once it is over both in the company's zone and in UTC, and that a week
-// has the moments of its zone, also when the clocks change.
+// Ensure a day counts as over once it is over both in the company's zone and in UTC, and that a
+// week begins and ends by the clock of its zone, even when the clocks change.
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	at := func(text string) time.Time {
@@ -83,8 +83,8 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// Ensure the total of the finished days is not compared with that of more days. The values of the
-// last day may not have been pushed yet.
+// Ensure the total of the finished days is not compared with a total of more days. The values of
+// the last finished day may not have been pushed yet.
 func TestDaysWithoutValues(t *testing.T) {
 	t.Parallel()
 	days := make([]chart.Value, 14)

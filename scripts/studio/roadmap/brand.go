@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Brand is how the page of a board looks. The colours are like #2f5d50, made from numbers and not
-// copied, and the fonts are plain names. So neither can contain other CSS. Empty parts keep the
-// page's own look.
+// Brand is how the page of a board looks. The colours have a form such as #2f5d50 and are formatted
+// from numbers instead of being copied. The fonts are plain names. So neither can contain other
+// CSS. Where a field is empty, the page keeps its own look.
 type Brand struct {
 	Accent, AccentDark string // for headings and links, on a light and on a dark page
 	Ground, Ink        string // for a light page
@@ -28,10 +28,11 @@ const (
 	card        = "#ffffff"
 )
 
-// contrastMin is the least contrast between a text and its ground, as WCAG 2 asks for.
+// contrastMin is the minimum contrast between a text and its background that WCAG 2 requires.
 const contrastMin = 4.5
 
-// Names of colours and fonts in a brand kit, the best first. A kit may use any others.
+// Names under which a brand kit may store colours and fonts, in order of preference. A kit may also
+// use any other names.
 var (
 	accentNames  = []string{"primary", "brand", "accent", "main", "secondary"}
 	groundNames  = []string{"paper", "background", "ground", "surface"}
@@ -40,8 +41,8 @@ var (
 	bodyNames    = []string{"body", "text", "base", "secondary", "primary"}
 )
 
-// ReadBrand chooses the look of the page from the colours and fonts of a brand kit, which may be any
-// JSON. A colour that would make a text hard to read is made darker or lighter, or left out.
+// ReadBrand chooses the look of the page from the colours and fonts of a brand kit, which may be
+// any JSON. A colour that would make a text hard to read is made darker or lighter, or left out.
 func ReadBrand(colors, fonts []byte) (b Brand) {
 	named := func(text []byte, names []string, valid func(string) bool) string {
 		var all any
@@ -73,8 +74,8 @@ func ReadBrand(colors, fonts []byte) (b Brand) {
 // fontPattern matches the name of a font.
 var fontPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 -]{0,39}$`)
 
-// find returns the first valid text in a value that has the name, or that is in a part with the
-// name.
+// find returns the first valid string in a value that has the given name, or that is inside a part
+// with that name.
 func find(value any, name string, valid func(string) bool, depth int) string {
 	if depth > 4 {
 		return ""
@@ -102,7 +103,7 @@ func find(value any, name string, valid func(string) bool, depth int) string {
 	return ""
 }
 
-// first returns a valid text: the value itself, or a property of it such as hex.
+// first returns a valid string: the value itself, or one of its properties, such as hex.
 func first(value any, valid func(string) bool) string {
 	switch v := value.(type) {
 	case string:
@@ -164,8 +165,8 @@ func mustColor(text string) rgb {
 	return c
 }
 
-// readable returns the colour or, if a text in it would be hard to read on the ground, the nearest
-// mixture with black or white that is not.
+// readable returns the colour, unless text in that colour would be hard to read on the ground. Then
+// it returns the nearest mixture with black or white that is easy to read.
 func readable(c, ground rgb) rgb {
 	end := rgb{}
 	if luminance(ground) < 0.18 {
@@ -203,7 +204,7 @@ func luminance(c rgb) float64 {
 	return 0.2126*linear(c[0]) + 0.7152*linear(c[1]) + 0.0722*linear(c[2])
 }
 
-// webAddress returns an address of the web, or "" if the text is none.
+// webAddress returns the text as an http or https URL, or "" if it is not one.
 func webAddress(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {

@@ -9,8 +9,8 @@ import (
 	"growthworkspace/scripts/studio/roadmap"
 )
 
-// Ensure a brand's colours and fonts are found in the shapes that kits have. A colour that would be
-// hard to read is changed or left out.
+// Ensure a brand's colours and fonts are found in brand kits of various shapes. A colour that would
+// be hard to read is changed or left out.
 func TestReadBrand(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -34,8 +34,8 @@ func TestReadBrand(t *testing.T) {
 	}
 }
 
-// Ensure the page uses the brand, links the company's website, and lists what is done below the
-// columns. A website that is not of the web is not linked.
+// Ensure the page uses the brand, links the company's website, and lists done items below the
+// columns. A website whose address is not an http or https URL is not linked.
 func TestBrandedPage(t *testing.T) {
 	t.Parallel()
 	b := roadmap.Board{

@@ -115,7 +115,7 @@ func Readable(id string) string {
 type Board struct {
 	Name        string
 	Company     string // empty: not shown
-	Home        string // the address of the company's website; empty or not of the web: no link
+	Home        string // the address of the company's website; no link if it is empty or not an http or https URL
 	Brand       Brand
 	Language    string // the language of the items, such as en
 	PublishedAt string // an RFC 3339 time; empty if unknown
@@ -128,7 +128,7 @@ var page string
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"readable": Readable}).Parse(page))
 
 // WritePage writes the board as one HTML page without scripts. The page loads no other files, so
-// any host can serve it. What is done is a changelog below the columns.
+// any host can serve it. The done items form a changelog below the columns.
 func WritePage(w io.Writer, b Board) error {
 	if b.Name == "" {
 		b.Name = "Roadmap"

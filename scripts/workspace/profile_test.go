@@ -179,7 +179,8 @@ func TestProfileErrors(t *testing.T) {
 	runJSON(t, data, "", "key", "revoke", issued["id"].(string), "--company", tea)
 	requireContains(t, runCommand(t, "", "api", "get_company", "--profile", "tea").err, "the key of the profile tea was sent to "+s.BaseURL, "workspace doctor --profile tea")
 
-	// The variable selects a profile that must exist, too. It has no key for another service.
+	// A profile that the variable names must exist, too, and its key is not used for another
+	// service.
 	t.Setenv(urlVariable, "")
 	t.Setenv(profileVariable, "coffee")
 	t.Setenv(keyVariable, s.Key)

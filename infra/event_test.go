@@ -85,8 +85,8 @@ func (s *deployedStage) issueSpareKey(t *testing.T) string {
 	return key.ID
 }
 
-// importFixture writes the fixture company, which has a record of each type, or only its records with
-// the given ids.
+// importFixture imports the fixture company, which has a record of each type. If ids are given, it
+// imports only the records with these ids.
 func (s *deployedStage) importFixture(t *testing.T, ids ...string) {
 	t.Helper()
 	text, err := os.ReadFile("../functions/testdata/company.jsonl")
@@ -121,8 +121,8 @@ func (s *deployedStage) importFixture(t *testing.T, ids ...string) {
 	s.recorder.take(t, s.Table.Name())
 }
 
-// restoreClaimable restores the record that an operation claims or reports, because an earlier event
-// has claimed it or ended its claim. It does nothing for other operations.
+// restoreClaimable restores the record that an operation claims or reports, because an earlier
+// event may have claimed it or ended its claim. It does nothing for other operations.
 func (s *deployedStage) restoreClaimable(t *testing.T, operation string) {
 	t.Helper()
 	if o, ok := s.operations.Lookup(operation); ok && (strings.HasPrefix(operation, "claim_") || strings.HasPrefix(operation, "report_")) {

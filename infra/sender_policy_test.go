@@ -61,7 +61,7 @@ func TestSendersMayDoTheirWork(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range policies { // what opening a table in an account reads
+	for _, p := range policies { // these reads open a table in an AWS account
 		_, err := company.NewStore(s.Table).Get(ctx, s.CompanyID)
 		check("read the company", p, err)
 		if _, err = company.NewStore(s.Table).Get(ctx, "co_0"); errors.Is(err, fault.ErrNotFound) {
@@ -92,15 +92,15 @@ func TestSendersMayDoTheirWork(t *testing.T) {
 	check("report a reply", approved, err)
 }
 
-// Ensure the policies in the runbook allow no more: every action of DynamoDB, in every kind of
-// partition of the company and of another one, on the table and its indexes, and without a partition
-// key.
+// Ensure the policies in the runbook allow nothing else. The test tries every DynamoDB action in
+// every kind of partition, of the company and of a different one, on the table and its indexes, and
+// without a partition key.
 func TestSendersMayDoNoMore(t *testing.T) {
 	t.Parallel()
 	const otherCompanyID = "co_01kdvdna017fxb6j762bd9qnf5"
 	for n, p := range runbookPolicies(t, someCompanyID) {
 		area := []string{"broadcast", "feedback"}[n]
-		may := map[string][]string{ // partition: actions on the table
+		may := map[string][]string{ // the allowed actions on the table, by partition
 			table.Partition(someCompanyID, area): {"GetItem", "UpdateItem"}, table.Partition(someCompanyID, "company"): {"GetItem"},
 			table.Partition("co_0", "company"): {"GetItem"},
 		}

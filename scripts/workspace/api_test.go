@@ -272,8 +272,8 @@ func runUndo(t *testing.T, r commandResult) {
 	}
 }
 
-// Ensure a person at a terminal gets a command after a write that undoes it, with the flags of the
-// connection. A program gets none.
+// Ensure a write at a terminal prints a command that undoes it, with the flags of the connection. A
+// write by a program prints none.
 func TestAPIUndo(t *testing.T) {
 	s, _ := startTestServer(t)
 	t.Setenv(urlVariable, "http://127.0.0.1:1")
@@ -344,7 +344,8 @@ func TestAPIAll(t *testing.T) {
 	}
 }
 
-// Ensure --fields, --csv and --jq print parts of a response, of a single page and of all pages.
+// Ensure --fields, --csv and --jq print parts of a response, both for a single page and for all
+// pages.
 func TestAPIFormats(t *testing.T) {
 	startTestServer(t)
 	all := apiJSON(t, "", "list_feedback", "--all")["items"].([]any)

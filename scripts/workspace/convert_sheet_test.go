@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Ensure a sheet becomes points and definitions in one command, by an import and by a push; that the
-// same sheet again changes nothing; and that an invalid sheet stores nothing.
+// Ensure one command turns a sheet into points and definitions, both with import and with push.
+// Repeating it with the same sheet must change nothing, and an invalid sheet must store nothing.
 func TestSheets(t *testing.T) {
 	data := dataFolder(t)
 	id := newCompany(t, data)

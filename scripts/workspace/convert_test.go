@@ -14,7 +14,7 @@ const playHeading = "Package Name,App Version Code,App Version Name,Reviewer Lan
 	"Review Last Update Date and Time,Review Last Update Millis Since Epoch,Star Rating,Review Title,Review Text,Developer Reply Date and Time," +
 	"Developer Reply Millis Since Epoch,Developer Reply Text,Review Link\n"
 
-// playRow returns a row of such a report.
+// playRow returns a row of a monthly report of the Play Console.
 func playRow(id, millis, stars, text, reply string) string {
 	return "app,1,1.0,en,pixel,,,," + millis + "," + stars + ",," + text + ",,," + reply + ",https://play.google.com/console?reviewId=" + id + "\n"
 }
@@ -97,7 +97,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// Ensure convert never removes a file of the user, whatever its name is.
+// Ensure convert never removes one of the user's files, whatever its name is.
 func TestConvertKeepsFiles(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, "workspace-convert-august.csv", playHeading+playRow("gp:1", "1786172700000", "4", "Fast", ""))
@@ -109,8 +109,8 @@ func TestConvertKeepsFiles(t *testing.T) {
 	}
 }
 
-// Ensure import --from merges reviews, says what changed, and keeps replies of the company. Months
-// may come in any order.
+// Ensure import --from merges reviews, says what changed, and keeps the company's replies. The
+// months may be imported in any order.
 func TestImportFrom(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -153,8 +153,8 @@ func TestImportFrom(t *testing.T) {
 	}
 }
 
-// Ensure push sends files in batches and never touches replies, that it can be repeated, and that it
-// names the row that the service refuses.
+// Ensure push sends files in batches, never touches replies, and can be repeated. If the service
+// refuses a row, the error must name it.
 func TestPush(t *testing.T) {
 	startTestServer(t)
 	text := playHeading
@@ -180,7 +180,7 @@ func TestPush(t *testing.T) {
 	if r.code != 1 {
 		t.Errorf("a refused push: exit code %d, want 1", r.code)
 	}
-	escaped := playHeading // a request writes < as six characters
+	escaped := playHeading // JSON in a request escapes < as six characters
 	for i := range 10 {
 		escaped += playRow(fmt.Sprintf("gp:%d", i), "1786172700000", "4", strings.Repeat("<", 20_000), "")
 	}
@@ -207,8 +207,8 @@ func TestPush(t *testing.T) {
 	requireContains(t, runCommand(t, "", "api", "list_metric_definitions", "--all", "--json").out, `"key":"sheet.revenue"`)
 }
 
-// Ensure push audit stores an audit once, compares it with the one before, and fails if a condition
-// holds.
+// Ensure push audit stores an audit only once, compares it with the previous audit, and fails if a
+// condition holds.
 func TestPushAudit(t *testing.T) {
 	startTestServer(t)
 	report := func(day, score, audits string) string {

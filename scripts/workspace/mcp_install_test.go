@@ -243,8 +243,8 @@ func TestInstall(t *testing.T) {
 
 // Ensure `mcp install` adds the bridge to the settings of every client, either with the client's
 // own program or by changing the file and keeping a copy. It must create a key for the agent, write
-// the skills, and keep everything else. A second run must change nothing. The bridge must work as
-// the entry starts it.
+// the skills, and keep everything else. A second run must change nothing. The bridge must work when
+// it is started as the entry says.
 func testInstall(t *testing.T, s *server, data string) {
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)
@@ -392,7 +392,7 @@ func testInstallIntoBrokenSettings(t *testing.T, s *server, data string) {
 			}
 		}
 	}
-	dir := home(t, "code") // code would drop the comments
+	dir := home(t, "code") // VS Code's program would drop the comments
 	file, _ := settingsOf(dir, "vscode")
 	writeText(t, file, clientSettings["vscode"].before)
 	if r := runCommand(t, "", "mcp", "install", "vscode", "--yes", "--own-key=false"); r.code != 1 { // fails: the user's key is in WORKSPACE_KEY, which the client would not have

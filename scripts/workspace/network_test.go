@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Ensure a page of another server is an error, with --json too, and never the output of a command.
+// Ensure a page from a different server is reported as an error, even with --json, and is never
+// printed as a command's output.
 func TestPageOfAnotherServer(t *testing.T) {
 	isolateUserFolders(t)
 	t.Setenv(keyVariable, "sk_live_x")

@@ -104,9 +104,9 @@ func TestProfileOfEveryCommand(t *testing.T) {
 	requireContains(t, runCommand(t, "", "__complete", "logout", "--as", "").out, "default\ntea\n")
 }
 
-// Ensure the list of profiles shows the service and the company of each and never a key. The
-// profiles' files can be read only by the user. A file that others can read is listed with this
-// problem.
+// Ensure the list of profiles shows the service and the company of each profile, and never a key.
+// Only the user may be able to read the profiles' files. A file that others can read must be listed
+// with that problem.
 func TestProfileList(t *testing.T) {
 	isolateUserFolders(t)
 	requireContains(t, runCommand(t, "", "profiles").err, "no profiles yet", "workspace login")
@@ -179,7 +179,8 @@ func TestProfileErrors(t *testing.T) {
 	runJSON(t, data, "", "key", "revoke", issued["id"].(string), "--company", tea)
 	requireContains(t, runCommand(t, "", "api", "get_company", "--profile", "tea").err, "the key of the profile tea was sent to "+s.BaseURL, "workspace doctor --profile tea")
 
-	// The variable selects a profile that must exist, too. It has no key for another service.
+	// A profile that the variable names must exist, too, and its key is not used for another
+	// service.
 	t.Setenv(urlVariable, "")
 	t.Setenv(profileVariable, "coffee")
 	t.Setenv(keyVariable, s.Key)
@@ -197,7 +198,7 @@ func TestProfileErrors(t *testing.T) {
 	requireContains(t, runRefused(t, 1, "", "api", "get_company", "--base-url", s.BaseURL), "no key for "+s.BaseURL, "; --profile tea has one")
 }
 
-// Ensure install enters a bridge that uses the profile that the user has named.
+// Ensure install adds an entry whose bridge uses the profile that the user has named.
 func TestInstallWithProfile(t *testing.T) {
 	s, data := startTestServer(t)
 	dir := home(t)

@@ -67,8 +67,8 @@ func statusesOf(t *testing.T, data, companyID, kind, property string) map[string
 	return out
 }
 
-// Ensure the way that the program ends decides what `due run` reports, over the API and in the table,
-// and that posts of other platforms are not claimed.
+// Ensure how the program exits decides what `due run` reports, both over the API and in the table.
+// Posts for other platforms must not be claimed.
 func TestDueRun(t *testing.T) {
 	isolateUserFolders(t)
 	endings := []struct{ id, script, want, status string }{
@@ -130,8 +130,8 @@ func TestDueRun(t *testing.T) {
 	}
 }
 
-// Ensure `due` lists, claims and reports over the API with a key, prints what it prints with the
-// table, and refuses a company that the key does not reach.
+// Ensure `due` with a key lists, claims and reports over the API. It must print the same as with
+// the table, and refuse a company other than the key's.
 func TestDueOverAPI(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"), duePostOn("push", "pst_2"),
@@ -214,8 +214,9 @@ func TestStuckWithSlowClock(t *testing.T) {
 	}
 }
 
-// Ensure `due` says what it uses: the API with the key of a named login, or of the default one if no
-// company is named, and the table if a company or a flag of the table is.
+// Ensure `due` says whether it uses the API or the table. It uses the API with the key of a named
+// login, or with that of the default login if no company is named. It uses the table if a company
+// is named or a flag selects the table.
 func TestDueWithLogin(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
@@ -325,8 +326,8 @@ func TestApprovedRunAsksAgain(t *testing.T) {
 	}
 }
 
-// moment is a request at which a test kills a process: the n-th one, before it reaches its server or
-// after the response.
+// moment is when a test kills a process: at the n-th request, either before the request reaches its
+// server or after the server has responded.
 type moment struct {
 	n     int
 	after bool
@@ -341,8 +342,9 @@ type killer struct {
 	killed  bool
 }
 
-// watch calls the handler, and kills the process before or after it if the moment has come. A request
-// of a dead process does not reach the handler, and its response does not reach the process.
+// watch calls the handler. If the moment has come, it kills the process before or after the call.
+// If before, the request does not reach the handler; if after, the response does not reach the
+// process.
 func (k *killer) watch(w http.ResponseWriter, r *http.Request, handler http.Handler) {
 	k.mu.Lock()
 	k.seen++
@@ -367,12 +369,12 @@ func (k *killer) kill() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.killed = true
-	_ = k.process.Kill() // an error means that it has ended
+	_ = k.process.Kill() // an error means that it has exited
 }
 
-// Ensure that, whenever `due run` is killed, each post is received by its platform at most once, and
-// ends published, or is listed by `due stuck` until a person reports. The processes are killed
-// before and after each request to the API and to the platform.
+// Ensure each platform receives each post at most once, no matter when `due run` is killed. Each
+// post must end up published, or be listed by `due stuck` until a person reports its outcome. The
+// processes are killed before and after each request to the API and to the platform.
 func TestDueRunThroughKills(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := sendingCompany(t)
@@ -456,8 +458,8 @@ func TestDueRunThroughKills(t *testing.T) {
 	}
 }
 
-// Ensure a signal to stop does not interrupt a claim that has begun. `due run` sends the post that it
-// has claimed, claims nothing more, and ends without an error.
+// Ensure a signal to stop does not interrupt a claim that has begun. `due run` sends the post that
+// it has claimed, claims nothing more, and exits without an error.
 func TestDueRunStopsDuringClaim(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"), duePostOn("x", "pst_2"))
@@ -490,8 +492,9 @@ func TestDueRunStopsDuringClaim(t *testing.T) {
 	}
 }
 
-// Ensure `due run` repeats a report whose response is lost, so that a post that was sent ends published.
-// If the response to a claim is lost, it sends nothing, and says that the post may be claimed.
+// Ensure `due run` repeats a report whose response is lost, so that a post that was sent ends up
+// published. If the response to a claim is lost, `due run` sends nothing, and says that the post
+// may be claimed.
 func TestDueRunWithoutResponse(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
@@ -499,7 +502,7 @@ func TestDueRunWithoutResponse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost, requests := "", map[string]int{} // the end of a path whose first response is lost
+	lost, requests := "", map[string]int{} // lost is the suffix of the paths whose first response is lost
 	proxy := httputil.NewSingleHostReverseProxy(service)
 	proxy.ModifyResponse = func(r *http.Response) error {
 		end := path.Base(r.Request.URL.Path)
@@ -606,7 +609,7 @@ func TestDueRunRetriesUnknown(t *testing.T) {
 	}
 }
 
-// Ensure wrong usage of the commands that run a program is one line, and nothing is claimed.
+// Ensure wrong usage of the commands that run a program prints a one-line error and claims nothing.
 func TestRunUsage(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{

@@ -101,8 +101,8 @@ func TestTeamServer(t *testing.T) {
 }
 
 // Ensure a team's studio behind a proxy is as safe as the local studio. Signing in requires the
-// token in the file. The cookie is only for this host and TLS. The studio accepts only forms of its
-// own pages. No page contains a key, and neither does the output or the log. Every address in a
+// token in the file. The cookie is only for this host and TLS. The studio accepts forms only from
+// its own pages. No page contains a key, and neither does the output or the log. Every address in a
 // page is below the prefix and leads to a page.
 func testTeamStudio(t *testing.T, w *team) {
 	if w.StudioURL != "https://example.com/studio/" || w.BaseURL != "https://example.com" || w.CompanyID != demo.CompanyID || w.Key != "" {

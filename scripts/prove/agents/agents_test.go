@@ -26,9 +26,9 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// Ensure the trial fails when a checker accepts a mistake or rejects the agent, and when no tool
-// refuses an agent that decides with a key that only drafts. If an agent uses an id that it was
-// never shown, the trial must return an error.
+// Ensure the trial fails when a checker accepts a mistake or rejects the agent. It must also fail
+// when an agent with a key for drafting makes a decision and no tool refuses it. If an agent uses
+// an id that it was never shown, the trial must return an error.
 func TestBadTasks(t *testing.T) {
 	t.Parallel()
 	name := func(want string) func(*generator) scenario {

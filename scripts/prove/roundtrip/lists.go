@@ -39,8 +39,8 @@ var orderParameters = map[string]struct {
 	order string
 }{"list_feedback": {[2]string{"postedFrom", "postedTo"}, "-postedAt"}}
 
-// readyRecords reports, by operation, which records a list has that does not have all of its type: at
-// a time, those that a program can claim.
+// readyRecords is for the operations that list only the records that a program can claim. By
+// operation, it reports whether a record is in the list at a given time.
 var readyRecords = map[string]func(r record, now string) bool{
 	"list_due_posts": func(r record, now string) bool {
 		at, _ := r["scheduledFor"].(string)

@@ -182,8 +182,8 @@ func (s *engineBed) idsFor(ctx context.Context, h http.Handler, op api.Operation
 	return own, nil
 }
 
-// importClaimable imports the record of the fixture company that an operation claims or reports into
-// the demo company, and adds its id to the ids.
+// importClaimable imports a record of the fixture company into the demo company, for an operation
+// that claims or reports it. It adds the record's id to the ids.
 func (s *engineBed) importClaimable(ctx context.Context, op api.Operation, ids map[string]string) (map[string]string, error) {
 	tables, err := oracle.Load()
 	if err != nil {

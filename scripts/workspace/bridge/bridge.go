@@ -290,7 +290,7 @@ func (b *Bridge) errorResponse(messages []message, isBatch bool, err error) []by
 		b.Log("%s: %s", m.Method, err)
 		b.mu.Unlock()
 		if (m.Method == "") != (len(m.ID) == 0) {
-			continue // a notification or a response, which expects no response
+			continue // a notification or a response: neither expects a response
 		}
 		id := m.ID
 		if len(id) == 0 { // not a valid message: respond with a null id, as the service would

@@ -28,13 +28,13 @@ const BadLinesMax = 20
 // Options are the options of an import.
 type Options struct {
 	NewOnly bool // whether to skip records that the company already has
-	Merge   bool // whether to merge records of types that can be merged; NewOnly does not apply to them
+	Merge   bool // whether to merge records of mergeable types, to which NewOnly then does not apply
 
-	// NewOnlyTypes are types to which NewOnly applies in any case.
+	// NewOnlyTypes are types whose existing records are skipped even if NewOnly is false.
 	NewOnlyTypes []string
 
-	// PlaceOf returns where the line with a number comes from, for messages. If it is nil, messages
-	// contain the number of the line.
+	// PlaceOf returns where the line with the given number comes from, for messages. If it is nil,
+	// messages contain the line number.
 	PlaceOf func(line int) string
 }
 
@@ -46,7 +46,7 @@ func (o Options) skipsExisting(t transfer.Type) bool {
 // merges reports whether records of a type are merged.
 func (o Options) merges(t transfer.Type) bool { return o.Merge && t.CanMerge() }
 
-// place returns where a line comes from.
+// place returns where a line comes from, for messages.
 func (o Options) place(line int) string {
 	if o.PlaceOf != nil {
 		return o.PlaceOf(line)
@@ -153,7 +153,7 @@ func (c *importCheck) checkLine(ctx context.Context, number int, text []byte) er
 		c.report(number, t.Name, problems...)
 		return nil
 	}
-	if !c.options.merges(t) { // a merge identifies records without their ids, so no two can be at odds
+	if !c.options.merges(t) { // a merge does not match records by id, so two lines cannot conflict
 		if problem := c.checkUnique(number, t, record); problem != "" {
 			c.report(number, t.Name, problem)
 			return nil

@@ -103,7 +103,7 @@ func (c *CheckedFile) Merged() map[transfer.MergeOutcome]int {
 	return maps.Clone(c.merged)
 }
 
-// Kept returns the sorted messages of the records of which a merge has left out a part.
+// Kept returns the messages about records that were merged only in part, sorted.
 func (c *CheckedFile) Kept() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +111,7 @@ func (c *CheckedFile) Kept() []string {
 	return c.kept
 }
 
-// countMerged remembers the outcomes of a merge, and returns how many records it has written.
+// countMerged counts the outcomes of a merge, and returns how many records the merge has written.
 func (c *CheckedFile) countMerged(merged []transfer.Merged, refused transfer.RefusedRecords) (written int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -53,7 +53,7 @@ func (o *operatorCommands) approvedCommand() *cobra.Command {
 			reportFail: func(s replyStore, ctx context.Context, companyID, feedbackID, claimID string, _ senderOutput) (feedback.ClaimedReply, error) {
 				return s.ReportReplyFailed(ctx, companyID, feedbackID, claimID)
 			},
-			giveBack: replyStore.ReportReplyFailed, // no status means "approved, but not posted yet" after a claim
+			giveBack: replyStore.ReportReplyFailed, // report it as failed: a claimed reply cannot become approved again directly
 		},
 	}
 	claim := &cobra.Command{

@@ -89,7 +89,8 @@ func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command 
 	})
 }
 
-// ofCompany returns ": company " and the id, or nothing for the company of a key.
+// ofCompany returns ": company " followed by the id. It returns "" if the id is empty, which stands
+// for the company of the key.
 func ofCompany(companyID string) string {
 	if companyID == "" {
 		return ""
@@ -112,7 +113,7 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 	return w.sweepCommand(cmd, check, func(ctx context.Context, p workplace[S]) error {
 		before := timestamp.Format(w.Now().Add(-older))
 		if older == 0 {
-			before = latestTime // every claim, also if the clock of this machine is behind the service's
+			before = latestTime // include every claim, even if this machine's clock is behind the service's
 		}
 		found := terminal.ItemList[C]{Items: []C{}}
 		for _, companyID := range p.companies {
@@ -126,8 +127,9 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 	})
 }
 
-// claimCommand returns a command that claims a record. confirmedBy is the value of the flag that says
-// who confirmed it; it is nil if the command has no such flag. With a key, the flag is required.
+// claimCommand returns a command that claims a record. confirmedBy is the value of the flag that
+// names the person who confirmed the record; it is nil if the command has no such flag. With a key,
+// the flag is required.
 func (w workerCommands[S, R, C]) claimCommand(cmd *cobra.Command, confirmedBy *string) *cobra.Command {
 	return w.recordCommand(cmd, nil, func(ctx context.Context, p workplace[S], companyID string, args []string) error {
 		by := ""
@@ -223,10 +225,11 @@ func (w workerCommands[S, R, C]) recordCommand(cmd *cobra.Command, check flagChe
 	return cmd
 }
 
-// openWorkplace runs do on the records of a company, or of every company. It uses the table if a flag
-// selects it or every company is wanted. Otherwise it uses the API if a key is chosen or, without a
-// company, if there is a login. It says which of the two it uses. noCompany is the error if neither a
-// company nor a key is chosen.
+// openWorkplace calls do for the records of one company, or of every company. It uses the table if
+// a flag selects the table or if every company is requested. Otherwise it uses the API if a key is
+// chosen, or if no company is named and there is a login. In all other cases it uses the table. It
+// prints which of the two it uses. noCompany is the error message if neither a company nor a key is
+// chosen.
 func (w workerCommands[S, R, C]) openWorkplace(cmd *cobra.Command, companyID, noCompany string, do func(ctx context.Context, p workplace[S]) error) error {
 	hasTable := *w.table != tableconn.Flags{}
 	switch {
@@ -249,7 +252,7 @@ func (w workerCommands[S, R, C]) openWorkplace(cmd *cobra.Command, companyID, no
 		}
 		w.Note("using the table: %s", s.Target)
 		err = do(ctx, workplace[S]{w.inTable(s.Table), companies, true})
-		if err == nil && ctx.Err() != nil { // a run ends without an error when it is told to stop
+		if err == nil && ctx.Err() != nil { // a run that is told to stop returns no error
 			err = s.EngineError()
 		}
 		return err

@@ -75,8 +75,8 @@ func (o *operatorCommands) companyAction(cmd *cobra.Command, check flagCheck, do
 	return cmd
 }
 
-// explainStoreError adds the record's type and id to an error from a store. It gives a conflict an
-// exit code of its own. An empty company is that of a key.
+// explainStoreError adds the record's type and id to an error from a store. A conflict gets an exit
+// code of its own. An empty companyID means the company of the key.
 func explainStoreError(err error, what, recordID, companyID string) error {
 	var refused *fault.Error
 	switch {

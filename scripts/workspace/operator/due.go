@@ -186,7 +186,7 @@ With --json: {"items": [post with claimId and claimedAt, ...]}.`,
 	return due
 }
 
-// valueOrEmpty returns a text, or "" for nil.
+// valueOrEmpty returns the string that text points to, or "" for nil.
 func valueOrEmpty[T ~string](text *T) string {
 	if text == nil {
 		return ""
@@ -194,7 +194,7 @@ func valueOrEmpty[T ~string](text *T) string {
 	return string(*text)
 }
 
-// enumOrNil returns a pointer to the value of a closed list, or nil if the text is empty.
+// enumOrNil returns a pointer to the enum value text, or nil if text is empty.
 func enumOrNil[T ~string](text string) *T {
 	if text == "" {
 		return nil

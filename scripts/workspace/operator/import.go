@@ -83,7 +83,7 @@ skipped, unless you pass --replace; definitions of metrics are skipped even then
 				defer lines.Close()
 				return o.importRecords(ctx, s, companyID, lines, -1, jsonl.Options{
 					NewOnly: !replace, Merge: !newOnly, PlaceOf: r.PlaceOf,
-					NewOnlyTypes: []string{"metric-definition"}, // a file knows less of a metric than the company
+					NewOnlyTypes: []string{"metric-definition"}, // a stored definition says more about a metric than a file does
 				})
 			})
 		}
@@ -151,13 +151,13 @@ type importResult struct {
 	Skipped  map[string]int `json:"skipped"`
 	Seconds  float64        `json:"seconds"`
 
-	// Only with --from: what a merge did with the reviews and mentions, and messages for those whose
-	// reply in the file it left out.
+	// Set only with --from: the number of reviews and mentions for each outcome of the merge, and
+	// messages about those whose reply in the file was left out.
 	Merged map[transfer.MergeOutcome]int `json:"merged,omitempty"`
 	Kept   []string                      `json:"kept,omitempty"`
 }
 
-// keptMax is the maximum number of messages about replies that are listed.
+// keptMax is the maximum number of messages about left-out replies that are listed.
 const keptMax = 20
 
 func (o *operatorCommands) importRecords(ctx context.Context, s *tableconn.Session, companyID string, in io.Reader, size int64, options jsonl.Options) error {

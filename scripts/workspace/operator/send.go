@@ -21,15 +21,15 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// sendingSteps are the steps of `due run` and `approved run` that differ.
+// sendingSteps contains the steps in which `due run` and `approved run` differ.
 type sendingSteps[S, R, C any] struct {
 	idOf       func(R) string
 	claimOf    func(C) (recordID, claimID, target string) // claimID is empty if the record has no claim
-	show       func(R) string                             // what a person confirms; nil: nothing is confirmed
-	showClaim  func(C) string                             // the same of a claimed record
+	show       func(R) string                             // the text that a person confirms; nil if no confirmation is needed
+	showClaim  func(C) string                             // the same for a claimed record
 	reportSent func(s S, ctx context.Context, companyID, recordID, claimID string, o senderOutput) (C, error)
 	reportFail func(s S, ctx context.Context, companyID, recordID, claimID string, o senderOutput) (C, error)
-	giveBack   func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error) // nothing was sent
+	giveBack   func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error) // for a record of which nothing was sent
 }
 
 // sendFlags are the values of the flags of `due run` and `approved run`.
@@ -134,10 +134,10 @@ type sendRun[S, R, C any] struct {
 	confirmedBy string
 
 	mu      sync.Mutex // protects unknown and the outputs
-	unknown int        // records of which nobody knows what happened
+	unknown int        // the number of records whose outcome is unknown
 }
 
-// lockedWriter is a writer that several programs and this one share.
+// lockedWriter is a writer that this program shares with the programs that it runs.
 type lockedWriter struct {
 	mu  *sync.Mutex
 	out io.Writer
@@ -160,8 +160,8 @@ type sendResult struct {
 	ExternalURL *string `json:"externalUrl"`
 }
 
-// run sends what is ready, once or periodically. It finishes what it has claimed when it is told to
-// stop.
+// run sends the records that are ready, once or periodically. When it is told to stop, it first
+// finishes the records that it has claimed.
 func (r *sendRun[S, R, C]) run(ctx context.Context) error {
 	for {
 		err := r.sendReady(ctx)
@@ -178,7 +178,7 @@ func (r *sendRun[S, R, C]) run(ctx context.Context) error {
 	}
 }
 
-// unknownError returns an error if nobody knows what happened to some records.
+// unknownError returns an error if the outcome of any record is unknown.
 func (r *sendRun[S, R, C]) unknownError() error {
 	if r.unknown == 0 {
 		return nil
@@ -194,8 +194,8 @@ func (r *sendRun[S, R, C]) stuckCommandLine() string {
 // sendPage is the number of records that are listed at once.
 const sendPage = 50
 
-// sendReady sends each record that is ready once. A record that the program gives back is left for
-// the next run. When ctx ends, sendReady claims nothing more, and returns no error for that.
+// sendReady sends each ready record once. It leaves a record that the program gives back for the
+// next run. When ctx ends, sendReady claims no more records, and does not treat this as an error.
 func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 	if r.flags.onUnknown == unknownRetry {
 		if err := r.resendStuck(ctx); err != nil {
@@ -219,7 +219,8 @@ func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 	return nil
 }
 
-// unlessEnded returns the error of a list, or nil if ctx has ended, which cuts a list short.
+// unlessEnded returns err, or nil if ctx has ended: a list that is cut short for this reason is no
+// error.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -227,13 +228,14 @@ func unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// stuckMargin is added to the timeout of a program. The program of a claim that is older than both has
-// probably ended. If it has not, the platform recognises the claim.
+// stuckMargin is added to the timeout of a program. If a claim is older than the sum, its program
+// has probably exited. If the program is still running, the platform recognises the claim.
 const stuckMargin = time.Minute
 
-// resendStuck runs the program again on the records whose claim is so old that their program has
-// probably ended. The claim stays the same, so the platform recognises a record that it has. At a terminal, the
-// person confirms each of these texts, too: another program or person may have made the claim.
+// resendStuck runs the program again on each record whose claim is so old that its program has
+// probably exited. The claim stays the same, so the platform recognises a record that it already
+// has. At a terminal, the person confirms each of these texts, too, because another program or
+// person may have created the claim.
 func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 	before := timestamp.Format(r.Now().Add(-r.flags.limit - stuckMargin))
 	stuck, err := r.listStuck(r.place.store, ctx, r.place.company(), before)
@@ -259,8 +261,9 @@ func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 }
 
 // claimAndSend claims a record and sends it. It does nothing if ctx has ended, if the person at the
-// terminal does not confirm the text, or if another program is faster. A claim that has begun is not
-// interrupted: the service may have made it, and nothing would send the record.
+// terminal does not confirm the text, or if another program claims the record first. Once the
+// request for the claim has started, it is not interrupted. Otherwise the service might have
+// created the claim, and nothing would send the record.
 func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
 	if ctx.Err() != nil {
 		return nil
@@ -305,9 +308,10 @@ func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
 }
 
 // finish runs the program on a claimed record and reports what happened. A signal to stop does not
-// interrupt it. again says that an earlier run with this claim has ended, and nobody knows how. Then
-// the record is neither given back nor failed, because it could be claimed again. That claim would
-// have another id, and the platform would not recognise a record that it has.
+// interrupt it. again means that the program has run with this claim before, with an unknown
+// outcome. The record is then neither given back nor reported as failed, because either would allow
+// a new claim. The new claim would have a different id, so the platform would not recognise a
+// record that it already has.
 func (r *sendRun[S, R, C]) finish(ctx context.Context, claimed C, again bool) error {
 	done := r.sender.send(context.WithoutCancel(ctx), claimed)
 	switch {
@@ -319,7 +323,8 @@ func (r *sendRun[S, R, C]) finish(ctx context.Context, claimed C, again bool) er
 	return r.end(ctx, claimed, done)
 }
 
-// end reports how the program ended. If nobody knows, or if the report is not accepted, the claim stays.
+// end reports the outcome of the program to the store. If the outcome is unknown, or if the report
+// is not accepted, the claim stays.
 func (r *sendRun[S, R, C]) end(ctx context.Context, claimed C, done senderReport) error {
 	recordID, claimID, _ := r.sending.claimOf(claimed)
 	company, s := r.place.company(), r.place.store
@@ -349,15 +354,16 @@ func (r *sendRun[S, R, C]) end(ctx context.Context, claimed C, done senderReport
 	return r.printResult(line)
 }
 
-// A report is repeated for reportPeriod while the service fails. The pauses start at reportPause and
-// double.
+// While the service fails, a report is retried for reportPeriod. The first pause is reportPause,
+// and each further pause is twice as long.
 const (
 	reportPeriod = time.Minute
 	reportPause  = 250 * time.Millisecond
 )
 
-// repeatReport makes a report until the service accepts or refuses it. A report may be repeated, and
-// nobody else knows what it says. A signal to stop does not interrupt an attempt, but ends the pauses.
+// repeatReport retries a report until the service accepts or refuses it, or until reportPeriod is
+// over. Repeating a report is safe, and nobody else knows the outcome. A signal to stop does not
+// interrupt an attempt, but ends the pauses.
 func (r *sendRun[S, R, C]) repeatReport(ctx context.Context, report func(context.Context) (C, error)) error {
 	started := r.Now()
 	for pause := reportPause; ; pause *= 2 {
@@ -369,7 +375,8 @@ func (r *sendRun[S, R, C]) repeatReport(ctx context.Context, report func(context
 	}
 }
 
-// isRefusal reports whether a store has refused a request, so that the same request fails again.
+// isRefusal reports whether a store has refused a request, so that repeating the request would
+// fail, too.
 func isRefusal(err error) bool {
 	var byStore *fault.Error
 	var byService *refusedError

@@ -38,8 +38,8 @@ type replyStore interface {
 	StuckReplies(ctx context.Context, companyID, claimedBefore string) ([]feedback.ClaimedReply, error)
 }
 
-// postsOverAPI is a postStore of the company of a key. It ignores the company that its methods are
-// called with, because the service knows the key's.
+// postsOverAPI is a postStore for the company of a key. Its methods ignore the company id that they
+// are passed, because the service takes the company from the key.
 type postsOverAPI struct{ user.RemoteService }
 
 func (p postsOverAPI) DuePosts(ctx context.Context, _ string, platform *broadcast.Platform, after string, limit int) (table.Page[broadcast.Post], error) {
@@ -107,8 +107,8 @@ func (p postsOverAPI) StuckPosts(ctx context.Context, _, claimedBefore string) (
 	return claim.Stale(claimed, claimedBefore, func(d broadcast.ClaimedPost) string { return d.ID }), err
 }
 
-// repliesOverAPI is a replyStore of the company of a key. It ignores the company that its methods are
-// called with, because the service knows the key's.
+// repliesOverAPI is a replyStore for the company of a key. Its methods ignore the company id that
+// they are passed, because the service takes the company from the key.
 type repliesOverAPI struct{ user.RemoteService }
 
 func (r repliesOverAPI) ApprovedReplies(ctx context.Context, _ string, source *feedback.Source, after string, limit int) (table.Page[feedback.Feedback], error) {
@@ -167,11 +167,11 @@ func (r repliesOverAPI) StuckReplies(ctx context.Context, _, claimedBefore strin
 	return claim.Stale(claimed, claimedBefore, func(p feedback.ClaimedReply) string { return p.ID }), err
 }
 
-// pageMax is the maximum number of records of one page of the API.
+// pageMax is the maximum number of records in one page of the API.
 const pageMax = 200
 
 // readOverAPI reads a list that starts after a cursor: limit records, or all if limit is 0. list
-// requests one page, stores its response, and returns the cursor of the next one.
+// requests one page, stores its response, and returns the cursor of the next page.
 func readOverAPI[R any](s user.RemoteService, after string, limit int, list func(cursor client.Optional[string], limit int, into client.CallOption) (next string, err error)) (table.Page[R], error) {
 	found := table.Page[R]{Next: after}
 	for {
@@ -200,7 +200,8 @@ func optionalText(text *string) (out client.Optional[string]) {
 	return out
 }
 
-// refusedError is the error of a request that the service has refused. The same request fails again.
+// refusedError is the error of a request that the service has refused. Repeating the request would
+// fail, too.
 type refusedError struct{ error }
 
 func (e *refusedError) Unwrap() error { return e.error }

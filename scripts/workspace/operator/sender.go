@@ -21,15 +21,16 @@ type sender struct {
 	errOut  io.Writer // the program's standard error
 }
 
-// exitNothingSent is the exit code of a program that has sent nothing and wants to be called again:
-// EX_TEMPFAIL of sysexits.h.
+// exitNothingSent is the exit code of a program that has sent nothing and wants to be called again.
+// It is EX_TEMPFAIL in sysexits.h.
 const exitNothingSent = 75
 
-// senderOutputBytesMax is the maximum size of what a program prints. A larger output is unreadable.
+// senderOutputBytesMax is the maximum size of what a program prints. If a program prints more, the
+// outcome is unknown.
 const senderOutputBytesMax = 64 << 10
 
-// pipesTimeout is how long the pipes of a program may stay open after it has ended, because a process
-// that it started still has them.
+// pipesTimeout is how long a program's pipes may stay open after it has exited. They stay open
+// while a process that the program started still has them open.
 const pipesTimeout = 5 * time.Second
 
 // ending is how a program ended.
@@ -49,11 +50,11 @@ const (
 //	exit code 75, no output                         retry
 //	anything else                                   unknown
 //
-// Output that contradicts itself or the exit code is unknown, too.
+// If the output contradicts itself or the exit code, the outcome is unknown, too.
 type senderReport struct {
 	ending  ending
 	printed senderOutput // only for endingSent and endingFailed
-	problem string       // only for endingUnknown: what happened instead
+	problem string       // why the outcome is unknown, or why the program could not be run
 }
 
 // senderOutput is the JSON object that a program prints.
@@ -99,7 +100,7 @@ func (s sender) send(ctx context.Context, record any) senderReport {
 	return readSenderOutput(out.Bytes())
 }
 
-// readSenderOutput reads what a program printed that ended with exit code 0.
+// readSenderOutput reads the output of a program that exited with code 0.
 func readSenderOutput(text []byte) senderReport {
 	unreadable := func(problem string) senderReport {
 		return senderReport{ending: endingUnknown, problem: "it printed no outcome: " + problem}

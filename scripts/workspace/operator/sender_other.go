@@ -4,5 +4,5 @@ package operator
 
 import "os/exec"
 
-// killWithChildren does nothing: only the program itself is ended by its timeout.
+// killWithChildren does nothing on these systems: a timeout ends only the program itself.
 func killWithChildren(*exec.Cmd) {}

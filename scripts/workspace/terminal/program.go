@@ -71,7 +71,7 @@ func programPathOf(executable, installed string) (string, error) {
 }
 
 // QuoteArgument returns a word for a command line, in quotes if a shell would otherwise change it.
-// zsh replaces a word that begins with an equals sign, and has patterns with ^.
+// zsh replaces a word that begins with an equals sign, and uses ^ in patterns.
 func QuoteArgument(word string) string {
 	if word == "" || strings.ContainsAny(word, " \t\n'\"$&;()*?[]{}#~<>|`\\!=^") {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

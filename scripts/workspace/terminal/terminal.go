@@ -136,8 +136,8 @@ func EscapeControls(text string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// EscapeJSON escapes the characters of a JSON text that JSON allows in strings, but that control a
-// terminal or reverse the order of the characters after them. The result is the same value.
+// EscapeJSON escapes characters that JSON allows in strings, but that control a terminal or reverse
+// the order of the text after them. The result decodes to the same value.
 func EscapeJSON(text []byte) []byte {
 	var out bytes.Buffer
 	for _, c := range string(text) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Ensure a command without a terminal writes a line of progress every five seconds, none when it is
-// done sooner, and none with --json.
+// Ensure a command without a terminal writes a progress line every five seconds. It must write none
+// if it finishes sooner, and none with --json.
 func TestProgressLines(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC)

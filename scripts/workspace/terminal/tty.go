@@ -100,20 +100,21 @@ const (
 	progressRecordsMin = 2000
 )
 
-// Progress shows how far an operation has come. On a terminal it is a bar, for large operations only.
-// Without a terminal it is a line every few seconds, so that a log shows that the command works. With
-// --json it shows nothing.
+// Progress shows how far an operation has come. On a terminal it is a bar, for large operations
+// only. Without a terminal it is a line every few seconds, so that a log shows that the command is
+// still working. With --json it shows nothing.
 type Progress struct {
 	bar   *progressbar.ProgressBar
 	lines *progressLines // nil on a terminal and with --json
 }
 
-// ByteProgress returns the progress over size bytes. A size of -1 means that the size is unknown.
+// ByteProgress returns the Progress of an operation on size bytes. A size of -1 means that the size
+// is unknown.
 func (t *Terminal) ByteProgress(what string, size int64) Progress {
 	return t.progress(what, size, progressBytesMin, unit{"MB", func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/1e6) }}, progressbar.OptionShowBytes(true))
 }
 
-// RecordProgress returns the progress over a number of records.
+// RecordProgress returns the Progress of an operation on count records.
 func (t *Terminal) RecordProgress(what string, count int) Progress {
 	return t.progress(what, int64(count), progressRecordsMin, unit{"records", func(n int64) string { return fmt.Sprint(n) }})
 }
@@ -138,7 +139,7 @@ func (p Progress) Add(n int) {
 	}
 }
 
-// Write advances the progress by the number of bytes.
+// Write advances the progress by len(b).
 func (p Progress) Write(b []byte) (int, error) {
 	p.Add(len(b))
 	return len(b), nil
@@ -153,7 +154,7 @@ func (p Progress) End() {
 // lineInterval is the time before the first line of progress, and between two lines.
 const lineInterval = 5 * time.Second
 
-// unit is the unit in which lines of progress count.
+// unit is the unit of the numbers in progress lines.
 type unit struct {
 	name   string
 	format func(n int64) string

@@ -162,7 +162,7 @@ func helpOf(op api.Operation) string {
 	return text + objectsOf(op) + responseOf(op) + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
 }
 
-// responseOf lists the fields of the response, which are the values of --fields.
+// responseOf lists the fields of the response, which are the values that --fields accepts.
 func responseOf(op api.Operation) string {
 	what := "The fields of the response"
 	if op.IsList() {

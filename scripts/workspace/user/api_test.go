@@ -32,7 +32,7 @@ func TestRepeatableFlags(t *testing.T) {
 	}
 }
 
-// Ensure completion knows for each id of a path the list that has the ids.
+// Ensure completion finds, for each id in a path, the operation that lists such ids.
 func TestListsOfIDs(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
@@ -48,8 +48,8 @@ func TestListsOfIDs(t *testing.T) {
 	}
 }
 
-// Ensure there is a hint for each write: a delete undoes a create, and the record can be read before
-// an update.
+// Ensure each write has an undo hint. For a create there must be a delete, and for an update an
+// operation that reads the record beforehand.
 func TestUndoOfWrites(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
@@ -73,7 +73,7 @@ func TestUndoOfWrites(t *testing.T) {
 	}
 }
 
-// Ensure a flag of an undo sets exactly the old value, or that there is no flag.
+// Ensure the flag of an undo command sets exactly the old value, or is left out.
 func TestFlagValue(t *testing.T) {
 	t.Parallel()
 	text, status := schema.Field{Kind: schema.String}, schema.Field{Kind: schema.String, Enum: []string{"draft"}}
@@ -85,7 +85,7 @@ func TestFlagValue(t *testing.T) {
 	}{
 		{text, `"it's \n"`, "it's \n", true},
 		{text, `"\u001b[2J"`, "", false},
-		{text, `"\u202e"`, "", false}, // the command would be pasted in another order than it is shown
+		{text, `"\u202e"`, "", false}, // the pasted command would have a different order than the displayed one
 		{text, `null`, "", false},
 		{status, `"draft"`, "draft", true},
 		{status, `"posted"`, "", false},

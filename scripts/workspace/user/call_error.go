@@ -76,7 +76,8 @@ func (u *userCommands) explainCallError(err error, r connection) error {
 	return u.explainNetworkError(err, r.BaseURL)
 }
 
-// foreignResponseAdvice says what to do about an error response that is not the service's.
+// foreignResponseAdvice says what to do about an error response that does not come from the
+// service.
 func (u *userCommands) foreignResponseAdvice(status int, base string) string {
 	switch {
 	case status == http.StatusProxyAuthRequired:

@@ -23,7 +23,8 @@ import (
 )
 
 // Ensure the error for a refused connection names the command that starts a server, if serve could
-// listen at that address, and that every other network error says what to do, without Go's words.
+// listen at that address. Every other network error must say what to do, without the wording of
+// Go's errors.
 func TestExplainNetwork(t *testing.T) {
 	t.Parallel()
 	failed := func(err error) error {
@@ -80,13 +81,13 @@ func TestExplainRealErrors(t *testing.T) {
 			http.Redirect(w, r, "https://api.example", http.StatusMovedPermanently)
 		case "/gateway":
 			w.WriteHeader(http.StatusBadGateway)
-		default: // a proxy that connects nobody
+		default: // a proxy that refuses every connection
 			w.WriteHeader(http.StatusForbidden)
 		}
 	}))
 	t.Cleanup(plain.Close)
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it would report each handshake that fails
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // otherwise it logs each failed handshake
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	trusting := secure.Client().Transport.(*http.Transport)

@@ -19,11 +19,12 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Limits of the completion of ids. A person waits for it, and the shell shows its result.
+// Limits on the completion of ids. A person waits for the completion, and the shell shows its
+// result.
 const (
 	completionTimeMax   = 2 * time.Second
 	completedIDsMax     = 50
-	completedParents    = 5 // of boards, if the items of a board are completed and the board is not given
+	completedParents    = 5 // boards whose items are listed if the command line does not name the board
 	completedTitleChars = 50
 )
 
@@ -74,7 +75,8 @@ func completeFields(cmd *cobra.Command, _ []string, toComplete string) (names []
 	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// pathValues returns the ids of the path that flags and arguments give, and the names of the others.
+// pathValues returns the path parameters that flags and arguments set, by name, and the names of
+// the missing ones.
 func (c *operationCall) pathValues(args []string) (known map[string]string, rest []string) {
 	known = map[string]string{}
 	for _, name := range c.fieldNames(schema.InPath) {
@@ -120,8 +122,8 @@ func (u *userCommands) completeIDs(ctx context.Context, where serviceFlags, op a
 	return out, directive
 }
 
-// keyFields maps the name of a field that refers to a record by another field than its id to that
-// field.
+// keyFields is for fields that refer to a record by a field other than its id. It maps the name of
+// the referring field to the name of the record's field.
 var keyFields = map[string]string{"metricKey": "key"}
 
 // titleOf returns a short text with which a person recognises a record.
@@ -141,7 +143,7 @@ func listOfIDs(op api.Operation, name string) (list api.Operation, found bool) {
 	}
 	parameter := "/{" + name + "}"
 	parent, _, isInPath := strings.Cut(op.Path, parameter)
-	if !isInPath { // a field of the query or body, such as siteId, has the name of a parameter of another path
+	if !isInPath { // a query or body field, such as siteId, has the same name as a parameter in another operation's path
 		with, found := operationWhere(func(o api.Operation) bool {
 			before, _, found := strings.Cut(o.Path, parameter)
 			return found && strings.Count(before, "{") == 1
@@ -174,8 +176,8 @@ func operationWhere(matches func(api.Operation) bool) (api.Operation, bool) {
 	return api.Operation{}, false
 }
 
-// listForCompletion returns the first records of a list. known has the ids of its path. If one is
-// missing, the records are those of the first few parents.
+// listForCompletion returns the first records of a list. known contains the ids in the list's path.
+// If one is missing, the records are those that belong to the first few parents.
 func listForCompletion(ctx context.Context, r connection, list api.Operation, known map[string]string) ([]map[string]any, error) {
 	request := client.Request{Method: list.Method, Path: list.Path, Query: url.Values{}, Repeatable: true}
 	for _, f := range list.Input {

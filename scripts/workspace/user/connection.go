@@ -132,8 +132,8 @@ func (u *userCommands) noKeyError(base string) error {
 	return errors.New(text)
 }
 
-// loginCommandLine returns the command that stores a key for a service. It does not replace the key
-// that the selected profile has for another service.
+// loginCommandLine returns the command that stores a key for a service. That command does not
+// replace a key that the selected profile has for another service.
 func (u *userCommands) loginCommandLine(base string) string {
 	as := ""
 	if stored, err := readProfile(defaultProfile); err != nil || stored.Key != "" && stored.BaseURL != base || os.Getenv(profileVariable) != "" {

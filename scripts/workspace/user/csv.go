@@ -25,8 +25,8 @@ func csvOf(fields []recordField, rows []map[string]any) string {
 	return out.String()
 }
 
-// csvCell formats a value. A list of texts is joined with commas. An object or a list of objects is
-// JSON, and a missing value is empty.
+// csvCell formats a value. The strings of a list are joined with commas. An object or a list of
+// objects is formatted as JSON, and a missing value as an empty string.
 func csvCell(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -62,9 +62,10 @@ func textsOf(values []any) (texts []string, ok bool) {
 // four are the full-width forms of the first four.
 const formulaStarts = "=+-@\t\r\n＝＋－＠"
 
-// csvText returns a text for a cell. Much of the text is by third parties. An apostrophe before a
-// text that begins like a formula makes a spreadsheet program show it as text. Control characters
-// other than line breaks and tabs are removed, because they could control a terminal.
+// csvText makes a string safe for a cell, because third parties write many of the strings. An
+// apostrophe before a string that begins like a formula makes a spreadsheet program show the string
+// as text. Control characters other than line breaks and tabs are removed, because they could
+// control a terminal.
 func csvText(text string) string {
 	text = strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) && !strings.ContainsRune("\t\n", c) {

@@ -42,8 +42,9 @@ func (f *jqFilter) run(ctx context.Context, text []byte, print func(result any) 
 			if errors.As(err, &halt) && halt.Value() == nil {
 				return nil // the function halt ends the expression without an error
 			}
-			// Do not wrap the error: an interrupted expression is no request without a response. Its
-			// text may quote the text of a third party.
+			// Do not wrap the error, because an interrupted expression must not be reported as a
+			// request without a response. Escape the message, because it may quote text by a third
+			// party.
 			return fmt.Errorf("--jq: %s", terminal.EscapeControls(err.Error()))
 		}
 		if err := print(result); err != nil {

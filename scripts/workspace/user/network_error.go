@@ -26,18 +26,18 @@ type networkProblem struct {
 	advice string
 }
 
-// unknownChange is the advice for a request that the service may have executed although its response
-// is lost. A command that is repeated sends another Idempotency-Key.
+// unknownChange is the advice for a request that the service may have executed although the
+// response was lost. Repeating the command would send a different Idempotency-Key.
 const unknownChange = "if it was a change, it may have been made"
 
-// explainNetworkError adds advice to the error of a request that got no response, or one that is not
-// the service's. It returns any other error unchanged.
+// explainNetworkError adds advice to the error of a request that got no response, or a response
+// that does not come from the service. It returns any other error unchanged.
 func (u *userCommands) explainNetworkError(err error, base string) error {
 	p, ok := u.networkProblemOf(err, base)
 	if !ok {
 		return err
 	}
-	// Escape controls, because a server that is not trusted chooses the names in its certificate.
+	// Escape control characters, because an untrusted server chooses the names in its certificate.
 	return errors.New(terminal.EscapeControls(fmt.Sprintf("%s %s; %s", base, p.text, p.advice)))
 }
 
@@ -120,8 +120,8 @@ func certificateProblem(err *tls.CertificateVerificationError, host string) netw
 // proxyVariables are the environment variables from which Go reads the proxy, by the URL's scheme.
 var proxyVariables = map[string]string{"http": "HTTP_PROXY", "https": "HTTPS_PROXY"}
 
-// proxyAdvice says what to check if a request may have gone through a proxy. A service on this
-// machine has none.
+// proxyAdvice says what to check if a request may have gone through a proxy. Requests to a service
+// on this machine use no proxy.
 func proxyAdvice(base string) string {
 	scheme, _, _ := strings.Cut(base, ":")
 	if client.Loopback(base) {
@@ -130,7 +130,7 @@ func proxyAdvice(base string) string {
 	return fmt.Sprintf("check the address and the network, and %s if it is set; NO_PROXY names the hosts that need no proxy", proxyVariables[scheme])
 }
 
-// checkIsJSON returns an error if a body is not JSON. Such a body is a page of some other server.
+// checkIsJSON returns an error if a body is not JSON. Such a body comes from some other server.
 func checkIsJSON(body []byte) error {
 	var text json.RawMessage
 	return json.Unmarshal(body, &text)

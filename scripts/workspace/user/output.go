@@ -169,7 +169,7 @@ const widthDefault = 80
 
 // hasColor reports whether the output is for a person at a terminal with colors. NO_COLOR is the
 // variable of no-color.org. On Windows, only Windows Terminal, which sets WT_SESSION, is known to
-// have colors.
+// support colors.
 func (u *userCommands) hasColor() bool {
 	if runtime.GOOS == "windows" && os.Getenv("WT_SESSION") == "" {
 		return false
@@ -177,7 +177,7 @@ func (u *userCommands) hasColor() bool {
 	return terminal.Width(u.Out) > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// decodeJSON decodes a JSON text without a change to its numbers.
+// decodeJSON decodes a JSON text and keeps its numbers exactly as they are.
 func decodeJSON(text []byte, value any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -192,8 +192,8 @@ type includedResponse struct {
 	Body       json.RawMessage   `json:"body"`
 }
 
-// printJSON prints a response as JSON. Without other flags than --json it is the body as the service
-// sent it, or indented on a terminal.
+// printJSON prints a response as JSON. With no flag other than --json, that is the body as the
+// service sent it, or indented on a terminal.
 func (u *userCommands) printJSON(ctx context.Context, c *operationCall, response client.Response, next string, format responseFormat) error {
 	text := bytes.TrimSpace(response.Body)
 	var err error
@@ -232,8 +232,8 @@ func (u *userCommands) printJSON(ctx context.Context, c *operationCall, response
 	})
 }
 
-// indented returns a JSON text with line breaks, and without characters that control a terminal, if
-// the output is a terminal.
+// indented indents a JSON text and escapes the characters in it that control a terminal. If the
+// output is not a terminal, it returns the text unchanged.
 func (u *userCommands) indented(text []byte) string {
 	var lines bytes.Buffer
 	if terminal.Width(u.Out) > 0 && json.Indent(&lines, text, "", "  ") == nil {
@@ -242,8 +242,8 @@ func (u *userCommands) indented(text []byte) string {
 	return string(text)
 }
 
-// selectFields returns a body that has only the given fields of a record, or of each record of a
-// list.
+// selectFields returns a body that contains only the given fields of a record, or of each record of
+// a list.
 func selectFields(body []byte, isList bool, fields []recordField) ([]byte, error) {
 	if !isList {
 		var record map[string]json.RawMessage

@@ -18,8 +18,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// listedTypes returns the types of the records that an operation lists, or that its response has a
-// list of.
+// listedTypes returns the types of records that operations list, or of which their responses
+// contain a list.
 func listedTypes() (out []reflect.Type) {
 	for _, op := range functions.Operations(nil) {
 		if op.IsList() {
@@ -34,8 +34,8 @@ func listedTypes() (out []reflect.Type) {
 	return out
 }
 
-// Ensure each type of record that is printed as a table has columns, that each column is a field of
-// the record, and that no type has columns which are never printed.
+// Ensure each type of record that is printed as a table has columns, and that each column is a
+// field of the record. No type may have columns that are never printed.
 func TestTableColumns(t *testing.T) {
 	t.Parallel()
 	types := listedTypes()
@@ -59,8 +59,8 @@ func TestTableColumns(t *testing.T) {
 	}
 }
 
-// sampleRows returns records of a type whose values are long: texts, texts of wide characters,
-// times, numbers and ids of the length that the service gives them.
+// sampleRows returns records of a type with long values: strings, strings of wide characters,
+// times, numbers, and ids as long as those of the service.
 func sampleRows(record reflect.Type) []map[string]any {
 	row, wide := map[string]any{}, map[string]any{}
 	for _, f := range recordFields(record) {
@@ -92,8 +92,8 @@ func sampleRows(record reflect.Type) []map[string]any {
 	return []map[string]any{row, wide}
 }
 
-// Ensure a table of every type of record fits into the width, shows the first column and the whole
-// id, and shows at least as many columns when there is more space.
+// Ensure a table of every type of record fits into the width, and shows the first column and the
+// whole id. A wider table must not show fewer columns.
 func TestTablesFit(t *testing.T) {
 	t.Parallel()
 	const widthMin = 50
@@ -117,7 +117,7 @@ func TestTablesFit(t *testing.T) {
 	}
 }
 
-// Ensure a table for an output of unknown width leads with what a person looks for.
+// Ensure a table for an output of unknown width starts with what a person looks for.
 func TestTablesLead(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -157,8 +157,8 @@ func TestPrintEscapes(t *testing.T) {
 	}
 }
 
-// Ensure an expression that does not end stops with the command. Its error is not that of a request,
-// and contains no control characters of a record.
+// Ensure a --jq expression that never ends stops with the command. Its error must not look like
+// that of a request, and must contain no control characters from a record.
 func TestJQErrors(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -196,8 +196,8 @@ func TestTableTimes(t *testing.T) {
 	}
 }
 
-// Ensure a column can be a field of a record in the record, and that this record is printed as more
-// lines.
+// Ensure a column can be a field of a nested record, and that a nested record is printed as
+// additional lines.
 func TestNestedRecords(t *testing.T) {
 	t.Parallel()
 	type claim struct {
@@ -220,7 +220,7 @@ func TestNestedRecords(t *testing.T) {
 	}
 }
 
-// Ensure a time for which there is no space is cut to the day.
+// Ensure a time that does not fit is cut to the day.
 func TestTableDays(t *testing.T) {
 	t.Parallel()
 	rows := sampleRows(reflect.TypeFor[feedback.Feedback]())
@@ -265,8 +265,8 @@ func TestStatusColors(t *testing.T) {
 	}
 }
 
-// Ensure comma-separated values can be read again, and that a spreadsheet program finds no formula
-// in a text of a third party.
+// Ensure comma-separated values can be parsed again, and that a spreadsheet program finds no
+// formula in text by a third party.
 func TestCSV(t *testing.T) {
 	t.Parallel()
 	fields := recordFields(reflect.TypeFor[feedback.Feedback]())

@@ -143,8 +143,8 @@ func profilesOf(baseURL string) (out []string) {
 	return out
 }
 
-// namedProfile returns the name of the credential's profile. It is empty for the default profile and
-// for a key from elsewhere.
+// namedProfile returns the name of the credential's profile. It returns "" for the default profile
+// and for a key from elsewhere.
 func (c credential) namedProfile() string {
 	if c.profile == defaultProfile {
 		return ""
@@ -165,7 +165,7 @@ func (c credential) profileArgument(flag string) string {
 // subcommands that names one.
 func CompleteProfiles(cmd *cobra.Command) {
 	names := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		names, _ := listProfileNames() // a completion has no place for an error
+		names, _ := listProfileNames() // a completion cannot show an error
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 	complete := func(f *pflag.Flag) {
@@ -188,7 +188,7 @@ type listedProfile struct {
 	Name      string  `json:"name"`
 	BaseURL   *string `json:"baseUrl"`   // null if the file cannot be read
 	CompanyID *string `json:"companyId"` // null if the key does not contain it
-	Selected  bool    `json:"selected"`  // commands use it without --profile
+	Selected  bool    `json:"selected"`  // whether commands without --profile use it
 	Problem   *string `json:"problem"`   // why the file cannot be read; null if it can
 	File      string  `json:"file"`
 }

@@ -21,11 +21,11 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// The maximum size of a batch, which is that of the API.
+// Limits on a batch, which follow those of the API.
 const (
 	pushReviewsMax = 100
 	pushPointsMax  = 500
-	pushBytesMax   = 240_000 // of the JSON of the records; a body has at most 256 KB
+	pushBytesMax   = 240_000 // for the records as JSON; the API accepts a body of up to 256 KB
 )
 
 // pushCommand returns the commands that send records to the API.
@@ -34,7 +34,7 @@ func (u *userCommands) pushCommand() *cobra.Command {
 		u.pushReviewsCommand(), u.pushPointsCommand(), u.pushAuditCommand())
 }
 
-// pushHelp is the part of the help that the commands share.
+// pushHelp is the part of the help text that the push commands share.
 const pushHelp = `
 
 FILE has lines of an import, as "workspace convert" writes them; - is standard input. With
@@ -44,7 +44,7 @@ applies twice, and repeating the command is safe. Kinds:
 
 `
 
-// push is what the commands that push share.
+// push contains what the push commands share.
 type push struct {
 	*userCommands
 
@@ -52,7 +52,7 @@ type push struct {
 	files   convert.Flags
 }
 
-// register registers the flags, and completes a command that sends the records of files.
+// register adds the flags to cmd, and makes it send the records in the files.
 func (p *push) register(cmd *cobra.Command, recordType string, send func(ctx context.Context, c connection, r *convert.Result) error) *cobra.Command {
 	p.service.register(cmd.Flags())
 	p.table.RegisterDemo(cmd.Flags())
@@ -91,9 +91,10 @@ func (p *push) register(cmd *cobra.Command, recordType string, send func(ctx con
 	return cmd
 }
 
-// decodePushed decodes the record of a line to the input of an operation. It leaves out null, which
-// would clear a field, and what the operation does not accept. size is the maximum length of its
-// JSON in a request, which escapes more characters than a line does.
+// decodePushed decodes the record of a line to the input of an operation. It leaves out null
+// values, which would clear fields, and fields that the operation does not accept. size is an upper
+// bound for the length of the record in a request, whose JSON escapes more characters than the line
+// does.
 func decodePushed[T any](line []byte) (recordType string, out T, size int, err error) {
 	var entry struct {
 		Type   string                     `json:"type"`
@@ -114,8 +115,8 @@ func decodePushed[T any](line []byte) (recordType string, out T, size int, err e
 	return entry.Type, out, len(text), err
 }
 
-// pushBatches sends records in batches. It explains errors of send, whose messages name elements
-// of the batch.
+// pushBatches sends records in batches. The errors of send name elements of a batch; pushBatches
+// names their places in the files instead.
 func pushBatches[T any](p *push, c connection, r *convert.Result, recordType string, most int, send func([]T) error) (count int, err error) {
 	bar := p.RecordProgress("pushing", r.Total())
 	defer bar.End()
@@ -167,8 +168,8 @@ func foreignTypeError(l convert.Line, kind, wanted string) error {
 // batchElementPattern matches the element of a batch in a message of the API.
 var batchElementPattern = regexp.MustCompile(`^body\.(?:records|points)\[(\d+)\]\.?`)
 
-// explainBatchError replaces the elements of a batch in the messages of an error by their places in
-// the files, and adds how many records were pushed.
+// explainBatchError replaces the batch elements in an error's messages with their places in the
+// files, and adds how many records were pushed.
 func (p *push) explainBatchError(err error, c connection, places []string, done, total int) error {
 	err = p.explainCallError(err, c)
 	var refused *callError
@@ -219,8 +220,9 @@ const (
 	definitionType = "metric-definition"
 )
 
-// createDefinitions creates the definitions of metrics in the files, before a push of their points
-// creates them without a unit. It leaves those that exist as they are.
+// createDefinitions creates the metric definitions in the files. It must run before the points are
+// pushed, which would create the definitions without a unit. It leaves existing definitions
+// unchanged.
 func (p *push) createDefinitions(ctx context.Context, c connection, r *convert.Result) error {
 	if r.Counts[definitionType] == 0 {
 		return nil

@@ -42,8 +42,8 @@ func parseScoreLimit(text string) (scoreLimit, error) {
 	return scoreLimit{found[1], found[2], limit}, nil
 }
 
-// failure returns why the condition holds for the scores, or "" if it does not. A score that is
-// unknown fails, because a check that measures nothing must not pass.
+// failure returns why the condition holds for the scores, or "" if it does not. An unknown score is
+// a failure, because a check that measures nothing must not pass.
 func (l scoreLimit) failure(scores map[string]float64) string {
 	value, known := scores[l.score]
 	switch {
@@ -66,7 +66,7 @@ type pushedAudit struct {
 	Failures  []string           `json:"failures"`
 }
 
-// auditBefore is the audit of the same URL before another one.
+// auditBefore is the previous audit of the same URL.
 type auditBefore struct {
 	ID        string             `json:"id"`
 	StartedAt string             `json:"startedAt"`
@@ -158,7 +158,7 @@ func (p *push) sendAudits(ctx context.Context, c connection, r *convert.Result, 
 	return nil
 }
 
-// pushOneAudit creates an audit unless the service has it, and compares it with the one before.
+// pushOneAudit creates an audit unless the service has it, and compares it with the previous audit.
 func pushOneAudit(ctx context.Context, c connection, in client.CreateOptimiseAuditInput) (pushedAudit, error) {
 	out := pushedAudit{RootURL: in.RootURL, NewIssues: []string{}, Failures: []string{}, Scores: scoresOf(in.ScoreSEO, in.ScoreAEO, in.ScoreGEO)}
 	started, _ := in.StartedAt.Get()

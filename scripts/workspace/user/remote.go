@@ -51,7 +51,7 @@ func (r *Remote) Arguments() (out string) {
 	return out
 }
 
-// RemoteService is a service that a command calls, and the key that it calls it with.
+// RemoteService is a service that a command calls, with the key for it.
 type RemoteService struct {
 	*client.Client
 
@@ -59,7 +59,8 @@ type RemoteService struct {
 	Explain func(error) error // adds advice for the user to an error of a call
 }
 
-// Connect returns the service. companyID is the company of the key; if it is empty, the key says it.
+// Connect returns the service. companyID is the company of the key; if it is empty, it is read from
+// the key.
 func (r *Remote) Connect(companyID string) (RemoteService, error) {
 	r.flags.company = companyID
 	c, err := r.user.connect(r.flags)

@@ -23,9 +23,9 @@ import (
 )
 
 // tableColumns lists the columns of a table for each type of record, the most important first. A
-// column is the name of a field, or the names of a record's field and of a field in that record with
-// a dot between them. A heading can follow after a colon. A record's id is always the last column and
-// is not listed.
+// column is the name of a field or, for a field of a nested record, both names with a dot between
+// them. A heading can follow after a colon. A record's id is always the last column and is not
+// listed.
 var tableColumns = map[reflect.Type]string{
 	reflect.TypeFor[company.Company]():     "name stage onboardingStatus:onboarding slug websiteUrl",
 	reflect.TypeFor[keys.Key]():            "name lastUsedAt:used expiresAt:expires revokedAt:revoked scopes prefix",
@@ -136,7 +136,7 @@ func columnsOf(t reflect.Type, rows []map[string]any) (columns []*tableColumn) {
 	return columns
 }
 
-// fieldAt returns the field of a record, or of a record in it, that a column names.
+// fieldAt returns the field that a column names, in a record or in a record nested in it.
 func fieldAt(t reflect.Type, path string) (f recordField, found bool) {
 	name, inner, isNested := strings.Cut(path, ".")
 	fields := recordFields(t)
@@ -280,8 +280,8 @@ func columnHeading(name string) string {
 	return strings.ReplaceAll(out.String(), ".", " ")
 }
 
-// statusColors holds the color of each value of a field whose name ends in "status": a number of the
-// standard for terminals. A value that is not listed has no color.
+// statusColors contains the color of each value of a field whose name ends in "status". A color is
+// the number in an ANSI escape sequence. A value that is not listed has no color.
 var statusColors = map[string]string{
 	"achieved": green, "accepted": green, "active": green, "approved": green, "complete": green, "connected": green, "posted": green, "published": green,
 	"expiring": yellow, "in_progress": yellow, "in_review": yellow, "needs_review": yellow, "paused": yellow, "posting": yellow,
@@ -323,11 +323,11 @@ func (f recordField) isEnum() bool {
 	return closed
 }
 
-// identifierNames lists the ends of the names of fields whose values are of no use when cut, because
-// people copy them.
+// identifierNames lists the suffixes of the names of fields whose values are useless when cut,
+// because people copy them.
 var identifierNames = []string{"id", "Id", "Url", "key", "Key", "prefix", "slug"}
 
-// isText reports whether a value of the field is still of use when it is cut.
+// isText reports whether a value of the field is still useful when it is cut.
 func (f recordField) isText() bool {
 	switch {
 	case f.isSlice, f.element == reflect.TypeFor[json.RawMessage]():
@@ -357,8 +357,8 @@ func recordFields(t reflect.Type) (out []recordField) {
 	return out
 }
 
-// fieldsOf formats a record with one of the fields on each line. Its lists of records follow as
-// tables, and a record in it as more lines.
+// fieldsOf formats a record with one field per line. Lists of records follow as tables, and nested
+// records as additional lines.
 func fieldsOf(fields []recordField, value map[string]any, style tableStyle) string {
 	var out, tables strings.Builder
 	width := 0
@@ -383,7 +383,7 @@ func fieldsOf(fields []recordField, value map[string]any, style tableStyle) stri
 	return out.String() + tables.String()
 }
 
-// rowsOf returns the records of a list. A value of a different type is an empty list.
+// rowsOf returns the records of a list. A value of a different type counts as an empty list.
 func rowsOf(v any) (rows []map[string]any) {
 	items, _ := v.([]any)
 	for _, item := range items {

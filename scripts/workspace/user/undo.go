@@ -48,7 +48,7 @@ func (u *userCommands) prepareUndo(ctx context.Context, cmd *cobra.Command, r co
 	return h
 }
 
-// readOf returns the operation that reads the record which an update changes.
+// readOf returns the operation that reads the record that an update changes.
 func readOf(op api.Operation) (api.Operation, bool) {
 	if op.Method != http.MethodPatch {
 		return api.Operation{}, false
@@ -64,8 +64,8 @@ func readOf(op api.Operation) (api.Operation, bool) {
 }
 
 // connectionFlags returns the flags with which a later command finds the same service and key. They
-// name a profile that WORKSPACE_PROFILE has selected, because the variable may be set for one command
-// only, and an undo in another company would change a record there.
+// also name a profile that WORKSPACE_PROFILE has selected. The variable may be set for one command
+// only, and the undo must not change a record of a different company.
 func connectionFlags(cmd *cobra.Command, r connection) (out string) {
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && !slices.Contains([]string{"json", "fields", "csv", "jq", "include"}, f.Name) {
@@ -78,7 +78,7 @@ func connectionFlags(cmd *cobra.Command, r connection) (out string) {
 	return out
 }
 
-// undoTexts has the hints for writes that follow no rule.
+// undoTexts contains the hints for the writes whose undo follows no general rule.
 var undoTexts = map[string]string{
 	"claim_broadcast_post":  "To undo: report_broadcast_post with --outcome retry ends the claim.",
 	"claim_feedback_reply":  "To undo: report_feedback_reply with --outcome failed ends the claim.",
@@ -122,7 +122,7 @@ func (h *undoHint) command(u *userCommands, op api.Operation, rest string) strin
 	return u.Command("%s%s%s", line, rest, h.flags)
 }
 
-// deleteOf returns the operation that deletes a record which op creates.
+// deleteOf returns the operation that deletes a record that op creates.
 func deleteOf(op api.Operation) (api.Operation, bool) {
 	record := strings.TrimPrefix(op.ID, "create_")
 	return operationWhere(func(o api.Operation) bool {

@@ -32,6 +32,12 @@ func validValues(t *testing.T, f schema.Field) (out []any) {
 			}
 		}
 		return out
+	case f.Kind == schema.Array && f.Fields != nil:
+		element := map[string]any{}
+		for _, property := range f.Fields {
+			element[property.Name] = validValues(t, property)[0]
+		}
+		return []any{[]any{element}}
 	case f.Kind == schema.Array && f.Enum != nil:
 		return []any{[]any{f.Enum[0], f.Enum[len(f.Enum)-1]}}
 	case f.Kind == schema.Array && known != nil:

@@ -102,7 +102,7 @@ func TestRoadmapFromNothing(t *testing.T) {
 		t.Fatalf("stored board (-want +got):\n%s", diff)
 	}
 	id := boards[0]["id"].(string)
-	has(t, "no items", w.page(t, "/roadmap"), "Add the first item to Now", "Add the first item to Done", "It was never published")
+	has(t, "no items", w.page(t, "/roadmap"), "Add the first item to Now", "Add the first item to Done", "It has never been published")
 	form = fields(t, w.page(t, "/roadmap/items/new?board="+id), "profile")
 	form.Set("title", "Dark theme")
 	form.Set("newColumn", "now_soon")

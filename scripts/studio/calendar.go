@@ -349,7 +349,7 @@ func (s *Studio) movePost(v *pageRequest) *view {
 	}
 	text := "Moved to " + c.Moment(times[0]) + "."
 	if len(times) > 1 {
-		text += fmt.Sprintf(" The clocks go back on that day, so this time comes twice: the post has the first (%s). Open it to choose the second.", offset(times[0]))
+		text += fmt.Sprintf(" The clocks go back on that day, so this time occurs twice: the post has the first (%s). Open it to choose the second.", offset(times[0]))
 	}
 	before := client.UpdateBroadcastPostInput{PostID: id, ScheduledFor: got.Value.ScheduledFor}
 	if !scheduled {

@@ -30,7 +30,7 @@ func decision(t *testing.T, body, id, do string) url.Values {
 func TestIdeas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.page(t, "/ideas", "There are none", "/ideas/edit/new", "/ideas/plans/new", "There is no plan yet")
+	w.page(t, "/ideas", "No ideas", "/ideas/edit/new", "/ideas/plans/new", "No plans yet")
 	plan := w.create(t, "/broadcast/plans", `{"name":"Wet <season>","brief":"Rain","status":"active"}`)["id"].(string)
 	idea := func(body string) string { return w.create(t, "/broadcast/ideas", body)["id"].(string) }
 	one := idea(`{"title":"One","summary":"All about gloves","planId":"` + plan + `","platforms":["reddit"],"suggestedFor":"2026-08-20T09:00:00Z"}`)
@@ -99,7 +99,7 @@ func TestPlansAndIdeasAreEdited(t *testing.T) {
 		form.Set(name, value)
 	}
 	status, body := w.submit(t, "/ideas/plans", form)
-	has(t, "a wrong platform", body, "facebok is no platform.", "Wet <season>")
+	has(t, "a wrong platform", body, "facebok is not a platform.", "Wet <season>")
 	if status != http.StatusBadRequest {
 		t.Errorf("status %d, want 400", status)
 	}
@@ -130,7 +130,7 @@ func TestPlansAndIdeasAreEdited(t *testing.T) {
 	path := "/ideas/edit/" + idea["id"].(string)
 	form = w.edited(t, path)
 	_, body = w.submit(t, path+"/delete", url.Values{"form": form["form"], "etag": form["etag"], "record": {"Gloves"}})
-	has(t, "deleted", body, "Deleted.", "There are none")
+	has(t, "deleted", body, "Deleted.", "No ideas")
 }
 
 // Ensure accepted ideas without a post become drafts on free days of a month, and that one undo
@@ -138,7 +138,7 @@ func TestPlansAndIdeasAreEdited(t *testing.T) {
 func TestFillTheMonth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.page(t, "/posts/fill", "Fill August 2026", "No accepted idea is without a post")
+	w.page(t, "/posts/fill", "Fill August 2026", "Every accepted idea already has a post")
 	ids := []string{}
 	for _, body := range []string{
 		`{"title":"Gloves","summary":"All about gloves","platforms":["reddit"],"suggestedFor":"2026-08-20T09:00:00Z","status":"accepted"}`,
@@ -163,7 +163,7 @@ func TestFillTheMonth(t *testing.T) {
 	if len(posts) != 1 || differs(map[string]any{"platform": "reddit", "body": "All about gloves", "scheduledFor": "2026-08-20T09:00:00.000Z"}, posts[0]) != "" {
 		t.Errorf("the draft of an idea: %v", posts)
 	}
-	w.page(t, "/posts/fill?month=2026-08", "No accepted idea is without a post")
+	w.page(t, "/posts/fill?month=2026-08", "Every accepted idea already has a post")
 	has(t, "undone", w.undo(t, body), "Undone.")
 	w.page(t, "/posts/fill?month=2026-08", "Gloves", "Boots")
 }

@@ -168,7 +168,7 @@ var keyPresets = []keyPreset{
 	{draftingPreset, "an agent that drafts", "Drafting agent", "It reads everything but the keys, and drafts replies, posts and ideas. People approve, schedule and accept them.",
 		[]string{"company:read", "plan:read", "feedback:draft", "metrics:read", "optimise:read", "broadcast:draft", "context:read"}},
 	{"sender", "a program that sends", "Sender", "It gets the posts that are due and the approved replies, and reports what it sent.", []string{"feedback:send", "broadcast:send"}},
-	{"read-only", "looking only", "Read only", "It reads everything but the keys, and changes nothing.",
+	{"read-only", "viewing only", "Read only", "It reads everything but the keys, and changes nothing.",
 		[]string{"company:read", "plan:read", "feedback:read", "metrics:read", "optimise:read", "broadcast:read", "context:read"}},
 }
 
@@ -264,7 +264,7 @@ func (s *Studio) revokeKey(v *pageRequest) *view {
 		return v.done("/keys", nil, notice{Bad: true, Text: "Not revoked: " + done.Failure.Text()})
 	}
 	if v.key != nil && v.key.ID == id {
-		return v.done("/keys", nil, notice{Text: "Revoked. It was the key of this studio: start it again with another one."})
+		return v.done("/keys", nil, notice{Text: "Revoked. It was the key of this studio: restart it with a different key."})
 	}
 	return v.done("/keys", nil, notice{Text: "Revoked: the service refuses it from now on."})
 }

@@ -154,7 +154,7 @@ func TestKeyPresets(t *testing.T) {
 		has(t, preset, body, want.words, "workspace key quota KEY_ID --company "+w.CompanyID, "Id: "+fmt.Sprint(key["id"]))
 	}
 	few := newWorld(t, auth.KeysRead, auth.KeysWrite, auth.PlanRead)
-	body := few.page(t, "/keys", "Looking only", "Something else", "Reads Roadmap; edits Keys")
+	body := few.page(t, "/keys", "Viewing only", "Something else", "Reads Roadmap; edits Keys")
 	hasNot(t, "a key that grants little", body, "A program that sends", "CI or a job")
 }
 

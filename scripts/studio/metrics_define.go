@@ -137,7 +137,7 @@ func (s *Studio) confirmMetric(v *pageRequest) *view {
 	case now.Failure != nil:
 		return v.finish("/metrics", notice{Bad: true, Text: "Not confirmed: " + now.Failure.Text()})
 	case version(now.Value.UpdatedAt) != v.r.PostForm.Get("seen"):
-		what.Text, what.Bad = "Somebody has changed this metric since the page was loaded, so it was not confirmed. This is how it is now.", true
+		what.Text, what.Bad = "Somebody has changed this metric since the page was loaded, so it was not confirmed. This is its current state.", true
 		return v.finish(metricPath(now.Value.Key), what)
 	}
 	stored := startCall(v, "metrics:write", "Confirm the metric", func(ctx context.Context, options ...client.CallOption) (client.Definition, error) {

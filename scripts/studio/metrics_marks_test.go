@@ -45,7 +45,7 @@ func TestMarks(t *testing.T) {
 		demo.Line{Type: "audit", Record: demo.Record{"id": "aud_2", "rootUrl": "https://a.example", "status": "complete", "scoreSeo": 65, "startedAt": "2026-08-08T08:00:00Z", "finishedAt": "2026-08-08T08:10:00Z"}},
 	)
 	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/plan/boards/brd_1/publish", `{}`)
-	body := w.page(t, "/metrics?key=a.b", "Roadmap published", "Posts sent", "Audits", "5 marks as a list", "/posts/pst_late", "/audits/aud_2", "/roadmap?board=brd_1")
+	body := w.page(t, "/metrics?key=a.b", "Roadmap published", "Posts sent", "Audits", "List 5 marks", "/posts/pst_late", "/audits/aud_2", "/roadmap?board=brd_1")
 	today := w.Clock.Now().UTC().Format("Mon, Jan 2")
 	want := []string{today + ", Public roadmap published, version 1", "Thu, Aug 6, Push: On the same day, X: Sent late", "Sat, Aug 1, Audit: SEO 84", "Sat, Aug 8, Audit: SEO 65 (−19)"}
 	if got := markLabels(body); strings.Join(got, "; ") != strings.Join(want, "; ") {
@@ -53,7 +53,7 @@ func TestMarks(t *testing.T) {
 	}
 	hasNot(t, "the marks", body, "Not sent", "Before the range")
 
-	body = w.page(t, "/metrics?key=a.b&hide=posts,audits", "1 mark as a list", "Show marks: Posts sent", "Hide marks: Roadmap published")
+	body = w.page(t, "/metrics?key=a.b&hide=posts,audits", "List 1 mark", "Show marks: Posts sent", "Hide marks: Roadmap published")
 	if got := markLabels(body); len(got) != 1 {
 		t.Errorf("the marks are %q, want that of the roadmap", got)
 	}
@@ -82,7 +82,7 @@ func TestManyMarks(t *testing.T) {
 		lines = append(lines, demo.Line{Type: "post", Record: demo.Record{"id": fmt.Sprintf("pst_%d", i), "platform": "x", "body": fmt.Sprintf("Post %d <b>", i), "status": "published", "scheduledFor": at, "publishedAt": at}})
 	}
 	demotest.Load(t, w.Service, lines...)
-	body := w.page(t, "/metrics?key=a.b&range=30d", "100 marks as a list", "These are the latest 20.", "Posts sent: only the latest were read.", "Posts sent: the latest 10 marks are drawn.")
+	body := w.page(t, "/metrics?key=a.b&range=30d", "List 100 marks", "Only the latest 20 are listed.", "Posts sent: only the latest were read.", "Posts sent: the latest 10 marks are drawn.")
 	got := markLabels(body)
 	if last := "Fri, Jul 31, X: Post 119 &lt;b&gt;, X: Post 118 &lt;b&gt;, X: Post 117 &lt;b&gt;, and 3 more"; len(got) != 10 || got[9] != last {
 		t.Errorf("%d marks, want 10; the last is %q, want %q", len(got), got[len(got)-1], last)

@@ -80,7 +80,7 @@ func filled(t *testing.T, body, id string) url.Values {
 func TestDefineMetric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.page(t, "/metrics", "Enter a first number", "Define a metric without values", `"ts": "2026-08-11"`)
+	w.page(t, "/metrics", "Enter your first number", "Define a metric without values", `"ts": "2026-08-11"`)
 	empty := w.page(t, "/metrics/definitions/new", ">none</option>")
 	hasNot(t, "aggregations", empty, "no reply") // this is how the studio writes "none" for a review's reply status
 	form := filled(t, empty, "profile")

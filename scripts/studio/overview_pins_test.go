@@ -38,7 +38,7 @@ func TestPins(t *testing.T) {
 		{"growth.activations", "Activations, Monthly recurring revenue, Sign-ups"},
 		{"support.first_reply", "First reply, Activations, Monthly recurring revenue"},
 	} {
-		if got := pin(c.key, "Pinned to the overview of this browser", "Unpin from the overview", `<a href="/">Overview</a>`); got != c.want {
+		if got := pin(c.key, "Pinned in this browser", "Unpin from the overview", `<a href="/">Overview</a>`); got != c.want {
 			t.Errorf("after %s, the tiles are %s, want %s", c.key, got, c.want)
 		}
 	}

@@ -328,7 +328,7 @@ func (s *Studio) pin(v *pageRequest) *view {
 	keys := slices.DeleteFunc(v.pins(company), func(k string) bool { return k == key })
 	what := notice{Record: form.Get("name"), Text: "No longer pinned."}
 	if form.Get("pin") == "true" {
-		what.Text = "Pinned to the overview of this browser."
+		what.Text = "Pinned in this browser."
 		if back != "/" {
 			what.More, what.Link = "/", "Overview"
 		}

@@ -21,7 +21,7 @@ const (
 func (v *pageRequest) planScreens() recordScreens[client.Plan] {
 	return recordScreens[client.Plan]{
 		place: "Posts", noun: "content plan", area: "broadcast", path: plansPath, back: "/ideas",
-		deletion: "Its ideas stay. It cannot be undone.",
+		deletion: "Its ideas remain. It cannot be undone.",
 		id:       func(p client.Plan) string { return p.ID },
 		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Plan, error) {
 			return v.api.GetBroadcastPlan(ctx, client.GetBroadcastPlanInput{PlanID: id}, options...)
@@ -95,7 +95,7 @@ func (c *changes) platforms() client.Optional[[]client.BroadcastPlatform] {
 			return strings.EqualFold(p, line) || strings.EqualFold(phrase.Words(p), line)
 		})
 		if at < 0 {
-			c.addProblem("platforms", line+" is no platform.")
+			c.addProblem("platforms", line+" is not a platform.")
 			continue
 		}
 		out = append(out, client.BroadcastPlatform(platforms()[at]))
@@ -109,7 +109,7 @@ func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 	plans, names := v.plansByName()
 	return recordScreens[client.Idea]{
 		place: "Posts", noun: "idea", area: "broadcast", path: ideaPath, back: "/ideas",
-		deletion: "Posts that were made from it stay. It cannot be undone.",
+		deletion: "Posts created from it remain. It cannot be undone.",
 		id:       func(i client.Idea) string { return i.ID },
 		home: func(i client.Idea) string {
 			return ideasPath(string(i.Status.Or(client.BroadcastIdeaStatusSuggested)), "")

@@ -112,7 +112,7 @@ func (s *Studio) previewPost(v *pageRequest) *view {
 	var out bytes.Buffer
 	if err := s.pages.byName["post"].ExecuteTemplate(&out, "cards", cardsOf(f, platform, nil)); err != nil {
 		s.Log.Error("the preview could not be made", "error", err)
-		http.Error(v.w, "The preview could not be made.", http.StatusInternalServerError)
+		http.Error(v.w, "The preview could not be created.", http.StatusInternalServerError)
 		return nil
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -107,7 +107,7 @@ func occurrenceField(at time.Time, dated bool, c civiltime.Clock, typed url.Valu
 	}
 	return &field{
 		Name: "which", Label: "Which of the two", Kind: "choice", Choices: []string{"first", "second"}, Stored: stored,
-		Hint: "The clocks go back, so this time comes twice: first " + offset(times[0]) + ", then " + offset(times[1]) + ".",
+		Hint: "The clocks go back, so this time occurs twice: first " + offset(times[0]) + ", then " + offset(times[1]) + ".",
 	}
 }
 
@@ -299,7 +299,7 @@ func (s *Studio) savePost(v *pageRequest) *view {
 	_, button := in.Status.Get()
 	state = in.Status.Or(state)
 	if state == client.BroadcastPostStatusScheduled && (moved || button) && !at.IsZero() && at.Before(v.Now()) {
-		c.addProblem("scheduledFor", "This time is over, and the post would be sent at once. Choose a later one.")
+		c.addProblem("scheduledFor", "This time has passed, so the post would be sent immediately. Choose a later one.")
 	}
 	if typed.Get("do") == "schedule" && typedField(typed, "scheduledFor") == "" {
 		c.addProblem("scheduledFor", "Choose when it is sent.")
@@ -362,7 +362,7 @@ func undoPost(stored *result[client.Post], before client.UpdateBroadcastPostInpu
 		}
 		status := before.Status.Or(stored.Value.Status.Or(""))
 		if status == client.BroadcastPostStatusScheduled && dated && at.Before(v.Now()) {
-			return notice{Record: record, Bad: true, Text: "Not undone: its time is over, and it would be sent at once."}
+			return notice{Record: record, Bad: true, Text: "Not undone: its time has passed, so it would be sent immediately."}
 		}
 		return undoCall(record, "broadcast:write", stored.ETag, func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
 			return v.api.UpdateBroadcastPost(ctx, before, options...)
@@ -414,7 +414,7 @@ func (s *Studio) deletePost(v *pageRequest) *view {
 	v.wait()
 	switch {
 	case done.Failure != nil && done.Failure.Status == http.StatusPreconditionFailed:
-		return v.done("/posts/"+id, nil, notice{Record: typed.Get("record"), Bad: true, Text: "Somebody changed the post after you looked, so it was not deleted. This is how it is now."})
+		return v.done("/posts/"+id, nil, notice{Record: typed.Get("record"), Bad: true, Text: "Somebody changed the post after you looked, so it was not deleted. This is its current state."})
 	case done.Failure != nil:
 		return v.done("/posts/"+id, nil, notice{Record: typed.Get("record"), Bad: true, Text: "Not deleted: " + done.Failure.Text()})
 	}

@@ -72,7 +72,7 @@ func TestPostFromADay(t *testing.T) {
 	body := w.page(t, "/posts", "August 2026", "Nothing is posted in August 2026", "the company has no time zone", "/posts/new?day=2026-08-20")
 	hasNot(t, "past", body, "/posts/new?day=2026-08-01")
 	form := w.edited(t, "/posts/new?day=2026-08-20")
-	w.page(t, "/posts/new?day=2026-08-20", `value="2026-08-20T09:00"`, "Nothing is typed yet.")
+	w.page(t, "/posts/new?day=2026-08-20", `value="2026-08-20T09:00"`, "Nothing typed yet.")
 	form.Set("platform", "x")
 	form.Set("scheduledFor", "2026-08-20T09:00")
 	form.Set("body", strings.Repeat("All about rain. ", 30))
@@ -245,7 +245,7 @@ func TestPostFailedAndConflict(t *testing.T) {
 	form := w.edited(t, "/posts/pst_failed")
 	form.Set("do", "schedule")
 	status, body := w.submit(t, "/posts/pst_failed", form)
-	has(t, "past", body, "This time is over, and the post would be sent at once.")
+	has(t, "past", body, "This time has passed, so the post would be sent immediately.")
 	if status != http.StatusBadRequest || w.post(t, "pst_failed")["status"] != "failed" {
 		t.Errorf("status %d, want 400; the post is %v, want failed", status, w.post(t, "pst_failed")["status"])
 	}
@@ -329,7 +329,7 @@ func TestPostEditor(t *testing.T) {
 	for platform, names := range map[string]string{
 		"x": "deepLink hashtags", "instagram": "hashtags", "tiktok": "hashtags", "facebook": "deepLink hashtags", "reddit": "title deepLink", "push": "title destination deepLink",
 	} {
-		body := w.page(t, "/posts/new?platform="+platform, "is connected, so it may not be sent")
+		body := w.page(t, "/posts/new?platform="+platform, "is connected, so the post may not be sent")
 		for _, name := range []string{"title", "destination", "deepLink", "hashtags"} {
 			if want := strings.Contains(names, name); strings.Contains(body, `name="`+name+`"`) != want {
 				t.Errorf("%s: the form has %s: %t, want %t", platform, name, !want, want)

@@ -186,7 +186,7 @@ func (e recordScreens[T]) delete(v *pageRequest) *view {
 	v.wait()
 	switch {
 	case done.Failure != nil && done.Failure.Status == http.StatusPreconditionFailed:
-		return v.finish(e.path+"/"+url.PathEscape(id), notice{Record: v.r.PostForm.Get("record"), Bad: true, Text: "Somebody changed the " + e.noun + " after you looked, so it was not deleted. This is how it is now."})
+		return v.finish(e.path+"/"+url.PathEscape(id), notice{Record: v.r.PostForm.Get("record"), Bad: true, Text: "Somebody changed the " + e.noun + " after you looked, so it was not deleted. This is its current state."})
 	case done.Failure != nil:
 		return v.finish(e.back, notice{Record: v.r.PostForm.Get("record"), Bad: true, Text: "Not deleted: " + done.Failure.Text()})
 	}

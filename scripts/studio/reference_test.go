@@ -70,7 +70,7 @@ func TestReferencePages(t *testing.T) {
 				t.Errorf("%s: %d bytes, at most %d", o.OperationID, len(body), bytesMax)
 			}
 			hasNot(t, o.OperationID, body, w.key)
-			if strings.Contains(body, "Not from here") {
+			if strings.Contains(body, "Not available here") {
 				continue
 			}
 			for _, p := range o.Parameters {
@@ -177,7 +177,7 @@ func TestReferenceDelete(t *testing.T) {
 	has(t, "stale", stale, "412 Precondition Failed")
 	form.Del("header.If-Match")
 	_, asked := w.submit(t, "/reference/delete_context_content_type", form)
-	has(t, "asked", asked, "Send this delete?", "/context/content-types/cty_a")
+	has(t, "asked", asked, "Delete this record?", "/context/content-types/cty_a")
 	if status := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/context/content-types/cty_a", "").Status; status != http.StatusOK {
 		t.Fatalf("status %d after the question, want 200", status)
 	}
@@ -201,7 +201,7 @@ func TestReferenceSecrets(t *testing.T) {
 	token := w.token(t)
 	for _, op := range []string{"create_key", "rotate_key"} {
 		_, body := w.submit(t, "/reference/"+op, url.Values{"form": {token}, "path.keyId": {"key_a"}, "body": {`{"name": "a", "scopes": ["plan:read"]}`}})
-		has(t, op, body, "Not from here")
+		has(t, op, body, "Not available here")
 	}
 	if n := len(w.Send(t, w.key, "GET", "/v1/companies/{companyId}/keys", "").Items(t)); n != 1 {
 		t.Errorf("%d keys, want 1", n)
@@ -217,7 +217,7 @@ func TestReferenceAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.stub(http.StatusOK, nil, `{"text": "`+strings.Repeat(`<b>&`, 50_000)+`"}`)
-	body := w.page(t, "/reference/get_company?send=1", "This is the beginning")
+	body := w.page(t, "/reference/get_company?send=1", "The body is truncated")
 	if len(body) > bytesMax || strings.Contains(body, "<b>&") {
 		t.Errorf("%d bytes, at most %d; or markup is not escaped", len(body), bytesMax)
 	}

@@ -551,7 +551,7 @@ func TestInboxFilters(t *testing.T) {
 	}
 	w.page(t, "/reviews", "5 waiting; by priority, then stars, then date", "<option>US</option>", "<option>4.2</option>")
 	w.page(t, "/reviews?stars=1", "2 of 5 loaded; by priority")
-	w.page(t, "/reviews?stars=1&country=DE", "passes the filters", "Remove the filters")
+	w.page(t, "/reviews?stars=1&country=DE", "matches the filters", "Clear filters")
 	w.page(t, "/reviews?id=fbk_good", "0 of 350 characters that Google Play takes")
 }
 

@@ -36,7 +36,7 @@ var startSteps = []struct {
 	{"plan:write", firstStep{ID: "board", Title: "A first roadmap", Why: "What you do now, next and later, one line each.", Path: "/start/board"}},
 	{"plan:publish", firstStep{ID: "publish", Title: "Publish the roadmap", Why: "From then on, visitors see its items.", Path: "/roadmap"}},
 	{"feedback:write", firstStep{ID: "reviews", Title: "Paste reviews", Why: "From a spreadsheet, the Play Console or the App Store. Then reply to one.", Path: "/reviews/paste"}},
-	{"metrics:write", firstStep{ID: "number", Title: "Enter a first number", Why: "The sign-ups of the last days, for example. They become a chart.", Path: "/start/number"}},
+	{"metrics:write", firstStep{ID: "number", Title: "Enter your first number", Why: "Sign-ups over the last few days, for example. They become a chart.", Path: "/start/number"}},
 	{"broadcast:write", firstStep{ID: "post", Title: "Write a first post", Why: "A draft is enough. It is sent only once you have scheduled it.", Path: "/posts/new"}},
 	{"keys:write", firstStep{ID: "ci", Title: "A key for CI", Why: "So that a build or a nightly job can push numbers.", Path: "/keys?preset=" + ciPreset + "#newkey"}},
 	{"keys:write", firstStep{ID: "agent", Title: "A key for an agent that drafts", Why: "It reads, and drafts replies and posts. People decide about them.", Path: "/keys?preset=" + draftingPreset + "#newkey"}},

@@ -28,7 +28,7 @@ var boardColumns = []struct{ id, label, hint string }{
 	{"now", "Now", "What you are working on. One item on each line."},
 	{"next", "Next", "What comes after that. One item on each line."},
 	{"later", "Later", "What you have decided to do some day."},
-	{"done", "Done", "What you finished lately, so that visitors see that you deliver."},
+	{"done", "Done", "What you finished recently, so that visitors see that you deliver."},
 }
 
 // firstItemsMax is the maximum number of items that the form for a first board creates.

@@ -351,7 +351,7 @@ func TestScreens(t *testing.T) {
 	w.page(t, "/metrics?key=custom.widget_pins", "Nobody has confirmed this metric")
 	w.page(t, "/reviews", append(curl, "Who can see my locations?", "calm", "revolutionary", "Approving posts nothing")...)
 	w.page(t, "/reviews?show=posted", "Posted as it stands here")
-	w.page(t, "/reviews?q=battery+xylophone", "has these words")
+	w.page(t, "/reviews?q=battery+xylophone", "contains these words")
 	w.page(t, "/company", append(curl, "Northwind Notes", "An empty field is not set.")...)
 	if got := w.logs.String(); got != "" {
 		t.Error("the log is not empty:", got)

@@ -97,7 +97,7 @@ func TestUndoPost(t *testing.T) {
 	form.Set("do", "save")
 	_, body = w.submit(t, "/posts/pst_1", form)
 	w.Clock.Advance(10 * 24 * 3600e9) // the post's earlier time is now in the past
-	has(t, "too late", w.undo(t, body), "Not undone: its time is over")
+	has(t, "too late", w.undo(t, body), "Not undone: its time has passed")
 	if diff := differs(map[string]any{"scheduledFor": "2026-08-25T10:00:00.000Z"}, stored()); diff != "" {
 		t.Errorf("post after the refused undo (-want +got):\n%s", diff)
 	}

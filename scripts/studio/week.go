@@ -37,7 +37,7 @@ const weeksListed = 26
 // week shows the report of a week, which the command "workspace report" prints.
 func (s *Studio) week(v *pageRequest) *view {
 	d := &weekData{}
-	out := &view{page: "week", place: "Week", title: "The week", data: d}
+	out := &view{page: "week", place: "Week", title: "Weekly report", data: d}
 	read, err := v.readReport()
 	v.wait()
 	d.Report = read
@@ -67,7 +67,7 @@ func (s *Studio) weekFile(kind, extension string, format func(report.Report) ([]
 			text, err = format(read)
 		}
 		if err != nil {
-			http.Error(v.w, "The report could not be made: "+err.Error(), http.StatusBadGateway)
+			http.Error(v.w, "The report could not be created: "+err.Error(), http.StatusBadGateway)
 			return nil
 		}
 		v.w.Header().Set("Content-Type", kind+"; charset=utf-8")

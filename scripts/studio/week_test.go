@@ -17,7 +17,7 @@ import (
 func TestWeek(t *testing.T) {
 	t.Parallel()
 	w := demoWorld(t)
-	body := w.page(t, "/week", "Week 32, Aug 3 to Aug 9, 2026", "Metrics", "Week before", "Sign-ups", "Goals", "stars on average", "Now waiting:", "Roadmap", "Audits", "Sent: ", "Monday to Sunday",
+	body := w.page(t, "/week", "Week 32, Aug 3 to Aug 9, 2026", "Metrics", "Previous week", "Week before", "Sign-ups", "Goals", "stars on average", "Now waiting:", "Roadmap", "Audits", "Sent: ", "Monday to Sunday",
 		"/week?week=2026-W31", "/week?week=2026-W33", "workspace report --week 2026-W32 --html week.html", `aria-current="page">Week`, "https://api.example/v1/companies/"+w.CompanyID+"/feedback?")
 	for _, address := range []string{"/metrics?key=growth.signups", "/brand", "/reviews", "/roadmap", "/sites", "/posts"} {
 		if !strings.Contains(body, `<a href="`+address+`">`) {

@@ -118,7 +118,7 @@ Posts
   Next: none is scheduled
 
 Audits
-  none in the week
+  none that week
 
 The week is one of the ISO calendar, Monday to Sunday, in UTC: the company has no time zone. Read Tue, Aug 11, 2026, 09:30.
 `

@@ -178,7 +178,7 @@ func (r Report) Text() string {
 			p("  %s: %s", a.Site, a.Text())
 		}
 		if len(r.Audits) == 0 {
-			p("  none in the week")
+			p("  none that week")
 		}
 	}
 	p("")
@@ -365,7 +365,7 @@ func (r Report) Markdown() string {
 			list(a.Site + ": " + a.Text())
 		}
 		if len(r.Audits) == 0 {
-			p("None in the week.")
+			p("None that week.")
 		}
 	}
 	p("")

@@ -183,7 +183,7 @@ await step('flow: an item is written, moved with keys and by dragging, and publi
   await page.fill('#newColumn', 'someday');
   await page.selectOption('#status', 'published');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Visitors see it after the next publish.').waitFor();
+  await page.getByText('Visitors see the change after the next publish.').waitFor();
   const item = page.locator('.item', { hasText: 'Written by a browser' });
   await item.getByText('appears').waitFor();
   await item.hover();

@@ -357,7 +357,7 @@ func boardPath(board string) string {
 func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 	board, saved := v.r.FormValue("board"), "Saved."
 	if published := string(client.PlanStatusPublished); v.r.PostFormValue("status") == published || v.r.PostFormValue("was.status") == published {
-		saved += " Visitors see it after the next publish."
+		saved += " Visitors see the change after the next publish."
 	}
 	of := func(i client.Item) string { return cmp.Or(i.RoadmapID, board) }
 	return recordScreens[client.Item]{

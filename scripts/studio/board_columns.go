@@ -196,7 +196,7 @@ func (s *Studio) renameColumn(v *pageRequest) *view {
 			case changed == all:
 				moved = fmt.Sprintf("%s is renamed to %s; %s moved.", roadmap.Readable(from), roadmap.Readable(to), phrase.Plural(changed, "item", "items"))
 			}
-			return moved + " Visitors see it after the next publish."
+			return moved + " Visitors see the change after the next publish."
 		},
 	}
 	a.undoneText = func(undone int) string {

@@ -86,7 +86,7 @@ func (s *Studio) move(v *pageRequest) *view {
 	}
 	text := "Moved to " + roadmap.Readable(moved.column) + "."
 	if moved.item.Status.Or("") == client.PlanStatusPublished {
-		text += " Visitors see it after the next publish."
+		text += " Visitors see the change after the next publish."
 	}
 	return v.done("/roadmap", back, notice{Record: record, Text: text, Undo: undoMove(record, before)})
 }

@@ -282,7 +282,7 @@ func TestRoadmapRenameColumn(t *testing.T) {
 		t.Errorf("columnIds %v and %v, want now", column(0), column(1))
 	}
 	body := rename("now", "Doing it", false)
-	has(t, "new", body, "Now is renamed to Doing it; 2 items moved. Visitors see it after the next publish.", "A standard column that has no items.")
+	has(t, "new", body, "Now is renamed to Doing it; 2 items moved. Visitors see the change after the next publish.", "A standard column that has no items.")
 	if got := strings.Join(cards(body), " "); got != "Doing it: One Two Next: Later: Three Done:" { // without the empty column Now
 		t.Errorf("cards %q", got)
 	}

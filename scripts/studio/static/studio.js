@@ -13,7 +13,7 @@ let sending = false;
 const initial = profile && new URLSearchParams(new FormData(profile)).toString();
 const dirty = () => !sending && (
   body && (body.hasAttribute('data-kept') || body.value !== body.defaultValue) && body.value !== '' && !body.readOnly
-  || profile && (profile.hasAttribute('data-kept') || document.querySelector('.failure.conflict, .wrong') !== null || new URLSearchParams(new FormData(profile)).toString() !== initial));
+  || profile && (profile.hasAttribute('data-kept') || document.querySelector('.failure.conflict:not(.account), .wrong') !== null || new URLSearchParams(new FormData(profile)).toString() !== initial));
 addEventListener('beforeunload', event => { if (dirty()) event.preventDefault(); });
 for (const f of [form, profile]) f?.addEventListener('submit', () => { sending = true; });
 addEventListener('pageshow', () => { sending = false; }); // a page that comes back from the browser's memory
@@ -445,6 +445,6 @@ if (profile?.hasAttribute('data-preview')) {
     if (hint && hint.childElementCount === 0) hint.textContent = cards.dataset.count;
   };
   profile.addEventListener('input', () => { clearTimeout(waiting); waiting = setTimeout(show, 250); });
-  const platform = document.querySelector('select[name=platform]');
+  const platform = profile.querySelector('select[name=platform]');
   platform?.addEventListener('change', () => platform.selectedOptions[0].defaultSelected || profile.requestSubmit(profile.querySelector('button[value=preview]')));
 }

@@ -125,9 +125,5 @@ type listPostClaimsInput struct {
 
 func (s service) listPostClaims(ctx context.Context, caller api.Caller, in listPostClaimsInput) (api.List[PostClaim], error) {
 	page, err := claimedPostKind.List(ctx, s.store.table, caller.CompanyID, string(in.Cursor), int(in.Limit))
-	claims := make([]PostClaim, len(page.Records))
-	for n, d := range page.Records {
-		claims[n] = d.postClaim()
-	}
-	return api.NewList(table.Page[PostClaim]{Records: claims, Next: page.Next, PositionAfter: page.PositionAfter}), err
+	return api.NewList(table.MapPage(page, ClaimedPost.postClaim)), err
 }

@@ -98,9 +98,5 @@ type listReplyClaimsInput struct {
 
 func (s service) listReplyClaims(ctx context.Context, caller api.Caller, in listReplyClaimsInput) (api.List[ReplyClaim], error) {
 	page, err := claimedReplyKind.List(ctx, s.store.table, caller.CompanyID, string(in.Cursor), int(in.Limit))
-	claims := make([]ReplyClaim, len(page.Records))
-	for n, p := range page.Records {
-		claims[n] = p.replyClaim()
-	}
-	return api.NewList(table.Page[ReplyClaim]{Records: claims, Next: page.Next, PositionAfter: page.PositionAfter}), err
+	return api.NewList(table.MapPage(page, ClaimedReply.replyClaim)), err
 }

@@ -32,6 +32,15 @@ type Page[R any] struct {
 	Backward bool
 }
 
+// MapPage returns the page that has the result of f for each record of p.
+func MapPage[R, T any](p Page[R], f func(R) T) Page[T] {
+	records := make([]T, len(p.Records))
+	for n, r := range p.Records {
+		records[n] = f(r)
+	}
+	return Page[T]{Records: records, Next: p.Next, PositionAfter: p.PositionAfter, Backward: p.Backward}
+}
+
 // List returns one page. Only the last page has fewer than Limit records, except that a page ends
 // early if its records exceed PageBytes of JSON. A record that this program did not write causes an
 // error for its own page and, because List reads one record more than a page, perhaps for the page

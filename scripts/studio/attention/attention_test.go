@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,37 +25,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// counter counts the requests that it passes on. refuse may return a response in place of the
-// service's.
-type counter struct {
-	next   http.RoundTripper
-	refuse func(n int64, r *http.Request) *http.Response
-	calls  atomic.Int64
-}
-
-func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
-	n := c.calls.Add(1)
-	if c.refuse != nil {
-		if response := c.refuse(n, r); response != nil {
-			return response, nil
-		}
-	}
-	return c.next.RoundTrip(r)
-}
-
 // read reads the status with a key that has the given scopes, and compares the number of requests
 // with what the status says.
-func read(t *testing.T, s *apitest.Service, c *counter, scopes ...auth.Scope) (attention.Status, error) {
+func read(t *testing.T, s *apitest.Service, c *demotest.Counter, scopes ...auth.Scope) (attention.Status, error) {
 	t.Helper()
-	c.next = demotest.Direct{Handler: s.Handler}
+	c.Next = demotest.Direct{Handler: s.Handler}
 	api, err := client.New("https://api.example", s.Key(t, scopes...), client.WithCompany(s.CompanyID), client.WithHTTPClient(&http.Client{Transport: c}),
 		client.WithSleep(func(ctx context.Context, d time.Duration) error { s.Clock.Advance(d); return ctx.Err() }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	status, err := attention.Read(t.Context(), api, s.Clock.Now())
-	if err == nil && c.refuse == nil && status.Calls != int(c.calls.Load()) {
-		t.Errorf("the status says %d calls, and %d were sent", status.Calls, c.calls.Load())
+	if err == nil && c.Refuse == nil && status.Calls != int(c.Calls.Load()) {
+		t.Errorf("the status says %d calls, and %d were sent", status.Calls, c.Calls.Load())
 	}
 	return status, err
 }
@@ -75,7 +56,7 @@ func lines(s attention.Status) string {
 // Ensure an empty company needs nobody, and that the check sends 13 calls.
 func TestEmptyCompany(t *testing.T) {
 	t.Parallel()
-	status, err := read(t, demotest.NewService(t), &counter{})
+	status, err := read(t, demotest.NewService(t), &demotest.Counter{})
 	if err != nil || lines(status) != "" || status.Calls != 13 || !status.Complete() {
 		t.Errorf("%v, %d calls: %s", err, status.Calls, lines(status))
 	}
@@ -117,7 +98,7 @@ func TestKinds(t *testing.T) {
 		line("brand-goal", demo.Record{"id": "bgl_3", "name": "Missed", "dueAt": "2026-08-01T00:00:00Z", "status": "missed"}),
 		audit("aud_1", "https://fell.example", 9*day, 90), audit("aud_2", "https://fell.example", day, 80.5), audit("aud_3", "https://rose.example", 9*day, 70), audit("aud_4", "https://rose.example", day, 80),
 		line("audit", demo.Record{"id": "aud_5", "rootUrl": "https://rose.example", "status": "running", "startedAt": at(0)}))
-	c := &counter{}
+	c := &demotest.Counter{}
 	status, err := read(t, s, c)
 	want := `1 reply to approve, first: Reddit Approve me
 1 review without a reply, first: ★★☆☆☆ Answer` + "\x1b" + `[2J me
@@ -140,12 +121,12 @@ func TestKinds(t *testing.T) {
 		"feedback:read": "not checked: audits: the key lacks the scope optimise:read", "broadcast:draft": "1 channel fails", "context:read": "1 goal is behind or past the due date: Old",
 		"optimise:read": "SEO 80.5",
 	} {
-		status, err := read(t, s, &counter{}, auth.Scope(scopes))
+		status, err := read(t, s, &demotest.Counter{}, auth.Scope(scopes))
 		if err != nil || !strings.Contains(lines(status), want) || !status.Complete() {
 			t.Errorf("%s: %v: %s, want %s", scopes, err, lines(status), want)
 		}
 	}
-	if _, err := read(t, s, &counter{}, auth.Scope("keys:read")); !errors.Is(err, attention.ErrNothingChecked) {
+	if _, err := read(t, s, &demotest.Counter{}, auth.Scope("keys:read")); !errors.Is(err, attention.ErrNothingChecked) {
 		t.Errorf("no scope of the check: %v", err)
 	}
 
@@ -159,7 +140,7 @@ func TestKinds(t *testing.T) {
 		fmt.Fprint(w, `{"errors":[{"code":"x","message":"refused"}]}`)
 		return w.Result()
 	}
-	again, err := read(t, s, &counter{refuse: func(n int64, _ *http.Request) *http.Response {
+	again, err := read(t, s, &demotest.Counter{Refuse: func(n int64, _ *http.Request) *http.Response {
 		if n < 9 {
 			return refuse(http.StatusTooManyRequests, http.Header{"Retry-After": {"2"}})
 		}
@@ -168,7 +149,7 @@ func TestKinds(t *testing.T) {
 	if err != nil || lines(again) != lines(status) {
 		t.Errorf("after 429: %v: %s", err, lines(again))
 	}
-	broken, err := read(t, s, &counter{refuse: func(_ int64, r *http.Request) *http.Response {
+	broken, err := read(t, s, &demotest.Counter{Refuse: func(_ int64, r *http.Request) *http.Response {
 		if strings.Contains(r.URL.Path, "/channels") {
 			return refuse(http.StatusForbidden, nil)
 		}
@@ -177,7 +158,7 @@ func TestKinds(t *testing.T) {
 	if err != nil || broken.Complete() || !strings.Contains(lines(broken), "not checked: channels: refused") {
 		t.Errorf("a part that fails: %v: %s", err, lines(broken))
 	}
-	if _, err := read(t, s, &counter{refuse: func(int64, *http.Request) *http.Response { return refuse(http.StatusUnauthorized, nil) }}); err == nil {
+	if _, err := read(t, s, &demotest.Counter{Refuse: func(int64, *http.Request) *http.Response { return refuse(http.StatusUnauthorized, nil) }}); err == nil {
 		t.Error("a key that the service rejects is no error")
 	}
 }
@@ -205,7 +186,7 @@ func TestLongLists(t *testing.T) {
 		}})
 	}
 	demotest.Load(t, s, records...)
-	status, err := read(t, s, &counter{})
+	status, err := read(t, s, &demotest.Counter{})
 	want := "1+ posts failed or stuck in sending: X, Post 0\nnot checked: boards: only the first 100 were read\nnot checked: metrics of goals: only the first 200 were read"
 	if err != nil || lines(status) != want {
 		t.Errorf("%v: %s\nwant\n%s", err, lines(status), want)
@@ -233,7 +214,7 @@ func TestManyRecords(t *testing.T) {
 		add("metric-point", demo.Record{"metricKey": fmt.Sprintf("a.m%d", i), "grain": "day", "ts": "2026-07-10T00:00:00Z", "value": 1})
 	}
 	demotest.Load(t, s, records...)
-	status, err := read(t, s, &counter{})
+	status, err := read(t, s, &demotest.Counter{})
 	want := `200+ reviews without a reply, first: Reddit A title
 50+ posts overdue, the first for 10 days: X, Words
 10 boards have unpublished changes: Board (1 added, 0 changed, 0 removed)

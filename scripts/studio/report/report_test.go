@@ -10,7 +10,6 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 	_ "time/tzdata" // for the zones of the tests
@@ -29,24 +28,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// counter counts the requests that it passes on. refuse may return a response in place of the
-// service's.
-type counter struct {
-	next   http.RoundTripper
-	refuse func(n int64, r *http.Request) *http.Response
-	calls  atomic.Int64
-}
-
-func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
-	n := c.calls.Add(1)
-	if c.refuse != nil {
-		if response := c.refuse(n, r); response != nil {
-			return response, nil
-		}
-	}
-	return c.next.RoundTrip(r)
-}
-
 func refusal(status int, retryAfter string) *http.Response {
 	w := httptest.NewRecorder()
 	if retryAfter != "" {
@@ -59,17 +40,17 @@ func refusal(status int, retryAfter string) *http.Response {
 
 // read reads the report of a week with a key that has the given scopes, and compares the number of
 // requests with what the report says.
-func read(t *testing.T, s *apitest.Service, c *counter, week string, scopes ...auth.Scope) (report.Report, error) {
+func read(t *testing.T, s *apitest.Service, c *demotest.Counter, week string, scopes ...auth.Scope) (report.Report, error) {
 	t.Helper()
-	c.next = demotest.Direct{Handler: s.Handler}
+	c.Next = demotest.Direct{Handler: s.Handler}
 	api, err := client.New("https://api.example", s.Key(t, scopes...), client.WithCompany(s.CompanyID), client.WithHTTPClient(&http.Client{Transport: c}),
 		client.WithSleep(func(ctx context.Context, d time.Duration) error { s.Clock.Advance(d); return ctx.Err() }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := report.Read(t.Context(), api, week, s.Clock.Now())
-	if err == nil && c.refuse == nil && r.Calls != int(c.calls.Load()) {
-		t.Errorf("the report says %d calls, and %d were sent", r.Calls, c.calls.Load())
+	if err == nil && c.Refuse == nil && r.Calls != int(c.Calls.Load()) {
+		t.Errorf("the report says %d calls, and %d were sent", r.Calls, c.Calls.Load())
 	}
 	return r, err
 }
@@ -103,7 +84,7 @@ func line(kind string, r demo.Record) demo.Line { return demo.Line{Type: kind, R
 // Ensure an empty company has a report that says so, and that it takes 12 calls.
 func TestEmptyCompany(t *testing.T) {
 	t.Parallel()
-	r, err := read(t, demotest.NewService(t), &counter{}, report.LastWeek)
+	r, err := read(t, demotest.NewService(t), &demotest.Counter{}, report.LastWeek)
 	want := `Northwind Notes: Week 32, Aug 3 to Aug 9, 2026
 
 Reviews
@@ -176,7 +157,7 @@ func TestWeekOfCompany(t *testing.T) {
 			line("metric-point", demo.Record{"metricKey": "a.visits", "grain": "day", "ts": at, "value": 100}))
 	}
 	demotest.Load(t, s, lines...)
-	r, err := read(t, s, &counter{}, report.LastWeek)
+	r, err := read(t, s, &demotest.Counter{}, report.LastWeek)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,12 +193,12 @@ func TestWeekOfCompany(t *testing.T) {
 	has(t, "HTML", pages(t, r)["HTML"], `<svg class="spark"`, "Sales by week", `<rect class="fill star"`, "&lt;script&gt;")
 
 	// This week: on Tuesday evening in Auckland, Monday is over, also in UTC.
-	this, err := read(t, s, &counter{}, report.ThisWeek)
+	this, err := read(t, s, &demotest.Counter{}, report.ThisWeek)
 	has(t, "this week", this.Text(), "Week 33", "Mon  Same days before  Change", "Sales   29   22                +32 %", "Rate    29 %  22 %", "values are those of Mon, against the same days of the week before", "counted until the same weekday and time")
 	if err != nil || this.Reviews.Count != 1 || this.Reviews.Before != 1 || this.Over || this.Calls != 12+4+4+1 {
 		t.Errorf("this week: %v, %d reviews, %d before, over %t, %d calls", err, this.Reviews.Count, this.Reviews.Before, this.Over, this.Calls)
 	}
-	if _, err := read(t, s, &counter{}, "2026-W34"); !errors.Is(err, report.ErrFuture) {
+	if _, err := read(t, s, &demotest.Counter{}, "2026-W34"); !errors.Is(err, report.ErrFuture) {
 		t.Errorf("the next week: %v", err)
 	}
 
@@ -225,7 +206,7 @@ func TestWeekOfCompany(t *testing.T) {
 	for scope, want := range map[auth.Scope]string{
 		"feedback:read": "3 reviews and mentions", "broadcast:read": "Sent: 2", "metrics:read": "Sales   175", "context:read": "Sell", "optimise:read": "SEO 80", "plan:read": "nothing was published", "company:read": "Kauri",
 	} {
-		narrow, err := read(t, s, &counter{}, "2026-W32", scope, "company:read")
+		narrow, err := read(t, s, &demotest.Counter{}, "2026-W32", scope, "company:read")
 		has(t, string(scope), narrow.Text(), want)
 		if scope != "metrics:read" {
 			has(t, string(scope), narrow.Text(), "Not in this report: metrics (the key lacks the scope metrics:read).")
@@ -234,16 +215,16 @@ func TestWeekOfCompany(t *testing.T) {
 			t.Errorf("%s: %v, %v", scope, err, narrow.FailedParts())
 		}
 	}
-	if _, err := read(t, s, &counter{}, report.LastWeek, "keys:read"); !errors.Is(err, report.ErrNothingRead) {
+	if _, err := read(t, s, &demotest.Counter{}, report.LastWeek, "keys:read"); !errors.Is(err, report.ErrNothingRead) {
 		t.Errorf("no scope of the report: %v", err)
 	}
-	utc, err := read(t, s, &counter{}, "2026-W32", "feedback:read")
+	utc, err := read(t, s, &demotest.Counter{}, "2026-W32", "feedback:read")
 	if err != nil || utc.TimeZone != "UTC" || utc.Reviews.Count != 3 {
 		t.Errorf("without the company: %v, %s, %d reviews", err, utc.TimeZone, utc.Reviews.Count)
 	}
 
 	// A 429 is retried after its Retry-After, and a part that fails is a gap.
-	again, err := read(t, s, &counter{refuse: func(n int64, _ *http.Request) *http.Response {
+	again, err := read(t, s, &demotest.Counter{Refuse: func(n int64, _ *http.Request) *http.Response {
 		if n%3 == 0 && n < 30 {
 			return refusal(http.StatusTooManyRequests, "1")
 		}
@@ -252,7 +233,7 @@ func TestWeekOfCompany(t *testing.T) {
 	if err != nil || len(again.NotRead) > 0 || again.Reviews.Count != 3 || len(again.Metrics) != 5 {
 		t.Errorf("after 429: %v, %v", err, again.NotRead)
 	}
-	broken, err := read(t, s, &counter{refuse: func(_ int64, r *http.Request) *http.Response {
+	broken, err := read(t, s, &demotest.Counter{Refuse: func(_ int64, r *http.Request) *http.Response {
 		if strings.Contains(r.URL.Path, "/posts") || strings.Contains(r.URL.RawQuery, "metricKey=a.visits") {
 			return refusal(http.StatusForbidden, "")
 		}
@@ -262,7 +243,7 @@ func TestWeekOfCompany(t *testing.T) {
 	if err != nil || len(broken.FailedParts()) != 2 {
 		t.Errorf("parts that fail: %v, %v", err, broken.FailedParts())
 	}
-	half, err := read(t, s, &counter{refuse: func(_ int64, r *http.Request) *http.Response {
+	half, err := read(t, s, &demotest.Counter{Refuse: func(_ int64, r *http.Request) *http.Response {
 		if q := r.URL.Query(); q.Get("replyStatus") != "" || q.Get("status") == "scheduled" {
 			return refusal(http.StatusForbidden, "")
 		}
@@ -288,12 +269,12 @@ func TestRoadmap(t *testing.T) {
 	s.Send(t, key, "POST", "/v1/companies/{companyId}/plan/boards/brd_1/publish", `{}`)
 	s.Clock.Advance(time.Minute)
 	s.Send(t, key, "PATCH", "/v1/companies/{companyId}/plan/items/itm_old", `{"summary":"Changed after the publish"}`)
-	r, err := read(t, s, &counter{}, report.ThisWeek)
+	r, err := read(t, s, &demotest.Counter{}, report.ThisWeek)
 	if err != nil || r.Calls != 12+2 {
 		t.Errorf("%v, %d calls", err, r.Calls)
 	}
 	has(t, "text", r.Text(), "Public: version 1, published Tue, Aug 11, 09:30\n    created this week: Item new\n    edited this week: Item edited\n    3 items live")
-	before, err := read(t, s, &counter{}, report.LastWeek)
+	before, err := read(t, s, &demotest.Counter{}, report.LastWeek)
 	if err != nil {
 		t.Error(err)
 	}
@@ -356,7 +337,7 @@ func TestManyRecords(t *testing.T) {
 		s.Send(t, s.Key(t), "POST", fmt.Sprintf("/v1/companies/{companyId}/plan/boards/brd_%d/publish", i), `{}`)
 	}
 	for week, calls := range map[string]int{report.ThisWeek: 48, report.LastWeek: 33} { // the boards were published this week
-		r, err := read(t, s, &counter{}, week)
+		r, err := read(t, s, &demotest.Counter{}, week)
 		if err != nil || r.Calls > calls {
 			t.Errorf("%s: %v, %d calls, at most %d", week, err, r.Calls, calls)
 		}

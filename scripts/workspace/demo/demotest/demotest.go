@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"growthworkspace/functions"
@@ -65,4 +66,23 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, r)
 	return w.Result(), nil
+}
+
+// Counter is a transport that counts the requests that it passes on. Refuse may return a response
+// in place of the service's. It gets the number of the request, counted from 1.
+type Counter struct {
+	Next   http.RoundTripper
+	Refuse func(n int64, r *http.Request) *http.Response
+	Calls  atomic.Int64
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *Counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	n := c.Calls.Add(1)
+	if c.Refuse != nil {
+		if response := c.Refuse(n, r); response != nil {
+			return response, nil
+		}
+	}
+	return c.Next.RoundTrip(r)
 }

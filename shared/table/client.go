@@ -119,8 +119,9 @@ func (c *Client) NewID(prefix string) string { return c.newID(prefix) }
 func (c *Client) NewPublicKey() string { return id.PublicKey(c.random) }
 
 // Create creates the table if it does not exist, adds the indexes that an older version's table
-// lacks, and waits until the table is active. It is for local engines and tests; in an AWS account,
-// the CloudFormation stack does this.
+// lacks, and waits until the table and its indexes are active. An index that is not active lacks
+// existing records. Create is for local engines and tests; in an AWS account, the CloudFormation
+// stack does this.
 func (c *Client) Create(ctx context.Context) error {
 	_, err := c.db.CreateTable(ctx, CreateTableInput(c.name))
 	var exists *types.ResourceInUseException
@@ -130,11 +131,25 @@ func (c *Client) Create(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("create table %s: %w", c.name, err)
 	}
-	wait := dynamodb.NewTableExistsWaiter(c.db, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 50 * time.Millisecond })
-	if err := wait.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &c.name}, time.Minute); err != nil {
+	wait := dynamodb.NewTableExistsWaiter(c.db, func(o *dynamodb.TableExistsWaiterOptions) {
+		o.MinDelay = 50 * time.Millisecond
+		retryable := o.Retryable
+		o.Retryable = func(ctx context.Context, in *dynamodb.DescribeTableInput, out *dynamodb.DescribeTableOutput, err error) (bool, error) {
+			again, err := retryable(ctx, in, out, err)
+			return again || err == nil && !indexesActive(out.Table), err
+		}
+	})
+	if err := wait.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &c.name}, 5*time.Minute); err != nil {
 		return fmt.Errorf("wait for table %s: %w", c.name, err)
 	}
 	return nil
+}
+
+// indexesActive reports whether every index of a table contains all its records.
+func indexesActive(t *types.TableDescription) bool {
+	return t != nil && !slices.ContainsFunc(t.GlobalSecondaryIndexes, func(i types.GlobalSecondaryIndexDescription) bool {
+		return i.IndexStatus != types.IndexStatusActive
+	})
 }
 
 // addIndexes adds the missing indexes one at a time, as DynamoDB requires.

@@ -1,0 +1,86 @@
+// Package change defines the feed of a company's changes: what a change is, which items of the
+// table are records that the feed reports, and how the feed is stored and read. The feed is made
+// from the table's stream. See scripts/docs/explanation/changes.md.
+package change
+
+import (
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/table"
+)
+
+// Change is one change of a record, as the API returns it.
+type Change struct {
+	ID         string  `json:"id" doc:"the change's id"`
+	CompanyID  string  `json:"companyId"`
+	Type       Type    `json:"type" doc:"the type of the record"`
+	RecordID   string  `json:"recordId" doc:"the record's id; of metric_points, the metric definition's id; of publish, the board's id"`
+	Action     Action  `json:"action"`
+	Status     *string `json:"status" doc:"the record's status after the change, or its reply status; of publish, the version"`
+	KeyID      *string `json:"keyId" doc:"the key that made the change; null if it was an operator or a deletion, or if the calling key may not see it"`
+	OccurredAt string  `json:"occurredAt" format:"date-time"`
+}
+
+// Type is the type of a changed record.
+type Type string
+
+// The types of changes, in the order of the areas.
+const (
+	Company          Type = "company"
+	Board            Type = "board"
+	Item             Type = "item"
+	Publish          Type = "publish"
+	Feedback         Type = "feedback"
+	MetricDefinition Type = "metric_definition"
+	MetricPoints     Type = "metric_points"
+	Site             Type = "site"
+	SiteGoal         Type = "site_goal"
+	Audit            Type = "audit"
+	Plan             Type = "plan"
+	Idea             Type = "idea"
+	Post             Type = "post"
+	Channel          Type = "channel"
+	BrandKit         Type = "brand_kit"
+	ContentType      Type = "content_type"
+	BrandGoal        Type = "brand_goal"
+	Key              Type = "key"
+)
+
+// Action is what happened to the record.
+type Action string
+
+// The actions. Unknown means that the stored record could not be read.
+const (
+	Created Action = "created"
+	Updated Action = "updated"
+	Deleted Action = "deleted"
+	Unknown Action = "unknown"
+)
+
+// Write is a write of one item of the table, as the table's stream reports it. Old is nil if the
+// write created the item, and New is nil if it deleted the item.
+type Write struct {
+	CompanyID string
+	Area      string   // the second part of the partition key
+	Narrower  []string // the further parts of the partition key
+	SK        string
+	Old, New  table.Item
+}
+
+// Source recognises the writes that change records of one type.
+type Source struct {
+	Type  Type
+	Scope auth.Scope // the scope that a key needs to see these changes
+
+	// Recognise returns the event of a write. ok is false if the write does not change a record of
+	// this type. An error means that the item cannot be read.
+	Recognise func(w Write) (e Event, ok bool, err error)
+}
+
+// Event is a change before it has an id and a time. Events with the same type, record and
+// non-empty Group in one batch of the stream are one change.
+type Event struct {
+	RecordID string
+	Action   Action
+	Status   string // empty: none
+	Group    string
+}

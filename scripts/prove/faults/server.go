@@ -35,7 +35,7 @@ const attemptTimeout = 2500 * time.Millisecond
 // for its calls to the table.
 func (t *checkRun) serve(transport http.RoundTripper) (base string) {
 	client := testbed.Client(t.Engine.Endpoint, transport, attemptTimeout, time.Now)
-	s := httptest.NewServer(functions.Handler(client, slog.New(slog.DiscardHandler)))
+	s := httptest.NewServer(functions.Handler(client, api.NewConfig(client, slog.New(slog.DiscardHandler))))
 	t.cleanups = append(t.cleanups, func() error { s.Close(); return nil })
 	return s.URL
 }
@@ -74,7 +74,7 @@ func runServer(text string) error {
 	}
 	t := testbed.Client(o.Endpoint, delayCalls(o.Mutant.transport(testbed.Transport(o.Socket)), o.Latency), attemptTimeout, time.Now)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	h := o.Mutant.handler(functions.Handler(t, log))
+	h := o.Mutant.handler(functions.Handler(t, api.NewConfig(t, log)))
 	if o.Mutant == mutantBaseline {
 		c := api.NewConfig(t, log)
 		c.Keys = baselineKeys{t}

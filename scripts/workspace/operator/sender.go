@@ -73,7 +73,7 @@ func (s sender) send(ctx context.Context, record any) senderReport {
 	if err != nil {
 		return senderReport{ending: endingRetry, problem: err.Error()}
 	}
-	ctx, stop := context.WithTimeout(ctx, s.timeout)
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	out := &boundedBuffer{limit: senderOutputBytesMax}
 	cmd := exec.CommandContext(ctx, s.program[0], s.program[1:]...)
@@ -82,6 +82,8 @@ func (s sender) send(ctx context.Context, record any) senderReport {
 	if err := cmd.Start(); err != nil {
 		return senderReport{ending: endingRetry, problem: err.Error()} // the program has not run
 	}
+	timer := time.AfterFunc(s.timeout, stop)
+	defer timer.Stop()
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	switch {

@@ -194,12 +194,13 @@ func (e recordScreens[T]) delete(v *pageRequest) *view {
 }
 
 // finish redirects to a page of the studio, which then shows the notice. The address of the page
-// may include a query string.
+// may include a query string and the id of a part of the page.
 func (v *pageRequest) finish(address string, what notice) *view {
 	u, err := url.Parse(address)
 	if err != nil {
 		return v.done("/", nil, what)
 	}
+	what.Part = cmp.Or(what.Part, u.Fragment)
 	return v.done(u.EscapedPath(), u.Query(), what)
 }
 

@@ -83,7 +83,7 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 	}
 	v.wait()
 	d.readMore(v)
-	d.finish(id)
+	d.finish(id, v.clock())
 	if !d.Chosen && len(d.Rows) > 0 {
 		review = v.getReview(d.Rows[0].ID) // read the review itself, because the list does not contain its entity tag
 		d.Rows[0].Current = true
@@ -310,10 +310,13 @@ func (f *failure) Text() string {
 // earlier compares them with its own list and offers the new reviews.
 func (s *Studio) newReviews(v *pageRequest) *view {
 	b := inboxOf(v.r.URL.Query())
+	if _, _, ranged := daysOf(b.Since); ranged {
+		v.readFrame() // the days are those of the company's time zone
+	}
 	b.read(v)
 	v.wait()
 	b.readMore(v)
-	b.finish("")
+	b.finish("", v.clock())
 	if b.Failure != nil {
 		http.Error(v.w, b.Failure.Text(), b.Failure.status())
 		return nil

@@ -62,9 +62,9 @@ func tabsOf() []tab {
 
 // Limits of the inbox.
 const (
-	inboxMax   = 100 // the maximum number of reviews that the list shows at once
-	pagesMax   = 5   // the maximum number of pages to load from the API for each list
-	choicesMax = 60  // the maximum number of options of a filter
+	inboxMax   = 80 // the maximum number of reviews that the list shows at once
+	pagesMax   = 5  // the maximum number of pages to load from the API for each list
+	choicesMax = 60 // the maximum number of options of a filter
 )
 
 // inbox is a list of reviews, filtered by the query parameters of its address.
@@ -119,15 +119,19 @@ func (r row) Start() string {
 	return phrase.Excerpt(r.Body.Or(""), 90)
 }
 
-// Draft returns the first words of the stored reply, so that people see what they approve. It
+// Draft returns the stored reply, so that people see what they approve. A long one is cut. It
 // returns "" if there is none, or if the reply is posted or its review was skipped.
 func (r row) Draft() string {
 	switch r.ReplyStatus.Or("") {
 	case client.FeedbackReplyStatusPosting, client.FeedbackReplyStatusPosted, client.FeedbackReplyStatusSkipped:
 		return ""
 	}
-	return phrase.Excerpt(r.ReplyBody.Or(""), 140) // even with the status none, because the list can approve it
+	return phrase.Excerpt(r.ReplyBody.Or(""), draftShownMax) // even with the status none, because the list can approve it
 }
+
+// draftShownMax is the maximum number of characters of a reply in the list. It is the limit of Google
+// Play. The list does not approve a longer reply, because it does not show the end.
+const draftShownMax = 350
 
 // SeenVersion returns the version of the review, which the form sends if the user ticks the
 // review's box.

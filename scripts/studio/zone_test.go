@@ -28,7 +28,7 @@ func TestOneTimeZone(t *testing.T) {
 		"/reviews":        {"Aug 11, 2026"},
 		"/sites":          {"last event Aug 11, 13:00 +14", "Aug 11, 2026"},
 		"/audits/aud_one": {"started Aug 11, 13:00 +14", "finished Aug 11, 13:10 +14"},
-		"/roadmap":        {"Version 1 is live, Aug 11, 23:3", "workspace snapshot rollback --company " + w.CompanyID + " --board brd_one --version N"},
+		"/roadmap":        {"Version 1 is live, Aug 11, 23:3", "This is the first version, so there is none to go back to."},
 		"/company":        {}, "/changes": {}, "/brand": {}, "/posts": {}, "/start/board": {},
 	} {
 		body := w.page(t, path, append(texts, "Times are in Pacific/Kiritimati.")...)

@@ -152,13 +152,13 @@ func TestFillTheMonth(t *testing.T) {
 	w.write(t, `{"platform":"x","body":"Taken","scheduledFor":"2026-08-13T09:00:00Z"}`)
 	body := w.page(t, "/posts/fill?month=2026-08", "Gloves", "Boots", `name="day.`+ids[0]+`" value="2026-08-20"`, `name="day.`+ids[1]+`" value="2026-08-12"`)
 	hasNot(t, "suggested", body, "Not yet")
-	has(t, "why", body, "Not listed: 1 suggested idea that nobody has accepted yet", "No Reddit account is connected", ">Reddit (no account)</option>", `<a href="/posts/fill?month=2026-08" aria-current="true">Aug 2026</a>`, `<a href="/posts/fill?month=2027-01">Jan 2027</a>`)
+	has(t, "why", body, "Not listed: 1 suggested idea that nobody has accepted yet", "No Reddit account is connected", ">Reddit (no account)</option>", `<a href="/posts/fill?month=2026-08" aria-current="true">Aug 2026</a>`, `<a href="/posts/fill?month=2026-11">Nov 2026</a>`)
 	demotest.Load(t, w.Service,
 		demo.Line{Type: "channel", Record: demo.Record{"id": "chn_r", "platform": "reddit", "handle": "r", "status": "error", "lastError": "The token was refused."}},
 		demo.Line{Type: "channel", Record: demo.Record{"id": "chn_x", "platform": "x", "handle": "x", "status": "connected"}})
 	body = w.page(t, "/posts/fill?month=2026-08", "The Reddit account is not working: error: The token was refused. Its posts will not be sent.", ">Reddit (not working)</option>", ">X</option>")
 	hasNot(t, "an account that works", body, "X account", ">X (")
-	w.page(t, "/posts/accounts", "broken", "Reddit r", "error: The token was refused.", "works", "X x", "workspace import - --company "+w.CompanyID, "/keys?preset=sender#newkey")
+	w.page(t, "/posts/accounts", "broken", "Reddit r", "error: The token was refused.", "works", "X x", "workspace import --company "+w.CompanyID+" -", "/keys?preset=sender#newkey")
 	form := fields(t, body, "fill")
 	_, none := w.submit(t, "/posts/fill", form)
 	has(t, "nothing ticked", none, "Nothing was created: tick an idea.")

@@ -45,7 +45,7 @@ const fillMax = 10
 func (d *fillData) Name() string { return d.Month.Format("January 2006") }
 
 // monthsOffered is how many months the page offers.
-const monthsOffered = 6
+const monthsOffered = 4
 
 // Months returns the months from which the user can choose.
 func (d *fillData) Months() (out []tab) {

@@ -247,12 +247,12 @@ func (s *Studio) reply(v *pageRequest) *view {
 		return v.reviewsPage(id, &unsavedReply{text: text, action: name, etag: form.Get("etag"), problem: stored.Failure})
 	}
 	back := inboxOf(parsed(form.Get("back")))
-	shown := back.Path(form.Get("next"))
+	what := notice{Record: reviewName(stored.Value), Text: action.said, Undo: undoReply(stored, form), back: back.Path(id), By: stored.Value.AuthorName.Or("")}
 	if action.stays {
-		shown = back.with("id", id, "next", form.Get("next"))
+		return v.finish(back.with("id", id, "next", form.Get("next")), what)
 	}
-	what := notice{Record: reviewName(stored.Value), Text: action.said, Undo: undoReply(stored, form), back: back.Path(id), More: storedPath(stored.Value), Link: "Show it", By: stored.Value.AuthorName.Or("")}
-	return v.finish(shown, what)
+	what.More, what.Link = storedPath(stored.Value), "Show it"
+	return v.finish(back.Path(form.Get("next")), what)
 }
 
 // storedPath returns the address of a review in the list that contains it now.

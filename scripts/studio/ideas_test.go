@@ -141,7 +141,7 @@ func TestPlansAndIdeasAreEdited(t *testing.T) {
 func TestFillTheMonth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.page(t, "/posts/fill", "Fill August 2026", "Every accepted idea already has a post")
+	w.page(t, "/posts/fill", "Fill August 2026", "There are no accepted ideas yet")
 	ids := []string{}
 	for _, body := range []string{
 		`{"title":"Gloves","summary":"All about gloves","platforms":["reddit"],"suggestedFor":"2026-08-20T09:00:00Z","status":"accepted"}`,
@@ -156,7 +156,7 @@ func TestFillTheMonth(t *testing.T) {
 	demotest.Load(t, w.Service,
 		demo.Line{Type: "channel", Record: demo.Record{"id": "chn_r", "platform": "reddit", "handle": "r", "status": "error", "lastError": "The token was refused."}},
 		demo.Line{Type: "channel", Record: demo.Record{"id": "chn_x", "platform": "x", "handle": "x", "status": "connected"}})
-	body = w.page(t, "/posts/fill?month=2026-08", "The Reddit account is not working: error: The token was refused. Its posts will not be sent.", ">Reddit (not working)</option>", ">X</option>")
+	body = w.page(t, "/posts/fill?month=2026-08", "The Reddit account is not working: error: The token was refused. Its posts will not be sent.", ">Reddit (broken)</option>", ">X</option>")
 	hasNot(t, "an account that works", body, "X account", ">X (")
 	w.page(t, "/posts/accounts", "broken", "Reddit r", "error: The token was refused.", "works", "X x", "workspace import --company "+w.CompanyID+" -", "/keys?preset=sender#newkey")
 	form := fields(t, body, "fill")

@@ -74,7 +74,7 @@ func (d *fillData) Mark(platform string) string {
 	case channelOf(d.channels, client.BroadcastPlatform(platform)) == nil:
 		return "no account"
 	}
-	return "not working"
+	return "broken"
 }
 
 // Problems returns the reasons why drafts on the suggested platforms would not be sent.

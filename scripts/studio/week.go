@@ -184,13 +184,18 @@ func (d *weekData) ReviewsPath(stars int) string {
 	return path
 }
 
-// waitingCount is a number of replies or reviews that wait now, with the page that lists them.
+// waitingCount is a number of replies or reviews that wait now, with the page that lists them. Path
+// is empty if there are none.
 type waitingCount struct{ Text, Path string }
 
 // WaitingCounts returns how many replies and reviews wait now.
 func (d *weekData) WaitingCounts() (out []waitingCount) {
 	for _, c := range []waitingCount{{d.Reviews.Approvals, "needs_review"}, {d.Reviews.NoReply, "waiting"}, {d.Reviews.NotPosted, "failed"}} {
-		if c.Text != "" {
+		switch {
+		case c.Text == "":
+		case strings.HasPrefix(c.Text, "0 "):
+			out = append(out, waitingCount{Text: c.Text})
+		default:
 			out = append(out, waitingCount{c.Text, "/reviews?show=" + c.Path})
 		}
 	}

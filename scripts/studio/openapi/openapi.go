@@ -118,7 +118,7 @@ type Use struct {
 }
 
 // Uses returns the operations that take an id like this one in their path, in the order of the
-// document.
+// document, but those that delete something last.
 func (d *Document) Uses(id string) (out []Use) {
 	for _, area := range d.Areas {
 		for _, o := range area.Operations {
@@ -129,7 +129,15 @@ func (d *Document) Uses(id string) (out []Use) {
 			}
 		}
 	}
+	slices.SortStableFunc(out, func(a, b Use) int { return deletesLast(a) - deletesLast(b) })
 	return out
+}
+
+func deletesLast(u Use) int {
+	if u.Method == http.MethodDelete {
+		return 1
+	}
+	return 0
 }
 
 // Reader returns the operation that reads the record with an id, and the name of the path parameter

@@ -67,7 +67,7 @@ func TestParse(t *testing.T) {
 	for _, use := range d.Uses("brd_1") {
 		uses = append(uses, use.ID+" "+use.Parameter)
 	}
-	if !slices.Contains(uses, "create_plan_item boardId") || !slices.Contains(uses, "get_plan_board boardId") || len(d.Uses("word")) != 0 {
+	if !slices.Contains(uses, "create_plan_item boardId") || !slices.Contains(uses, "get_plan_board boardId") || uses[len(uses)-1] != "delete_plan_board boardId" || len(d.Uses("word")) != 0 {
 		t.Errorf("the id of a board is used by %v", uses)
 	}
 	ideas := d.Operation("list_broadcast_ideas")

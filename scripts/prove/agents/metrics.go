@@ -47,7 +47,7 @@ func sumMonths(points []record, today time.Time, lastDays int) answer {
 	return answer{"this": this, "last": last}
 }
 
-// metricNamed returns the definition of the metric with a display name.
+// metricNamed returns the definition of the metric with the given display name.
 func metricNamed(s *session, name string) record {
 	for _, d := range s.list("list_metric_definitions", nil, nil, "key", "name", "aggregation", "dimensions") {
 		if d.text("name") == name {

@@ -95,8 +95,8 @@ func scoreTask() task {
 }
 
 // explainFall returns an agent that compares the newest complete audit of a site with an older one.
-// back says how many audits apart they are. If grown is set, the agent names the rule for which the
-// number of pages that break it grew most. Otherwise it names the rule that most pages break.
+// back says how many audits apart they are. If grown is set, the agent names the rule whose number
+// of violating pages grew most. Otherwise it names the rule that most pages break.
 func explainFall(back int, grown bool) agent {
 	return func(s *session, words map[string]string) answer {
 		siteID := ""

@@ -24,8 +24,8 @@ type item struct {
 // id.
 type liveContent map[string]string
 
-// board is the only board of a company. It knows the two contents that visitors may see after an
-// interrupted publish: the one before the publish and the one after it.
+// board is the only board of a company. It knows what visitors may see after an interrupted
+// publish: either the content before the publish or the content after it.
 type board struct {
 	testbed.Company
 	run             *testbed.Testbed
@@ -53,15 +53,15 @@ func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
 	return b, nil
 }
 
-// fullEditItemsMax is the maximum number of items on a board for which an edit changes all of them.
-// To save time, an edit of a larger board changes only every fourth item.
+// fullEditItemsMax is the size of the largest board on which every edit changes all items. To save
+// time, later edits of a larger board change only every fourth item.
 const fullEditItemsMax = 200
 
 // edit changes the titles and statuses of items, so that the next publish makes items appear,
-// disappear and change. On a small board, the first edit gives every item the status published, the
-// second gives it to every second item, and so on in turn. On a large board, every edit after the
-// first gives it to half of the items that it changes. To publish a large board, the service writes
-// more records than a transaction accepts.
+// disappear and change. The first edit gives every item the status published. On a small board,
+// later edits alternate: one gives that status to every second item, the next to every item. On a
+// large board, a later edit gives it to half of the items that it changes. To publish a large
+// board, the service writes more records than a transaction accepts.
 func (b *board) edit(ctx context.Context) error {
 	b.generation++
 	var records []any

@@ -177,8 +177,9 @@ func byIdentity(records []record, kind string) []record {
 	return out
 }
 
-// checkGets compares the records that are in no list or incomplete in lists: the company, its brand
-// kit, and the audits with their findings. It returns the number of records that it compared.
+// checkGets compares the records that no list returns, or that lists return incompletely: the
+// company, its brand kit, and the audits with their findings. It returns the number of records that
+// it compared.
 func (c *reader) checkGets(ctx context.Context, of *generatedCompany) (n int, err error) {
 	company := "/v1/companies/" + c.companyID
 	var companies struct{ Items []record }

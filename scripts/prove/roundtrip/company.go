@@ -40,9 +40,9 @@ type generatedCompany struct {
 }
 
 // newGeneratedCompany generates a company. The same scale always gives the same company. It copies
-// the demo company's records until there are enough, and varies them. Every enum field has each of
-// its values and null in some record. Times and numbers are often equal, because sorting bugs show
-// up in ties. Strings include characters that often break encoders.
+// the demo company's records until there are enough, and varies them. For every enum field, each
+// value and null occur in at least one record. Times and numbers are often equal, because sorting
+// bugs show up in ties. Strings include characters that often break encoders.
 func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	of := func(s recordCount) int { return max(s.min, int(float64(s.full)*scale)) }
 	c := &generatedCompany{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optionalByKind: map[string][]string{}, ideasWithPosts: of(recordCount{30, 4})}

@@ -38,9 +38,9 @@ func ideaLifecycle(k *runner) {
 	k.checkDelete(idea)
 }
 
-// postDays checks the parameters from and to of the list of posts. It lists the posts from the day
-// of the whole list's second post to the day of its first post, in both orders. The result must
-// contain exactly the posts of these days, with which the whole list begins.
+// postDays checks the from and to parameters of the list of posts. from is the day of the second
+// post in the full list, and to is the day of the first. In both orders, the result must contain
+// exactly the posts of these days.
 func postDays(k *runner) {
 	k.eachList(func(p discoveredRead) {
 		whole := p.records()

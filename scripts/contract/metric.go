@@ -71,9 +71,8 @@ func (k *runner) createMetric() (path string, ok bool) {
 	return "", false
 }
 
-// deletePoints deletes the points of testMetricKey from one day to another. The days are given as
-// numbers of days after testMetricStart. It returns how many points the service says it has
-// deleted.
+// deletePoints deletes the points of testMetricKey in a range of days. from and to are numbers of
+// days after testMetricStart. It returns how many points the service says it has deleted.
 func (k *runner) deletePoints(from, to int) (deleted float64) {
 	day := func(n int) string { return testMetricStart.AddDate(0, 0, n).Format(time.DateOnly) }
 	for more := "true"; more == "true"; {

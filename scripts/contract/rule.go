@@ -118,6 +118,6 @@ var rules = []Rule{
 	{ruleChallenge, "errors#codes", ownRule, "a 401 has WWW-Authenticate", levelReads, observedRule(ruleChallenge)},
 }
 
-// unknownKeySuffix is the part after the prefix sk_live_ or pk_live_ of a key that does not exist.
-// Its checksum is wrong.
+// unknownKeySuffix follows the prefix sk_live_ or pk_live_ in a key that does not exist. Its
+// checksum is wrong.
 const unknownKeySuffix = "0000000000000000000000000000000000000000"

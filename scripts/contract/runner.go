@@ -99,15 +99,15 @@ func (k *runner) do(method, path, body string, header ...string) response {
 
 func (k *runner) get(path string) response { return k.do(http.MethodGet, path, "") }
 
-// sendWithRetry sends a request, and retries it if the response is a 429. It calls saw with every
-// response.
-func (k *runner) sendWithRetry(q request, saw func(response)) (response, error) {
+// sendWithRetry sends a request, and retries it if the response is a 429. It calls onResponse with
+// every response.
+func (k *runner) sendWithRetry(q request, onResponse func(response)) (response, error) {
 	for try := 1; ; try++ {
 		r, err := k.sendOnce(q)
 		if err != nil {
 			return response{request: r.request, header: r.header}, err
 		}
-		saw(r)
+		onResponse(r)
 		if r.status != http.StatusTooManyRequests || try == quotaTriesMax {
 			return r, nil
 		}

@@ -152,8 +152,8 @@ func slugScripts(k *runner) {
 	}
 }
 
-// postThread checks how the service splits posts for the platform x, whose texts have known
-// weights.
+// postThread checks how the service splits posts for the platform x. The test knows the weight of
+// each post's text.
 func postThread(k *runner) {
 	wide, family := strings.Repeat("日", 140), strings.Repeat("👩‍👩‍👧‍👦", 140)
 	link := "https://example.com/" + strings.Repeat("a", 300)

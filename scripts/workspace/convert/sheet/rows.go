@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// rows turns the rows of a table into records.
+// rows converts the rows of a table to records.
 type rows struct {
 	mapping
 
@@ -31,15 +31,15 @@ type rows struct {
 	columns []filledColumn
 	metrics []metricColumn
 	dims    []dimColumn
-	idAt    int            // the index of --id-column, or -1
-	dateAt  int            // the index of the date of a point, or -1
-	fixed   map[string]any // the fields of --set
-	unset   map[string]any // the values of fields that neither --set nor the row has
+	idAt    int            // the index of the --id-column, or -1
+	dateAt  int            // the index of the column with a point's date, or -1
+	fixed   map[string]any // the fields set by --set
+	unset   map[string]any // the values of fields that neither --set nor the row sets
 	names   map[string]string
 	grain   string
 	slugs   slugset
 
-	dayOf    func(cell string) (time.Time, error) // of a preset; nil for --date-format
+	dayOf    func(cell string) (time.Time, error) // parses the date of a point; if nil, cells.dates does
 	everyDay bool                                 // whether the rows must be consecutive days
 	lastDay  time.Time
 }
@@ -56,14 +56,14 @@ type dimColumn struct {
 
 type metricColumn struct {
 	index     int
-	key       string // empty if a column of the row has it
+	key       string // empty if the key is in a column of the row
 	scale     *big.Rat
 	currency  string
 	isMinor   bool
 	columnsOf map[string]string
 }
 
-// newRows returns the rows of a table according to a mapping.
+// newRows returns the rows of a table. It returns an error if the mapping does not fit the table.
 func newRows(t *table, m mapping, out *convert.Output) (*rows, error) {
 	kind, err := newTarget(m.Type)
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *rows) setConstants() error {
 	return nil
 }
 
-// dimsPrefix begins the names of the dimensions in --map.
+// dimsPrefix is the prefix of a dimension's name in --map.
 const dimsPrefix = "dims."
 
 func (r *rows) setColumns() error {
@@ -137,7 +137,7 @@ func (r *rows) setColumns() error {
 		}
 		r.names[name] = r.table.heading(at)
 		if r.target.name == typePoint && (name == "ts" || name == "value") {
-			continue // see setMetrics
+			continue // setMetrics handles these
 		}
 		r.columns = append(r.columns, filledColumn{at, f})
 	}
@@ -157,7 +157,7 @@ func (r *rows) setColumns() error {
 	return nil
 }
 
-// dateField returns the field that --date-column fills.
+// dateField returns the name of the field that --date-column fills.
 func (r *rows) dateField() (string, error) {
 	for _, name := range []string{"postedAt", "scheduledFor", "suggestedFor"} {
 		if _, ok := r.target.fields[name]; ok {
@@ -167,7 +167,7 @@ func (r *rows) dateField() (string, error) {
 	return "", fmt.Errorf("--date-column: a record of type %s has no date of its own; name the field with --map FIELD=%s", r.target.name, r.DateColumn)
 }
 
-// checkRequired returns an error if no column and no constant fills a required field.
+// checkRequired returns an error if a required field has neither a column nor a constant.
 func (r *rows) checkRequired() error {
 	for _, name := range slices.Sorted(maps.Keys(r.target.fields)) {
 		f := r.target.fields[name]
@@ -181,7 +181,7 @@ func (r *rows) checkRequired() error {
 	return nil
 }
 
-// setMetrics finds the columns of a point.
+// setMetrics finds the columns with the dates and values of points.
 func (r *rows) setMetrics() error {
 	dateColumn := r.DateColumn
 	if dateColumn == "" {
@@ -199,7 +199,7 @@ func (r *rows) setMetrics() error {
 	if grain, ok := r.fixed["grain"].(string); ok {
 		r.grain = grain
 	}
-	if value := r.Fields["value"]; value != "" { // one metric to a row
+	if value := r.Fields["value"]; value != "" { // each row has one metric
 		if len(r.Metrics) > 0 {
 			return errors.New("--metric and --map value=COLUMN exclude each other")
 		}
@@ -247,10 +247,10 @@ func (r *rows) addMetric(column, key string) error {
 	return r.define(column, key, c)
 }
 
-// unitMinor is the unit of amounts of money.
+// unitMinor is the unit for amounts of money.
 const unitMinor = "currency_minor"
 
-// define adds the definition of a metric whose unit or aggregation is known.
+// define emits the definition of a metric if its unit or aggregation is known.
 func (r *rows) define(column, key string, c metricColumn) error {
 	unit, aggregation := forColumn(r.Units, column), forColumn(r.Aggregations, column)
 	if unit == "" && aggregation == "" || r.defined[key] {
@@ -301,14 +301,14 @@ func (r *rows) readAll(ctx context.Context) error {
 	}
 }
 
-// Reasons to skip rows.
+// Reasons for skipping rows.
 const (
 	reasonTotal   = "rows of totals"
 	reasonChosen  = "rows with a word of --skip-rows"
 	reasonNoValue = "cells without a value in columns of metrics"
 )
 
-// totalWords are the names of rows of totals, in the languages of the usual programs.
+// totalWords are the labels of rows of totals in several languages.
 var totalWords = []string{
 	"total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "insgesamt", "total général", "total general", "totale", "totaal",
 	"suma", "razem", "итого", "合計", "总计",
@@ -319,8 +319,8 @@ func isTotalWord(cell string) bool {
 	return slices.ContainsFunc(totalWords, func(w string) bool { return strings.EqualFold(text, w) })
 }
 
-// isTotal reports whether a row of points has the totals of the others: a name of totals in the
-// place of the date, or no date and such a name in another cell.
+// isTotal reports whether the current row contains the totals of other rows. Such a row has a label
+// in totalWords instead of the date, or no date and such a label in a different cell.
 func (r *rows) isTotal() bool {
 	cells := r.table.cells
 	if r.dateAt < 0 || r.dateAt >= len(cells) {
@@ -332,14 +332,14 @@ func (r *rows) isTotal() bool {
 	return isTotalWord(cells[r.dateAt])
 }
 
-// isChosen reports whether a row has a word of --skip-rows.
+// isChosen reports whether a cell of the current row is one of the words in --skip-rows.
 func (r *rows) isChosen() bool {
 	return len(r.SkipRows) > 0 && slices.ContainsFunc(r.table.cells, func(cell string) bool {
 		return slices.ContainsFunc(r.SkipRows, func(w string) bool { return strings.EqualFold(strings.TrimSpace(cell), strings.TrimSpace(w)) })
 	})
 }
 
-// convert adds the records of the current row, or reports its problems.
+// convert emits the records of the current row, or reports its problems.
 func (r *rows) convert() error {
 	switch {
 	case r.isChosen():
@@ -381,17 +381,17 @@ func (r *rows) convert() error {
 		return r.out.Report(r.table.problem(-1, err.Error()))
 	}
 	record := convert.Record{Type: r.target.name, Fields: fields, Row: r.table.row, Columns: r.names}
-	if key != "" || r.Fields["externalId"] != "" { // rows with the same digest are the same
+	if key != "" || r.Fields["externalId"] != "" { // without either, the record is identified by a digest of its fields, so its versions cannot differ
 		record.Identity, record.Version = identityOf(fields)
 	}
-	r.complete(fields) // after the digest, so that a new default of the API changes no id
+	r.complete(fields) // after identify, so that a new default in the API does not change the id
 	if r.target.name == typeItem {
 		r.setSlug(fields)
 	}
 	return r.out.Emit(record)
 }
 
-// complete sets the fields that neither --set nor the row has.
+// complete sets the fields that neither --set nor the row sets.
 func (r *rows) complete(fields map[string]any) {
 	for name, value := range r.unset {
 		if _, ok := fields[name]; !ok {
@@ -400,8 +400,8 @@ func (r *rows) complete(fields map[string]any) {
 	}
 }
 
-// identityOf returns what is the same for all versions of a record, and the time of the version if
-// the record has one.
+// identityOf returns the identity that all versions of a record share, and the time of this
+// version, or the zero time if the record has none.
 func identityOf(fields map[string]any) (identity string, version time.Time) {
 	if itemID, ok := fields["id"].(string); ok {
 		return itemID, version
@@ -412,23 +412,24 @@ func identityOf(fields map[string]any) (identity string, version time.Time) {
 	return fmt.Sprintf("%s\n%s", fields["source"], fields["externalId"]), version
 }
 
-// setSlug derives the slug of an item from its title, as the API does, with a number if an earlier
-// row has the same.
+// setSlug derives an item's slug from its title, as the API does. It appends a number if an earlier
+// row has the same slug.
 func (r *rows) setSlug(fields map[string]any) {
 	itemID, _ := fields["id"].(string)
 	title, _ := fields["title"].(string)
 	fields["slug"] = r.slugs.choose(itemID, plan.DeriveSlug(title))
 }
 
-// slugset remembers the slugs of items by digests, because a file can have many.
+// slugset remembers the slugs of items. It stores hashes to save memory, because a file can have
+// many items.
 type slugset struct {
 	seed    maphash.Seed
-	numbers map[uint64]uint32 // by id and by slug: the number at the end of the slug
+	numbers map[uint64]uint32 // the number at the end of the slug, by the hash of the item's id and by that of the slug
 }
 
 func newSlugset() slugset { return slugset{maphash.MakeSeed(), map[uint64]uint32{}} }
 
-// choose returns a slug that no other item has. The same item gets the same slug again.
+// choose returns a slug that no other item has. For the same item, it always returns the same slug.
 func (s slugset) choose(itemID, base string) string {
 	own := maphash.String(s.seed, "id "+itemID+" "+base)
 	n, known := s.numbers[own]
@@ -449,7 +450,7 @@ func numbered(base string, n uint32) string {
 	return fmt.Sprintf("%s-%d", base, n)
 }
 
-// convertPoints adds a point for each metric of the current row.
+// convertPoints emits a point for each metric in the current row.
 func (r *rows) convertPoints(fields map[string]any) error {
 	day, err := r.day()
 	if errors.Is(err, errEmpty) {
@@ -537,8 +538,8 @@ func (r *rows) metricValue(c metricColumn) (float64, error) {
 	return value, err
 }
 
-// remember returns an error if an earlier row has the same point, because the last one would
-// replace it.
+// remember returns an error if an earlier row has the same point. Otherwise the later point would
+// replace the earlier one.
 func (r *rows) remember(c metricColumn, fields map[string]any, dims map[string]string, day time.Time) error {
 	key := c.key
 	if key == "" {
@@ -565,18 +566,19 @@ func (r *rows) remember(c metricColumn, fields map[string]any, dims map[string]s
 	return err
 }
 
-// dayset remembers the days of many series in little memory: a word has 64 days of one series.
+// dayset is a set of days for each of many series. To save memory, each word is a bitmap of 64 days
+// of one series.
 type dayset struct {
 	seed  maphash.Seed
 	words map[uint64]uint64
 }
 
-// daysetWordsMax bounds the memory of a dayset to about 40 MB.
+// daysetWordsMax is the maximum number of words in a dayset, so that it uses at most about 40 MB.
 const daysetWordsMax = 1_000_000
 
 func newDayset() *dayset { return &dayset{maphash.MakeSeed(), map[uint64]uint64{}} }
 
-// add adds a day of a series and reports whether it is new.
+// add adds a day to a series and reports whether the day is new.
 func (s *dayset) add(series string, day int) (isNew bool, err error) {
 	key := maphash.Comparable(s.seed, struct {
 		series string

@@ -18,9 +18,9 @@ func (k *runner) createBoard() (createdRecord, bool) {
 // publicKeyPattern matches the public keys that the service generates.
 var publicKeyPattern = regexp.MustCompile(`^pk_live_[0-9a-z]{26}$`)
 
-// boardLifecycle creates, updates and deletes a board. It requires that the service refuses to
+// checkBoardLifecycle creates, updates and deletes a board. It requires that the service refuses to
 // delete the board while the board has an item.
-func boardLifecycle(k *runner) {
+func checkBoardLifecycle(k *runner) {
 	board, ok := k.createBoard()
 	if !ok {
 		return
@@ -46,10 +46,10 @@ func boardLifecycle(k *runner) {
 	k.checkDelete(board)
 }
 
-// liveItems creates a board and publishes it. It requires that the items that visitors see do not
-// change until the next publish. It also requires that the service refuses to delete the board
+// checkLiveItems creates a board and publishes it. It requires that the items that visitors see do
+// not change until the next publish. It also requires that the service refuses to delete the board
 // while visitors see an item.
-func liveItems(k *runner) {
+func checkLiveItems(k *runner) {
 	board, ok := k.createBoard()
 	if !ok {
 		return

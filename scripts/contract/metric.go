@@ -110,9 +110,9 @@ func (k *runner) listCheckPoints(name, grain string, more ...string) []map[strin
 	return list.Items
 }
 
-// rollupMatchesDays compares the weekly and monthly values that the service returns with values
+// checkRollup compares the weekly and monthly values that the service returns with values
 // computed from the daily ones, for every aggregation.
-func rollupMatchesDays(k *runner) {
+func checkRollup(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
 		return
@@ -200,9 +200,9 @@ func aggregateDays(days []float64, aggregation any) float64 {
 	return rounded
 }
 
-// metricNames reads a metric by its key with and without the prefix "custom.", and pushes a point
-// with the form that createMetric did not use.
-func metricNames(k *runner) {
+// checkMetricNames reads a metric by its key with and without the prefix "custom.", and pushes a
+// point with the form that createMetric did not use.
+func checkMetricNames(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
 		return
@@ -220,8 +220,8 @@ func metricNames(k *runner) {
 	}
 }
 
-// metricDefinition updates and confirms a metric definition.
-func metricDefinition(k *runner) {
+// checkMetricDefinition updates and confirms a metric definition.
+func checkMetricDefinition(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
 		return
@@ -240,9 +240,9 @@ func metricDefinition(k *runner) {
 	}
 }
 
-// metricTotal requests the points of one series, and the totals of all series. It compares both
-// with the points that the service returns without the parameters seriesId and total.
-func metricTotal(k *runner) {
+// checkMetricTotal requests the points of one series, and the totals of all series. It compares
+// both with the points that the service returns without the parameters seriesId and total.
+func checkMetricTotal(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
 		return
@@ -284,8 +284,8 @@ func metricTotal(k *runner) {
 	}
 }
 
-// metricLifecycle creates a metric, deletes its points, and then deletes its definition.
-func metricLifecycle(k *runner) {
+// checkMetricLifecycle creates a metric, deletes its points, and then deletes its definition.
+func checkMetricLifecycle(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
 		return

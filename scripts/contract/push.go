@@ -31,9 +31,9 @@ func (k *runner) pushReviews(titles ...string) (counts pushCounts, ok bool) {
 	return counts, k.checkSuccess(r, &counts)
 }
 
-// pushIdentity pushes one review several times. It requires that the service stores one record, and
-// that a push that changes nothing writes nothing.
-func pushIdentity(k *runner) {
+// checkPushIdentity pushes one review several times. It requires that the service stores one
+// record, and that a push that changes nothing writes nothing.
+func checkPushIdentity(k *runner) {
 	first, second := rand.Text(), rand.Text()
 	for _, step := range []struct {
 		what   string
@@ -58,10 +58,10 @@ func pushIdentity(k *runner) {
 	}
 }
 
-// refusedPush concurrently sends different pushes with the same Idempotency-Key. It requires that
-// the service accepts one of them and refuses the others. The stored review must come from the
+// checkRefusedPush concurrently sends different pushes with the same Idempotency-Key. It requires
+// that the service accepts one of them and refuses the others. The stored review must come from the
 // accepted push.
-func refusedPush(k *runner) {
+func checkRefusedPush(k *runner) {
 	if _, ok := k.pushReviews(rand.Text()); !ok {
 		return
 	}

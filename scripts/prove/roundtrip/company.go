@@ -111,8 +111,8 @@ func (c *generatedCompany) addReferences(kind string) {
 	}
 }
 
-// awkwardTexts contains strings that often break encoders.
-var awkwardTexts = []string{"café", "naïve", "übersicht", "日本語", "🌲", "<b>&</b>", `"quoted"`, "line\nbreak", "tab\there", "don't", ""}
+// awkwardStrings contains strings that often break encoders.
+var awkwardStrings = []string{"café", "naïve", "übersicht", "日本語", "🌲", "<b>&</b>", `"quoted"`, "line\nbreak", "tab\there", "don't", ""}
 
 // changeRecord varies the n-th record of a type. It sets random values, nulls and strings that
 // often break encoders.
@@ -126,7 +126,7 @@ func (c *generatedCompany) changeRecord(kind string, n int, r record) error {
 	}
 	for _, name := range []string{"title", "name", "summary", "body", "description", "brief", "guidance", "replyBody"} {
 		if text := r.text(name); text != "" && c.random.IntN(4) == 0 {
-			r[name] = text + " " + awkwardTexts[c.random.IntN(len(awkwardTexts))]
+			r[name] = text + " " + awkwardStrings[c.random.IntN(len(awkwardStrings))]
 		}
 	}
 	for _, name := range c.optionalByKind[kind] {

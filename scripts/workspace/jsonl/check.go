@@ -28,7 +28,7 @@ const BadLinesMax = 20
 // Options are the options of an import.
 type Options struct {
 	SkipExisting bool // whether to skip records that the company already has
-	Merge        bool // whether to merge records of mergeable types, to which SkipExisting then does not apply
+	Merge        bool // whether to merge records of mergeable types; SkipExisting then does not apply to them
 
 	// SkipExistingTypes are types whose existing records are skipped even if SkipExisting is false.
 	SkipExistingTypes []string

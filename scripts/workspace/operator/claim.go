@@ -46,7 +46,7 @@ type workerCommands[S, R, C any] struct {
 	sending sendingSteps[S, R, C]
 }
 
-// recordAccess is where a command finds the records of companies.
+// recordAccess is the store that a command uses and the companies whose records it uses.
 type recordAccess[S any] struct {
 	store     S
 	companies []string // their ids
@@ -226,11 +226,11 @@ func (w workerCommands[S, R, C]) recordCommand(cmd *cobra.Command, check flagChe
 	return cmd
 }
 
-// withRecordAccess calls do for the records of one company, or of every company. It uses the table
-// if a flag selects the table or if every company is requested. Otherwise it uses the API if a key
-// is chosen, or if no company is named and there is a login. In all other cases it uses the table.
-// It prints which of the two it uses. noCompany is the error message if neither a company nor a key
-// is chosen.
+// withRecordAccess calls do with access to the records of one company, or of every company. It uses
+// the table if a flag selects the table or if every company is requested. Otherwise it uses the API
+// if a key is chosen, or if no company is named and there is a login. In all other cases it uses
+// the table. It prints which of the two it uses. noCompany is the error message if neither a
+// company nor a key is chosen.
 func (w workerCommands[S, R, C]) withRecordAccess(cmd *cobra.Command, companyID, noCompany string, do func(ctx context.Context, p recordAccess[S]) error) error {
 	hasTable := *w.table != tableconn.Flags{}
 	switch {

@@ -219,8 +219,8 @@ func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 	return nil
 }
 
-// unlessEnded returns err, or nil if ctx has ended: a list that is cut short for this reason is no
-// error.
+// unlessEnded returns err, or nil if ctx has ended, because a list that ends early for this reason
+// is not an error.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -234,7 +234,7 @@ const stuckMargin = time.Minute
 
 // resendStuck runs the program again on each record whose claim is so old that its program has
 // probably exited. The claim stays the same, so the platform recognises a record that it already
-// has. At a terminal, the person confirms each of these texts, too, because another program or
+// has. At a terminal, the person confirms each of these records, too, because another program or
 // person may have created the claim.
 func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 	before := timestamp.Format(r.Now().Add(-r.flags.programTimeout - stuckMargin))
@@ -299,7 +299,7 @@ func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
 	return r.finish(ctx, claimed, false)
 }
 
-// confirm shows a text and asks whether to post it. With --confirmed-by it does not ask.
+// confirm shows text and asks whether to post it. With --confirmed-by it does not ask.
 func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
 	if r.flags.confirmedBy != "" {
 		return true, nil

@@ -33,7 +33,7 @@ const senderOutputBytesMax = 64 << 10
 // while a process that the program started still has them open.
 const pipesTimeout = 5 * time.Second
 
-// outcome is how a program ended.
+// outcome says whether a program has sent a record.
 type outcome int
 
 const (

@@ -37,8 +37,8 @@ const callTimeout = 2500 * time.Millisecond
 type server struct {
 	*terminal.Terminal
 
-	table   *tableconn.Flags
-	studios sync.WaitGroup // done when the studio has stopped
+	table    *tableconn.Flags
+	studioWG sync.WaitGroup // waits until the studio has stopped
 }
 
 // Command returns the command serve.
@@ -141,7 +141,7 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer func() {
 		end()
-		s.studios.Wait()
+		s.studioWG.Wait()
 	}()
 	front := newFront(server.Handler, open, log, listener.Addr(), public)
 	var site *teamStudio
@@ -205,7 +205,7 @@ func (s *server) startStudio(ctx context.Context, base string, d storedKey, log 
 	if err != nil {
 		return "", err
 	}
-	s.studios.Go(func() {
+	s.studioWG.Go(func() {
 		if err := open.Serve(ctx); err != nil {
 			log.Error("the studio ended", "error", err)
 		}

@@ -130,7 +130,7 @@ func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 }
 
 // EscapeControls replaces control characters with escape sequences such as \n. Much of the output
-// is text that third parties wrote, whose control characters could move the cursor or break a row.
+// is third-party text, and its control characters could move the cursor or break a row.
 func EscapeControls(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)

@@ -14,7 +14,7 @@ func NewCommandUsageError(cmd *cobra.Command, format string, args ...any) error 
 	return NewUsageError("%s (see `%s --help`)", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
 
-// DidYouMean returns a text that suggests the subcommands with a similar name, or "" if there are
+// DidYouMean returns a sentence that suggests subcommands with a similar name, or "" if there are
 // none.
 func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 	cmd.SuggestionsMinimumDistance = 2

@@ -126,7 +126,7 @@ func (u *userCommands) completeIDs(ctx context.Context, where serviceFlags, op a
 // the referring field to the name of the record's field.
 var keyFields = map[string]string{"metricKey": "key"}
 
-// titleOf returns a short text with which a person recognises a record.
+// titleOf returns a short string by which a person recognises a record.
 func titleOf(record map[string]any) string {
 	for _, name := range []string{"name", "title", "body", "summary", "startedAt"} {
 		if record[name] != nil {

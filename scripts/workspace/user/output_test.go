@@ -132,8 +132,7 @@ func TestTablesLead(t *testing.T) {
 	}
 }
 
-// Ensure text by third parties cannot move the terminal's cursor, neither in a table nor in a
-// record.
+// Ensure third-party text cannot move the terminal's cursor, neither in a table nor in a record.
 func TestPrintEscapes(t *testing.T) {
 	t.Parallel()
 	record := reflect.TypeFor[feedback.Feedback]()
@@ -266,7 +265,7 @@ func TestStatusColors(t *testing.T) {
 }
 
 // Ensure comma-separated values can be parsed again, and that a spreadsheet program finds no
-// formula in text by a third party.
+// formula in third-party text.
 func TestCSV(t *testing.T) {
 	t.Parallel()
 	fields := recordFields(reflect.TypeFor[feedback.Feedback]())

@@ -79,13 +79,14 @@ type tableStyle struct {
 	color bool
 }
 
-// tableOf formats records as the rows of a table that fits into the width. It cuts texts, and leaves
-// out empty columns and the columns for which there is no space. The id is never cut.
+// tableOf formats records as the rows of a table that fits into the width. It truncates long
+// values, and leaves out empty columns and those for which there is no space. The id is never cut.
 func tableOf(t reflect.Type, rows []map[string]any, style tableStyle) string {
 	return formatColumns(fitColumns(columnsOf(t, rows), style.width), len(rows), style.color)
 }
 
-// wideTableOf formats records as the rows of a table that has the fields as columns. It cuts nothing.
+// wideTableOf formats records as the rows of a table that has the fields as columns. It cuts
+// nothing.
 func wideTableOf(fields []recordField, rows []map[string]any, color bool) string {
 	columns := make([]*tableColumn, len(fields))
 	for i, f := range fields {
@@ -249,7 +250,7 @@ func fitColumns(columns []*tableColumn, width int) []*tableColumn {
 	return append(kept, last...)
 }
 
-// cutText shortens a text to a width.
+// cutText truncates text to width columns.
 func cutText(text string, width int) string {
 	if uniseg.StringWidth(text) <= width {
 		return text

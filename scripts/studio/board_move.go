@@ -42,7 +42,7 @@ func (v *pageRequest) getItem(id string) *result[client.Item] {
 	})
 }
 
-// writesMax bounds the number of items that one move may update.
+// writesMax is the maximum number of items that one move may update.
 const writesMax = 40
 
 // move moves an item by one place or one column, to a chosen column, or next to a different item.

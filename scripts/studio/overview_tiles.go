@@ -61,7 +61,7 @@ func later(a, b time.Time) time.Time {
 
 // goalBar is an active goal of a metric, drawn as a bar.
 type goalBar struct {
-	Text  string  // the goal, and what is needed a day
+	Text  string  // the goal, and the value needed per day
 	Share float64 // the length of the bar, from 0 to 1
 	Class string  // "good", "bad" or "even"
 }
@@ -196,7 +196,7 @@ func (p goalProgress) share() float64 {
 	return 0
 }
 
-// perDay formats a value of one day. Large counts are whole numbers.
+// perDay formats a daily value. It rounds large counts to whole numbers with the function whole.
 func (p goalProgress) perDay(v float64, whole func(float64) float64) string {
 	if p.unit.Whole() && math.Abs(v) >= 10 {
 		return p.unit.Short(whole(v))
@@ -204,7 +204,7 @@ func (p goalProgress) perDay(v float64, whole func(float64) float64) string {
 	return p.unit.Short(round(v))
 }
 
-// signed is perDay with a sign.
+// signed is like perDay, but adds a plus or minus sign and rounds large counts up.
 func (p goalProgress) signed(v float64) string {
 	if v < 0 {
 		return "−" + p.perDay(-v, math.Ceil)
@@ -226,8 +226,8 @@ func daysBetween(from, to time.Time) float64 { return max(1, to.Sub(from).Hours(
 // reviewTile shows the reviews of the last seven days.
 type reviewTile struct {
 	Count    string
-	Before   string // how many there were in the seven days before; empty if unknown
-	Average  string // of the stars; empty if no review has stars
+	Before   string // the number of reviews in the seven days before; empty if unknown
+	Average  string // the average number of stars; empty if no review has stars
 	Answered int
 	Failure  *failure
 }

@@ -167,9 +167,9 @@ func TestFirstStepsHidden(t *testing.T) {
 	hasNot(t, "done", few.page(t, "/"), "First steps")
 }
 
-// Ensure many reviews are stored in several pushes, and that a page with the largest text is small.
-// If the service fails in between, the page says how many are stored and keeps the text, and
-// sending it again stores each review once.
+// Ensure many reviews are stored in several pushes, and the page with the longest accepted text is
+// small. If the service fails between two pushes, the page must say how many reviews are stored,
+// and keep the text. Sending the text again must store each review only once.
 func TestPasteManyReviews(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

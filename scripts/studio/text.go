@@ -44,8 +44,7 @@ func heading(name string) string {
 	return name + ":"
 }
 
-// containsWords reports whether a text contains every word of a search, ignoring upper and lower
-// case.
+// containsWords reports whether text contains every word of search, ignoring case.
 func containsWords(text, search string) bool {
 	text = strings.ToLower(text)
 	for word := range strings.FieldsSeq(strings.ToLower(search)) {
@@ -56,7 +55,7 @@ func containsWords(text, search string) bool {
 	return true
 }
 
-// upperFirst returns a text that starts with a capital letter.
+// upperFirst returns text with its first letter capitalised.
 func upperFirst(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if size == 0 {

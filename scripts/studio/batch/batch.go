@@ -24,7 +24,7 @@ type Reader struct {
 	running sync.WaitGroup
 	mu      sync.Mutex
 	gaps    []Gap
-	sent    int // calls, without the one that reads the key
+	sent    int // the number of calls, not counting the one that reads the key
 }
 
 // Gap is a part of a report that could not be read.
@@ -106,7 +106,7 @@ func (r *Reader) CountCall() {
 func (r *Reader) Wait() { r.running.Wait() }
 
 // AddGap adds a gap, unless the part already has one. A failed call replaces a gap of another kind,
-// such as a list that is too long, because a reader must not take the part for complete.
+// such as a list that is too long, because nobody must take the part for complete.
 func (r *Reader) AddGap(g Gap) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -71,7 +71,7 @@ var (
 // that have no severity of their own.
 var impliedSeverities = map[string]string{"errors": "error", "warnings": "warning"}
 
-// depthMax bounds how deeply pages and issues may be nested.
+// depthMax is the maximum nesting depth of pages and issues.
 const depthMax = 8
 
 type reader struct {
@@ -267,7 +267,7 @@ func Rank(severity string) int {
 
 // Compare compares two audits of a site. It returns the issues that only now has and those that
 // only before has. Two issues count as the same if they have the same page and rule, even if their
-// texts differ, for example in a number. Issues without a rule are compared by page and text.
+// Text differs, for example in a number. Issues without a rule are compared by page and Text.
 func Compare(now, before Report) (fresh, gone []Issue) {
 	return subtract(now.Issues(), before.Issues()), subtract(before.Issues(), now.Issues())
 }

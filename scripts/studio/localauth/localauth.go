@@ -64,7 +64,7 @@ const FormField = "form"
 // FormToken returns the value that a POST must send in FormField.
 func (g *Guard) FormToken() string { return g.form }
 
-// bodyBytesMax bounds the size of the request body of a form.
+// bodyBytesMax is the maximum size of the request body of a form.
 const bodyBytesMax = 1 << 20
 
 // policy is the Content-Security-Policy. It allows only files from this origin, and no inline

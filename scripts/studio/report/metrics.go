@@ -93,7 +93,7 @@ func (r *reading) startPoints(key string, grain period.Grain, from, to time.Time
 // metricValues are the values of a metric in the report.
 type metricValues struct {
 	unit        units.Unit
-	weeks       []chart.Value // the last one is that of the week
+	weeks       []chart.Value // the last value is that of the report's week
 	now, before chart.Value
 	note        string
 }

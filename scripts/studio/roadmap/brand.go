@@ -28,7 +28,7 @@ const (
 	card        = "#ffffff"
 )
 
-// contrastMin is the minimum contrast between a text and its background that WCAG 2 requires.
+// contrastMin is the minimum contrast between text and its background that WCAG 2 requires.
 const contrastMin = 4.5
 
 // Names under which a brand kit may store colours and fonts, in order of preference. A kit may also
@@ -42,7 +42,8 @@ var (
 )
 
 // ReadBrand chooses the look of the page from the colours and fonts of a brand kit, which may be
-// any JSON. A colour that would make a text hard to read is made darker or lighter, or left out.
+// any JSON. It makes a colour darker or lighter, or leaves it out, if text in that colour would be
+// hard to read.
 func ReadBrand(colors, fonts []byte) (b Brand) {
 	named := func(text []byte, names []string, valid func(string) bool) string {
 		var all any

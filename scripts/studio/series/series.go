@@ -130,7 +130,7 @@ func (m Metric) Combine(values []chart.Value) chart.Value {
 	return out
 }
 
-// CombinePoints is Combine for points.
+// CombinePoints is like Combine, for points.
 func (m Metric) CombinePoints(points []client.Point, money Money) chart.Value {
 	values := make([]chart.Value, len(points))
 	for i, p := range points {

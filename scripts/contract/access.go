@@ -95,8 +95,8 @@ func checkUnknownPath(k *runner) {
 	}
 }
 
-// checkWrongMethod sends requests with the method PUT, which no operation has, to paths of records
-// that do not exist.
+// checkWrongMethod sends PUT requests to paths of records that do not exist. No operation has the
+// method PUT.
 func checkWrongMethod(k *runner) {
 	verbs, order := map[string][]string{}, []string{}
 	for _, op := range functions.Operations(nil) {

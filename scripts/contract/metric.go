@@ -97,11 +97,12 @@ func (k *runner) removeMetric(path string) {
 }
 
 // listCheckPoints lists all points of testMetricKey with the given grain. name is the metric's key,
-// with or without the prefix. more alternates between names and values of additional parameters.
-func (k *runner) listCheckPoints(name, grain string, more ...string) []map[string]any {
+// with or without the prefix. parameters alternates between names and values of additional query
+// parameters.
+func (k *runner) listCheckPoints(name, grain string, parameters ...string) []map[string]any {
 	query := url.Values{"metricKey": {name}, "grain": {grain}, "limit": {"1000"}}
-	for i := 0; i < len(more); i += 2 {
-		query.Set(more[i], more[i+1])
+	for i := 0; i < len(parameters); i += 2 {
+		query.Set(parameters[i], parameters[i+1])
 	}
 	var list listBody[map[string]any]
 	if !k.checkSuccess(k.get(k.companyPath("/metrics/points?"+query.Encode())), &list) {

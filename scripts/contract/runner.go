@@ -172,8 +172,8 @@ func (r response) envelope() (code string, messages []string, err error) {
 }
 
 // checkError fails the rule unless the response is an error with the given code and has a message
-// that contains part.
-func (k *runner) checkError(r response, code fault.Code, part string) {
+// that contains wantText.
+func (k *runner) checkError(r response, code fault.Code, wantText string) {
 	k.count()
 	if r.status == 0 {
 		return // send has already reported the failure
@@ -188,8 +188,8 @@ func (k *runner) checkError(r response, code fault.Code, part string) {
 		k.fail("%s: %v", r.request, err)
 	case got != string(code):
 		k.fail("%s: the code is %s instead of %s", r.request, got, code)
-	case !strings.Contains(strings.Join(messages, "\n"), part):
-		k.fail("%s: no message names %s: %s", r.request, part, strings.Join(messages, "; "))
+	case !strings.Contains(strings.Join(messages, "\n"), wantText):
+		k.fail("%s: no message names %s: %s", r.request, wantText, strings.Join(messages, "; "))
 	}
 }
 

@@ -81,12 +81,12 @@ func (k *runner) createItem(header ...string) (createdRecord, bool) {
 	return k.create(items, `{"title":"Conformance check"}`, itemByID, header...)
 }
 
-// checkFields fails the rule unless record has the values in want. what describes the record in
+// checkFields fails the rule unless record has the values in want. label identifies the record in
 // messages.
-func (k *runner) checkFields(what string, record, want map[string]any) {
+func (k *runner) checkFields(label string, record, want map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !reflect.DeepEqual(record[name], want[name]) {
-			k.fail("%s: %s is %v instead of %v", what, name, record[name], want[name])
+			k.fail("%s: %s is %v instead of %v", label, name, record[name], want[name])
 		}
 	}
 }

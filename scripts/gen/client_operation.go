@@ -23,8 +23,8 @@ func (m *clientModel) operationsOf(operations []api.Operation) string {
 	return importsOf(body.String()) + body.String()
 }
 
-// inputOf returns the input fields of an operation, except those in headers, which are call options
-// in the client.
+// inputOf returns the input fields of an operation, except those in headers. In the client, these
+// are call options.
 func inputOf(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In == schema.InHeader })
 }

@@ -292,7 +292,7 @@ const pinsMax = 3
 // pinAge is how long a browser keeps the pins.
 const pinAge = 400 * 24 * time.Hour // the longest time that browsers allow
 
-// pinName matches the ids of companies and the keys of metrics, which become parts of a cookie.
+// pinName matches the company ids and metric keys that may be part of a cookie.
 var pinName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)
 
 // pinCookie returns the name of the cookie with the keys of the pinned metrics. It contains the
@@ -360,7 +360,7 @@ func (v *pageRequest) pinForm(m metric, back string) *pinForm {
 	return &pinForm{company, m.Key, m.Name, slices.Contains(v.pins(company), m.Key), back}
 }
 
-// companyID returns the id of the company, which is read for the frame, or "" if it is unknown.
+// companyID returns the id of the company that was read for the frame, or "" if it is unknown.
 func (v *pageRequest) companyID() string {
 	if read := v.frameData().company; read != nil {
 		return read.Value.ID

@@ -102,8 +102,8 @@ func (c *changes) tags() client.Optional[[]string] {
 	return absentOrNull[[]string](text)
 }
 
-// previewPost responds with the cards of a form, which the page shows while the user types. It
-// makes no API call.
+// previewPost responds with the cards of a form. The page shows them while the user types.
+// previewPost makes no API call.
 func (s *Studio) previewPost(v *pageRequest) *view {
 	sent := v.r.PostForm
 	collectPictures(sent)

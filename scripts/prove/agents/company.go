@@ -193,12 +193,12 @@ func (g *generator) publish(board record, items []record) {
 	board["snapshot"] = snapshot
 }
 
-// addMetric adds the definition of a metric. The properties in more override the default ones.
-func (g *generator) addMetric(key, name string, more record) record {
+// addMetric adds the definition of a metric. The properties in overrides replace the default ones.
+func (g *generator) addMetric(key, name string, overrides record) record {
 	r := record{
 		"key": key, "name": name, "description": g.prose(1), "unit": "count", "aggregation": "sum", "polarity": "up_is_good", "kind": "measured", "source": "product database", "needsReview": false,
 	}
-	for property, value := range more {
+	for property, value := range overrides {
 		r[property] = value
 	}
 	return g.add("metric-definition", r, g.between(100, 300), g.between(8, 90))

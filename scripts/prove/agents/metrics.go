@@ -325,10 +325,10 @@ func goalsTask() task {
 }
 
 // lateRule reports whether a value is behind the straight line from the baseline to the target,
-// when the given share of the goal's time has passed. up is 1 if the target is above the baseline,
-// and -1 otherwise.
-func lateRule(value, baseline, target, up, share float64) bool {
-	return up*(value-(baseline+(target-baseline)*share)) < 0
+// when the given share of the goal's time has passed. direction is 1 if the target is above the
+// baseline, and -1 otherwise.
+func lateRule(value, baseline, target, direction, share float64) bool {
+	return direction*(value-(baseline+(target-baseline)*share)) < 0
 }
 
 func findLateGoals(late func(value, baseline, target, up, share float64) bool) agent {

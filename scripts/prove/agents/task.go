@@ -24,7 +24,7 @@ type agent func(s *session, words map[string]string) answer
 // answer is what an agent reports to the person who set the task.
 type answer map[string]any
 
-// wrongRun is an agent that makes a mistake, which the checker must reject.
+// wrongRun is an agent that makes a mistake. The checker must reject its work.
 type wrongRun struct {
 	mistake string
 	agent   agent

@@ -87,9 +87,9 @@ func (b *board) edit(ctx context.Context) error {
 }
 
 // checkLiveContent reads the content that visitors see. published reports whether the last publish
-// has taken effect. wrong lists violations: content that is neither the old nor the new one, the
-// old content after an acknowledged publish, or an item with a wrong version.
-func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (published bool, wrong []string, err error) {
+// has taken effect. violations describes any content that is neither the old nor the new one, old
+// content after an acknowledged publish, and items with a wrong version.
+func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (published bool, violations []string, err error) {
 	version, content, err := b.snapshot(ctx)
 	if err != nil {
 		return false, []string{fmt.Sprintf("the snapshot cannot be read: %v", err)}, nil
@@ -99,7 +99,7 @@ func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (publis
 		b.liveVersion, b.liveContent, b.nextContent, published = version, b.nextContent, nil, true
 	case version == b.liveVersion && reflect.DeepEqual(content, b.liveContent):
 		if acknowledged {
-			wrong = append(wrong, "an acknowledged publish is lost")
+			violations = append(violations, "an acknowledged publish is lost")
 		}
 	default:
 		return false, []string{fmt.Sprintf("version %d shows %d items, neither the %d of version %d nor the %d of the next",
@@ -115,13 +115,13 @@ func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (publis
 			got = *i.PublishedVersion
 		}
 		if got != b.lastLiveVersion[i.ID] {
-			wrong = append(wrong, fmt.Sprintf("item %s has version %d and was last live in %d", i.ID, got, b.lastLiveVersion[i.ID]))
+			violations = append(violations, fmt.Sprintf("item %s has version %d and was last live in %d", i.ID, got, b.lastLiveVersion[i.ID]))
 		}
 	}
 	if err == nil && len(records) != b.size {
-		wrong = append(wrong, fmt.Sprintf("%d items of %d are left", len(records), b.size))
+		violations = append(violations, fmt.Sprintf("%d items of %d are left", len(records), b.size))
 	}
-	return published, wrong, err
+	return published, violations, err
 }
 
 // snapshot exports the board, and returns the live version and its content.

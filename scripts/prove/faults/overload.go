@@ -180,15 +180,15 @@ func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 }
 
 // compareUnderLoad measures a polite client's median response time without and with a load. It
-// requires that the load does not make it much longer. start starts the load, counts its requests
-// in sent, and returns a function that stops the load.
-func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, start func(ctx context.Context, sent *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
+// requires that the load does not make it much longer. startLoad starts the load, counts its
+// requests in sent, and returns a function that stops the load.
+func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, startLoad func(ctx context.Context, sent *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
 	const rounds, warm = 3, 5
 	var before, beside []time.Duration
 	for range rounds {
 		before = append(before, l.measureReads(ctx, p.caseDuration/(2*rounds), true)...)
 		var sent atomic.Int64
-		stop := start(ctx, &sent)
+		stop := startLoad(ctx, &sent)
 		for begin := time.Now(); sent.Load() < warm && time.Since(begin) < time.Minute; { // wait until the load has reached the server
 			<-time.After(5 * time.Millisecond)
 		}
@@ -249,9 +249,9 @@ func (l *loadedServer) measureReads(ctx context.Context, d time.Duration, strict
 	return took
 }
 
-// sendRaw connects to the server, sends the raw bytes of a request and then, unless read is nil,
-// calls read with the connection.
-func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, read func(c net.Conn)) {
+// sendRaw connects to the server, sends the raw bytes of a request and then, unless readResponse is
+// nil, calls readResponse with the connection.
+func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, readResponse func(c net.Conn)) {
 	u, err := url.Parse(l.base)
 	if err != nil {
 		l.violate("%s: the address %q: %v", l.name, l.base, err)
@@ -264,8 +264,8 @@ func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, read func(
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
 	_, _ = send.WriteTo(c) // ignore the error, because the server may close the connection at any time
-	if read != nil {
-		read(c)
+	if readResponse != nil {
+		readResponse(c)
 	}
 }
 

@@ -145,8 +145,8 @@ func (c *reader) get(ctx context.Context, path string, into any) (http.Header, e
 	}
 }
 
-// compare returns an error that describes the first difference, or nil if got contains the records
-// of want in the same order. If whole is set, the contents of the records must be equal, too.
+// compare returns an error that describes the first difference, or nil if got and want contain the
+// same records in the same order. If whole is set, the contents of the records must also be equal.
 func (l expectedList) compare(got, want []record, whole bool) error {
 	if l.newestFirst { // points are sorted by ts and seriesId, which the generator does not know, so check their order in the response itself
 		if !sort.SliceIsSorted(got, func(i, j int) bool {
@@ -180,7 +180,7 @@ func byIdentity(records []record, kind string) []record {
 // checkGets compares the records that no list returns, or that lists return incompletely: the
 // company, its brand kit, and the audits with their findings. It returns the number of records that
 // it compared.
-func (c *reader) checkGets(ctx context.Context, of *generatedCompany) (n int, err error) {
+func (c *reader) checkGets(ctx context.Context, expected *generatedCompany) (n int, err error) {
 	company := "/v1/companies/" + c.companyID
 	var companies struct{ Items []record }
 	if _, err := c.get(ctx, "/v1/companies", &companies); err != nil {
@@ -200,13 +200,13 @@ func (c *reader) checkGets(ctx context.Context, of *generatedCompany) (n int, er
 		n++
 		return nil
 	}
-	if err := same("company", company, of.records["company"][0]); err != nil {
+	if err := same("company", company, expected.records["company"][0]); err != nil {
 		return n, err
 	}
-	if err := same("brand-kit", company+"/context/brand-kit", of.records["brand-kit"][0]); err != nil {
+	if err := same("brand-kit", company+"/context/brand-kit", expected.records["brand-kit"][0]); err != nil {
 		return n, err
 	}
-	for _, want := range of.records["audit"] {
+	for _, want := range expected.records["audit"] {
 		if err := same("audit", company+"/optimise/audits/"+want.text("id"), want); err != nil {
 			return n, err
 		}

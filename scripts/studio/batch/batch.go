@@ -35,7 +35,7 @@ type Gap struct {
 	Failed bool   `json:"failed"`          // the call failed
 }
 
-// NewReader returns a reader. It sends one call, which reads the key's scopes. It returns an error
+// NewReader returns a reader. It sends one call to read the key's scopes. It returns an error
 // if the service rejects the key or cannot be reached.
 func NewReader(ctx context.Context, api *client.Client) (*Reader, error) {
 	r := &Reader{API: api, ctx: ctx}
@@ -152,8 +152,8 @@ func gapOf(part, scope string, err error) Gap {
 	return Gap{Part: part, Reason: reasonOf(err), Failed: true}
 }
 
-// reasonOf describes an error without the address of the request, which is long and says nothing
-// about the cause.
+// reasonOf describes an error without the address of the request, because the address is long and
+// says nothing about the cause.
 func reasonOf(err error) string {
 	var refused *client.Error
 	if errors.As(err, &refused) {

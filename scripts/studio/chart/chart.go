@@ -269,9 +269,9 @@ func alone(values []Value, i int) bool {
 }
 
 // point draws what the chart shows when a user hovers over bucket i or focuses it. It draws nothing
-// for a bucket without a value. every is the width, in buckets, of the area that reacts to the
+// for a bucket without a value. step is the width, in buckets, of the area that reacts to the
 // pointer.
-func (d *drawing) point(i, every int) {
+func (d *drawing) point(i, step int) {
 	lines := []string{d.Names[i]}
 	var dots strings.Builder
 	for n, s := range d.Series {
@@ -305,7 +305,7 @@ func (d *drawing) point(i, every int) {
 	}
 	width := letter*float64(longest) + 18
 	height := lineHeight*float64(len(lines)) + 10
-	slice := float64(every) * (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
+	slice := float64(step) * (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
 	from, to := max(d.left, d.x(i)-slice/2), min(d.width-right, d.x(i)+slice/2) // the area must not reach beyond the chart, where it would cover other controls
 	x := min(max(d.left, d.x(i)-width/2), d.width-width)
 	d.printf(`<g class="point" tabindex="0" role="img" aria-label="%s"><rect class="hit" x="%.1f" y="0" width="%.1f" height="%g"/>%s`+

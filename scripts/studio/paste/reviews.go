@@ -91,8 +91,8 @@ var names = map[string]string{
 	"source": "source", "store": "source", "platform": "source",
 }
 
-// property returns the property of a review that the name of a column or of a JSON property stands
-// for, or an empty string.
+// property returns the review property that belongs to a column heading or JSON property name, or
+// an empty string if there is none.
 func property(name string) string {
 	return names[strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

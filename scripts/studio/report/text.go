@@ -387,7 +387,7 @@ func withoutControls(text string) string {
 }
 
 // markdownEscaper escapes the characters that can start markup, a link with a label, or HTML. It
-// leaves a plain URL as it is, which some programs show as a link.
+// leaves a plain URL unchanged, although some programs show it as a link.
 var markdownEscaper = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "|", `\|`, "~", `\~`, "#", `\#`, "&", `\&`)
 
 func escapeMarkdown(text string) string { return markdownEscaper.Replace(text) }

@@ -41,7 +41,7 @@ var (
 	bodyNames    = []string{"body", "text", "base", "secondary", "primary"}
 )
 
-// ReadBrand chooses the look of the page from the colours and fonts of a brand kit, which may be
+// ReadBrand chooses the look of the page from the colours and fonts in a brand kit. These may be
 // any JSON. It makes a colour darker or lighter, or leaves it out, if text in that colour would be
 // hard to read.
 func ReadBrand(colors, fonts []byte) (b Brand) {

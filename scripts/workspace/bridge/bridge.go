@@ -157,7 +157,7 @@ func (b *Bridge) write(text []byte) error {
 	return nil
 }
 
-// forward sends one line, which is a message or a batch. It returns the response, or nil if there
+// forward sends one line: a message or a batch. It returns the response, or nil if there
 // is none.
 func (b *Bridge) forward(ctx context.Context, line []byte) []byte {
 	messages := []message{{}}

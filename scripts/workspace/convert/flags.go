@@ -26,8 +26,8 @@ type Flags struct {
 	kinds []Kind
 }
 
-// Register registers the flags and calls kindsOf, which registers the flags of the kinds and
-// returns the kinds.
+// Register registers the flags and calls kindsOf. That function must register the flags of the
+// kinds and return the kinds.
 func (f *Flags) Register(cmd *cobra.Command, kindsOf func(*pflag.FlagSet) []Kind) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.From, "from", "", "the `kind` of the files; the kinds are listed above")
@@ -93,16 +93,15 @@ func (f *Flags) Kind(cmd *cobra.Command) (Kind, error) {
 	return *chosen, nil
 }
 
-// RequireFrom returns a usage error if a flag that needs --from is set without it. These are the
-// flags of the kinds and those in own.
-func (f *Flags) RequireFrom(cmd *cobra.Command, own ...string) error {
+// RequireFrom returns a usage error if --from is not set, but one of names or a flag of a kind is.
+func (f *Flags) RequireFrom(cmd *cobra.Command, names ...string) error {
 	if f.From != "" {
 		return nil
 	}
 	for _, k := range f.kinds {
-		own = append(own, k.Flags...)
+		names = append(names, k.Flags...)
 	}
-	for _, name := range own {
+	for _, name := range names {
 		if cmd.Flags().Changed(name) {
 			return terminal.NewCommandUsageError(cmd, "--%s needs --from KIND", name)
 		}

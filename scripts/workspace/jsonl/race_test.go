@@ -11,8 +11,8 @@ import (
 )
 
 // importWhile imports lines. Between the check and the write, it calls duringImport, which acts as
-// a concurrent caller. It returns how many records were written, the lines that were refused, and
-// how many records were skipped.
+// a concurrent caller. written is the number of records written, by type. refused contains a
+// message for each refused line. skipped is the number of skipped records.
 func importWhile(t *testing.T, s *apitest.Service, o Options, duringImport func(), lines ...string) (written map[string]int, refused []string, skipped map[string]int) {
 	t.Helper()
 	checked, err := Check(t.Context(), functions.Transfers(s.Table), s.CompanyID, strings.NewReader(strings.Join(lines, "\n")), o)

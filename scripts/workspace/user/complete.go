@@ -28,7 +28,7 @@ const (
 	completedTitleChars = 50
 )
 
-// addCompletions adds the completion of the arguments and of the values of flags.
+// addCompletions adds completions for the arguments and the flags' values.
 func (u *userCommands) addCompletions(cmd *cobra.Command, where *serviceFlags, c *operationCall) {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		known, rest := c.pathValues(args)

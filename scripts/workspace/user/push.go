@@ -221,8 +221,8 @@ const (
 )
 
 // createDefinitions creates the metric definitions in the files. It must run before the points are
-// pushed, which would create the definitions without a unit. It leaves existing definitions
-// unchanged.
+// pushed. Otherwise, the push would create the definitions without a unit. It leaves existing
+// definitions unchanged.
 func (p *pushFlags) createDefinitions(ctx context.Context, c connection, r *convert.Result) error {
 	if r.Counts[definitionType] == 0 {
 		return nil

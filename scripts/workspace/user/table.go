@@ -121,7 +121,7 @@ func (c *tableColumn) cell(i int) string {
 	return cutText(c.cells[i], c.width)
 }
 
-// columnsOf returns the columns of a type of record that have a value in one of the rows.
+// columnsOf returns the columns for a record type, except those without a value in any row.
 func columnsOf(t reflect.Type, rows []map[string]any) (columns []*tableColumn) {
 	for _, column := range strings.Fields(tableColumns[t] + " " + idField) {
 		path, heading, found := strings.Cut(column, ":")

@@ -115,7 +115,7 @@ type dated struct {
 	Text, Path string
 }
 
-// Date formats the day of the record. Days of a chart are in UTC.
+// Date formats the UTC day of the record, because the days of a chart are in UTC.
 func (d dated) Date() string { return day(d.At) }
 
 // view returns the marks of a chart. The calls must have ended.

@@ -49,8 +49,9 @@ func stepsLeft(body string) (out []string) {
 	return out
 }
 
-// Ensure forms alone take an empty company to a published item, an answered review and a chart. The
-// list of first steps ticks each step when its records are stored, and is gone after the last.
+// Ensure a user can get from an empty company to a published item, an answered review and a chart
+// by using only forms. The list of first steps ticks each step when its records are stored, and is
+// gone after the last.
 func TestFirstSteps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

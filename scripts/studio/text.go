@@ -27,7 +27,7 @@ func replyWords(status any) string {
 	return "no reply"
 }
 
-// day formats the day of a record that is stored as a day in UTC.
+// day formats the UTC day of at, for records that are stored by UTC day.
 func day(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -35,7 +35,7 @@ func day(at time.Time) string {
 	return at.UTC().Format("Jan 2, 2006")
 }
 
-// heading returns the name of a record as it stands before a sentence about the record. It adds a
+// heading formats the name of a record to be followed by a sentence about the record. It adds a
 // colon, unless the name ends with a punctuation mark.
 func heading(name string) string {
 	if last, _ := utf8.DecodeLastRuneInString(name); strings.ContainsRune("?!.…:;,", last) {

@@ -233,7 +233,7 @@ func (r Report) PostGroups() (out []PostGroup) {
 	return out
 }
 
-// Lines returns what was published on the board.
+// Lines returns the lines that say what was published on the board.
 func (b Board) Lines() (out []string) {
 	if len(b.Created) > 0 {
 		out = append(out, "created this week: "+strings.Join(b.Created, "; "))

@@ -165,7 +165,7 @@ func (w workerCommands[S, R, C]) suggest(p recordAccess[S], companyID, format st
 // noClaimText is the value of --claim for a record that was imported without a claim.
 const noClaimText = "none"
 
-// reportCommand returns a command that reports how the work on a claimed record ended. check
+// reportCommand returns a command that reports the outcome of the work on a claimed record. check
 // validates the command's other flags, and may be nil.
 func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagCheck, report func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error)) *cobra.Command {
 	claim := cmd.Flags().String("claim", "", "the `id` of the current claim; none for a record that was imported without one")

@@ -70,8 +70,8 @@ func unknownCommandError(cmd *cobra.Command, name string) error {
 	return NewCommandUsageError(cmd, "unknown command %q%s", name, DidYouMean(cmd, name, ""))
 }
 
-// RequireCommand is the cobra.Command.Args of a command that only has subcommands. It returns an
-// error for an argument, which must be a mistyped subcommand.
+// RequireCommand validates the arguments of a command that only has subcommands. It returns an
+// error for any argument, because the argument must be a mistyped subcommand.
 func RequireCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return unknownCommandError(cmd, args[0])

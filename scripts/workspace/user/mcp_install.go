@@ -275,8 +275,8 @@ type skillFile struct {
 	old, text []byte // old is nil if the file does not exist
 }
 
-// chooseSkills asks whether to write the skills for the chosen areas that are missing or different.
-// It returns the skills to write.
+// chooseSkills finds the skills for the chosen areas that the client lacks or has in a different
+// version, and asks whether to write them. It returns the skills to write.
 func (i *installation) chooseSkills() (out []skillFile, err error) {
 	if !i.skills || i.client.SkillsFolder == "" {
 		return nil, nil

@@ -158,7 +158,8 @@ func addPairs(to *map[string]string, flag, form string, pairs []string, cut func
 	return nil
 }
 
-// check returns an error for the first flag whose value is invalid for every file.
+// check returns an error for the first invalid flag value. It checks only what does not depend on
+// the file.
 func (m mapping) check() error {
 	switch {
 	case m.Decimal != "" && m.Decimal != "," && m.Decimal != ".":

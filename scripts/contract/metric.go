@@ -134,7 +134,7 @@ func checkRollup(k *runner) {
 			return
 		}
 		for _, grain := range []string{"week", "month"} {
-			want, got := bucketsOf(days, grain, aggregation), map[string]float64{}
+			want, got := combineIntoBuckets(days, grain, aggregation), map[string]float64{}
 			for _, p := range k.listCheckPoints(testMetricKey, grain) {
 				if value, ok := p["value"].(float64); ok {
 					got[bucketStart(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
@@ -151,9 +151,9 @@ func checkRollup(k *runner) {
 // first day and the point's dimensions.
 func bucketStart(p map[string]any, day string) string { return fmt.Sprint(day, " ", p["dims"]) }
 
-// bucketsOf combines daily points into weeks or months. It returns the value of each week or month
-// by its bucketStart.
-func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]float64 {
+// combineIntoBuckets combines daily points into weeks or months. It returns the value of each week
+// or month by its bucketStart.
+func combineIntoBuckets(days []map[string]any, grain string, aggregation any) map[string]float64 {
 	values := map[string][]float64{} // for each week or month, the values of its days, in order
 	for _, p := range days {
 		at, err := time.Parse(time.RFC3339, fmt.Sprint(p["ts"]))
@@ -273,7 +273,7 @@ func checkMetricTotal(k *runner) {
 			k.checkError(k.get(k.companyPath("/metrics/points?metricKey="+testMetricKey+"&total=true")), fault.BadRequest, "total")
 			continue
 		}
-		want, got := bucketsOf(points, "week", aggregation), map[string]float64{}
+		want, got := combineIntoBuckets(points, "week", aggregation), map[string]float64{}
 		for _, p := range k.listCheckPoints(testMetricKey, "week", "total", "true") {
 			if value, ok := p["value"].(float64); ok {
 				got[bucketStart(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value

@@ -103,7 +103,7 @@ func run(ctx context.Context, all []task, o Options, out io.Writer) (passed bool
 		}
 	}
 	r.Seconds = time.Since(begin).Seconds()
-	if r.earlier, err = r.before(); err != nil {
+	if r.earlier, err = r.loadEarlier(); err != nil {
 		return false, err
 	}
 	if o.Program == "" { // other builds may be older than the limits

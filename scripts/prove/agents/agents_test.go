@@ -106,7 +106,7 @@ func TestEarlierReport(t *testing.T) {
 	for _, task := range tasks() {
 		r.Tasks = append(r.Tasks, taskResult{Task: task.name})
 	}
-	earlier, err := r.before()
+	earlier, err := r.loadEarlier()
 	if err != nil || earlier == nil {
 		t.Fatalf("the earlier report is %v for the tasks of today: %v; write it again, as before.go says", earlier, err)
 	}

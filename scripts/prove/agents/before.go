@@ -15,9 +15,9 @@ import (
 //go:embed 2e5960f.json
 var earlierReport []byte
 
-// before returns the report of build 2e5960f on the same companies, or nil if the seed or the tasks
-// differ.
-func (r report) before() (*report, error) {
+// loadEarlier returns the report of build 2e5960f on the same companies, or nil if the seed or the
+// tasks differ.
+func (r report) loadEarlier() (*report, error) {
 	var out report
 	if err := json.Unmarshal(earlierReport, &out); err != nil {
 		return nil, fmt.Errorf("read 2e5960f.json: %w", err)

@@ -123,15 +123,15 @@ func (c *reader) nextPath(h http.Header) (string, error) {
 	return target, nil
 }
 
-// patience is how long a request is retried while the server is busy. On a small machine, the
+// retryTimeout is how long a request is retried while the server is busy. On a small machine, the
 // server handles one large response at a time, and refuses a request that has waited for a second.
-const patience = 5 * time.Minute
+const retryTimeout = 5 * time.Minute
 
 func (c *reader) get(ctx context.Context, path string, into any) (http.Header, error) {
 	for begin := time.Now(); ; {
 		response, err := c.Do(ctx, client.Request{Method: http.MethodGet, Path: path})
 		var refused *client.Error
-		if errors.As(err, &refused) && refused.Code == client.CodeUnavailable && time.Since(begin) < patience {
+		if errors.As(err, &refused) && refused.Code == client.CodeUnavailable && time.Since(begin) < retryTimeout {
 			select {
 			case <-time.After(refused.RetryAfter):
 			case <-ctx.Done():

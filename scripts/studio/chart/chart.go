@@ -262,9 +262,9 @@ func (d *drawing) goal() {
 		max(d.left, from), y, min(d.width-right, to), min(d.width-right, to), above, escape(d.Goal.Text))
 }
 
-// alone reports whether the values before and after value i are missing. In that case the chart
-// draws no line to value i.
-func alone(values []Value, i int) bool {
+// isIsolated reports whether the values before and after value i are missing. In that case the
+// chart draws no line to value i.
+func isIsolated(values []Value, i int) bool {
 	return (i == 0 || !values[i-1].OK) && (i+1 >= len(values) || !values[i+1].OK)
 }
 
@@ -287,7 +287,7 @@ func (d *drawing) point(i, step int) {
 		case i >= d.Open:
 			text += " so far"
 			class = " open"
-		case alone(s.Values, i):
+		case isIsolated(s.Values, i):
 			class = " alone"
 		}
 		lines = append(lines, text)

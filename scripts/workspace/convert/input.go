@@ -60,9 +60,9 @@ func (in Input) UncheckedText() (io.Reader, error) {
 		return r, err
 	case bytes.HasPrefix(head, markUTF16LE), bytes.HasPrefix(head, markUTF16BE):
 		wide = unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
-	case zeroBytes(head, 1) > len(head)/4:
+	case countZeroBytes(head, 1) > len(head)/4:
 		wide = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
-	case zeroBytes(head, 0) > len(head)/4:
+	case countZeroBytes(head, 0) > len(head)/4:
 		wide = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	default:
 		return r, nil
@@ -73,9 +73,9 @@ func (in Input) UncheckedText() (io.Reader, error) {
 	return transform.NewReader(r, wide.NewDecoder()), nil
 }
 
-// zeroBytes counts the zero bytes at the odd positions of text if odd is 1, or at the even
+// countZeroBytes counts the zero bytes at the odd positions of text if odd is 1, or at the even
 // positions if odd is 0. In UTF-16, one of the two bytes of a Latin character is zero.
-func zeroBytes(text []byte, odd int) (n int) {
+func countZeroBytes(text []byte, odd int) (n int) {
 	for i := odd; i < len(text); i += 2 {
 		if text[i] == 0 {
 			n++

@@ -30,12 +30,12 @@ type Output struct {
 
 	counts     map[string]int
 	skipped    map[string]int
-	latest     map[[16]byte]version
+	latest     map[[16]byte]newestVersion
 	superseded map[int]bool // the indexes of the records that have a newer version
 }
 
-// version is the newest record with a given identity.
-type version struct {
+// newestVersion is the newest record so far with a given identity.
+type newestVersion struct {
 	index int
 	at    int64
 }
@@ -73,7 +73,7 @@ func newOutput(kind Kind) (*Output, error) {
 	}
 	o := &Output{
 		kind: kind, types: map[string]transfer.Type{}, records: records, problems: problems,
-		counts: map[string]int{}, skipped: map[string]int{}, latest: map[[16]byte]version{}, superseded: map[int]bool{},
+		counts: map[string]int{}, skipped: map[string]int{}, latest: map[[16]byte]newestVersion{}, superseded: map[int]bool{},
 	}
 	for _, t := range importTypes() {
 		if slices.Contains(kind.Types, t.Name) {
@@ -100,7 +100,7 @@ func (o *Output) Emit(r Record) error {
 	}
 	if r.Identity != "" {
 		sum := sha256.Sum256([]byte(r.Type + "\n" + r.Identity))
-		key, own := [16]byte(sum[:16]), version{o.rows, r.Version.UnixMilli()}
+		key, own := [16]byte(sum[:16]), newestVersion{o.rows, r.Version.UnixMilli()}
 		if r.Version.IsZero() {
 			own.at = 0
 		}

@@ -78,7 +78,7 @@ func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command 
 		for _, companyID := range p.companies {
 			page, err := w.listReady(p.store, ctx, companyID, "", "", *limit)
 			if err != nil {
-				return fmt.Errorf("list the %s that are %s%s: %w", w.nouns, w.readyWord, ofCompany(companyID), err)
+				return fmt.Errorf("list the %s that are %s%s: %w", w.nouns, w.readyWord, companySuffix(companyID), err)
 			}
 			found.Items, found.HasMore = append(found.Items, page.Records...), found.HasMore || page.Next != ""
 		}
@@ -90,9 +90,9 @@ func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command 
 	})
 }
 
-// ofCompany returns ": company " followed by the id. It returns "" if the id is empty, which stands
-// for the company of the key.
-func ofCompany(companyID string) string {
+// companySuffix returns ": company " followed by the id. It returns "" if the id is empty, which
+// stands for the company of the key.
+func companySuffix(companyID string) string {
 	if companyID == "" {
 		return ""
 	}
@@ -120,7 +120,7 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 		for _, companyID := range p.companies {
 			items, err := w.listStuck(p.store, ctx, companyID, before)
 			if err != nil {
-				return fmt.Errorf("list the %s that are stuck%s: %w", w.nouns, ofCompany(companyID), err)
+				return fmt.Errorf("list the %s that are stuck%s: %w", w.nouns, companySuffix(companyID), err)
 			}
 			found.Items = append(found.Items, items...)
 		}

@@ -206,7 +206,7 @@ func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 	for after := ""; ctx.Err() == nil; {
 		page, err := r.listReady(r.access.store, ctx, company, r.flags.target, after, sendPage)
 		if err != nil {
-			return unlessEnded(ctx, fmt.Errorf("list the %s that are %s: %w", r.nouns, r.readyWord, err))
+			return ignoreIfEnded(ctx, fmt.Errorf("list the %s that are %s: %w", r.nouns, r.readyWord, err))
 		}
 		err = parallel.Do(len(page.Records), r.flags.parallel, func(n int) error { return r.claimAndSend(ctx, page.Records[n]) })
 		if err != nil {
@@ -219,9 +219,9 @@ func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 	return nil
 }
 
-// unlessEnded returns err, or nil if ctx has ended, because a list that ends early for this reason
-// is not an error.
-func unlessEnded(ctx context.Context, err error) error {
+// ignoreIfEnded returns err, or nil if ctx has ended, because a list that ends early for this
+// reason is not an error.
+func ignoreIfEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -240,7 +240,7 @@ func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 	before := timestamp.Format(r.Now().Add(-r.flags.programTimeout - stuckMargin))
 	stuck, err := r.listStuck(r.access.store, ctx, r.access.company(), before)
 	if err != nil {
-		return unlessEnded(ctx, fmt.Errorf("list the %s that are stuck: %w", r.nouns, err))
+		return ignoreIfEnded(ctx, fmt.Errorf("list the %s that are stuck: %w", r.nouns, err))
 	}
 	stuck = slices.DeleteFunc(stuck, func(c C) bool {
 		_, claimID, target := r.sending.claimOf(c)

@@ -115,7 +115,7 @@ func (u *userCommands) completeIDs(ctx context.Context, where serviceFlags, op a
 		return nil, directive
 	}
 	for _, record := range records {
-		if value := textOf(record[cmp.Or(keyFields[name], idField)], " "); strings.HasPrefix(value, toComplete) {
+		if value := formatValue(record[cmp.Or(keyFields[name], idField)], " "); strings.HasPrefix(value, toComplete) {
 			out = append(out, cobra.CompletionWithDesc(value, titleOf(record)))
 		}
 	}
@@ -130,7 +130,7 @@ var keyFields = map[string]string{"metricKey": "key"}
 func titleOf(record map[string]any) string {
 	for _, name := range []string{"name", "title", "body", "summary", "startedAt"} {
 		if record[name] != nil {
-			return cutText(textOf(record[name], " "), completedTitleChars)
+			return cutText(formatValue(record[name], " "), completedTitleChars)
 		}
 	}
 	return ""
@@ -199,7 +199,7 @@ func listForCompletion(ctx context.Context, r connection, list api.Operation, kn
 	if err := decodeJSON(response.Body, &page); err != nil {
 		return nil, err
 	}
-	return rowsOf(page["items"]), nil
+	return recordsOf(page["items"]), nil
 }
 
 // listOfParents returns the first records of a list for each of the first parents.

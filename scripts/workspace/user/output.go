@@ -139,7 +139,7 @@ func (u *userCommands) printResponse(ctx context.Context, c *operationCall, resp
 	}
 	rows := []map[string]any{value}
 	if c.IsList() {
-		rows = rowsOf(value["items"])
+		rows = recordsOf(value["items"])
 	}
 	style := tableStyle{width: cmp.Or(terminal.Width(u.Out), widthDefault), color: u.hasColor()}
 	var text string
@@ -215,12 +215,12 @@ func (u *userCommands) printJSON(ctx context.Context, c *operationCall, response
 		}
 	}
 	if format.filter == nil {
-		return u.Write(u.indented(text) + "\n")
+		return u.Write(u.indentJSON(text) + "\n")
 	}
 	return format.filter.run(ctx, text, func(result any) error {
 		if s, ok := result.(string); ok {
 			if terminal.Width(u.Out) > 0 {
-				s = textOf(s, "\n")
+				s = formatValue(s, "\n")
 			}
 			return u.Write(s + "\n")
 		}
@@ -228,13 +228,13 @@ func (u *userCommands) printJSON(ctx context.Context, c *operationCall, response
 		if err != nil {
 			return err
 		}
-		return u.Write(u.indented(line) + "\n")
+		return u.Write(u.indentJSON(line) + "\n")
 	})
 }
 
-// indented indents JSON and escapes the characters in it that control a terminal. If the output is
-// not a terminal, it returns text unchanged.
-func (u *userCommands) indented(text []byte) string {
+// indentJSON indents JSON and escapes the characters in it that control a terminal. If the output
+// is not a terminal, it returns text unchanged.
+func (u *userCommands) indentJSON(text []byte) string {
 	var lines bytes.Buffer
 	if terminal.Width(u.Out) > 0 && json.Indent(&lines, text, "", "  ") == nil {
 		return string(terminal.EscapeJSON(lines.Bytes()))

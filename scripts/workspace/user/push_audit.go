@@ -160,7 +160,7 @@ func (p *pushFlags) sendAudits(ctx context.Context, c connection, r *convert.Res
 
 // pushOneAudit creates an audit unless the service has it, and compares it with the previous audit.
 func pushOneAudit(ctx context.Context, c connection, in client.CreateOptimiseAuditInput) (pushedAudit, error) {
-	out := pushedAudit{RootURL: in.RootURL, NewIssues: []string{}, Failures: []string{}, Scores: scoresOf(in.ScoreSEO, in.ScoreAEO, in.ScoreGEO)}
+	out := pushedAudit{RootURL: in.RootURL, NewIssues: []string{}, Failures: []string{}, Scores: knownScores(in.ScoreSEO, in.ScoreAEO, in.ScoreGEO)}
 	started, _ := in.StartedAt.Get()
 	started = started.Truncate(time.Millisecond) // as the service stores it
 	list := client.ListOptimiseAuditsInput{Limit: client.Value(50), SiteID: in.SiteID}
@@ -176,7 +176,7 @@ func pushOneAudit(ctx context.Context, c connection, in client.CreateOptimiseAud
 			out.ID = audit.ID
 		}
 		if at.Before(started) { // the list is sorted by this time, newest first
-			out.Before = &previousAudit{audit.ID, at.Format("2006-01-02T15:04:05Z07:00"), scoresOf(audit.ScoreSEO, audit.ScoreAEO, audit.ScoreGEO)}
+			out.Before = &previousAudit{audit.ID, at.Format("2006-01-02T15:04:05Z07:00"), knownScores(audit.ScoreSEO, audit.ScoreAEO, audit.ScoreGEO)}
 			break
 		}
 	}
@@ -201,8 +201,8 @@ func pushOneAudit(ctx context.Context, c connection, in client.CreateOptimiseAud
 	return out, nil
 }
 
-// scoresOf returns the scores that are known.
-func scoresOf(scores ...client.Optional[float64]) map[string]float64 {
+// knownScores returns the scores that are known.
+func knownScores(scores ...client.Optional[float64]) map[string]float64 {
 	out := map[string]float64{}
 	for i, score := range scores {
 		if value, ok := score.Get(); ok {

@@ -132,7 +132,7 @@ func deleteOf(op api.Operation) (api.Operation, bool) {
 
 func (h *undoHint) createUndo(u *userCommands, after map[string]json.RawMessage) string {
 	remove, found := deleteOf(h.call.Operation)
-	id := stringOf(after[idField])
+	id := decodeString(after[idField])
 	if !found || id == "" {
 		return ""
 	}
@@ -189,7 +189,7 @@ func (c *operationCall) sends(f schema.Field) bool {
 func flagValue(f schema.Field, value json.RawMessage) (text string, ok bool) {
 	text = string(value)
 	if f.Kind == schema.String {
-		text = stringOf(value)
+		text = decodeString(value)
 	}
 	if isNull(value) || len(f.Enum) > 0 && f.Kind == schema.String && !slices.Contains(f.Enum, text) {
 		return "", false
@@ -201,8 +201,8 @@ func flagValue(f schema.Field, value json.RawMessage) (text string, ok bool) {
 
 func isNull(value json.RawMessage) bool { return value == nil || string(value) == "null" }
 
-// stringOf decodes a JSON string. It returns "" for any other value.
-func stringOf(value json.RawMessage) string {
+// decodeString decodes a JSON string. It returns "" for any other value.
+func decodeString(value json.RawMessage) string {
 	var text string
 	if err := json.Unmarshal(value, &text); err != nil {
 		return ""

@@ -9,9 +9,9 @@ import (
 // depthMax is the maximum nesting depth of a check's details that is converted.
 const depthMax = 12
 
-// pictures contains the types of details that do not say where a problem is. Most of them are
+// pictureTypes contains the types of details that do not say where a problem is. Most of them are
 // pictures of the page.
-var pictures = map[string]bool{"screenshot": true, "filmstrip": true, "full-page-screenshot": true, "debugdata": true, "treemap-data": true, "thumbnail": true}
+var pictureTypes = map[string]bool{"screenshot": true, "filmstrip": true, "full-page-screenshot": true, "debugdata": true, "treemap-data": true, "thumbnail": true}
 
 // places returns the first places on the page where a check has failed, without pictures, and the
 // number of further places.
@@ -41,7 +41,7 @@ func places(details json.RawMessage) (where []any, more int) {
 func items(value any, depth int) (out []any) {
 	v, ok := value.(map[string]any)
 	kind, _ := v["type"].(string)
-	if !ok || pictures[kind] || depth > depthMax {
+	if !ok || pictureTypes[kind] || depth > depthMax {
 		return nil
 	}
 	switch kind {
@@ -97,7 +97,7 @@ func simplify(value any, depth int) any {
 func simplifyObject(v map[string]any, depth int) any {
 	text := func(name string) string { s, _ := v[name].(string); return s }
 	switch kind := text("type"); {
-	case pictures[kind]:
+	case pictureTypes[kind]:
 		return nil
 	case kind == "node":
 		return keepStrings(v, "selector", "snippet", "nodeLabel", "explanation")
@@ -141,10 +141,10 @@ func keepStrings(v map[string]any, names ...string) any {
 	return out
 }
 
-// truncate truncates text taken from the page to textMax characters.
+// truncate truncates text taken from the page to pageTextMax characters.
 func truncate(text string) string {
-	if runes := []rune(text); len(runes) > textMax {
-		return string(runes[:textMax-1]) + "…"
+	if runes := []rune(text); len(runes) > pageTextMax {
+		return string(runes[:pageTextMax-1]) + "…"
 	}
 	return text
 }

@@ -38,7 +38,7 @@ const (
 	passScore      = 0.9 // the minimum score that Lighthouse shows as passed
 	halfScore      = 0.5 // the minimum score that Lighthouse shows in orange instead of red
 	wherePlacesMax = 50  // the maximum number of places that the findings list for one check
-	textMax        = 500 // the maximum number of characters in a string copied from the page
+	pageTextMax    = 500 // the maximum number of characters in a string copied from the page
 )
 
 // report contains the parts of a report that are converted.

@@ -97,7 +97,7 @@ func convertAppStore(ctx context.Context, in convert.Input, out *convert.Output)
 	found, err := convert.EachElement(in, convert.Elements{"data": func(number int, element json.RawMessage) error {
 		var r appStoreReview
 		if err := json.Unmarshal(element, &r); err != nil {
-			return reportJSON(out, number, element, err)
+			return reportBadJSON(out, number, element, err)
 		}
 		reply, ok := byReview[r.ID]
 		if !ok && r.Relationships.Response.Data.ID != "" {

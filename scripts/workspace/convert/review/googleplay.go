@@ -211,7 +211,7 @@ func convertPlayAPI(ctx context.Context, in convert.Input, out *convert.Output) 
 	found, err := convert.EachElement(in, convert.Elements{"reviews": func(number int, element json.RawMessage) error {
 		var review playReview
 		if err := json.Unmarshal(element, &review); err != nil {
-			return reportJSON(out, number, element, err)
+			return reportBadJSON(out, number, element, err)
 		}
 		return errors.Join(ctx.Err(), review.convert(number, element, out))
 	}})
@@ -230,7 +230,7 @@ func (r playReview) convert(number int, element json.RawMessage, out *convert.Ou
 		if c.User != nil {
 			at, err := c.User.time()
 			if err != nil {
-				return reportJSON(out, number, element, err)
+				return reportBadJSON(out, number, element, err)
 			}
 			if at.Before(userTime) {
 				continue
@@ -246,7 +246,7 @@ func (r playReview) convert(number int, element json.RawMessage, out *convert.Ou
 		if c.Developer != nil {
 			at, err := c.Developer.time()
 			if err != nil {
-				return reportJSON(out, number, element, err)
+				return reportBadJSON(out, number, element, err)
 			}
 			if !at.Before(replyTime) {
 				replyTime = at

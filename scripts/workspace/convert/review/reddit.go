@@ -58,7 +58,7 @@ func convertReddit(ctx context.Context, in convert.Input, out *convert.Output) e
 func emitThing(number int, element json.RawMessage, out *convert.Output) error {
 	var thing redditThing
 	if err := json.Unmarshal(element, &thing); err != nil {
-		return reportJSON(out, number, element, err)
+		return reportBadJSON(out, number, element, err)
 	}
 	switch thing.Kind {
 	case redditPost, redditComment:
@@ -88,7 +88,7 @@ func emitReplies(number int, replies json.RawMessage, out *convert.Output) error
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(replies, &listing); err != nil {
-		return reportJSON(out, number, replies, err)
+		return reportBadJSON(out, number, replies, err)
 	}
 	for _, child := range listing.Data.Children {
 		if err := emitThing(number, child, out); err != nil {

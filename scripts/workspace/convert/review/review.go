@@ -66,8 +66,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// reportJSON reports an element whose JSON cannot be decoded into the types of the format.
-func reportJSON(out *convert.Output, number int, element json.RawMessage, err error) error {
+// reportBadJSON reports an element whose JSON cannot be decoded into the types of the format.
+func reportBadJSON(out *convert.Output, number int, element json.RawMessage, err error) error {
 	p := convert.Problem{Row: number, Message: "has an unexpected form: " + err.Error(), Text: element}
 	return out.Report(p)
 }

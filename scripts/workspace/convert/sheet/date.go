@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// moment is the date, and perhaps the time, in a cell.
-type moment struct {
+// cellDate is the date, and perhaps the time, in a cell.
+type cellDate struct {
 	at      time.Time // midnight UTC of the day if the cell has no time
 	hasTime bool
 }
@@ -108,13 +108,13 @@ func layoutOf(format string) (string, error) {
 const hintFormat = "name the order with --date-format DD.MM.YYYY or --date-format MM/DD/YYYY"
 
 // read parses a cell.
-func (r *dateReader) read(cell string) (moment, error) {
+func (r *dateReader) read(cell string) (cellDate, error) {
 	text := strings.Join(strings.Fields(cell), " ")
 	switch {
 	case isBlank(text):
-		return moment{}, errEmpty
+		return cellDate{}, errEmpty
 	case text[0] == '=':
-		return moment{}, errors.New("is a formula; export the values of the sheet")
+		return cellDate{}, errors.New("is a formula; export the values of the sheet")
 	}
 	if r.layout != "" {
 		zone := time.UTC
@@ -123,20 +123,20 @@ func (r *dateReader) read(cell string) (moment, error) {
 		}
 		at, err := time.ParseInLocation(r.layout, text, zone)
 		if err != nil {
-			return moment{}, fmt.Errorf("%q does not have the format of --date-format", text)
+			return cellDate{}, fmt.Errorf("%q does not have the format of --date-format", text)
 		}
-		return checkYear(moment{at, r.clock}, text)
+		return checkYear(cellDate{at, r.clock}, text)
 	}
 	if at, ok := timestamp.Parse(strings.Replace(text, " ", "T", 1)); ok {
-		return checkYear(moment{at, true}, text)
+		return checkYear(cellDate{at, true}, text)
 	}
 	date, clock := cutTime(text)
 	day, err := readDate(date)
 	if err != nil {
-		return moment{}, err
+		return cellDate{}, err
 	}
 	if clock == "" {
-		return checkYear(moment{day, false}, text)
+		return checkYear(cellDate{day, false}, text)
 	}
 	for _, layout := range timeLayouts {
 		for _, offset := range offsetLayouts {
@@ -147,16 +147,16 @@ func (r *dateReader) read(cell string) (moment, error) {
 			if strings.TrimSpace(offset) == "UTC" || strings.TrimSpace(offset) == "GMT" { // ParseInLocation would make up a zone with the offset 0
 				at = time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), time.UTC)
 			}
-			return checkYear(moment{at, true}, text)
+			return checkYear(cellDate{at, true}, text)
 		}
 	}
-	return moment{}, fmt.Errorf("%q is not a date: the time is not readable", text)
+	return cellDate{}, fmt.Errorf("%q is not a date: the time is not readable", text)
 }
 
 // checkYear returns an error for a year that is implausible in a company's data.
-func checkYear(m moment, text string) (moment, error) {
+func checkYear(m cellDate, text string) (cellDate, error) {
 	if year := m.at.Year(); year < 1970 || year > 2200 {
-		return moment{}, fmt.Errorf("%q is in the year %d", text, year)
+		return cellDate{}, fmt.Errorf("%q is in the year %d", text, year)
 	}
 	return m, nil
 }
@@ -236,7 +236,7 @@ func calendarDay(year, month, day int) time.Time {
 
 // dayOf returns the day of a metric point as midnight UTC. A date without a time is that day. For a
 // time, it is the day in the reader's zone.
-func (r *dateReader) dayOf(m moment) time.Time {
+func (r *dateReader) dayOf(m cellDate) time.Time {
 	if !m.hasTime {
 		return m.at
 	}
@@ -246,7 +246,7 @@ func (r *dateReader) dayOf(m moment) time.Time {
 
 // timeOf returns the value of a field that is a time. A date without a time means midnight in the
 // reader's zone.
-func (r *dateReader) timeOf(m moment) time.Time {
+func (r *dateReader) timeOf(m cellDate) time.Time {
 	if m.hasTime {
 		return m.at
 	}

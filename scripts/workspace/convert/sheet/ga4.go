@@ -199,9 +199,9 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 		own.addGA4Columns(t, dayAt)
 	}
 	for column := range own.Metrics {
-		own.describe(column, ga4Series[strings.ToLower(column)])
+		own.addSeries(column, ga4Series[strings.ToLower(column)])
 	}
-	r, err := newRows(t, own.only(t), out)
+	r, err := newRows(t, own.forTable(t), out)
 	if err != nil {
 		return true, err
 	}
@@ -216,8 +216,8 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 	return true, r.readAll(ctx)
 }
 
-// only returns the mapping without the values for columns that the table does not have.
-func (m mapping) only(t *table) mapping {
+// forTable returns the mapping without the values for columns that the table does not have.
+func (m mapping) forTable(t *table) mapping {
 	for _, values := range []*map[string]string{&m.Scales, &m.Units, &m.Currencies, &m.Aggregations} {
 		kept := maps.Clone(*values)
 		maps.DeleteFunc(kept, func(column, _ string) bool {

@@ -15,11 +15,11 @@ import (
 // errEmpty is the error for a cell without a value.
 var errEmpty = errors.New("is empty")
 
-// blanks are the strings that mean no value in a column of numbers or dates.
-var blanks = []string{"", "-", "–", "—", "n/a", "na", "null"}
+// blankCells are the strings that mean no value in a column of numbers or dates.
+var blankCells = []string{"", "-", "–", "—", "n/a", "na", "null"}
 
 func isBlank(text string) bool {
-	return slices.ContainsFunc(blanks, func(b string) bool { return strings.EqualFold(text, b) })
+	return slices.ContainsFunc(blankCells, func(b string) bool { return strings.EqualFold(text, b) })
 }
 
 // number is a decimal number as it is written in a cell.

@@ -41,7 +41,7 @@ type mapping struct {
 
 	// What the files converted so far contain. All files of a command share these.
 	defined map[string]bool // the keys of the metrics whose definitions were emitted
-	seen    *dayset         // the days that have a point
+	seen    *daySet         // the days that have a point
 }
 
 // options holds the values of the flags that the kinds in this package share.
@@ -57,7 +57,7 @@ type options struct {
 	mappingFile string
 	saveFile    string
 	defined     map[string]bool
-	seen        *dayset
+	seen        *daySet
 }
 
 // register registers the flags and returns their names.

@@ -174,14 +174,14 @@ func convertVisitors(ctx context.Context, text io.Reader, m mapping, name string
 			keys[heading] = "plausible." + key
 		}
 		if keys[heading] != "" {
-			m.describe(heading, known)
+			m.addSeries(heading, known)
 		}
 	}
 	if len(keys) == 0 {
-		return t.missing("visitors")
+		return t.missingColumnError("visitors")
 	}
 	m.Metrics = keys
-	r, err := newRows(t, m.only(t), out)
+	r, err := newRows(t, m.forTable(t), out)
 	if err != nil {
 		return err
 	}

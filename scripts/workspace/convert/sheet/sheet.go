@@ -17,7 +17,7 @@ import (
 
 // Kinds registers the flags of the kinds csv, ga4 and plausible, and returns the kinds.
 func Kinds(flags *pflag.FlagSet) []convert.Kind {
-	o := &options{defined: map[string]bool{}, seen: newDayset()}
+	o := &options{defined: map[string]bool{}, seen: newDaySet()}
 	names := o.register(flags)
 	points := []string{typeDefinition, typePoint}
 	kind := func(name, summary string, types []string, convertTables func(context.Context, convert.Input, mapping, *convert.Output) error) convert.Kind {
@@ -95,9 +95,9 @@ func (m *mapping) requirePoints(kind string) error {
 // series describes a known column of values.
 type series struct{ unit, aggregation, scale string }
 
-// describe adds the properties of a known column to the mapping, except those that the user has
+// addSeries adds the properties of a known column to the mapping, except those that the user has
 // set.
-func (m *mapping) describe(column string, s series) {
+func (m *mapping) addSeries(column string, s series) {
 	for _, p := range []struct {
 		to    *map[string]string
 		value string

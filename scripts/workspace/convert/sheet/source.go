@@ -242,21 +242,21 @@ func openText(in convert.Input, name string) (io.Reader, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--encoding %s: is not the name of an encoding, such as windows-1252, windows-1250, shift_jis or utf-16le", name)
 		}
-		return endLines(transform.NewReader(in.Reader(), unicode.BOMOverride(known.NewDecoder())), head), nil
+		return normaliseLineEndings(transform.NewReader(in.Reader(), unicode.BOMOverride(known.NewDecoder())), head), nil
 	}
 	text, err := in.UncheckedText()
 	if err != nil {
 		return nil, err
 	}
-	return endLines(text, head), nil
+	return normaliseLineEndings(text, head), nil
 }
 
 // zipMagic is the start of every zip archive.
 const zipMagic = "PK\x03\x04"
 
-// endLines converts line endings to newlines if the lines end with only a carriage return, as old
-// programs write them. head is the beginning of the file.
-func endLines(in io.Reader, head []byte) io.Reader {
+// normaliseLineEndings converts line endings to newlines if the lines end with only a carriage
+// return, as old programs write them. head is the beginning of the file.
+func normaliseLineEndings(in io.Reader, head []byte) io.Reader {
 	head = bytes.TrimSuffix(head, []byte("\r")) // the next byte may be its line feed
 	if bytes.IndexByte(head, '\n') >= 0 || bytes.IndexByte(head, '\r') < 0 {
 		return in

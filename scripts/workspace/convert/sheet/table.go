@@ -104,11 +104,11 @@ func (t *table) heading(index int) string {
 	case index < len(t.header) && t.header[index] != "":
 		return t.header[index] + t.suffix
 	}
-	return letters(index) + t.suffix
+	return columnLetters(index) + t.suffix
 }
 
-// letters returns the name of a column in a spreadsheet: A, B, …, Z, AA.
-func letters(index int) string {
+// columnLetters returns the name of a column in a spreadsheet: A, B, …, Z, AA.
+func columnLetters(index int) string {
 	name := ""
 	for n := index + 1; n > 0; n = (n - 1) / 26 {
 		name = string(rune('A'+(n-1)%26)) + name
@@ -157,16 +157,16 @@ func (t *table) column(name string) (int, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return 0, t.missing(name)
+		return 0, t.missingColumnError(name)
 	}
-	return 0, convert.Problem{Row: t.headerRow, Column: name + t.suffix, Message: fmt.Sprintf("is in the header twice, as columns %s and %s", letters(found[0]), letters(found[1]))}
+	return 0, convert.Problem{Row: t.headerRow, Column: name + t.suffix, Message: fmt.Sprintf("is in the header twice, as columns %s and %s", columnLetters(found[0]), columnLetters(found[1]))}
 }
 
 // headingsMax is the maximum number of headings in a message.
 const headingsMax = 30
 
-// missing returns the error for a heading that the table does not have.
-func (t *table) missing(name string) error {
+// missingColumnError returns the error for a heading that the table does not have.
+func (t *table) missingColumnError(name string) error {
 	message := "is not in the header"
 	if near := schema.Nearest(name, t.header); near != "" {
 		message += fmt.Sprintf("; did you mean %q?", near)

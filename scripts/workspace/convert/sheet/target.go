@@ -71,7 +71,7 @@ func newTarget(name string) (*target, error) {
 		}
 		return nil, fmt.Errorf("--type %s: must be one of %s", name, strings.Join(targetTypes, ", "))
 	}
-	kind := registered(name)
+	kind := registeredType(name)
 	t := &target{name: name, idPrefix: kind.Prefix, fields: map[string]field{}}
 	for _, s := range reflect.VisibleFields(kind.Record) {
 		jsonName, _, _ := strings.Cut(s.Tag.Get("json"), ",")
@@ -98,8 +98,8 @@ func newTarget(name string) (*target, error) {
 	return t, nil
 }
 
-// registered returns the registration of a record type.
-func registered(name string) transfer.Type {
+// registeredType returns the registration of a record type.
+func registeredType(name string) transfer.Type {
 	kinds := functions.Transfers(nil)
 	return kinds[slices.IndexFunc(kinds, func(t transfer.Type) bool { return t.Name == name })]
 }
@@ -192,7 +192,7 @@ func (r *cellReader) value(f field, cell string) (any, error) {
 		var list []string
 		for _, part := range strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ';' || c == '\n' }) {
 			if part = strings.TrimSpace(part); part != "" {
-				list = append(list, closest(f.enum, part))
+				list = append(list, matchEnum(f.enum, part))
 			}
 		}
 		if list == nil {
@@ -200,13 +200,13 @@ func (r *cellReader) value(f field, cell string) (any, error) {
 		}
 		return list, nil
 	}
-	return closest(f.enum, text), nil
+	return matchEnum(f.enum, text), nil
 }
 
-// closest returns the enum value that differs from text only in letter case, spaces, hyphens and
+// matchEnum returns the enum value that differs from text only in letter case, spaces, hyphens and
 // underscores, such as app_store for "App Store". If there is none, it returns text unchanged, so
 // that checking the record reports it.
-func closest(enum []string, text string) string {
+func matchEnum(enum []string, text string) string {
 	plain := func(s string) string {
 		return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(s))
 	}

@@ -78,9 +78,9 @@ func (r *readsRecorder) take() []tableRead {
 func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r.prefix) }
 
 // Ensure every read by id, and every read of a stored Idempotency-Key, sees all earlier writes. An
-// operation's other reads must be strongly consistent only where the operation tables say so,
-// because a write depends on the result or the read must not miss a record. Lists read their index
-// or their partition with eventual consistency, at half the price
+// operation's other reads must be strongly consistent only where the operation tables say so:
+// there, a write depends on the result, or the read must not miss a record. Lists read their index
+// or their partition with eventual consistency, which costs half as much
 // (scripts/docs/reference/lists.md).
 func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()
@@ -130,8 +130,8 @@ func TestExportsAreConsistent(t *testing.T) {
 		all := reads.take()
 		for _, r := range all {
 			// An audit's findings are stored in chunks. They may be read with eventual consistency,
-			// because the audit's record says which chunks it has. If a chunk is missing, the audit
-			// is read again.
+			// because the audit's record says which chunks there are. If a chunk is missing, the
+			// service reads the audit again.
 			if chunks := kind.Name == "audit" && r.prefix == ""; !r.consistent && !chunks {
 				t.Errorf("the export of %s: %v is not consistent", kind.Name, r)
 			}
@@ -142,8 +142,8 @@ func TestExportsAreConsistent(t *testing.T) {
 	}
 }
 
-// Ensure two exports of the same points are identical files. Points must be ordered by time,
-// although a record stores its points as a map.
+// Ensure two exports of the same points are identical. Points must be ordered by time, although a
+// record stores its points as a map.
 func TestExportOfPointsIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

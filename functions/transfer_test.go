@@ -70,7 +70,8 @@ func mustCheck(t *testing.T, kind transfer.Type, text string) any {
 
 // Ensure an import with --new-only never replaces a record that is created after the import has
 // looked for it. For each type, the test acts as another caller, who writes the record between the
-// import's lookup and its write. That caller's records must stay, including findings and snapshots.
+// import's lookup and its write. That caller's records must remain, including findings and
+// snapshots.
 func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -127,7 +128,7 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 		theirs, ours []string
 		skipped      int
 		want         string // must occur once in the export
-		refused      int    // how many records are refused because another record has a value that must be unique
+		refused      int    // how many records are refused because a value that must be unique is already taken
 	}{
 		"a slug": {
 			"item", []string{`{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"Theirs"}`},

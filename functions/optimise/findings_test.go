@@ -50,7 +50,7 @@ func getFindings(t *testing.T, s *apitest.Service, key, auditID string) string {
 	return string(a.Findings)
 }
 
-// storedChunks returns the sort keys and sizes of the chunks of an audit.
+// storedChunks returns the sizes of an audit's chunks by sort key.
 func storedChunks(t *testing.T, s *apitest.Service, auditID string) map[string]int {
 	t.Helper()
 	type chunk struct {
@@ -69,8 +69,8 @@ func storedChunks(t *testing.T, s *apitest.Service, auditID string) map[string]i
 	return sizes
 }
 
-// Ensure a read returns any JSON value of up to 4 MB that was imported as findings. Only
-// insignificant whitespace may be missing.
+// Ensure any JSON value of up to 4 MB can be imported as findings and read again unchanged, except
+// for insignificant whitespace.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -151,7 +151,7 @@ func TestFindingsReplaced(t *testing.T) {
 	type chunk struct {
 		Data []byte `store:"data"`
 	}
-	for _, generation := range []string{"gen_0", "gen_zzz"} { // generations left behind by aborted imports; they sort before and after the current one
+	for _, generation := range []string{"gen_0", "gen_zzz"} { // left behind by aborted imports; they sort before and after the current generation
 		k := table.Key{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: table.JoinKey(generation, "000")}
 		if err := s.Table.BatchPut(t.Context(), []table.Item{s.Table.NewItem(table.Keys{Key: k}, chunk{[]byte("junk")})}); err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func (b *beforeRequestTransport) RoundTrip(r *http.Request) (*http.Response, err
 }
 
 // Ensure a reader gets the new audit with the new findings if an import runs between the read of
-// the audit and the read of its chunks. The two reads are parallel, so either can come first.
+// the audit and the read of its chunks. The two reads run in parallel, so either can come first.
 func TestFindingsReplacedWhileReading(t *testing.T) {
 	t.Parallel()
 	for _, late := range []string{"Query", "GetItem"} {
@@ -267,7 +267,7 @@ func TestFindingsDamaged(t *testing.T) {
 	s.Run(t, []apitest.Scenario{{Name: "damaged", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_1"}, Want: 500, WantCode: "internal"}})
 }
 
-// Ensure an import that is aborted before its audits are written leaves the stored audits and their
+// Ensure an import that is aborted before it writes the audits leaves the stored audits and their
 // findings intact.
 func TestFindingsOfAbortedImport(t *testing.T) {
 	t.Parallel()

@@ -115,18 +115,18 @@ func (p Post) sortKey() string {
 
 // sortKeyBounds returns the minimum and maximum sort position of the posts between two times, both
 // inclusive; nil means unbounded. If either bound is given, posts without a time are excluded.
-func sortKeyBounds(from, until *string) (least, greatest string) {
+func sortKeyBounds(from, until *string) (lowest, highest string) {
 	if from == nil && until == nil {
 		return "", ""
 	}
 	if until != nil {
-		least = table.DescendingTimeKey(until)
+		lowest = table.DescendingTimeKey(until)
 	}
-	greatest = table.DescendingTimeKey(from) // if from is nil, the key just before those of the posts without a time
+	highest = table.DescendingTimeKey(from) // if from is nil, the key just before those of the posts without a time
 	if from != nil {
-		greatest = table.JoinKey(greatest, afterAllIDs)
+		highest = table.JoinKey(highest, afterAllIDs)
 	}
-	return least, greatest
+	return lowest, highest
 }
 
 // afterAllIDs sorts after every id.

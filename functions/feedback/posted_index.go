@@ -55,22 +55,22 @@ func postedKey(f Feedback) table.Key {
 }
 
 // sortKeyBounds returns the minimum and maximum sort key in the index for the range.
-func (d DayRange) sortKeyBounds() (least, greatest string) {
-	greatest = "~" // after every sort key
+func (d DayRange) sortKeyBounds() (lowest, highest string) {
+	highest = "~" // after every sort key
 	if to, ok := timestamp.ParseDay(d.To); ok {
-		least = table.DescendingTimeKey(new(timestamp.Format(to.Add(24*time.Hour - time.Millisecond))))
+		lowest = table.DescendingTimeKey(new(timestamp.Format(to.Add(24*time.Hour - time.Millisecond))))
 	}
 	if from, ok := timestamp.ParseDay(d.From); ok {
-		greatest = table.JoinKey(table.DescendingTimeKey(new(timestamp.Format(from))), "~")
+		highest = table.JoinKey(table.DescendingTimeKey(new(timestamp.Format(from))), "~")
 	}
-	return least, greatest
+	return lowest, highest
 }
 
 // contains reports whether a record was posted in the range of days.
 func (d DayRange) contains(f Feedback) bool {
-	least, greatest := d.sortKeyBounds()
+	lowest, highest := d.sortKeyBounds()
 	at := postedKey(f).SK
-	return at != "" && least <= at && at <= greatest
+	return at != "" && lowest <= at && at <= highest
 }
 
 // postedQuery returns the query for a filter with a range of days. The index is not keyed by source

@@ -107,10 +107,10 @@ func fit(value []byte, at place, bytesMax int) (out []byte, outlined []OutlinedV
 // shortest possible outlines. If not, its parts need not be collected: there may be millions of
 // them, which would take much memory.
 func mayFit(value []byte, bytesMax int) bool {
-	least := len("{}") - len(",")
+	minBytes := len("{}") - len(",")
 	for p := range partsOf(value) {
 		p.value = p.value[:min(len(p.value), outlineBytesMin)]
-		if least += p.size(); least > bytesMax {
+		if minBytes += p.size(); minBytes > bytesMax {
 			return false
 		}
 	}

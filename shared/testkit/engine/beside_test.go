@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// besideHost returns a machine without npm, and the path for an engine in this program's folder.
-// The program is started through a symbolic link, as programs on PATH often are.
+// besideHost returns a machine without npm, and the path where an engine in this program's folder
+// has to be. The program is started through a symbolic link, as programs on PATH often are.
 func besideHost(t *testing.T) (h *host, beside string) {
 	t.Helper()
 	h = toolHost(t, nil)
@@ -29,8 +29,8 @@ func besideHost(t *testing.T) (h *host, beside string) {
 	return h, filepath.Join(dir, "dynoxide")
 }
 
-// Ensure an unusable engine in this program's folder causes an error that names the file and says
-// what to do. No other engine may be used instead.
+// Ensure an unusable engine in this program's folder causes an error that contains the file's path
+// and says what to do. No other engine may be used instead.
 func TestBesideUnusable(t *testing.T) {
 	t.Parallel()
 	elf := func(machine byte) string {
@@ -69,8 +69,8 @@ func TestBesideUnusable(t *testing.T) {
 	}
 }
 
-// Ensure a different version of Dynoxide that the user has installed in this program's folder is
-// used.
+// Ensure Dynoxide in this program's folder is used even if the user has installed a different
+// version.
 func TestBesideOtherVersion(t *testing.T) {
 	t.Parallel()
 	h, beside := besideHost(t)
@@ -83,8 +83,8 @@ func TestBesideOtherVersion(t *testing.T) {
 	}
 }
 
-// Ensure the pinned engine in this program's folder is preferred to all others and needs no other
-// program. The binary that npm installs must match the pinned digests.
+// Ensure the pinned engine in this program's folder is preferred to all others and requires no
+// other program. The binary that npm installs must match the pinned digests.
 func TestBesidePinned(t *testing.T) {
 	t.Parallel()
 	real := newHost(nil)
@@ -114,7 +114,8 @@ func TestBesidePinned(t *testing.T) {
 	}
 }
 
-// Ensure a program that was released with an engine says where to put the engine if it is missing.
+// Ensure that if a program was released with an engine that is now missing, the error says where to
+// put it.
 func TestBesideMissing(t *testing.T) {
 	t.Parallel()
 	h, beside := besideHost(t)
@@ -127,8 +128,8 @@ func TestBesideMissing(t *testing.T) {
 	}
 }
 
-// Ensure a folder without write permission causes an error that names the folder and the user, and
-// says what to do.
+// Ensure a folder without write permission causes an error that contains the folder and the user
+// and says what to do.
 func TestErrFolderNotWritable(t *testing.T) {
 	t.Parallel()
 	blocked := filepath.Join(t.TempDir(), "file")
@@ -156,7 +157,7 @@ func TestErrFolderNotWritable(t *testing.T) {
 }
 
 // Ensure an older engine does not open data that a newer one has written. A newer engine must open
-// data of an older one.
+// data from an older one.
 func TestDataOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

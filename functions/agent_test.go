@@ -221,7 +221,7 @@ func TestNotesChannelsOfImportedPost(t *testing.T) {
 
 // Ensure a call that schedules a post still succeeds if the channels cannot be read. Its result
 // must contain a note.
-func TestNotesUnreadChannels(t *testing.T) {
+func TestNotesUnreadableChannels(t *testing.T) {
 	t.Parallel()
 	table := &refusingTransport{}
 	s := start(t, table)

@@ -49,7 +49,7 @@ func clientOf(t *testing.T, s *apitest.Service, options ...client.Option) (*clie
 }
 
 // Ensure the client and the service agree on which scopes contain which other scopes.
-func TestScopesOfClient(t *testing.T) {
+func TestClientScopesMatchService(t *testing.T) {
 	t.Parallel()
 	for _, own := range auth.Scopes() {
 		for _, scope := range auth.Scopes() {
@@ -344,7 +344,7 @@ func TestClientCreatesOnce(t *testing.T) {
 
 // Ensure the client imports only the standard library, so that its folder can be copied into
 // another program.
-func TestClientStandsAlone(t *testing.T) {
+func TestClientImportsOnlyStandardLibrary(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	eachGoFile(t, func(name string, imports []string, _ string) {

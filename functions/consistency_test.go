@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// readsRecorder is a transport that records the table reads.
-type readsRecorder struct {
+// readRecorder is a transport that records the table reads.
+type readRecorder struct {
 	mu    sync.Mutex
 	reads []tableRead
 }
@@ -32,7 +32,7 @@ type tableRead struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (r *readsRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
+func (r *readRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (r *readsRecorder) RoundTrip(request *http.Request) (*http.Response, error)
 	return apitest.Transport.RoundTrip(request)
 }
 
-func (r *readsRecorder) take() []tableRead {
+func (r *readRecorder) take() []tableRead {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	reads := r.reads
@@ -85,7 +85,7 @@ func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r
 func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	reads := &readsRecorder{}
+	reads := &readRecorder{}
 	s := start(t, reads)
 	key := s.Key(t)
 	publishFixtureBoard(t, s, key)
@@ -119,7 +119,7 @@ func TestReadsAreConsistent(t *testing.T) {
 // Ensure an export contains every earlier write.
 func TestExportsAreConsistent(t *testing.T) {
 	t.Parallel()
-	reads := &readsRecorder{}
+	reads := &readRecorder{}
 	s := start(t, reads)
 	publishFixtureBoard(t, s, s.Key(t))
 	for _, kind := range functions.Transfers(s.Table) {

@@ -118,7 +118,7 @@ func TestDraftRacesApproval(t *testing.T) {
 		}
 		bubble := &apitest.RoundTripCounter{}
 		s := apitest.NewOver(t, functions.Operations, turnTransport{bubble, sortKey})
-		world := draftingWorld{s, functions.Transfers(s.Table)}
+		world := draftingService{s, functions.Transfers(s.Table)}
 		drafter, person := s.Key(t, auth.DraftingAgent()...), s.Key(t)
 		bubble.Count(t, func(t *testing.T) { // the SDK pauses before it repeats a call whose response was lost
 			for _, order := range []string{"aadd", "adad", "adda", "daad", "dada", "ddaa"} {

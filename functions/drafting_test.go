@@ -59,21 +59,21 @@ var draftRules = map[string]draftRule{
 	},
 }
 
-// draftingWorld is a service together with its import types, which are slow to compute.
-type draftingWorld struct {
+// draftingService is a service together with its import types, which are slow to compute.
+type draftingService struct {
 	*apitest.Service
 
 	kinds []transfer.Type
 }
 
-func startDrafting(t *testing.T, transport http.RoundTripper) draftingWorld {
+func startDrafting(t *testing.T, transport http.RoundTripper) draftingService {
 	t.Helper()
 	s := start(t, transport)
-	return draftingWorld{s, functions.Transfers(s.Table)}
+	return draftingService{s, functions.Transfers(s.Table)}
 }
 
 // storeInState stores a record with the given status and returns its id.
-func (d draftRule) storeInState(t *testing.T, s draftingWorld, state string) (id string) {
+func (d draftRule) storeInState(t *testing.T, s draftingService, state string) (id string) {
 	t.Helper()
 	id = map[string]string{"feedback": "fbk_d", "post": "pst_d", "content-idea": "ida_d"}[d.record]
 	d.store(t, s, map[string]string{id: state})
@@ -81,7 +81,7 @@ func (d draftRule) storeInState(t *testing.T, s draftingWorld, state string) (id
 }
 
 // store stores records whose content is "Old". states maps their ids to their statuses.
-func (d draftRule) store(t *testing.T, s draftingWorld, states map[string]string) {
+func (d draftRule) store(t *testing.T, s draftingService, states map[string]string) {
 	t.Helper()
 	var lines []json.RawMessage
 	for id, state := range states {
@@ -215,7 +215,7 @@ type draftCase struct {
 
 // checkOne sends a request and compares the response, the quota and the stored record with the
 // rule. It reads the record with the key full.
-func (d draftRule) checkOne(t *testing.T, s draftingWorld, operation string, c draftCase, full string) {
+func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c draftCase, full string) {
 	t.Helper()
 	what := fmt.Sprintf("%s of a record in state %q with %v by a key with %s", operation, c.state, c.body, c.kind)
 	args := maps.Clone(c.body)
@@ -524,7 +524,7 @@ func TestScheduledPostsAreReadCompletely(t *testing.T) {
 // no export contains this information. When another key writes the same value, neither updatedAt
 // nor the ETag changes. An import replaces the record, so imported values count as written by the
 // importer.
-func TestDraftedIsHidden(t *testing.T) {
+func TestDraftedPropertiesAreHidden(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
 	draft, person := s.Key(t, auth.DraftingAgent()...), s.Key(t)

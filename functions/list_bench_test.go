@@ -94,7 +94,7 @@ func BenchmarkReads(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				if diff := cmp.Diff(decoded(b, ours), decoded(b, body)); diff != "" {
+				if diff := cmp.Diff(mustDecode(b, ours), mustDecode(b, body)); diff != "" {
 					b.Errorf("the two ways differ: %s", diff)
 				}
 			})
@@ -102,7 +102,7 @@ func BenchmarkReads(b *testing.B) {
 	}
 }
 
-func decoded(b *testing.B, body []byte) (value any) {
+func mustDecode(b *testing.B, body []byte) (value any) {
 	b.Helper()
 	if err := json.Unmarshal(body, &value); err != nil {
 		b.Fatal(err)

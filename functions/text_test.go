@@ -123,7 +123,7 @@ func TestTextFormats(t *testing.T) {
 
 // Ensure a stored value that the API would refuse today can still be read, and that an update of
 // another property keeps it.
-func TestStoredTextsStayReadable(t *testing.T) {
+func TestInvalidStoredValuesStayReadable(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key := s.Key(t)

@@ -452,7 +452,7 @@ func TestToolResultsFit(t *testing.T) {
 		if !has || row.kind == "" {
 			continue
 		}
-		row.count, row.record = 420, shortened(row.record)
+		row.count, row.record = 420, shortenStrings(row.record)
 		row.importRecords(t, s)
 		total += row.count
 	}
@@ -481,8 +481,9 @@ func TestToolResultsFit(t *testing.T) {
 	}
 }
 
-// shortened returns a record of largeLists with its long strings shortened to a typical length.
-func shortened(record string) string {
+// shortenStrings returns a record of largeLists with its long strings shortened to a typical
+// length.
+func shortenStrings(record string) string {
 	for _, long := range []string{"漢", `\u0001`} {
 		for _, n := range []int{200, 20, 2} {
 			record = strings.ReplaceAll(record, strings.Repeat(long, n*5), strings.Repeat(long, n))

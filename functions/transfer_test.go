@@ -72,7 +72,7 @@ func mustCheck(t *testing.T, kind transfer.Type, text string) any {
 // looked for it. For each type, the test acts as another caller, who writes the record between the
 // import's lookup and its write. That caller's records must remain, including findings and
 // snapshots.
-func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
+func TestNewOnlyKeepsConcurrentRecords(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := apitest.New(t, functions.Operations)
@@ -200,7 +200,7 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 
 // Ensure a stored reference to a review that no longer exists does not prevent the import of that
 // review.
-func TestNewOnlyAddsOverADeadReference(t *testing.T) {
+func TestNewOnlyIgnoresDanglingReference(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
 	for _, kind := range functions.Transfers(s.Table) {

@@ -212,7 +212,7 @@ func TestLinkHasTheStage(t *testing.T) {
 }
 
 // Ensure there is exactly one up-to-date sample event for each operation.
-func TestEventsAreAsDeclared(t *testing.T) {
+func TestEventsAreUpToDate(t *testing.T) {
 	t.Parallel()
 	document, err := os.ReadFile("../functions/openapi/openapi.json")
 	if err != nil {

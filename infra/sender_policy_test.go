@@ -39,7 +39,7 @@ func runbookPolicies(t *testing.T, companyID string) (out []policy) {
 
 // Ensure the policies in the runbook allow every table call that `workspace due` and `workspace
 // approved` make for one company (not with --company all).
-func TestSendersMayDoTheirWork(t *testing.T) {
+func TestRunbookPoliciesAllowSenders(t *testing.T) {
 	t.Parallel()
 	s := newDeployedStage(t)
 	s.importFixture(t)
@@ -95,7 +95,7 @@ func TestSendersMayDoTheirWork(t *testing.T) {
 // Ensure the policies in the runbook allow nothing else. The test tries every DynamoDB action on
 // the table and its indexes, in every kind of partition, both of the company and of a different
 // one, and without a partition key.
-func TestSendersMayDoNoMore(t *testing.T) {
+func TestRunbookPoliciesAllowNothingElse(t *testing.T) {
 	t.Parallel()
 	const otherCompanyID = "co_01kdvdna017fxb6j762bd9qnf5"
 	for n, p := range runbookPolicies(t, someCompanyID) {

@@ -24,7 +24,7 @@ import (
 
 // Ensure template.yaml is up to date. A test in infra/cdk parses it and compares it with the CDK
 // stack.
-func TestTemplateIsAsDeclared(t *testing.T) {
+func TestTemplateIsUpToDate(t *testing.T) {
 	t.Parallel()
 	have, err := os.ReadFile("../template.yaml")
 	if err != nil {

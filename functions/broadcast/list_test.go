@@ -200,7 +200,7 @@ func TestListArguments(t *testing.T) {
 
 // Ensure that while posts are created and deleted, each page continues where the previous one
 // ended: posts that are not deleted must be listed exactly once.
-func TestPagesWhilePostsComeAndGo(t *testing.T) {
+func TestPostsChangeBetweenPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
@@ -293,7 +293,7 @@ func postsBetween(posts []record, from, to string) []record {
 // Ensure listing posts with the from and to parameters returns exactly the posts in that range of
 // days, in either sort order and with every kind of filter. Paging must neither skip nor repeat
 // posts.
-func TestPostsOfDays(t *testing.T) {
+func TestPostsByDay(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t)

@@ -75,7 +75,7 @@ func TestReadUnits(t *testing.T) {
 // Ensure listing the posts in a range of days costs the same however many posts there are on other
 // days, so that a calendar of one month reads only that month. This must hold for every combination
 // of filters, in either sort order, and on every page.
-func TestReadUnitsOfDays(t *testing.T) {
+func TestReadUnitsByDay(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	const limit = 4

@@ -87,7 +87,7 @@ func TestScopes(t *testing.T) {
 
 // Ensure each list of the area contains only its own record type, although all types share a
 // partition, and that companies do not see each other's records.
-func TestKindsAndCompaniesAreApart(t *testing.T) {
+func TestKindsAndCompaniesAreSeparate(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)
 	key, otherKey := s.Key(t), other.Key(t)

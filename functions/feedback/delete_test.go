@@ -77,7 +77,7 @@ func TestDelete(t *testing.T) {
 // Ensure a review that is pushed or imported again after its deletion gets a new record, whether
 // the deleted record's id was derived or came from an import. A delete must remove the reference
 // from the review to its record only if the reference points to the deleted record.
-func TestDeleteThenAgain(t *testing.T) {
+func TestRecreateAfterDelete(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)

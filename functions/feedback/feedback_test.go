@@ -207,7 +207,7 @@ func TestListEveryFilter(t *testing.T) {
 }
 
 // Ensure a list can be read in pages of one record, and that no page follows the last record.
-func TestListOneAtATime(t *testing.T) {
+func TestListPagesOfOne(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	records := mixedRecords()
@@ -221,7 +221,7 @@ func TestListOneAtATime(t *testing.T) {
 
 // Ensure adding or moving records between the reads of two pages does not affect the rest of the
 // list: each record that stays in place is returned exactly once.
-func TestListWhileRecordsChange(t *testing.T) {
+func TestRecordsChangeBetweenPages(t *testing.T) {
 	t.Parallel()
 	ranked := func(n int) feedback.Feedback {
 		f := newReview(n)

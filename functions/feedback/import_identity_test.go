@@ -14,7 +14,7 @@ import (
 // Ensure importing a review that is already stored under a different id replaces the stored record
 // and keeps its id, whichever of the two ids is derived. This makes it possible to restore an old
 // export while a feed is running, without creating duplicates.
-func TestImportReplacesTheReviewItself(t *testing.T) {
+func TestImportReplacesStoredReview(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)

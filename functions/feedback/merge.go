@@ -27,7 +27,7 @@ import (
 // (transfer.RefusedRecords). If several records have the same identity, only the last one is
 // merged.
 func (s Store) Merge(ctx context.Context, companyID string, records []Feedback) ([]transfer.Merged, error) {
-	m := merging{Store: s, companyID: companyID, records: records, merged: make([]transfer.Merged, len(records)), problems: make([]string, len(records))}
+	m := mergeState{Store: s, companyID: companyID, records: records, merged: make([]transfer.Merged, len(records)), problems: make([]string, len(records))}
 	left := transfer.LastIndexes(records, func(f Feedback) identity { who, _ := identityOfRecord(f); return who })
 	for n, f := range records {
 		m.merged[n].Outcome = transfer.MergedUnchanged
@@ -54,8 +54,8 @@ func (s Store) Merge(ctx context.Context, companyID string, records []Feedback) 
 	return m.merged, refused.Err()
 }
 
-// merging is the state of one call of Merge.
-type merging struct {
+// mergeState is the state of one call of Merge.
+type mergeState struct {
 	Store
 
 	companyID string
@@ -66,7 +66,7 @@ type merging struct {
 
 // attempt merges the records with the given indexes. It returns the indexes of those that must be
 // tried again, because another caller created or deleted them at the same time.
-func (m *merging) attempt(ctx context.Context, indexes []int) (left []int, err error) {
+func (m *mergeState) attempt(ctx context.Context, indexes []int) (left []int, err error) {
 	identities := make([]identity, len(indexes))
 	for i, n := range indexes {
 		identities[i], _ = identityOfRecord(m.records[n]) // Merge has already refused records without an identity
@@ -113,7 +113,7 @@ func (m *merging) attempt(ctx context.Context, indexes []int) (left []int, err e
 }
 
 // newRecord returns the record to create.
-func (m *merging) newRecord(f Feedback, who identity, now string) Feedback {
+func (m *mergeState) newRecord(f Feedback, who identity, now string) Feedback {
 	f.ID, f.CompanyID = who.feedbackID(), m.companyID
 	f.FetchedAt, f.CreatedAt, f.UpdatedAt = &now, &now, &now
 	if f.Kind == nil {
@@ -142,7 +142,7 @@ func (f Feedback) leftOutReply(storedID string) string {
 // mergeOne merges record n into the stored record. If there is none, because the derived id is
 // taken by another record, it creates one under a new id. It returns table.ErrExists or
 // fault.ErrNotFound if another caller has created or deleted the record in the meantime.
-func (m *merging) mergeOne(ctx context.Context, n int, who identity, stored storedMatch, now string) error {
+func (m *mergeState) mergeOne(ctx context.Context, n int, who identity, stored storedMatch, now string) error {
 	if stored.item == nil {
 		m.merged[n] = m.records[n].createdByMerge(who)
 		return m.createWithReference(ctx, who, m.newRecord(m.records[n], who, now), stored.danglingID)

@@ -337,7 +337,7 @@ func TestBackfillPostedIndexRaces(t *testing.T) {
 // Ensure a backfill with recheck checks every record again, even if the index is complete, and
 // corrects wrong entries that an older version left. Lists must not use the index until it has
 // finished.
-func TestBackfillPostedIndexAgain(t *testing.T) {
+func TestBackfillPostedIndexRecheck(t *testing.T) {
 	t.Parallel()
 	records := postedRecords()
 	s := start(t, records...)

@@ -97,7 +97,7 @@ func TestTransferReplaces(t *testing.T) {
 }
 
 // Ensure the API can change an imported record.
-func TestTransferThenReply(t *testing.T) {
+func TestReplyToImportedRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	importLines(t, s, s.CompanyID, `{"id":"fbk_1","externalId":"x"}`)

@@ -24,7 +24,7 @@ import (
 
 // Ensure every tool equals its committed snapshot, so that a review shows every change to what
 // agents see.
-func TestToolsAreAsCommitted(t *testing.T) {
+func TestToolsMatchSnapshots(t *testing.T) {
 	t.Parallel()
 	const mend = "run go run ./scripts/gen"
 	committed, err := filepath.Glob("testdata/tools/*.json")
@@ -63,7 +63,7 @@ func indentJSON(t *testing.T, v any) []byte {
 // Ensure every operation is a tool unless it is declared not to be one, and that the name,
 // description, annotations and arguments of a tool match its operation. At its top level, the input
 // schema must be an object without alternatives, because some clients accept nothing else.
-func TestToolsAreTheOperations(t *testing.T) {
+func TestToolsMatchOperations(t *testing.T) {
 	t.Parallel()
 	operations := toolOperations()
 	tools := mcpserver.Tools(operations)

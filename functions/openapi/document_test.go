@@ -574,7 +574,7 @@ func compiler(t *testing.T) func(pointer string) *judge.Schema {
 
 // Ensure the document's server URL leads to the address from which the document was read, both at
 // the root of a host and below a gateway's stage path.
-func TestServerIsWhereTheDocumentIs(t *testing.T) {
+func TestServerURLOfDocument(t *testing.T) {
 	var document struct{ Servers []struct{ URL string } }
 	text, err := os.ReadFile("openapi.json")
 	if err == nil {

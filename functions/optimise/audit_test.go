@@ -134,7 +134,7 @@ func TestAudits(t *testing.T) {
 }
 
 // Ensure adding or deleting audits between two pages causes no repetitions or gaps.
-func TestAuditsWhileChanging(t *testing.T) {
+func TestAuditsChangeBetweenPages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	forEachFilterCombination(func(site, status string, arguments map[string]any) {

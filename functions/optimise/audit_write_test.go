@@ -263,7 +263,7 @@ func TestFindingsBound(t *testing.T) {
 	s := start(t)
 	key := s.Key(t)
 	for size, want := range map[int]int{findingsMax: 200, findingsMax + 1: 400} {
-		body := `{"rootUrl":"https://a.example","findings": ` + incompressible(size) + `}`
+		body := `{"rootUrl":"https://a.example","findings": ` + incompressibleFindings(size) + `}`
 		r := s.Send(t, key, "POST", "/v1/companies/{companyId}/optimise/audits", body)
 		if r.Status != want {
 			t.Errorf("findings of %d bytes: status %d, want %d: %.300s", size, r.Status, want, r.Body)
@@ -359,7 +359,7 @@ func checkFindingsSettled(t *testing.T, s *apitest.Service, auditID string, find
 }
 
 // incompressibleText returns a string of n bytes that compression hardly reduces.
-func incompressibleText(n int) string { return strings.Trim(incompressible(n+2), `"`) }
+func incompressibleText(n int) string { return strings.Trim(incompressibleFindings(n+2), `"`) }
 
 // Ensure an update that crashes at any table call leaves either the old or the new audit, with all
 // of its findings.
@@ -369,7 +369,7 @@ func TestUpdateAuditCrashes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			prepare := func(s *apitest.Service) map[string]any {
-				importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(650_000)+`}`)
+				importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressibleFindings(650_000)+`}`)
 				return map[string]any{"auditId": "aud_1", "findings": findings, "summary": "A"}
 			}
 			forEachCrash(t, "update_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
@@ -388,7 +388,7 @@ func TestDeleteAuditCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	prepare := func(s *apitest.Service) map[string]any {
-		importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(650_000)+`}`)
+		importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressibleFindings(650_000)+`}`)
 		return map[string]any{"auditId": "aud_1"}
 	}
 	forEachCrash(t, "delete_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
@@ -495,7 +495,7 @@ func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response,
 
 // Ensure a create stores no audit if it is so slow that another request removes its draft, because
 // that request also removes the new findings.
-func TestCreateAuditIsCleanedUp(t *testing.T) {
+func TestCreateAuditLosesItsDraft(t *testing.T) {
 	t.Parallel()
 	fast := start(t)
 	key := fast.Key(t)

@@ -129,7 +129,7 @@ func TestCreateGoalCrashes(t *testing.T) {
 
 // Ensure an update or delete of a goal gets not_found and does not change the goal if a concurrent
 // import moves it to another site.
-func TestGoalMovesConcurrently(t *testing.T) {
+func TestConcurrentGoalMove(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"update_optimise_goal", "delete_optimise_goal"} {
 		own := start(t)

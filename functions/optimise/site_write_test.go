@@ -181,7 +181,7 @@ func TestDeleteSiteCrashes(t *testing.T) {
 
 // Ensure only the delete operation finds a half-removed site. All other operations must find
 // neither the site nor its goals.
-func TestHalfRemovedSite(t *testing.T) {
+func TestPartiallyRemovedSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)

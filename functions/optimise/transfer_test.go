@@ -38,7 +38,7 @@ func TestRoundTrip(t *testing.T) {
 	importRecords(t, from, "site-goal", `{"id":"gol_a","siteId":"sit_b"}`,
 		`{"id":"gol_b","siteId":"sit_a","name":"N","kind":"event","matchType":"contains","pattern":"#","value":1e120,"order":-5,"active":false,"updatedAt":"2026-02-01T00:00:00Z"}`)
 	importRecords(t, from, "audit", `{"id":"aud_a"}`, `{"id":"aud_b","siteId":"sit_a","status":"failed","startedAt":"2026-03-01T00:00:00Z","error":"timeout","findings":null}`,
-		`{"id":"aud_c","status":"complete","findings":`+incompressible(700_000)+`}`, `{"id":"aud_d","findings":{"n":123456789012345678901234567890123456789}}`)
+		`{"id":"aud_c","status":"complete","findings":`+incompressibleFindings(700_000)+`}`, `{"id":"aud_d","findings":{"n":123456789012345678901234567890123456789}}`)
 	for n := range 12 {
 		importRecords(t, from, "audit", fmt.Sprintf(`{"id":"aud_e%02d","siteId":"sit_b","scoreSeo":%d,"findings":[%d]}`, n, n, n))
 	}

@@ -20,9 +20,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// leaveCrashRemains adds the records that crashed publishes and imports can leave on a board: a
+// addCrashLeftovers adds the records that crashed publishes and imports can leave on a board: a
 // snapshot that never went live, and a slug record without its item.
-func leaveCrashRemains(t *testing.T, s *apitest.Service, boardID string) {
+func addCrashLeftovers(t *testing.T, s *apitest.Service, boardID string) {
 	t.Helper()
 	at := func(parts ...string) table.Keys {
 		return table.Keys{Key: table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: table.JoinKey(parts...)}}
@@ -47,7 +47,7 @@ func TestDeleteBoardCrashes(t *testing.T) {
 			s := apitest.New(t, plan.Operations)
 			key := s.Key(t)
 			addEmptiedBoard(t, s, "brd_1")
-			leaveCrashRemains(t, s, "brd_1")
+			addCrashLeftovers(t, s, "brd_1")
 			whole := remainingRecords(t, s, "brd_1")
 			ctx, store := crashingStore(t, &crashingTransport{}, 0, calls+1)
 			err := store.Boards.Remove(ctx, s.CompanyID, "brd_1", acceptAnyBoard)
@@ -162,7 +162,7 @@ func TestBoardIsDeletedConcurrently(t *testing.T) {
 					} else {
 						addEmptiedBoard(t, s, "brd_1")
 					}
-					leaveCrashRemains(t, s, "brd_1")
+					addCrashLeftovers(t, s, "brd_1")
 					meanwhile := &crashingTransport{interrupt: func() {
 						if err := plan.NewStore(s.Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", acceptAnyBoard); err != nil && !isFault(err, fault.Conflict) {
 							t.Errorf("deleted before call %d: error %v, want none or a conflict", at, err)

@@ -73,7 +73,7 @@ func TestPublishLosesRace(t *testing.T) {
 // Ensure a board's updatedAt never moves backwards if a writer whose clock is ahead edits the board
 // just before any table call of a publish. The time of the publish must then be one millisecond
 // after that of the edit.
-func TestPublishAfterALaterEdit(t *testing.T) {
+func TestPublishAfterEditFromFasterClock(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {
 		s, key := start(t)

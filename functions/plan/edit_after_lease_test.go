@@ -63,7 +63,7 @@ func (a afterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 // Ensure a publish that is overtaken by an edit fails if it cannot delete the snapshot that it will
 // never commit, and that the error says that the deletion failed. The failed publish must change
 // nothing that visitors see and must release its lease. The next publish must succeed.
-func TestPublishThatLostRaceCannotCleanUp(t *testing.T) {
+func TestPublishCannotDeleteItsSnapshot(t *testing.T) {
 	t.Parallel()
 	for name, refuses := range map[string][]string{
 		"the snapshot cannot be read":    {".Query", "snapshot#brd_1"},

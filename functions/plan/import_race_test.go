@@ -105,7 +105,7 @@ func TestImportDuringADelete(t *testing.T) {
 
 // Ensure an import does not change the slug or board of an item that was stored after the file was
 // checked.
-func TestImportMovesNoItem(t *testing.T) {
+func TestImportKeepsSlugAndBoard(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	importRecords(t, s, "board", `{"id":"brd_2"}`)

@@ -44,7 +44,7 @@ func (tokenForgettingTransport) RoundTrip(r *http.Request) (*http.Response, erro
 // Ensure a publish still succeeds and keeps its snapshot if the response to its commit is lost and
 // the SDK's retry is rejected. A create in the same situation must create one item, with the
 // requested slug.
-func TestTransactionsWithoutToken(t *testing.T) {
+func TestRetryOfForgottenTransaction(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	store := plan.NewStore(apitest.NewOver(t, plan.Operations, tokenForgettingTransport{}).Table)

@@ -215,7 +215,7 @@ func removeVersion(t *testing.T, s *apitest.Service, version int) {
 }
 
 // Ensure the publish of the 52nd version is the first to remove version 1.
-func TestRetentionOfTheFirst(t *testing.T) {
+func TestRetentionOfFirstVersion(t *testing.T) {
 	t.Parallel()
 	s, key := publishManyVersions(t, 50)
 	for _, want := range [][]int{intsBetween(1, 51), intsBetween(2, 52)} {
@@ -244,7 +244,7 @@ func TestSlugsWithoutGaps(t *testing.T) {
 }
 
 // Ensure an import with --new-only also imports the live version of a board.
-func TestNewBoardHasItsVersion(t *testing.T) {
+func TestNewOnlyImportsVersion(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	kind, records := checkImport(t, s, "board", `{"id":"brd_2","name":"B","publishedVersion":7,"publishedAt":"2026-08-01T00:00:00Z","snapshot":[]}`)
@@ -262,7 +262,7 @@ func TestNewBoardHasItsVersion(t *testing.T) {
 
 // Ensure two items of a file have a transfer.UniqueText in common if and only if they have the same
 // id, or the same slug on the same board.
-func TestItemsOfAFileClaimTheirSlug(t *testing.T) {
+func TestUniqueTextsOfItems(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	kind, items := checkImport(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`, `{"id":"itm_2","roadmapId":"brd_1","slug":"a","title":"A"}`,

@@ -149,7 +149,7 @@ func TestRollback(t *testing.T) {
 
 // Ensure that after a rollback, there is nothing to publish once the items have been edited back to
 // the content of the restored version.
-func TestRollbackMeetsItems(t *testing.T) {
+func TestNothingToPublishAfterRollback(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	a := createItem(t, s, key, map[string]any{"title": "A", "status": "published", "categoryIds": []string{"c"}, "sortOrder": 7, "targetLabel": "Q3"})

@@ -148,7 +148,7 @@ func TestPanicOutsideOfACall(t *testing.T) {
 
 // Ensure an invalid request adds only a few kilobytes to the log, and that a key in the wrong place
 // in a request is not logged.
-func TestLogOfMistakes(t *testing.T) {
+func TestLogOfInvalidRequests(t *testing.T) {
 	s := start(t)
 	body := `{"title":"a",` + strings.Repeat(`"`+strings.Repeat("x", 100)+`":1,`, 2000) + `"z":1}`
 	a := s.requireError(s.request("POST", itemsPath, body), 400, "")

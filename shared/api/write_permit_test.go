@@ -113,7 +113,7 @@ func testDeadline(t *testing.T) {
 
 // Ensure that if there is a panic while the key is being verified, the operation's function ends
 // and its write does not run.
-func TestPanicOfTheKeyEndsTheFunction(t *testing.T) {
+func TestPanicInKeyCheckEndsFunction(t *testing.T) {
 	s := start(t)
 	s.keys.panicked = true
 	var awaited error

@@ -341,7 +341,7 @@ func TestResponseTooLarge(t *testing.T) {
 
 // Ensure the key is sent only to the base URL, not to the target of a redirect or a Link, and that
 // it is never printed.
-func TestKeyStays(t *testing.T) {
+func TestKeyIsSentOnlyToBaseURL(t *testing.T) {
 	t.Parallel()
 	other := serve(t, fakeResponse{body: `{"items":[]}`})
 	s := serve(t, fakeResponse{status: 307, header: []string{"Location", other.URL}},

@@ -145,12 +145,12 @@ func testReservationBlocksOthers(t *testing.T, f fixture) {
 // Ensure a reservation without a response can be taken over after 15 seconds and not before, only
 // with the same arguments, and by only one of several requests. If the first holder is still
 // running, it must get the response of the request that took over.
-func TestDeadReservation(t *testing.T) {
+func TestTakeOverReservation(t *testing.T) {
 	t.Parallel()
-	onFakeClock(t, testDeadReservation)
+	onFakeClock(t, testTakeOverReservation)
 }
 
-func testDeadReservation(t *testing.T, f fixture) {
+func testTakeOverReservation(t *testing.T, f fixture) {
 	dead := f.contextWith(f.identity)
 	if err := f.reserve(dead); err != nil {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 }
 
 // Ensure a change that fits into one transaction can also take over an expired reservation.
-func TestDeadReservationOfALargerChange(t *testing.T) {
+func TestTransactionTakesOverReservation(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	if err := f.reserve(f.contextWith(f.identity)); err != nil {

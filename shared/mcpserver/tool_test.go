@@ -214,7 +214,7 @@ func TestErrorsNameArguments(t *testing.T) {
 
 // Ensure a number or boolean that is sent as a string is accepted, even in a nested value, and that
 // a boolean is accepted for an enum that contains it as a string.
-func TestPlainTexts(t *testing.T) {
+func TestNumbersAndBooleansAsStrings(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for arguments, want := range map[string]string{

@@ -80,7 +80,7 @@ func TestNULIsRefused(t *testing.T) {
 
 // Ensure strings with valid Unicode are decoded correctly, including surrogate pairs and escaped
 // backslashes before a u.
-func TestParseObjectKeeps(t *testing.T) {
+func TestParseObjectUnicode(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":"\ud83d\ude00"}`: "😀", `{"a":"\uD83D\uDE00x"}`: "😀x", `{"a":"\\ud800"}`: `\ud800`, `{"a":"\\\\ud800\\"}`: `\\ud800\`, `{"a":"\\u0000"}`: `\u0000`,
 		`{"a":"` + strings.Repeat(`[{\"`, 600) + `"}`: strings.Repeat(`[{"`, 600), `{"b":[` + strings.Repeat(`[{}],`, 600) + `[]],"a":"wide"}`: "wide",

@@ -83,7 +83,7 @@ func TestAnyJSONClears(t *testing.T) {
 
 // Ensure only the values of the properties in rawNames may be large. JSON with too many bytes
 // outside these values must be refused before those bytes are parsed into a tree.
-func TestLargeRest(t *testing.T) {
+func TestSizeLimitOutsideRawValues(t *testing.T) {
 	const most = 1000
 	names := func(n int) string {
 		var out strings.Builder

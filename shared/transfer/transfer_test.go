@@ -159,7 +159,7 @@ func TestKeepLast(t *testing.T) {
 
 // Ensure a write without ForFile assumes a file that contains exactly the written records: it has
 // the name of each record and no other name.
-func TestRecordsAreTheFile(t *testing.T) {
+func TestWriteWithoutFile(t *testing.T) {
 	t.Parallel()
 	var names []bool
 	kind := transfer.WithAliases(defineType(new([]testRecord)), func(r testRecord) (own, rival string) { return "thing " + r.Slug, "thing custom." + r.Slug },

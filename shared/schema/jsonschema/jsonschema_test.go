@@ -167,7 +167,7 @@ func TestBody(t *testing.T) {
 
 // Ensure named types become references, next to which the schema may have a description and accept
 // null. Without a RefFunc, the same types must be included in full.
-func TestRefer(t *testing.T) {
+func TestNamedTypesBecomeReferences(t *testing.T) {
 	t.Parallel()
 	type in struct {
 		Shade   colour                 `query:"shade" default:"red" doc:"a shade"`

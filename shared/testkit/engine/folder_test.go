@@ -132,7 +132,7 @@ func TestOwnerExits(t *testing.T) {
 // Ensure no other process can join the engine of a command that does not share it. Another command
 // must log that it is waiting until the first one has closed its engine, and then get its own
 // engine.
-func TestOwnEngine(t *testing.T) {
+func TestUnsharedEngine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first, err := open(t.Context(), Options{Data: dir}, fakeHost("well"))

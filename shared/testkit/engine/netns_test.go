@@ -81,7 +81,7 @@ func TestSocket(t *testing.T) {
 }
 
 // Ensure a user other than root can start an engine, in a namespace if the system permits it.
-func TestSocketOfAPlainUser(t *testing.T) {
+func TestSocketForOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		return // not root, so the other tests already cover this
@@ -110,7 +110,7 @@ func TestSocketOfAPlainUser(t *testing.T) {
 }
 
 // Ensure a folder has a socket even if its path is longer than the path of a socket may be.
-func TestSocketOfALongPath(t *testing.T) {
+func TestSocketWithLongPath(t *testing.T) {
 	t.Parallel()
 	short, long := t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("a folder with a long name ", 6))
 	want := mustOpen(t, Options{Data: short}, fakeHost("well"))

@@ -185,7 +185,7 @@ func TestPlansBound(t *testing.T) {
 		t.Errorf("the 200th again: %d %s", again.Status, again.Body)
 	}
 	importRecords(t, s, "content-plan", record{"id": "pln_imported"})
-	for n, want := range []int{409, 200} { // of 201 plans, the first delete leaves no room for a new one, and the second does
+	for n, want := range []int{409, 200} { // there are 201 plans, so only the second delete makes room for a new one
 		if r := s.Call(t, key, "delete_broadcast_plan", record{"planId": fmt.Sprintf("pln_%d", n)}); r.Status != 200 {
 			t.Errorf("delete pln_%d: status %d, want 200: %s", n, r.Status, r.Body)
 		}

@@ -57,7 +57,7 @@ type Kind[T interface{ current() Claim }] struct {
 	KeysOf func(T) table.Keys
 
 	Index      table.Index                     // lists the claimed records
-	Partitions func(companyID string) []string // of that index
+	Partitions func(companyID string) []string // the partitions of Index that contain a company's claimed records
 }
 
 // IsHeldBy reports whether the claim c locks a record. If it does, an earlier attempt to write c

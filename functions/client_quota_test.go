@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// quotaSimulator simulates the service's rate limit for requests of one class, sent with a key that
+// quotaSimulator simulates the service's rate limit for one class of requests, sent with a key that
 // has the default quota. It must run in a synctest bubble, because it uses the bubble's clock.
 type quotaSimulator struct {
 	class auth.Class
@@ -30,7 +30,7 @@ type quotaSimulator struct {
 }
 
 // RoundTrip implements http.RoundTripper. A request takes 5 to 50 ms, and is charged to the quota
-// in the middle of that time.
+// halfway through.
 func (m *quotaSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
 	half := time.Duration(5+m.random.IntN(45)) * time.Millisecond / 2

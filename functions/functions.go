@@ -53,8 +53,8 @@ func Operations(t *table.Client) []api.Operation {
 }
 
 // Transfers returns the record types of all areas. Each type comes after the types that its records
-// refer to. If t is nil, the records cannot be written, and their times are not checked against a
-// clock.
+// refer to. If t is nil, the types can check records but not write them, and do not compare times
+// with a clock.
 func Transfers(t *table.Client) []transfer.Type {
 	var out []transfer.Type
 	for _, a := range All() {
@@ -69,8 +69,8 @@ func Transfers(t *table.Client) []transfer.Type {
 }
 
 // Uploads returns a function that authorises a request with a body of more than 256 KB before the
-// body is read. That function returns the reason the body must not be read, or nil if it may be
-// read. A server in front of Handler calls that function; see api.API.CheckUpload.
+// body is read. The returned function returns the reason the body must not be read, or nil if it
+// may be read. The server in front of Handler calls it; see api.API.CheckUpload.
 func Uploads(t *table.Client, log *slog.Logger) func(*http.Request) error {
 	return api.New(Operations(t), api.NewConfig(t, log)).CheckUpload
 }

@@ -149,8 +149,8 @@ func TestPreconditions(t *testing.T) {
 	}
 }
 
-// Ensure an update with If-Match never creates a record. The brand kit is created by its first
-// update, and before that it has no ETag to match.
+// Ensure an update with If-Match never creates a record. The first update of the brand kit creates
+// it, and before that it has no ETag to match.
 func TestPreconditionOnMissingRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -20,7 +20,7 @@ import (
 // saying what is left to a person.
 func TestPromptsNameTools(t *testing.T) {
 	t.Parallel()
-	effects := map[string]bool{} // whether a prompt may name the tool, by the tool's name
+	effects := map[string]bool{} // by tool name, whether a prompt may name the tool
 	for _, op := range toolOperations() {
 		// An operation with a DraftScope saves drafts and suggestions, and people decide about
 		// them.
@@ -84,7 +84,8 @@ type promptFrame struct {
 	}
 }
 
-// sendPrompt sends a message with a protocol revision. If areas is not empty, the URL contains it.
+// sendPrompt sends a message with the given protocol revision. If areas is not empty, it is part of
+// the URL.
 func sendPrompt(t *testing.T, s *apitest.Service, key, revision, areas, method string, params map[string]any) (promptFrame, apitest.Response) {
 	t.Helper()
 	if params == nil {
@@ -127,9 +128,9 @@ func exampleArguments(p mcpserver.Prompt) map[string]any {
 	return out
 }
 
-// Ensure a key sees exactly those prompts for which it sees the tools of all required steps. The
-// text of a prompt must name only tools that the key sees. Both must hold for both kinds of
-// protocol revisions, and with areas in the URL.
+// Ensure a prompt is visible to a key exactly if the tools of all its required steps are. The text
+// of a prompt must name only tools that the key sees. This must hold for both kinds of protocol
+// revisions, and with areas in the URL.
 func TestPromptsOfEveryKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -29,7 +29,7 @@ import (
 )
 
 // refusingTransport is a transport that refuses one table call in each run, with an error that is
-// not retried. It lets through the calls that it refused in earlier runs. It recognises a call by
+// not retried. It lets through any call that it refused in an earlier run. It recognises a call by
 // its content, because parallel calls arrive in any order.
 type refusingTransport struct {
 	mu            sync.Mutex
@@ -182,8 +182,8 @@ func filterVariants(op api.Operation) []map[string]any {
 	return out
 }
 
-// testRefusals sends each operation with each variant of its arguments, for a company with a
-// published board, and has each table call refused in turn.
+// testRefusals calls each operation with each variant of its arguments, for a company with a
+// published board. The table refuses each of its calls in turn.
 func testRefusals(t *testing.T, operations []api.Operation, variants func(api.Operation) []map[string]any,
 	send func(*testing.T, *apitest.Service, string, api.Operation, map[string]any) apitest.Response,
 ) {

@@ -22,7 +22,7 @@ import (
 )
 
 // These tests use the fake clock of package synctest, so pauses between attempts take no real time,
-// and the measured duration of a request is the sum of its pauses.
+// and a request takes exactly as long as its pauses.
 
 // throttlingTransport is a transport from a synctest bubble to the engine. It refuses calls as
 // DynamoDB does when it is overloaded.
@@ -98,8 +98,8 @@ func newThrottledProcess(t *testing.T, s *apitest.Service, over *throttlingTrans
 	return &another
 }
 
-// callWithFakeClock makes a call in a process of s that has its own retry budget. It requires that
-// the response arrives in time and is either a 200, or a 503 that isUnavailable accepts.
+// callWithFakeClock calls an operation in a new process of s, which has its own retry budget. The
+// response must arrive in time and be either a 200, or a 503 that isUnavailable accepts.
 func callWithFakeClock(t *testing.T, s *apitest.Service, over *throttlingTransport, key string, op api.Operation, args map[string]any, where string) apitest.Response {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // so that no rate limit is reached
@@ -124,8 +124,8 @@ func isUnavailable(t *testing.T, r apitest.Response) bool {
 		!strings.Contains(r.Body, throttleMessage) && !strings.Contains(r.Body, "Exception")
 }
 
-// Ensure a request that needs a refused call gets a 503 with the error envelope in time, and any
-// other request succeeds. The table refuses either every call or every call of one kind.
+// Ensure a request gets a 503 with the error envelope in time if it needs a refused call, and
+// succeeds otherwise. The table refuses either every call or every call of one kind.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -167,9 +167,9 @@ func toleratesRefusal(operation string) bool {
 	return slices.ContainsFunc(toleratedRefusals, func(u [3]string) bool { return u[0] == operation })
 }
 
-// Ensure a request gets a 503 with the error envelope in time if the table refuses every call from
-// some point on, whichever call of the request that is. The request must succeed once the table
-// accepts calls again. A create with an Idempotency-Key must have created exactly one record.
+// Ensure a request gets a 503 with the error envelope in time if the table starts to refuse all
+// calls at any point of the request. The request must succeed once the table accepts calls again. A
+// create with an Idempotency-Key must have created exactly one record.
 func TestOutageFromAnyCall(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -242,7 +242,7 @@ func TestFifthOfTheCallsThrottled(t *testing.T) {
 	}
 }
 
-// callAllThrottled sends the given number of requests, taking turns among the operations whose
+// callAllThrottled sends the given number of requests. It cycles through the operations whose
 // requests can be repeated. It returns the average number of table calls per request, and the
 // failures.
 func callAllThrottled(t *testing.T, choose func(call string, n int) string, requests int) (calls float64, failures []string) {

@@ -9,13 +9,13 @@ import (
 	"growthworkspace/infra"
 )
 
-// applyNag applies the AwsSolutions rules of cdk-nag: a finding fails the synthesis.
+// applyNag applies the AwsSolutions rules of cdk-nag. If there is a finding, the synthesis fails.
 func applyNag(app awscdk.App) {
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
 }
 
 // suppressFalseFindings suppresses false findings of the CDK's template validation, which combines
-// one branch of a condition with a value that leads to the other branch.
+// one branch of a condition with a parameter value that selects the other branch.
 func suppressFalseFindings(s awscdk.Stack) {
 	awscdk.Validations_Of(s).Acknowledge(
 		&awscdk.Acknowledgment{Id: jsii.String("CloudFormation-Validate::F3033"), Reason: jsii.String("With an empty table name the stack creates a table, and the metric's dimension is that table's name.")},

@@ -58,7 +58,7 @@ func TestAreas(t *testing.T) {
 	}
 }
 
-// Ensure empty, unknown or repeated areas give an HTTP error with the envelope, for any message,
+// Ensure empty, unknown or repeated areas cause an HTTP error with the envelope, for any message,
 // but only after the key is verified.
 func TestErrAreas(t *testing.T) {
 	t.Parallel()
@@ -93,7 +93,7 @@ func TestErrAreas(t *testing.T) {
 	}
 }
 
-// Ensure the SDK's client works with areas in its endpoint URL.
+// Ensure the SDK's client works with areas in the endpoint URL.
 func TestClientWithAreas(t *testing.T) {
 	t.Parallel()
 	s := start(t)

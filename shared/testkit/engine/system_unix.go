@@ -15,7 +15,7 @@ import (
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
 // detach gives the child its own process group, so that Ctrl-C in a terminal does not end the child
-// before this process ends it. It also gives the child a copy of the lock.
+// before this process stops it. It also gives the child a copy of the lock.
 func detach(cmd *exec.Cmd, lock *os.File) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if lock != nil {
@@ -23,7 +23,7 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
-// guardSupported reports whether killWithParent ends the engine of a process that was killed.
+// guardSupported says whether killWithParent can kill the engine of a process that was killed.
 const guardSupported = true
 
 // guardName is os.Args[0] of a process that runs this program as a guard.
@@ -42,8 +42,8 @@ func runGuard() {
 }
 
 // killWithParent makes sure that a process is killed when this process ends, even by SIGKILL. It
-// starts a shell that waits until the pipe from this process closes. In a container without a
-// shell, it runs this program as the guard instead. SQLite recovers after its engine was killed.
+// starts a shell that waits until the pipe from this process is closed. In a container without a
+// shell, it runs this program as the guard instead. SQLite can recover after its engine was killed.
 func killWithParent(pid int, shell string) (release func(), err error) {
 	sh := exec.Command(shell, "-c", `read -r line; kill -9 "$0"`, strconv.Itoa(pid))
 	if !exists(shell) && mainCalled.Load() {
@@ -66,9 +66,9 @@ func killWithParent(pid int, shell string) (release func(), err error) {
 	}, nil
 }
 
-// tryLock returns nil without an error if another process holds the lock. The lock lasts until the
-// file and all copies in child processes are closed. The file is never removed, because two
-// processes could then lock two files with the same name.
+// tryLock locks the file at path. It returns nil without an error if another process holds the
+// lock. The lock is held until the file and all copies in child processes are closed. The file is
+// never removed, because two processes could then lock two files with the same name.
 func tryLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

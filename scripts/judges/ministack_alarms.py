@@ -1,8 +1,8 @@
-"""Starts MiniStack, the emulator of AWS for scripts/judges/deploy, with a missing feature added.
+"""Starts MiniStack, the AWS emulator that scripts/judges/deploy uses, with a missing feature added.
 
-MiniStack's CloudFormation rejects an alarm on a formula over several metrics. Here such an alarm watches the first metric of
-its formula instead, so that the whole stack can be deployed. cfn-lint checks the definition of the alarm; no test checks when
-the alarm is triggered.
+MiniStack's CloudFormation rejects an alarm on a formula over several metrics. This program makes such an alarm watch the
+first metric of its formula instead, so that the whole stack can be deployed. cfn-lint checks the definition of the alarm. No
+test checks when the alarm is triggered.
 """
 
 import sys

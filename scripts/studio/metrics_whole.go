@@ -63,8 +63,8 @@ func (d *wholeView) draw() {
 	d.Rows = d.rows()
 }
 
-// Dashed reports whether the chart has a dashed part, from the last full bucket to the one that is
-// not over.
+// Dashed reports whether the chart has a dashed part, from the last full bucket to the unfinished
+// one.
 func (d *wholeView) Dashed() bool { return dashed(d.Window, d.Now) }
 
 func dashed(w period.Window, values []chart.Value) bool {
@@ -91,8 +91,8 @@ func (d *wholeView) title() string {
 	return text + " The table below has the values."
 }
 
-// Period returns the period's name for the headline. The weeks of a month may include days of the
-// months before and after. Period then also names the first and the last day.
+// Period returns the period's name for the headline. If the weeks of a month include days of the
+// months before or after, Period also names the first and the last day.
 func (d *wholeView) Period() string {
 	if !d.Window.ExceedsRange(d.Range) {
 		return d.Range.Name

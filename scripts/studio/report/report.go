@@ -232,8 +232,8 @@ func (r *reading) companyClock() civiltime.Clock {
 	return civiltime.ClockOf(r.company.Value.Timezone.Or(""))
 }
 
-// startWeek starts the calls that depend on the week. The filters of the service are days in UTC,
-// so the calls read one more day at each end.
+// startWeek starts the calls that depend on the week. The service filters by UTC days, so the calls
+// read one more day at each end.
 func (r *reading) startWeek() (judge func() []attention.Judgement) {
 	r.startMetrics()
 	active := slices.DeleteFunc(slices.Clone(r.goals.Value.Items), func(g client.Goal) bool { return g.Status.Or("") != client.ContextGoalStatusActive })

@@ -136,8 +136,8 @@ func (p pointReads) fullDays(m metric, money series.Money) (now, before chart.Va
 	return now, before, now.OK && before.OK
 }
 
-// compareFullDays adds the results of fullDays, and the change between them, to the first row of
-// the table, which is the row of the current week or month.
+// compareFullDays adds the results of fullDays, and the change between them, to the row of the
+// current week or month, the first in the table.
 func (d *wholeView) compareFullDays(now, before chart.Value) {
 	if len(d.Rows) == 0 || !d.Rows[0].Open {
 		return

@@ -181,7 +181,7 @@ var layers = [][]string{
 	{"client", "testkit/engine", "testkit/oracle", "fault", "id", "parallel", "thread", "timestamp"},
 	{"auth", "gateway", "schema"},
 	{"modeltext", "schema/jsonschema", "table"},
-	{"idempotency", "transfer"},
+	{"change", "idempotency", "transfer"},
 	{"claim", "keys", "record"},
 	{"api"},
 	{"mcpserver", "resource"},

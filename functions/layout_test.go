@@ -182,9 +182,9 @@ var layers = [][]string{
 	{"auth", "gateway", "schema"},
 	{"modeltext", "schema/jsonschema", "table"},
 	{"idempotency", "transfer"},
-	{"claim", "keys", "record"},
+	{"claim", "change", "keys", "record"},
 	{"api"},
-	{"mcpserver", "resource"},
+	{"mcpserver", "resource", "stream"},
 	{"testkit/apitest"},
 }
 

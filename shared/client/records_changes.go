@@ -8,44 +8,44 @@ import "time"
 type Change struct {
 	ID         string           `json:"id"` // the change's id
 	CompanyID  string           `json:"companyId"`
-	Type       Type             `json:"type"`     // the type of the record
+	Type       ChangeType       `json:"type"`     // the type of the record
 	RecordID   string           `json:"recordId"` // the record's id; of metric_points, the metric definition's id; of publish, the board's id
-	Action     Action           `json:"action"`
+	Action     ChangeAction     `json:"action"`
 	Status     Optional[string] `json:"status,omitzero"` // the record's status after the change, or its reply status; of publish, the version
 	KeyID      Optional[string] `json:"keyId,omitzero"`  // the key that made the change; null if it was an operator or a deletion, or if the calling key may not see it
 	OccurredAt time.Time        `json:"occurredAt"`
 }
 
-// Type is one of the values below. A later version of the service may add values.
-type Type string
+// ChangeType is one of the values below. A later version of the service may add values.
+type ChangeType string
 
 const (
-	TypeCompany          Type = "company"
-	TypeBoard            Type = "board"
-	TypeItem             Type = "item"
-	TypePublish          Type = "publish"
-	TypeFeedback         Type = "feedback"
-	TypeMetricDefinition Type = "metric_definition"
-	TypeMetricPoints     Type = "metric_points"
-	TypeSite             Type = "site"
-	TypeSiteGoal         Type = "site_goal"
-	TypeAudit            Type = "audit"
-	TypePlan             Type = "plan"
-	TypeIdea             Type = "idea"
-	TypePost             Type = "post"
-	TypeChannel          Type = "channel"
-	TypeBrandKit         Type = "brand_kit"
-	TypeContentType      Type = "content_type"
-	TypeBrandGoal        Type = "brand_goal"
-	TypeKey              Type = "key"
+	ChangeTypeCompany          ChangeType = "company"
+	ChangeTypeBoard            ChangeType = "board"
+	ChangeTypeItem             ChangeType = "item"
+	ChangeTypePublish          ChangeType = "publish"
+	ChangeTypeFeedback         ChangeType = "feedback"
+	ChangeTypeMetricDefinition ChangeType = "metric_definition"
+	ChangeTypeMetricPoints     ChangeType = "metric_points"
+	ChangeTypeSite             ChangeType = "site"
+	ChangeTypeSiteGoal         ChangeType = "site_goal"
+	ChangeTypeAudit            ChangeType = "audit"
+	ChangeTypePlan             ChangeType = "plan"
+	ChangeTypeIdea             ChangeType = "idea"
+	ChangeTypePost             ChangeType = "post"
+	ChangeTypeChannel          ChangeType = "channel"
+	ChangeTypeBrandKit         ChangeType = "brand_kit"
+	ChangeTypeContentType      ChangeType = "content_type"
+	ChangeTypeBrandGoal        ChangeType = "brand_goal"
+	ChangeTypeKey              ChangeType = "key"
 )
 
-// Action is one of the values below. A later version of the service may add values.
-type Action string
+// ChangeAction is one of the values below. A later version of the service may add values.
+type ChangeAction string
 
 const (
-	ActionCreated Action = "created"
-	ActionUpdated Action = "updated"
-	ActionDeleted Action = "deleted"
-	ActionUnknown Action = "unknown"
+	ChangeActionCreated ChangeAction = "created"
+	ChangeActionUpdated ChangeAction = "updated"
+	ChangeActionDeleted ChangeAction = "deleted"
+	ChangeActionUnknown ChangeAction = "unknown"
 )

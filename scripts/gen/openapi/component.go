@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
@@ -112,6 +113,9 @@ func (b *builder) addInput(name string, t reflect.Type, s *jsonschema.Schema) *j
 func ListName(t reflect.Type) string {
 	if area, ok := strings.CutPrefix(t.PkgPath(), "growthworkspace/functions/"); ok {
 		return pascal(area) + t.Name()
+	}
+	if t.PkgPath() == reflect.TypeFor[change.Type]().PkgPath() {
+		return "Change" + t.Name()
 	}
 	return t.Name()
 }

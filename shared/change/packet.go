@@ -194,8 +194,11 @@ func decodeChanges(companyID, text string) (changes []Change, err error) {
 	return changes, nil
 }
 
-// newID returns the id of a change. It begins with the time, like other ids, and continues with the
-// first 80 bits of a digest. It contains no number from which a client could tell how many changes
+// idDigestBytes is the length of the digest in an id.
+const idDigestBytes = 10
+
+// newID returns the id of a change. It begins with the time, like other ids, and continues with a
+// digest. It contains no number from which a client could tell how many changes
 // it may not see.
 func newID(at time.Time, digest []byte) string {
 	var b [16]byte

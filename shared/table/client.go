@@ -46,6 +46,7 @@ type Client struct {
 	random   io.Reader
 	operator bool // writes without a Request in the context are permitted
 	noStream bool
+	imports  bool // see AsImport
 }
 
 // New returns a client. It makes no call.
@@ -188,8 +189,8 @@ func (c *Client) Drop(ctx context.Context) error {
 	return err
 }
 
-// The methods below call the SDK. They set the table's name, count the capacity units, and delay
-// writes until they are permitted. Areas rarely need these methods: see Get, List, Modify and
+// The methods below call the SDK. They set the table's name and WriterAttr, count the capacity
+// units, and delay writes until they are permitted. Areas rarely need these methods: see Get, List, Modify and
 // Transact.
 
 // GetItem reads one item with strong consistency, so a read by id sees every earlier write.
@@ -250,11 +251,12 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 	if err := c.waitForPermit(ctx); err != nil {
 		return nil, err
 	}
+	in.UpdateExpression, in.ExpressionAttributeValues = c.writerOf(ctx).signUpdate(in.UpdateExpression, in.ExpressionAttributeValues)
 	return c.updateItem(ctx, in)
 }
 
 // UpdateKey is UpdateItem for the write that verifies a key. It needs no permit, because permits
-// depend on this write. It returns an error for a record outside KeysArea.
+// depend on this write, and keeps the record's WriterAttr. It returns an error for a record outside KeysArea.
 func (c *Client) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	if !strings.HasSuffix(KeyOf(in.Key).PK, JoinKey("", KeysArea)) {
 		return nil, fmt.Errorf("update a key: the partition %q has no keys", KeyOf(in.Key).PK)
@@ -278,6 +280,7 @@ func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput) error {
 	if err := c.waitForPermit(ctx); err != nil {
 		return err
 	}
+	in.Item = c.writerOf(ctx).signItem(in.Item)
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
 	out, err := c.db.PutItem(ctx, in)
 	if err != nil {

@@ -184,7 +184,7 @@ var layers = [][]string{
 	{"change", "idempotency", "transfer"},
 	{"claim", "keys", "record"},
 	{"api"},
-	{"mcpserver", "resource"},
+	{"mcpserver", "resource", "stream"},
 	{"testkit/apitest"},
 }
 

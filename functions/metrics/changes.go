@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"strings"
 
-	"growthworkspace/shared/auth"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/table"
 )
@@ -12,8 +11,8 @@ import (
 // Changes returns the sources of changes of the area.
 func Changes() []change.Source {
 	return []change.Source{
-		{Type: change.MetricDefinition, Scope: auth.MetricsRead, Recognise: recogniseDefinition},
-		{Type: change.MetricPoints, Scope: auth.MetricsRead, Recognise: recognisePoints},
+		{Type: change.MetricDefinition, Recognise: recogniseDefinition},
+		{Type: change.MetricPoints, Recognise: recognisePoints},
 	}
 }
 
@@ -28,16 +27,12 @@ func recogniseDefinition(w change.Write) (e change.Event, ok bool, err error) {
 		return e, false, nil
 	}
 	item := w.New
-	switch e.Action = change.Updated; {
-	case w.Old == nil:
-		e.Action = change.Created
-	case w.New == nil:
-		e.Action, item = change.Deleted, w.Old
+	if w.New == nil {
+		item = w.Old
 	}
 	var d Definition
 	err = table.Decode(item, &d)
-	e.RecordID = d.ID
-	return e, err == nil, err
+	return change.Event{RecordID: d.ID, Action: w.Action()}, err == nil, err
 }
 
 // deletionGroup is the group of the deleted points of a metric.

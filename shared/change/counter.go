@@ -10,7 +10,7 @@ import (
 // CounterKey returns the key of the head of a company's feed. A company without one has no feed,
 // and its changes are dropped.
 func CounterKey(companyID string) table.Key {
-	return table.Key{PK: table.Partition(companyID, "changes"), SK: "counter"}
+	return table.Key{PK: table.Partition(companyID, Area), SK: "counter"}
 }
 
 // WriteCounter returns the write that creates the counter of a new company. It fails if the counter

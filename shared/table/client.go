@@ -33,6 +33,7 @@ type Options struct {
 	Now                func() time.Time
 	NewID              id.Generator
 	Random             io.Reader // source of randomness for public keys; nil: crypto/rand
+	NoStream           bool      // the table has no stream, so nothing records the changes of its records
 }
 
 // Client reads and writes the table. A write needs a permit: a context with a Request whose key was
@@ -44,6 +45,7 @@ type Client struct {
 	newID    id.Generator
 	random   io.Reader
 	operator bool // writes without a Request in the context are permitted
+	noStream bool
 	imports  bool // see AsImport
 }
 
@@ -77,7 +79,7 @@ func New(o Options) *Client {
 			d.APIOptions = append(d.APIOptions, limitConcurrency(make(chan struct{}, o.MaxConcurrentCalls)))
 		}
 	})
-	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random}
+	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random, noStream: o.NoStream}
 }
 
 // AsOperator returns a client for the operator's command line and the tests. Its writes need no
@@ -87,6 +89,9 @@ func (c *Client) AsOperator() *Client {
 	o.operator = true
 	return &o
 }
+
+// HasStream reports whether the table has a stream, from which the changes of records are known.
+func (c *Client) HasStream() bool { return !c.noStream }
 
 // Name returns the table's name.
 func (c *Client) Name() string { return c.name }

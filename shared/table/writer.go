@@ -99,3 +99,19 @@ func keywordIndex(expression, keyword string) int {
 }
 
 func (by writer) attribute() types.AttributeValue { return String(string(by)) }
+
+// WriterOf returns the WriterAttr of a stored item, or "" if it has none.
+func WriterOf(item Item) string {
+	s, _ := item[WriterAttr].(*types.AttributeValueMemberS)
+	if s == nil {
+		return ""
+	}
+	return s.Value
+}
+
+// IsSameRevision reports whether two images of a stored item are of the same revision. A write that
+// leaves the revision alone changes nothing that clients see, such as a count on a parent. A missing
+// item has no revision.
+func IsSameRevision(old, new Item) bool {
+	return len(old) > 0 && len(new) > 0 && equalAttribute(old[revAttr], new[revAttr]) && equalAttribute(old[writeIDAttr], new[writeIDAttr])
+}

@@ -103,8 +103,7 @@ func (s *shardedStream) lease() (m *modelShard, batch []change.StreamRecord, ok 
 		for _, m := range s.shards {
 			n := len(m.records) - m.checkpoint
 			left += n
-			isParentDone := m.parent == nil || m.parent.checkpoint == len(m.parent.records)
-			if n > 0 && !m.isLeased && isParentDone {
+			if n > 0 && !m.isLeased && m.parent.isConsumed() {
 				ready = append(ready, m)
 			}
 		}
@@ -119,6 +118,12 @@ func (s *shardedStream) lease() (m *modelShard, batch []change.StreamRecord, ok 
 		}
 		s.changed.Wait()
 	}
+}
+
+// isConsumed reports whether all records of the shard and of its ancestors are consumed. It is true
+// for no shard.
+func (m *modelShard) isConsumed() bool {
+	return m == nil || m.checkpoint == len(m.records) && m.parent.isConsumed()
 }
 
 // release ends a lease. consumed is how many records of the batch need not be delivered again.

@@ -181,10 +181,10 @@ var layers = [][]string{
 	{"client", "filelock", "testkit/oracle", "fault", "id", "parallel", "thread", "timestamp"},
 	{"auth", "gateway", "schema", "testkit/engine"},
 	{"modeltext", "schema/jsonschema", "table"},
-	{"idempotency", "transfer"},
+	{"change", "idempotency", "transfer"},
 	{"claim", "keys", "record"},
 	{"api"},
-	{"mcpserver", "resource"},
+	{"mcpserver", "resource", "stream"},
 	{"testkit/apitest"},
 }
 

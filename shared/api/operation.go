@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
@@ -46,12 +47,13 @@ type Spec struct {
 	Scope       auth.Scope // empty: any valid key
 	DraftScope  auth.Scope // contained in Scope; with it, a key without Scope can write drafts (see schema.DraftEnum and Caller.Has). Empty: such a key cannot call the operation
 	Effect      Effect
-	Class       auth.Class   // empty: ClassRead or ClassWrite, depending on the effect
-	Summary     string       // one line
-	Description string       // what the summary leaves out; may be empty
-	BodyBytes   int          // maximum size of the body over HTTP; 0 means 256 KB. A body above 256 KB is read only after the key and its scope are checked
-	NotTool     bool         // not an MCP tool: its response contains a secret, which must not enter a model's context, or it is a step in sending something, which is left to programs
-	Errors      []fault.Code // codes that its function may return, in addition to the common ones
+	Class       auth.Class    // empty: ClassRead or ClassWrite, depending on the effect
+	Summary     string        // one line
+	Description string        // what the summary leaves out; may be empty
+	BodyBytes   int           // maximum size of the body over HTTP; 0 means 256 KB. A body above 256 KB is read only after the key and its scope are checked
+	NotTool     bool          // not an MCP tool: its response contains a secret, which must not enter a model's context, or it is a step in sending something, which is left to programs
+	Errors      []fault.Code  // codes that its function may return, in addition to the common ones
+	Changes     []change.Type // the types of changes that the operation may make; empty for one that changes nothing
 }
 
 // Operation is a declared operation with its types and its function.
@@ -304,6 +306,9 @@ func (op Operation) ForDrafting() Operation {
 
 // IsList reports whether the operation returns a List.
 func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[listResult]()) }
+
+// IsFeed reports whether the operation lists a feed, whose clients go on with the argument after.
+func (op Operation) IsFeed() bool { return op.IsList() && op.field(schema.InQuery, "after") != nil }
 
 // Record returns the type of the record that the operation returns or lists.
 func (op Operation) Record() reflect.Type {

@@ -23,6 +23,7 @@ type Response struct {
 	Header http.Header // the rate limit and the entity tag; the transport adds its own headers
 	More   *bool       // whether more remains after this response; nil if it is neither a list nor a PartialResult
 	Next   string      // cursor of the next page of a list; empty at its end
+	After  string      // where a feed continues, even at its end; empty for any other response
 
 	// Backward is set for a list whose next page contains earlier records.
 	Backward bool
@@ -45,10 +46,14 @@ type Response struct {
 
 // CursorAt returns the cursor at which a list continues for a caller that uses only some of the
 // records on this page. The caller uses the records up to the n-th or, if Backward is set, from the
-// n-th on. CursorAt returns "" for a list that always has one page.
+// n-th on. For a feed, the result takes the place of After. CursorAt returns "" for a list that
+// always has one page.
 func (r Response) CursorAt(n int) string {
-	if r.positionAt == nil {
+	switch {
+	case r.positionAt == nil:
 		return ""
+	case r.After != "":
+		return r.positionAt(n)
 	}
 	return r.cursors.Encode(r.positionAt(n))
 }
@@ -79,11 +84,14 @@ func (a *API) respond(t *callState, r result, err error) Response {
 	if r.more != nil && t.input.binder != nil {
 		out.positionAt, out.cursors, out.Backward = r.positionAt, t.input.binder.Page, r.backward
 	}
-	if r.next != "" {
+	switch {
+	case r.isFeed:
+		out.After = r.next
+	case r.next != "":
 		out.Next = t.input.binder.Page.Encode(r.next)
 	}
 	if err != nil {
-		out.Err, out.More, out.Next, out.Note, out.tag = fault.PublicError(err), nil, "", "", ""
+		out.Err, out.More, out.Next, out.After, out.Note, out.tag = fault.PublicError(err), nil, "", "", "", ""
 		out.Status, out.Body = out.Err.Code.Status(), fault.Envelope(out.Err)
 		out.Header.Del("ETag")
 		if out.Err.SetHeader(out.Header); out.Err.Code == fault.RateLimited {

@@ -4,9 +4,10 @@
 // scripts/docs/explanation/table.md.
 //
 // Every record is an item with pk, sk, the keys of its indexes, and its fields under their JSON
-// names. A null field is absent. Two more attributes belong to this package. rev counts the
+// names. A null field is absent. Three more attributes belong to this package. rev counts the
 // record's writes, for compare-and-set. writeId is the write token of the last write. If the
-// response of a write was lost, the retry finds its own token and does not write again.
+// response of a write was lost, the retry finds its own token and does not write again. writtenBy
+// is the key that made the last write (WriterAttr).
 package table
 
 import (

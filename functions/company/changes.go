@@ -1,0 +1,6 @@
+package company
+
+import "growthworkspace/shared/change"
+
+// Changes returns the sources of changes of the area's records.
+func Changes() []change.Source { return nil }

@@ -13,10 +13,10 @@ import (
 
 // Program is a command that reads one record from standard input.
 type Program struct {
-	Args    []string // the command and its arguments
+	Args    []string      // the command and its arguments
 	Timeout time.Duration // from its start
-	Out     io.Writer // its standard output
-	Err     io.Writer // its standard error
+	Out     io.Writer     // its standard output
+	Err     io.Writer     // its standard error
 }
 
 // Errors of Program.Run.

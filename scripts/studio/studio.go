@@ -70,6 +70,7 @@ type Studio struct {
 	bulks   bulks
 	renames renames
 	start   start
+	files   secretFiles
 	name    atomic.Pointer[string] // the company's name when it was last read
 
 	reference reference
@@ -241,6 +242,7 @@ func (s *Studio) handler(form string) http.Handler {
 	page("GET /posts", s.calendar)
 	page("GET /posts/list", s.postList)
 	page("GET /posts/new", s.post)
+	page("GET "+accountsPath, s.accounts)
 	page("GET /posts/fill", s.fillPage)
 	page("POST /posts/fill", s.fill)
 	page("POST /posts", s.savePost)

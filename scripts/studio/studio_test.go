@@ -308,6 +308,20 @@ func fields(t *testing.T, body, form string) url.Values {
 // submit sends a form as a browser does, follows its redirect, and returns the page.
 func (w *world) submit(t *testing.T, path string, form url.Values) (status int, body string) {
 	t.Helper()
+	response := w.send(t, path, form)
+	return response.StatusCode, read(t, response)
+}
+
+// redirected sends a form and returns the address to which the studio redirects the browser.
+func (w *world) redirected(t *testing.T, path string, form url.Values) string {
+	t.Helper()
+	response := w.send(t, path, form)
+	read(t, response)
+	return response.Request.URL.String()
+}
+
+func (w *world) send(t *testing.T, path string, form url.Values) *http.Response {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.base+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		t.Fatal(err)
@@ -319,7 +333,7 @@ func (w *world) submit(t *testing.T, path string, form url.Values) (status int, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return response.StatusCode, read(t, response)
+	return response
 }
 
 // review imports one review and returns its id.

@@ -95,10 +95,11 @@ DynamoDB's protocol.`,
 		}
 	}
 	users, developers := user.Commands(t, &table)
-	operators, server := operator.Commands(t, &table), serve.Command(t, &table)
-	for _, c := range append(operators, server) {
+	operators, server, changes := operator.Commands(t, &table), serve.Command(t, &table), operator.ChangesCommands(t, &table)
+	for _, c := range slices.Concat(operators, changes, []*cobra.Command{server}) {
 		table.Register(c.PersistentFlags())
 	}
+	operators = append(operators, terminal.AddCommands(&cobra.Command{Use: "changes", Short: "Begin feeds of changes, and tell of a gap"}, changes...))
 	add("For users of the API", users...)
 	add("For operators", operators...)
 	add("For developers", append(developers, server)...)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/parallel"
@@ -33,7 +34,7 @@ type auditStore struct {
 }
 
 var audits = record.Kind[storedAudit]{
-	Name: "audit", Plural: "audits", Prefix: "aud", Path: "optimise/audits", Parameter: "auditId", SortPrefix: "audit",
+	Name: "audit", Plural: "audits", Prefix: "aud", Path: "optimise/audits", Parameter: "auditId", SortPrefix: "audit", Change: change.Audit,
 	Indexes: storedAudit.indexes,
 }
 

@@ -23,5 +23,5 @@ func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 // ChangesCommands returns the operators' commands on feeds of changes, below the command changes.
 func ChangesCommands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 	o := &operatorCommands{t, table}
-	return []*cobra.Command{o.enableChangesCommand()}
+	return []*cobra.Command{o.enableChangesCommand(), o.changesGapCommand()}
 }

@@ -177,6 +177,7 @@ func issueSpareKeys(t testing.TB, s *apitest.Service) {
 			continue
 		}
 		options := apitest.Options(t, s.Clock.Now, nil)
+		options.Name = s.Table.Name()
 		options.NewID = func(string) string { return keyID }
 		store := keys.NewStore(table.New(options).AsOperator(), s.Clock.Now)
 		if _, _, err := store.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "spare", Scopes: []auth.Scope{auth.PlanRead}}, rand.Reader); err != nil {

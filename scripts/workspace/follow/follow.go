@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"growthworkspace/scripts/workspace/webhook"
@@ -97,7 +96,8 @@ type Follower struct {
 	// Sleep waits. It returns the context's error if the context ends first.
 	Sleep func(context.Context, time.Duration) error
 
-	at Position
+	at    Position
+	noted string // the time of the gap that was noted last
 }
 
 // finalError is an error after which a retry makes no sense.
@@ -204,11 +204,14 @@ func (f *Follower) deliverPage(ctx context.Context, page Page) error {
 		if slices.Contains(f.at.Delivered, c.ID) {
 			continue
 		}
-		if isGap(c) {
+		if f.isGap(c) {
 			if c.OccurredAt > f.at.Started {
-				return f.breakOff("the stream of the service has lost changes before " + c.OccurredAt)
+				return f.breakOff("the service has lost changes before " + c.OccurredAt)
 			}
-			f.Note("the stream of the service has lost changes before %s", c.OccurredAt)
+			if c.OccurredAt != f.noted {
+				f.Note("the service has lost changes before %s", c.OccurredAt)
+			}
+			f.noted = c.OccurredAt
 		} else if err := f.deliver(ctx, c); err != nil {
 			return err
 		}
@@ -329,7 +332,8 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// isGap reports whether a change says that changes before it were lost.
-func isGap(c Change) bool {
-	return c.Type == "company" && c.Action == "unknown" && strings.HasPrefix(c.RecordID, "co_")
+// isGap reports whether a change says that changes before it were lost. It is then a change of each
+// type that names the company.
+func (f *Follower) isGap(c Change) bool {
+	return c.Action == "unknown" && c.RecordID == f.Origin.CompanyID
 }

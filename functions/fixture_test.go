@@ -28,7 +28,7 @@ import (
 func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	t.Helper()
 	s := apitest.NewOver(t, functions.Operations, transport)
-	s.Handler = functions.Handler(s.ServingTable, slog.New(slog.DiscardHandler))
+	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.DiscardHandler)))
 	importFixture(t, s)
 	issueSpareKeys(t, s)
 	recordChanges(t, s)

@@ -3,7 +3,6 @@ package functions_test
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"maps"
 	"math"
 	"net/http"
@@ -16,8 +15,6 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/gateway"
-	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
@@ -187,7 +184,6 @@ func TestLargeLists(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
-			s.Handler = handlerWithLongTimeout(s)
 			arguments := row.importRecords(t, s)
 			var all []string
 			for _, limit := range limitsToTry(op) {
@@ -204,18 +200,6 @@ func TestLargeLists(t *testing.T) {
 			}
 		})
 	}
-}
-
-// handlerWithLongTimeout serves all operations, over HTTP and as tools, through Lambda events. Its
-// calls may take longer than those of a Lambda function.
-func handlerWithLongTimeout(s *apitest.Service) http.Handler {
-	config := api.NewConfig(s.ServingTable, slog.New(slog.DiscardHandler))
-	config.Timeout = time.Minute
-	operations := functions.Operations(s.ServingTable)
-	routes := http.NewServeMux()
-	routes.Handle(mcpserver.Path, mcpserver.New(operations, config))
-	routes.Handle("/", api.New(operations, config))
-	return gateway.Local(routes, s.ServingTable.NewID)
 }
 
 // limitsToTry returns the limits with which a test reads a list: the maximum, an empty string for

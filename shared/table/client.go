@@ -183,6 +183,25 @@ func (c *Client) addIndexes(ctx context.Context) error {
 	return nil
 }
 
+// EnableStream gives the table a stream with the old and the new image of each write. It succeeds if
+// the table has such a stream. It is for local engines and tests.
+func (c *Client) EnableStream(ctx context.Context) error {
+	found, err := c.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.name})
+	if err != nil {
+		return fmt.Errorf("enable the stream of %s: %w", c.name, err)
+	}
+	if s := found.Table.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) && s.StreamViewType == types.StreamViewTypeNewAndOldImages {
+		return nil
+	}
+	_, err = c.db.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &c.name, StreamSpecification: &types.StreamSpecification{
+		StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
+	}})
+	if err != nil {
+		return fmt.Errorf("enable the stream of %s: %w", c.name, err)
+	}
+	return nil
+}
+
 // Drop deletes the table. It is for tests.
 func (c *Client) Drop(ctx context.Context) error {
 	_, err := c.db.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &c.name})

@@ -43,7 +43,7 @@ type upgradeResult struct {
 // upgrade upgrades one company or all. It stops at the first company that fails. Companies that it
 // has upgraded before that stay upgraded.
 func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, companyID string, again bool) error {
-	ids, err := companiesToUpgrade(ctx, s, companyID)
+	ids, err := companyIDs(ctx, s, companyID)
 	if err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, co
 	return o.Print(done, "companies that are up to date: %d; reviews put into the index: %d", done.Companies, done.Filled)
 }
 
-// companiesToUpgrade returns the id of the given company, or the ids of all companies.
-func companiesToUpgrade(ctx context.Context, s *tableconn.Session, companyID string) (ids []string, err error) {
+// companyIDs returns the id of the given company, or the ids of all companies.
+func companyIDs(ctx context.Context, s *tableconn.Session, companyID string) (ids []string, err error) {
 	if companyID != "" {
 		_, err := s.Company(ctx, companyID)
 		return []string{companyID}, err

@@ -12,6 +12,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/credentials v1.20.14
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue v1.21.18
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
+	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.46.5
 	github.com/aws/constructs-go/constructs/v10 v10.6.0
 	github.com/aws/jsii-runtime-go v1.139.0
 	github.com/aws/smithy-go v1.28.8
@@ -38,8 +39,6 @@ require (
 	golang.org/x/text v0.43.0
 	pgregory.net/rapid v1.3.0
 )
-
-require github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.46.5 // indirect
 
 require (
 	github.com/Masterminds/semver/v3 v3.5.0 // indirect

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"growthworkspace/functions/broadcast"
+	"growthworkspace/functions/changes"
 	"growthworkspace/functions/company"
 	brand "growthworkspace/functions/context"
 	"growthworkspace/functions/feedback"
@@ -16,6 +17,7 @@ import (
 	"growthworkspace/functions/plan"
 	"growthworkspace/functions/prompts"
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/table"
@@ -27,19 +29,21 @@ import (
 type Area struct {
 	Name       string // the path segment after the company's id; the area "company" serves the paths that have none
 	Operations api.Operations
-	Transfers  func(t *table.Client) []transfer.Type
+	Transfers  func(t *table.Client) []transfer.Type // nil: the area has no records
+	Changes    []change.Source                       // recognise the writes that change the area's records
 }
 
 // All returns the areas.
 func All() []Area {
 	return []Area{
-		{api.CompanyArea, company.Operations, company.Transfers},
-		{"plan", plan.Operations, plan.Transfers},
-		{"feedback", feedback.Operations, feedback.Transfers},
-		{"metrics", metrics.Operations, metrics.Transfers},
-		{"optimise", optimise.Operations, optimise.Transfers},
-		{"broadcast", broadcast.Operations, broadcast.Transfers},
-		{"context", brand.Operations, brand.Transfers},
+		{api.CompanyArea, company.Operations, company.Transfers, company.Changes()},
+		{"plan", plan.Operations, plan.Transfers, plan.Changes()},
+		{"feedback", feedback.Operations, feedback.Transfers, feedback.Changes()},
+		{"metrics", metrics.Operations, metrics.Transfers, metrics.Changes()},
+		{"optimise", optimise.Operations, optimise.Transfers, optimise.Changes()},
+		{"broadcast", broadcast.Operations, broadcast.Transfers, broadcast.Changes()},
+		{"context", brand.Operations, brand.Transfers, brand.Changes()},
+		{change.Area, changes.Operations, nil, nil},
 	}
 }
 
@@ -58,12 +62,25 @@ func Operations(t *table.Client) []api.Operation {
 func Transfers(t *table.Client) []transfer.Type {
 	var out []transfer.Type
 	for _, a := range All() {
+		if a.Transfers == nil {
+			continue
+		}
 		for _, kind := range a.Transfers(t) {
 			if t != nil {
 				kind = transfer.NotInFuture(kind, t.Clock())
 			}
 			out = append(out, kind)
 		}
+	}
+	return out
+}
+
+// ChangeSources returns the sources of all areas. The first one that recognises a write determines
+// the change.
+func ChangeSources() []change.Source {
+	var out []change.Source
+	for _, a := range All() {
+		out = append(out, a.Changes...)
 	}
 	return out
 }

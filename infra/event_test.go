@@ -441,8 +441,8 @@ func areaActions(calls []callAccess) map[string]bool {
 }
 
 // check verifies that infra/grant.go grants the actions that the operation needs and no others. It
-// ignores the actions that check a key. A request with an Idempotency-Key also needs the actions
-// that store its response.
+// ignores the actions that check a key. A change of a key also needs the actions that report it, and
+// a request with an Idempotency-Key the actions that store its response.
 func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	t.Helper()
 	own := area
@@ -463,6 +463,9 @@ func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	memory := set(area, infra.IdempotencyActions...)
 	if own != area {
 		maps.Copy(memory, set(area, infra.TransactionActions(op)...)) // one transaction uses both areas
+	}
+	if own == "keys" && op.Effect != api.Read { // the same transaction reports the change of the key
+		maps.Copy(says, set(area, append(infra.TransactionActions(op), infra.KeyChangeActions...)...))
 	}
 	for what := range u.withoutIdempotencyKey {
 		if !says[what] && !keys[what] {

@@ -10,6 +10,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/resource"
@@ -39,12 +40,14 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "create_broadcast_idea", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/ideas",
 			Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Create,
+			Changes:     []change.Type{change.Idea},
 			Summary:     "Create a content idea",
 			Description: "People or agents accept or reject it later. Creates no post.",
 		}, s.createIdea),
 		api.Define(api.Spec{
 			ID: "update_broadcast_idea", Method: "PATCH", Path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}",
 			Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Write,
+			Changes:     []change.Type{change.Idea},
 			Summary:     "Update a content idea",
 			Description: "Changes only what is sent. Accepting it creates no post: call service_create_broadcast_post with its id.",
 		}, s.updateIdea),
@@ -58,6 +61,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.AddNote(api.Define(api.Spec{
 			ID: "create_broadcast_post", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts",
 			Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Create,
+			Changes:     []change.Type{change.Post},
 			Summary:     "Create a post",
 			Description: "A draft unless status is scheduled, which needs scheduledFor. Sends nothing: a dispatcher sends scheduled posts when they are due.",
 		}, s.createPost), func(ctx context.Context, caller api.Caller, _ createPostInput, p Post) string {
@@ -69,6 +73,7 @@ func Operations(t *table.Client) []api.Operation {
 			ID: "update_broadcast_post", Method: "PATCH", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}",
 			Scope: auth.BroadcastWrite, DraftScope: auth.BroadcastDraft, Effect: api.Write,
 			Errors:      []fault.Code{fault.Conflict},
+			Changes:     []change.Type{change.Post},
 			Summary:     "Update an unsent post",
 			Description: "Changes only what is sent. Sends nothing. status scheduled queues it, or a failed one again, and needs a scheduledFor; draft takes it out. conflict while publishing, once published, and when it schedules what a key that only drafts wrote, without its ETag or text.",
 		}, s.updatePost), func(ctx context.Context, caller api.Caller, in updatePostInput, p Post) string {
@@ -86,6 +91,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.CheckReplay(api.Define(api.Spec{
 			ID: "claim_broadcast_post", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}/claim",
 			Scope: auth.BroadcastSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
+			Changes: []change.Type{change.Post},
 			Summary: "Claim a post to send it",
 			Description: "Moves a post that is due or failed to publishing, for one caller: conflict for every other. Send the post that the " +
 				"response contains, then report. A claim does not expire. With an Idempotency-Key, a retry gets the claim again only while " +
@@ -94,6 +100,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "report_broadcast_post", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}/report",
 			Scope: auth.BroadcastSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
+			Changes: []change.Type{change.Post},
 			Summary: "Report what happened to a claimed post",
 			Description: "Ends the claim. The same report again succeeds; a different one, or one with another claim's id, is a conflict. Report " +
 				"failed or retry only for a post that was not sent, because it can be sent again.",

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 )
@@ -44,7 +45,7 @@ func (ChannelStatus) Values() []string {
 }
 
 var channels = record.Kind[Channel]{
-	Name: "channel", Plural: "channels", Prefix: "chn", Path: "broadcast/channels", Parameter: "channelId", SortPrefix: "channel",
+	Name: "channel", Plural: "channels", Prefix: "chn", Path: "broadcast/channels", Parameter: "channelId", SortPrefix: "channel", Change: change.Channel,
 	Consistent: true, Order: Channel.sortKey,
 }
 

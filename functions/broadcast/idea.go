@@ -5,6 +5,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
@@ -52,7 +53,7 @@ func (SourceKind) Values() []string {
 }
 
 var ideas = record.Kind[Idea]{
-	Name: "content-idea", Plural: "content ideas", Prefix: "ida", Path: "broadcast/ideas", Parameter: "ideaId", SortPrefix: "idea",
+	Name: "content-idea", Plural: "content ideas", Prefix: "ida", Path: "broadcast/ideas", Parameter: "ideaId", SortPrefix: "idea", Change: change.Idea,
 	Indexes: Idea.indexKeys,
 }
 

@@ -1,6 +1,7 @@
 package broadcast
 
 import (
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
@@ -35,7 +36,7 @@ func (PlanStatus) Values() []string {
 }
 
 var plans = record.Kind[Plan]{
-	Name: "content-plan", Plural: "content plans", Prefix: "pln", Path: "broadcast/plans", Parameter: "planId", SortPrefix: "plan",
+	Name: "content-plan", Plural: "content plans", Prefix: "pln", Path: "broadcast/plans", Parameter: "planId", SortPrefix: "plan", Change: change.Plan,
 	Limit: 200, Consistent: true, Order: func(p Plan) string { return table.JoinKey(table.DescendingTimeKey(p.CreatedAt), p.ID) },
 }
 

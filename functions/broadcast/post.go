@@ -9,6 +9,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/record"
@@ -158,7 +159,7 @@ func (p Post) Problems(sent func(string) bool) (out []string) {
 }
 
 var posts = record.Kind[Post]{
-	Name: "post", Plural: "posts", Prefix: "pst", Path: "broadcast/posts", Parameter: "postId", SortPrefix: "post",
+	Name: "post", Plural: "posts", Prefix: "pst", Path: "broadcast/posts", Parameter: "postId", SortPrefix: "post", Change: change.Post,
 	Indexes: Post.indexKeys,
 }
 

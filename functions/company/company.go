@@ -8,6 +8,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
@@ -30,6 +31,7 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.getCompany),
 		api.Define(api.Spec{
 			ID: "update_company", Method: "PATCH", Path: "/v1/companies/{companyId}", Scope: auth.CompanyWrite, Effect: api.Write,
+			Changes:     []change.Type{change.Company},
 			Summary:     "Update the company's profile",
 			Description: "Changes only what is sent.",
 		}, s.updateCompany),
@@ -45,6 +47,7 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.getCurrentKey),
 		api.Define(api.Spec{
 			ID: "create_key", Method: "POST", Path: "/v1/companies/{companyId}/keys", Scope: auth.KeysWrite, Effect: api.Create, NotTool: true,
+			Changes: []change.Type{change.Key},
 			Summary: "Create a key",
 			Description: "`secret` is the key. It is returned only once, because the service stores only its digest. A key can grant only scopes " +
 				"that it has; others are `unauthorised`. Not an MCP tool: a secret must not enter a model's context.",
@@ -52,6 +55,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "rotate_key", Method: "POST", Path: "/v1/companies/{companyId}/keys/{keyId}/rotate", Scope: auth.KeysWrite, Effect: api.Write, NotTool: true,
 			Errors:  []fault.Code{fault.Conflict},
+			Changes: []change.Type{change.Key},
 			Summary: "Replace a key with a new one that has the same name, scopes and quotas",
 			Description: "Both keys work until the old one expires, after `overlapSeconds`. Switch its clients to the new key in the meantime. " +
 				"`secret` is the new key and is returned only once. The calling key must have every scope of the rotated key. " +
@@ -59,6 +63,7 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.rotateKey),
 		api.Define(api.Spec{
 			ID: "revoke_key", Method: "DELETE", Path: "/v1/companies/{companyId}/keys/{keyId}", Scope: auth.KeysWrite, Effect: api.Destructive,
+			Changes:     []change.Type{change.Key},
 			Summary:     "Revoke a key",
 			Description: "The key is rejected immediately. A key can revoke itself. Its record stays in the list.",
 		}, s.revokeKey),

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"growthworkspace/functions/company"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
@@ -24,6 +25,15 @@ import (
 
 // remainingPartitions returns the partition keys of a company's records.
 func remainingPartitions(t *testing.T, c *table.Client, companyID string) (out []string) {
+	t.Helper()
+	for _, key := range remainingKeys(t, c, companyID) {
+		out = append(out, key.PK)
+	}
+	return out
+}
+
+// remainingKeys returns the keys of a company's records.
+func remainingKeys(t *testing.T, c *table.Client, companyID string) (out []table.Key) {
 	t.Helper()
 	in := &dynamodb.ScanInput{
 		FilterExpression: aws.String("begins_with(pk, :company)"), ExpressionAttributeValues: table.Item{":company": table.String(companyID)},
@@ -35,7 +45,7 @@ func remainingPartitions(t *testing.T, c *table.Client, companyID string) (out [
 			t.Fatal(err)
 		}
 		for _, item := range found.Items {
-			out = append(out, table.KeyOf(item).PK)
+			out = append(out, table.KeyOf(item))
 		}
 		if in.ExclusiveStartKey = found.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
 			return out
@@ -79,7 +89,7 @@ func TestErase(t *testing.T) {
 	before := len(remainingPartitions(t, s.Table, other))
 	noted := 0
 	got, err := company.NewStore(s.Table).Erase(t.Context(), one, func(deleted int) { noted = deleted })
-	if err != nil || fmt.Sprint(got) != "map[feedback:30 keys:2 metrics:30 optimise:60 plan:30]" || noted != 150 {
+	if err != nil || fmt.Sprint(got) != "map[company:2 feedback:30 keys:2 metrics:30 optimise:60 plan:30]" || noted != 152 {
 		t.Errorf("%v, %v, %d noted", got, err, noted)
 	}
 	if rest := remainingPartitions(t, s.Table, one+"#"); len(rest) > 0 {
@@ -116,12 +126,16 @@ func TestEraseCrashes(t *testing.T) {
 	for after := int64(1); ; after++ {
 		id := s.Table.NewID("co")
 		addRecords(t, s, id)
+		records := len(remainingKeys(t, s.Table, id+"#"))
 		ctx, stop := context.WithCancel(t.Context())
 		p.callsBeforeFailure = p.calls.Load() + after
 		_, died := company.NewStore(s.Table).Erase(ctx, id, nil)
 		stop()
 		p.callsBeforeFailure = 0
 		rest := remainingPartitions(t, s.Table, id+"#")
+		if left := remainingKeys(t, s.Table, id+"#"); len(left) < records && slices.Contains(left, change.CounterKey(id)) {
+			t.Errorf("after %d calls the feed of changes has not ended, but only %d of %d records are left", after, len(left), records)
+		}
 		if died == nil {
 			if len(rest) > 0 || after < 5 {
 				t.Errorf("after %d calls: %v", after, rest)

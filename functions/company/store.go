@@ -2,12 +2,14 @@ package company
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/table"
 )
 
@@ -25,8 +27,10 @@ func NewStore(t *table.Client) Store { return Store{t} }
 func (s Store) now() string { return s.table.Now() }
 
 func profileKey(companyID string) table.Key {
-	return table.Key{PK: table.Partition(companyID, "company"), SK: profileSortKey}
+	return table.Key{PK: table.Partition(companyID, profileArea), SK: profileSortKey}
 }
+
+const profileArea = "company"
 
 // profileSortKey is the sort key of every profile. No other record has it.
 const profileSortKey = "profile"
@@ -43,9 +47,15 @@ func (s Store) Modify(ctx context.Context, companyID string, change func(*Compan
 	return table.Modify(ctx, s.table, profileKey(companyID), keysOf, change)
 }
 
-// Create writes a new company. Returns table.ErrExists when its id is taken.
+// Create writes a new company and begins its feed of changes. Returns table.ErrExists when its id is
+// taken.
 func (s Store) Create(ctx context.Context, c Company) error {
-	return s.table.Insert(ctx, keysOf(c), c)
+	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(c), c), change.WriteCounter(s.table, c.ID))
+	var canceled *table.CanceledError
+	if errors.As(err, &canceled) {
+		return table.ErrExists
+	}
+	return err
 }
 
 // Erase deletes everything that is stored for a company, in all areas: its records, keys,
@@ -53,10 +63,15 @@ func (s Store) Create(ctx context.Context, c Company) error {
 // when it fails. It scans the table, because records such as findings have partitions of their own.
 // Only the operator can call it, after the company's keys are refused.
 //
+// The company's feed of changes ends first, so that the erasure itself is not reported in it. The
+// counter of the feed is not counted.
 // The profile is deleted last. So a call that stops early leaves the company in place, and the next
 // call continues. progress is called with the number of deleted records; it may be nil.
 func (s Store) Erase(ctx context.Context, companyID string, progress func(deleted int)) (map[string]int, error) {
 	deleted := map[string]int{}
+	if err := change.RemoveCounter(ctx, s.table, companyID); err != nil {
+		return deleted, fmt.Errorf("erase company %s: %w", companyID, err)
+	}
 	for {
 		before := sumCounts(deleted)
 		kept, err := s.eraseRecords(ctx, companyID, deleted, progress)

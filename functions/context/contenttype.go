@@ -1,6 +1,9 @@
 package brand
 
-import "growthworkspace/shared/record"
+import (
+	"growthworkspace/shared/change"
+	"growthworkspace/shared/record"
+)
 
 // ContentType is a kind of post, with guidance for writing such posts.
 type ContentType struct {
@@ -19,7 +22,7 @@ type ContentType struct {
 // ContentTypes declares how content types are stored, and at which path the API serves them.
 var ContentTypes = record.Kind[ContentType]{
 	Name: "content-type", Plural: "content types", Prefix: "cty", Path: "context/content-types", Parameter: "contentTypeId",
-	SortPrefix: "contenttype", Limit: 200, Order: ContentType.sortKey,
+	SortPrefix: "contenttype", Change: change.ContentType, Limit: 200, Order: ContentType.sortKey,
 }
 
 // sortNameCharsMax is the number of characters of a name that the sort compares. It is also the

@@ -6,6 +6,7 @@ package brand
 import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/resource"
 	"growthworkspace/shared/table"
 )
@@ -23,6 +24,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "update_context_brand_kit", Method: "PATCH", Path: "/v1/companies/{companyId}/context/brand-kit",
 			Scope: auth.ContextWrite, Effect: api.Write,
+			Changes: []change.Type{change.BrandKit},
 			Summary: "Update the brand kit, or create it",
 			Description: "Changes only what is sent. New guidelines apply to every future draft. " +
 				"Returns the kit.",

@@ -1,6 +1,7 @@
 package brand
 
 import (
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 )
@@ -29,6 +30,6 @@ func (GoalStatus) Values() []string { return []string{"active", "achieved", "mis
 
 // Goals declares how brand goals are stored, and at which path the API serves them.
 var Goals = record.Kind[Goal]{
-	Name: "brand-goal", Plural: "brand goals", Prefix: "bgl", Path: "context/goals", Parameter: "goalId", SortPrefix: "goal", Limit: 200,
+	Name: "brand-goal", Plural: "brand goals", Prefix: "bgl", Path: "context/goals", Parameter: "goalId", SortPrefix: "goal", Change: change.BrandGoal, Limit: 200,
 	Order: func(g Goal) string { return table.JoinKey(table.TimeKey(g.CreatedAt), g.ID) }, // oldest first, null last
 }

@@ -20,8 +20,13 @@ type Store struct{ table *table.Client }
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
+const (
+	area            = "context"
+	brandKitSortKey = "brandkit"
+)
+
 func brandKitKey(companyID string) table.Key {
-	return table.Key{PK: table.Partition(companyID, "context"), SK: "brandkit"}
+	return table.Key{PK: table.Partition(companyID, area), SK: brandKitSortKey}
 }
 
 func keysOfBrandKit(k BrandKit) table.Keys { return table.Keys{Key: brandKitKey(k.CompanyID)} }

@@ -5,6 +5,7 @@ package feedback
 import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
@@ -30,6 +31,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "push_feedback", Method: "POST", Path: "/v1/companies/{companyId}/feedback", Scope: auth.FeedbackWrite,
 			Effect: api.Write, Class: auth.ClassPush, Errors: []fault.Code{fault.Conflict},
+			Changes: []change.Type{change.Feedback},
 			Summary: "Push reviews and mentions from their platforms",
 			Description: "source and externalId identify a record: a new one is created, a stored one changes, so a push can be " +
 				"repeated. What is left out keeps its stored value. Never touches replies. Stores nothing unless every record is valid. " +
@@ -38,6 +40,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "update_feedback_reply", Method: "PATCH", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply",
 			Scope: auth.FeedbackWrite, DraftScope: auth.FeedbackDraft, Effect: api.Write, Errors: []fault.Code{fault.Conflict},
+			Changes: []change.Type{change.Feedback},
 			Summary: "Update the text or the status of a reply",
 			Description: "Posts nothing: approved only marks the reply as ready, and a person posts it. A new or cleared text takes an " +
 				"approved reply back to draft unless replyStatus is sent, and so does its first text: an approved reply without a text " +
@@ -47,6 +50,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "delete_feedback", Method: "DELETE", Path: "/v1/companies/{companyId}/feedback/{feedbackId}",
 			Scope: auth.FeedbackWrite, Effect: api.Destructive, Errors: []fault.Code{fault.Conflict},
+			Changes: []change.Type{change.Feedback},
 			Summary: "Delete a review or mention with its reply",
 			Description: "Deletes nothing on the platform. Refused while the reply is posting (conflict). Pushed or imported again, it is " +
 				"created anew, without the reply. " + thirdPartyNote,
@@ -59,6 +63,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.CheckReplay(api.Define(api.Spec{
 			ID: "claim_feedback_reply", Method: "POST", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply/claim",
 			Scope: auth.FeedbackSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
+			Changes: []change.Type{change.Feedback},
 			Summary: "Claim an approved reply to post it",
 			Description: "Moves an approved reply to posting, for one caller: conflict for every other. A person confirms the text first; " +
 				"confirmedBy names them. Post the replyBody that the response contains, then report. A claim does not expire. With an " +
@@ -68,6 +73,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "report_feedback_reply", Method: "POST", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply/report",
 			Scope: auth.FeedbackSend, Effect: api.Write, NotTool: true, Errors: []fault.Code{fault.Conflict},
+			Changes: []change.Type{change.Feedback},
 			Summary: "Report what happened to a claimed reply",
 			Description: "Ends the claim. The same report again succeeds; a different one, or one with another claim's id, is a conflict. " +
 				"Report failed only for a reply that was not posted, because it can be approved again. " + thirdPartyNote,

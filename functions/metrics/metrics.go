@@ -4,6 +4,7 @@ package metrics
 import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
@@ -26,18 +27,21 @@ func operations(store Store) []api.Operation {
 		api.Define(api.Spec{
 			ID: "create_metric_definition", Method: "POST", Path: "/v1/companies/{companyId}/metrics/definitions",
 			Scope: auth.MetricsWrite, Effect: api.Create, Errors: []fault.Code{fault.Conflict},
+			Changes:     []change.Type{change.MetricDefinition},
 			Summary:     "Define a metric, before its first point is pushed",
 			Description: "growth.signups and custom.growth.signups are two names of one metric: conflict when either is defined.",
 		}, s.createDefinition),
 		api.Define(api.Spec{
 			ID: "update_metric_definition", Method: "PATCH", Path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}",
 			Scope: auth.MetricsWrite, Effect: api.Write,
+			Changes:     []change.Type{change.MetricDefinition},
 			Summary:     "Update or confirm a metric definition",
 			Description: "Changes only what is sent. The key and the kind never change. needsReview false confirms a definition that a push created.",
 		}, s.updateDefinition),
 		api.Define(api.Spec{
 			ID: "delete_metric_definition", Method: "DELETE", Path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}",
 			Scope: auth.MetricsWrite, Effect: api.Destructive, Errors: []fault.Code{fault.Conflict},
+			Changes:     []change.Type{change.MetricDefinition},
 			Summary:     "Delete the definition of a metric without points",
 			Description: "conflict while it has points: delete them first with service_delete_metric_points, grain by grain.",
 		}, s.deleteDefinition),
@@ -52,6 +56,7 @@ func operations(store Store) []api.Operation {
 		api.Define(api.Spec{
 			ID: "push_metric_points", Method: "POST", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsWrite,
 			Effect: api.Write, Class: auth.ClassPush,
+			Changes: []change.Type{change.MetricPoints, change.MetricDefinition},
 			Summary: "Push metric points",
 			Description: "A point replaces the stored one with the same metricKey, grain, bucket and dims, so a push can be repeated. A key without " +
 				"a definition is stored as custom.<key>, with a new one that needs review (createdKeys). Refuses derived metrics. Nothing is stored " +
@@ -60,6 +65,7 @@ func operations(store Store) []api.Operation {
 		api.Define(api.Spec{
 			ID: "delete_metric_points", Method: "DELETE", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsWrite,
 			Effect:  api.Destructive,
+			Changes: []change.Type{change.MetricPoints},
 			Summary: "Delete the points of a metric between two days, oldest first",
 			Description: "Deletes only stored points of this grain, for good: a week whose days remain is computed again. An unknown key or no " +
 				"match deletes nothing. When points remain, repeat the call.",

@@ -3,6 +3,7 @@ package optimise
 import (
 	"regexp"
 
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 )
@@ -59,7 +60,7 @@ func (g SiteGoal) Problems(sent func(string) bool) []string {
 // goals describes goal records. The limit applies to the goals of each site.
 var goals = record.Kind[SiteGoal]{
 	Name: "site-goal", Plural: "goals of this site", Prefix: "gol", Path: "optimise/sites/{siteId}/goals", Parameter: "goalId",
-	SortPrefix: "goal", Limit: 200,
+	SortPrefix: "goal", Change: change.SiteGoal, Limit: 200,
 	Indexes: func(g SiteGoal) table.Keys {
 		return table.Keys{GSI1: table.Key{PK: partition(g.CompanyID, goalsPart, g.SiteID), SK: g.sortPosition()}}
 	},

@@ -6,6 +6,7 @@ package optimise
 import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/resource"
 	"growthworkspace/shared/table"
@@ -47,17 +48,20 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "create_optimise_audit", Method: "POST", Path: auditPath, Scope: auth.OptimiseWrite, Effect: api.Create,
 			Class: auth.ClassPush, BodyBytes: auditBodyMax,
+			Changes:     []change.Type{change.Audit},
 			Summary:     "Store an audit of a site",
 			Description: "Runs none: somebody else did. Returns it without its findings.",
 		}, s.createAudit),
 		api.Define(api.Spec{
 			ID: "update_optimise_audit", Method: "PATCH", Path: auditPath + "/{auditId}", Scope: auth.OptimiseWrite, Effect: api.Write,
 			Class: auth.ClassPush, BodyBytes: auditBodyMax, Errors: []fault.Code{fault.Conflict},
+			Changes:     []change.Type{change.Audit},
 			Summary:     "Update an audit",
 			Description: "Changes only what is sent; returns it without its findings.",
 		}, s.updateAudit),
 		api.Define(api.Spec{
 			ID: "delete_optimise_audit", Method: "DELETE", Path: auditPath + "/{auditId}", Scope: auth.OptimiseWrite, Effect: api.Destructive,
+			Changes:     []change.Type{change.Audit},
 			Summary:     "Delete an audit and its findings",
 			Description: "The site stays.",
 		}, s.deleteAudit),

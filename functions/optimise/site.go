@@ -1,6 +1,7 @@
 package optimise
 
 import (
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 )
@@ -20,6 +21,6 @@ type Site struct {
 }
 
 var sites = record.Kind[Site]{
-	Name: "site", Plural: "sites", Prefix: "sit", Path: "optimise/sites", Parameter: "siteId", SortPrefix: "site", Limit: 200,
+	Name: "site", Plural: "sites", Prefix: "sit", Path: "optimise/sites", Parameter: "siteId", SortPrefix: "site", Change: change.Site, Removes: []change.Type{change.SiteGoal}, Limit: 200,
 	Order: func(s Site) string { return table.JoinKey(table.TimeKey(s.CreatedAt), s.ID) },
 }

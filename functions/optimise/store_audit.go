@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/parallel"
@@ -34,7 +35,7 @@ type auditStore struct {
 }
 
 var audits = record.Kind[storedAudit]{
-	Name: "audit", Plural: "audits", Prefix: "aud", Path: "optimise/audits", Parameter: "auditId", SortPrefix: "audit",
+	Name: "audit", Plural: "audits", Prefix: "aud", Path: "optimise/audits", Parameter: "auditId", SortPrefix: "audit", Change: change.Audit,
 	Indexes: storedAudit.indexKeys,
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 )
@@ -23,6 +24,6 @@ type Board struct {
 const BoardIDPrefix = "brd"
 
 var boards = record.Kind[Board]{
-	Name: "board", Plural: "boards", Prefix: BoardIDPrefix, Path: "plan/boards", Parameter: "boardId", SortPrefix: boardPart, Limit: 200,
+	Name: "board", Plural: "boards", Prefix: BoardIDPrefix, Path: "plan/boards", Parameter: "boardId", SortPrefix: boardPart, Change: change.Board, Limit: 200,
 	Order: func(b Board) string { return table.JoinKey(table.TimeKey(b.CreatedAt), b.ID) },
 }

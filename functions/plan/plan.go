@@ -5,6 +5,7 @@ package plan
 import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/resource"
 	"growthworkspace/shared/table"
@@ -44,6 +45,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "create_plan_item", Method: "POST", Path: itemsPath, Scope: auth.PlanWrite, Effect: api.Create,
 			Errors:      []fault.Code{fault.Conflict},
+			Changes:     []change.Type{change.Item},
 			Summary:     "Create an item on a board",
 			Description: "A draft unless status is sent. Publishes nothing: visitors see items with status published after the next publish.",
 		}, s.createItem),
@@ -54,11 +56,13 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.getItem),
 		api.Define(api.Spec{
 			ID: "update_plan_item", Method: "PATCH", Path: itemPath, Scope: auth.PlanWrite, Effect: api.Write,
+			Changes:     []change.Type{change.Item},
 			Summary:     "Update an item",
 			Description: "Changes only what is sent. The slug cannot change. Publishes nothing: visitors see the change after the next publish.",
 		}, s.updateItem),
 		api.Define(api.Spec{
 			ID: "delete_plan_item", Method: "DELETE", Path: itemPath, Scope: auth.PlanWrite, Effect: api.Destructive,
+			Changes:     []change.Type{change.Item},
 			Summary:     "Delete an item",
 			Description: "Cannot be undone. If it is live, visitors see it until the next publish.",
 		}, s.deleteItem),
@@ -70,6 +74,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "publish_plan_board", Method: "POST", Path: boardPath + "/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: auth.ClassPublish,
 			Errors:      []fault.Code{fault.Conflict},
+			Changes:     []change.Type{change.Publish},
 			Summary:     "Publish a board",
 			Description: "Shows visitors its items with status published and no others, all at once. Undo it by publishing again. Preview it first.",
 		}, s.publishBoard),

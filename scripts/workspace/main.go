@@ -95,10 +95,12 @@ DynamoDB's protocol.`,
 		}
 	}
 	users, developers := user.Commands(t, &table)
-	operators, server := operator.Commands(t, &table), serve.Command(t, &table)
-	for _, c := range append(operators, server) {
+	operators, server, changes := operator.Commands(t, &table), serve.Command(t, &table), operator.ChangesCommands(t, &table)
+	for _, c := range slices.Concat(operators, changes, []*cobra.Command{server}) {
 		table.Register(c.PersistentFlags())
 	}
+	feed := slices.IndexFunc(users, func(c *cobra.Command) bool { return c.Name() == "changes" })
+	terminal.AddCommands(users[feed], changes...)
 	add("For users of the API", users...)
 	add("For operators", operators...)
 	add("For developers", append(developers, server)...)

@@ -342,6 +342,7 @@ type moment struct {
 type killer struct {
 	mu      sync.Mutex
 	at      moment
+	delay   time.Duration // between the moment and the death; the response is sent
 	seen    int
 	process *os.Process
 	killed  bool
@@ -361,7 +362,9 @@ func (k *killer) watch(w http.ResponseWriter, r *http.Request, handler http.Hand
 	}
 	response := httptest.NewRecorder()
 	handler.ServeHTTP(response, r)
-	if now {
+	if now && k.delay > 0 {
+		time.AfterFunc(k.delay, k.kill)
+	} else if now {
 		k.kill()
 		panic(http.ErrAbortHandler)
 	}
@@ -373,6 +376,9 @@ func (k *killer) watch(w http.ResponseWriter, r *http.Request, handler http.Hand
 func (k *killer) kill() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.process == nil {
+		return // it has exited
+	}
 	k.killed = true
 	_ = k.process.Kill() // an error means that it has exited
 }

@@ -197,11 +197,17 @@ func (l *lockedBuffer) String() string {
 
 func startServer(t *testing.T, data string, args ...string) *server {
 	t.Helper()
+	return startServerWith(t, append([]string{"--data", data}, args...)...)
+}
+
+// startServerWith starts a server with flags that select the table.
+func startServerWith(t *testing.T, args ...string) *server {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &server{cancel: cancel, exitCode: make(chan int, 1), logs: &lockedBuffer{}, restOfOutput: make(chan string, 1)}
 	out, in := io.Pipe()
 	go func() {
-		s.exitCode <- run(ctx, "workspace", append([]string{"serve", "--json", "--addr", "127.0.0.1:0", "--data", data}, args...), strings.NewReader(""), in, s.logs)
+		s.exitCode <- run(ctx, "workspace", append([]string{"serve", "--json", "--addr", "127.0.0.1:0"}, args...), strings.NewReader(""), in, s.logs)
 		_ = in.Close()
 	}()
 	reader := bufio.NewReader(out)

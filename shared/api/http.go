@@ -54,6 +54,9 @@ func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err er
 	if out.More != nil {
 		out.Header.Set("Service-Has-More", strconv.FormatBool(*out.More))
 	}
+	if out.After != "" {
+		out.Header.Set("Service-After", out.After)
+	}
 	if out.Next != "" {
 		query := r.URL.Query()
 		query.Set("cursor", out.Next)

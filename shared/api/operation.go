@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
@@ -46,12 +47,13 @@ type Spec struct {
 	Scope       auth.Scope // if empty, any valid key may call the operation
 	DraftScope  auth.Scope // a scope contained in Scope, with which a key that lacks Scope can write drafts (see schema.DraftEnum and Caller.Has); if empty, such a key cannot call the operation
 	Effect      Effect
-	Class       auth.Class   // if empty, ClassRead or ClassWrite, depending on the effect
-	Summary     string       // one line
-	Description string       // what the summary leaves out; may be empty
-	BodyBytes   int          // maximum size of the body over HTTP; 0 means 256 KB. A body of more than 256 KB is read only after the key and its scope have been checked
-	NotTool     bool         // whether it is not an MCP tool, because its response contains a secret, which must not enter a model's context, or because only programs should send something
-	Errors      []fault.Code // codes that the function may return, in addition to the common ones
+	Class       auth.Class    // if empty, ClassRead or ClassWrite, depending on the effect
+	Summary     string        // one line
+	Description string        // what the summary leaves out; may be empty
+	BodyBytes   int           // maximum size of the body over HTTP; 0 means 256 KB. A body of more than 256 KB is read only after the key and its scope have been checked
+	NotTool     bool          // whether it is not an MCP tool, because its response contains a secret, which must not enter a model's context, or because only programs should send something
+	Errors      []fault.Code  // codes that the function may return, in addition to the common ones
+	Changes     []change.Type // the types of changes that the operation may make; empty for one that changes nothing
 }
 
 // Operation is a declared operation with its types and its function.
@@ -304,6 +306,9 @@ func (op Operation) ForDrafting() Operation {
 
 // IsList reports whether the operation returns a List.
 func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[listResult]()) }
+
+// IsFeed reports whether the operation lists a feed, whose clients go on with the argument after.
+func (op Operation) IsFeed() bool { return op.IsList() && op.field(schema.InQuery, "after") != nil }
 
 // Record returns the type of the record that the operation returns or lists.
 func (op Operation) Record() reflect.Type {

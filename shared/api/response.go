@@ -23,6 +23,7 @@ type Response struct {
 	Header http.Header // the rate limit and the entity tag; the transport adds its own headers
 	More   *bool       // whether there is more to list or to do; nil if the result is neither a list nor a PartialResult
 	Next   string      // cursor of the next page of a list; empty at the end
+	After  string      // where a feed continues, even at its end; empty for any other response
 
 	// Backward is true for a list whose next page contains earlier records.
 	Backward bool
@@ -45,10 +46,13 @@ type Response struct {
 
 // CursorAt is for a caller that uses only some of the records on this page: those up to the n-th
 // or, if Backward is true, those from the n-th on. It returns the cursor at which the list then
-// continues, or "" for a list that always has one page.
+// continues, or "" for a list that always has one page. For a feed, the result replaces After.
 func (r Response) CursorAt(n int) string {
-	if r.positionAt == nil {
+	switch {
+	case r.positionAt == nil:
 		return ""
+	case r.After != "":
+		return r.positionAt(n)
 	}
 	return r.cursors.Encode(r.positionAt(n))
 }
@@ -79,11 +83,14 @@ func (a *API) respond(t *callState, r result, err error) Response {
 	if r.more != nil && t.input.binder != nil {
 		out.positionAt, out.cursors, out.Backward = r.positionAt, t.input.binder.Page, r.backward
 	}
-	if r.next != "" {
+	switch {
+	case r.isFeed:
+		out.After = r.next
+	case r.next != "":
 		out.Next = t.input.binder.Page.Encode(r.next)
 	}
 	if err != nil {
-		out.Err, out.More, out.Next, out.Note, out.tag = fault.PublicError(err), nil, "", "", ""
+		out.Err, out.More, out.Next, out.After, out.Note, out.tag = fault.PublicError(err), nil, "", "", "", ""
 		out.Status, out.Body = out.Err.Code.Status(), fault.Envelope(out.Err)
 		out.Header.Del("ETag")
 		if out.Err.SetHeader(out.Header); out.Err.Code == fault.RateLimited {

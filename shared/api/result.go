@@ -24,6 +24,8 @@ type listPage struct {
 	nextPosition  string
 	positionAfter func(n int) string
 	backward      bool
+	isFeed        bool
+	feedHasMore   bool // whether the feed continues after the page; set only for a feed
 }
 
 // NewList returns a page of records. A response contains at most table.PageBytes of JSON, so
@@ -33,9 +35,16 @@ func NewList[T any](page table.Page[T]) List[T] {
 	return List[T]{page.Records, listPage{nextPosition: page.Next, positionAfter: page.PositionAfter, backward: page.Backward}}
 }
 
+// NewFeed returns a page of a list that grows at its end, so that clients go on from where they
+// are. page.Next is the position after the page, even at the end of the list. Clients get positions
+// as they are, in Service-After, and hasMore in Service-Has-More.
+func NewFeed[T any](page table.Page[T], hasMore bool) List[T] {
+	return List[T]{page.Records, listPage{nextPosition: page.Next, positionAfter: page.PositionAfter, isFeed: true, feedHasMore: hasMore}}
+}
+
 // NewJSONList is like NewList, for records that are already encoded as JSON.
 func NewJSONList[T any](page table.Page[json.RawMessage]) List[T] {
-	return List[T]{page: listPage{page.Records, page.Next, page.PositionAfter, page.Backward}}
+	return List[T]{page: listPage{jsonRecords: page.Records, nextPosition: page.Next, positionAfter: page.PositionAfter, backward: page.Backward}}
 }
 
 // PartialResult is the response to an operation, other than a list, that may do only part of its
@@ -51,9 +60,11 @@ type listResult interface {
 // encodedPage is a page of a list as JSON, and the position at which the list continues.
 type encodedPage struct {
 	body       []byte
-	next       string // the position at which the next page begins; empty at the end
+	next       string // the position at which the next page begins; empty at the end of a list that is not a feed
 	positionAt func(n int) string
 	backward   bool
+	isFeed     bool
+	hasMore    bool
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -72,7 +83,10 @@ func (l List[T]) encodePage() (encodedPage, error) { return l.page.encode(l.Item
 
 // encode encodes l.jsonRecords or, if there are none, items, which is a slice of records.
 func (l listPage) encode(items any) (encodedPage, error) {
-	page := encodedPage{next: l.nextPosition, positionAt: l.positionAfter, backward: l.backward}
+	page := encodedPage{
+		next: l.nextPosition, positionAt: l.positionAfter, backward: l.backward,
+		isFeed: l.isFeed, hasMore: l.feedHasMore || !l.isFeed && l.nextPosition != "",
+	}
 	texts, records := l.jsonRecords, reflect.ValueOf(items)
 	if len(texts) == 0 {
 		if records.Len() == 0 { // encoding/json would write null for nil
@@ -110,7 +124,9 @@ func (l listPage) fitPage(texts []json.RawMessage, page *encodedPage) {
 		}
 		size, n = size+len(text)+len(","), n+1
 	}
-	switch left := len(texts) - n; {
+	left := len(texts) - n
+	page.hasMore = page.hasMore || left > 0
+	switch {
 	case left == 0:
 	case l.backward:
 		texts, page.next = texts[left:], l.positionAfter(left)
@@ -136,7 +152,7 @@ type result struct {
 	tag  string // entity tag; empty: none
 	more *bool  // whether there is more to list or to do; nil if it is neither a list nor a PartialResult
 
-	empty bool   // whether it is a list without records
+	empty bool   // whether it is a list without records; never set for a feed, which names no reason
 	note  string // see Response.Note
 }
 
@@ -147,7 +163,7 @@ func encode(value any, tagged bool) (result, error) {
 	var err error
 	if list, ok := value.(listResult); ok {
 		r.encodedPage, err = list.encodePage()
-		r.more, r.empty = new(r.next != ""), list.empty()
+		r.more, r.empty = new(r.hasMore), list.empty() && !r.isFeed
 	} else {
 		r.body, err = schema.Encode(value)
 	}

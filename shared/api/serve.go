@@ -36,8 +36,8 @@ func NewConfig(t *table.Client, log *slog.Logger) Config {
 const warmConnections = 3
 
 // Start serves the operations in a Lambda function; it never returns. It reads the environment
-// variables that the stack sets: TABLE_NAME, and AWS_ENDPOINT_URL_DYNAMODB for an endpoint other
-// than DynamoDB's own.
+// variables that the stack sets: TABLE_NAME, AWS_ENDPOINT_URL_DYNAMODB for an endpoint other than
+// DynamoDB's own, and TABLE_STREAM, which is none for a table without a stream.
 func Start(operations Operations) {
 	Serve(func(t *table.Client, c Config) http.Handler {
 		c.BaseURL = gateway.BaseURL
@@ -52,6 +52,7 @@ func Serve(handler func(t *table.Client, c Config) http.Handler) {
 	t := table.New(table.Options{
 		Name: os.Getenv("TABLE_NAME"), Region: os.Getenv("AWS_REGION"), Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"),
 		Credentials: table.EnvironmentCredentials, Now: now, NewID: id.NewGenerator(now, rand.Reader),
+		NoStream: os.Getenv("TABLE_STREAM") == "none",
 	})
 	h := handler(t, NewConfig(t, slog.New(slog.NewJSONHandler(os.Stdout, nil))))
 	t.Warm(context.Background(), warmConnections)

@@ -3,10 +3,7 @@
 // from the table's stream. See scripts/docs/explanation/changes.md.
 package change
 
-import (
-	"growthworkspace/shared/auth"
-	"growthworkspace/shared/table"
-)
+import "growthworkspace/shared/table"
 
 // Change is one change of a record, as the API returns it.
 type Change struct {
@@ -68,8 +65,7 @@ type Write struct {
 
 // Source recognises the writes that change records of one type.
 type Source struct {
-	Type  Type
-	Scope auth.Scope // the scope that a key needs to see these changes
+	Type Type
 
 	// Recognise returns the event of a write. ok is false if the write does not change a record of
 	// this type. An error means that the item cannot be read.

@@ -14,5 +14,6 @@ const (
 	CodePayloadTooLarge    = "payload_too_large"   // 413: the body is too large
 	CodeRateLimited        = "rate_limited"        // 429: too many requests; wait the seconds in the response header Retry-After
 	CodeInternal           = "internal"            // 500: a fault of the service; safe to retry after the seconds in the response header Retry-After
+	CodeNotImplemented     = "not_implemented"     // 501: this deployment does not have what the operation needs; a retry gets the same response
 	CodeUnavailable        = "unavailable"         // 503: the service has too many requests at the moment; wait the seconds in the response header Retry-After
 )

@@ -14,6 +14,11 @@ type Page[T any] struct {
 
 	// Next is the cursor of the next page. It is empty at the end of the list.
 	Next string `json:"-"`
+
+	// After is where a list of changes continues, even at its end. HasMore reports whether it
+	// continues now. Both are set only for such a list.
+	After   string `json:"-"`
+	HasMore bool   `json:"-"`
 }
 
 // onePage reads one page.
@@ -33,6 +38,10 @@ func readPage[T any](ctx context.Context, c *Client, request Request, options []
 	}
 	if err := response.decode(&out); err != nil {
 		return out, err
+	}
+	if out.After = response.Header.Get("Service-After"); out.After != "" {
+		out.HasMore = response.HasMore()
+		return out, nil
 	}
 	out.Next, err = response.Next()
 	return out, err
@@ -59,7 +68,12 @@ func allPages[T any](ctx context.Context, c *Client, op operation, in any, optio
 					return
 				}
 			}
-			if got.Next == "" {
+			switch {
+			case got.HasMore:
+				request.Query.Set("after", got.After)
+				request.Query.Del("since")
+				continue
+			case got.Next == "":
 				return
 			}
 			if got.Next == request.Query.Get("cursor") {

@@ -26,6 +26,7 @@ const (
 	PreconditionFailed Code = "precondition_failed"
 	PayloadTooLarge    Code = "payload_too_large"
 	Unavailable        Code = "unavailable"
+	NotImplemented     Code = "not_implemented"
 )
 
 // RetryAfterSeconds is the Retry-After of every 5xx response. A throttled partition of the table,
@@ -34,7 +35,7 @@ const RetryAfterSeconds = 1
 
 var statuses = map[Code]int{
 	BadRequest: 400, Unauthorised: 401, Forbidden: 403, NotFound: 404, MethodNotAllowed: 405, Conflict: 409,
-	PreconditionFailed: 412, PayloadTooLarge: 413, RateLimited: 429, Internal: 500, Unavailable: 503,
+	PreconditionFailed: 412, PayloadTooLarge: 413, RateLimited: 429, Internal: 500, Unavailable: 503, NotImplemented: 501,
 }
 
 // Status returns the HTTP status of a code, or 500 for an unknown code.

@@ -14,7 +14,7 @@ import (
 func TestCodes(t *testing.T) {
 	want := map[fault.Code]int{
 		"bad_request": 400, "unauthorised": 401, "not_found": 404, "method_not_allowed": 405, "rate_limited": 429, "internal": 500,
-		"forbidden": 403, "conflict": 409, "precondition_failed": 412, "payload_too_large": 413,
+		"forbidden": 403, "not_implemented": 501, "conflict": 409, "precondition_failed": 412, "payload_too_large": 413,
 		"unavailable": 503,
 	}
 	codes := fault.Codes()

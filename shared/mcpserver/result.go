@@ -116,10 +116,17 @@ func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
 	if response.More != nil {
 		out.Meta["hasMore"] = *response.More
 	}
-	if response.Next != "" {
+	switch {
+	case response.After != "" && *response.More:
+		out.Meta["after"] = response.After
+		out.addText("There is more: call again with after %q and without since.", response.After)
+	case response.After != "":
+		out.Meta["after"] = response.After
+		out.addText("That is all for now. To go on from here later, call with after %q and without since.", response.After)
+	case response.Next != "":
 		out.Meta["nextCursor"] = response.Next
 		out.addText("There are more records: call again with the same arguments and cursor %q.", response.Next)
-	} else if response.More != nil && *response.More {
+	case response.More != nil && *response.More:
 		out.addText("It is not all done yet: call again with the same arguments.")
 	}
 	if tag := response.Header.Get("ETag"); tag != "" {

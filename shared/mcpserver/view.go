@@ -138,7 +138,12 @@ func (v *view) show(response *api.Response) (out shownText, err error) {
 			if response.Backward {
 				last = page.First
 			}
-			response.More, response.Next = new(true), response.CursorAt(last)
+			response.More = new(true)
+			if response.After != "" {
+				response.After = response.CursorAt(last)
+			} else {
+				response.Next = response.CursorAt(last)
+			}
 		}
 	}
 	return out, err

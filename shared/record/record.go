@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"strings"
 
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
@@ -22,14 +23,16 @@ import (
 // record. T must have the fields ID and CompanyID, which are strings, and CreatedAt and UpdatedAt,
 // which are pointers to strings.
 type Kind[T any] struct {
-	Name       string // the type in an import file, such as brand-goal
-	Plural     string // the plural in messages, such as brand goals
-	Prefix     string // the prefix of the ids, such as bgl
-	Path       string // the path of the list below the company's path, such as context/goals; the first segment is the area
-	Parameter  string // the path parameter for one record, such as goalId
-	SortPrefix string // the first part of the sort keys, such as goal
-	Limit      int    // maximum number of records that a company may create; 0 means no limit; an import may exceed it
-	Consistent bool   // whether the reads of Page, and those that check Limit, are strongly consistent, which costs twice as much
+	Name       string        // the type in an import file, such as brand-goal
+	Plural     string        // the plural in messages, such as brand goals
+	Prefix     string        // the prefix of the ids, such as bgl
+	Path       string        // the path of the list below the company's path, such as context/goals; the first segment is the area
+	Parameter  string        // the path parameter for one record, such as goalId
+	SortPrefix string        // the first part of the sort keys, such as goal
+	Limit      int           // maximum number of records that a company may create; 0 means no limit; an import may exceed it
+	Change     change.Type   // the type of the records' changes
+	Removes    []change.Type // the types of other records that are deleted together with a record
+	Consistent bool          // whether the reads of Page, and those that check Limit, are strongly consistent, which costs twice as much
 
 	Order   func(T) string     // the key by which Page sorts the records; nil means the id
 	Indexes func(T) table.Keys // the index keys of a record; nil means none
@@ -46,6 +49,21 @@ func areaOf(path string) string {
 // Key returns the key of a record.
 func (k *Kind[T]) Key(companyID, id string) table.Key {
 	return table.Key{PK: table.Partition(companyID, areaOf(k.Path)), SK: table.JoinKey(k.SortPrefix, id)}
+}
+
+// ChangeSource recognises the writes that change records of the kind. The status of a change is the
+// record's field status, if it has one.
+func (k *Kind[T]) ChangeSource() change.Source {
+	return change.Records(k.Change, areaOf(k.Path), k.SortPrefix, statusAttribute(reflect.TypeFor[T]()))
+}
+
+func statusAttribute(record reflect.Type) string {
+	for _, f := range reflect.VisibleFields(record) {
+		if f.Tag.Get("json") == "status" {
+			return "status"
+		}
+	}
+	return ""
 }
 
 // Keys returns the keys of a record in the table and its indexes.

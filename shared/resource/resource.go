@@ -12,6 +12,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
@@ -37,6 +38,8 @@ type Store[T any] interface {
 // the operations follow from the kind.
 type Operations struct {
 	area                              string
+	change                            change.Type
+	removes                           []change.Type
 	collectionPath, recordPath        string // the path of the collection, and the path of one record
 	limit                             int
 	list, get, create, update, remove api.Function
@@ -54,7 +57,7 @@ func New[T any, S Store[T]](kind record.Kind[T], s S) Operations {
 // Only New and NewNested have type parameters, because each instance of a generic function
 // increases the size of the program.
 func NewNested[T any, S Store[T]](kind record.Kind[T], storeOf func(parentID string) S) Operations {
-	o := Operations{area: kind.Area(), collectionPath: "/v1/companies/{companyId}/" + kind.Path, limit: kind.Limit}
+	o := Operations{area: kind.Area(), change: kind.Change, removes: kind.Removes, collectionPath: "/v1/companies/{companyId}/" + kind.Path, limit: kind.Limit}
 	o.recordPath = o.collectionPath + "/{" + kind.Parameter + "}"
 	t := reflect.TypeFor[T]()
 	o.list = api.Function{Out: reflect.TypeFor[api.List[T]](), Call: func(ctx context.Context, caller api.Caller, in any) (any, error) {
@@ -190,7 +193,7 @@ func (o Operations) Update(id, summary, description string) api.Operation {
 // store can return.
 func (o Operations) Delete(id, summary, description string, errors ...fault.Code) api.Operation {
 	spec := o.writeSpec(http.MethodDelete, o.recordPath, api.Destructive, id, summary, description)
-	spec.Errors = errors
+	spec.Errors, spec.Changes = errors, append(spec.Changes, o.removes...)
 	return api.Declare(spec, o.remove)
 }
 
@@ -203,5 +206,6 @@ func (o Operations) readSpec(path, id, summary, description string) api.Spec {
 func (o Operations) writeSpec(method, path string, effect api.Effect, id, summary, description string) api.Spec {
 	return api.Spec{
 		ID: id, Method: method, Path: path, Scope: auth.Scope(o.area + ":write"), Effect: effect, Summary: summary, Description: description,
+		Changes: []change.Type{o.change},
 	}
 }

@@ -33,6 +33,7 @@ func (c *Client) BatchPut(ctx context.Context, items []Item) error {
 	if err := c.waitForPermit(ctx); err != nil {
 		return err
 	}
+	by := c.writerOf(ctx)
 	for len(items) > 0 {
 		n, size := 0, 0
 		for n < len(items) && n < BatchMax && (n == 0 || size < batchBytesMax) {
@@ -41,7 +42,7 @@ func (c *Client) BatchPut(ctx context.Context, items []Item) error {
 		}
 		requests := make([]types.WriteRequest, n)
 		for i := range requests {
-			requests[i].PutRequest = &types.PutRequest{Item: items[i]}
+			requests[i].PutRequest = &types.PutRequest{Item: by.signItem(items[i])}
 		}
 		if err := c.batchWrite(ctx, requests); err != nil {
 			return err

@@ -33,6 +33,7 @@ type Options struct {
 	Now                func() time.Time
 	NewID              id.Generator
 	Random             io.Reader // source of randomness for public keys; nil: crypto/rand
+	NoStream           bool      // the table has no stream, so nothing records the changes of its records
 }
 
 // Client reads and writes the table. A write needs a permit: a context with a Request whose key was
@@ -44,6 +45,8 @@ type Client struct {
 	newID    id.Generator
 	random   io.Reader
 	operator bool // writes without a Request in the context are permitted
+	noStream bool
+	imports  bool // see AsImport
 }
 
 // New returns a client. It makes no call.
@@ -76,7 +79,7 @@ func New(o Options) *Client {
 			d.APIOptions = append(d.APIOptions, limitConcurrency(make(chan struct{}, o.MaxConcurrentCalls)))
 		}
 	})
-	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random}
+	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random, noStream: o.NoStream}
 }
 
 // AsOperator returns a client for the operator's command line and the tests. Its writes need no
@@ -86,6 +89,9 @@ func (c *Client) AsOperator() *Client {
 	o.operator = true
 	return &o
 }
+
+// HasStream reports whether the table has a stream, from which the changes of records are known.
+func (c *Client) HasStream() bool { return !c.noStream }
 
 // Name returns the table's name.
 func (c *Client) Name() string { return c.name }
@@ -177,14 +183,33 @@ func (c *Client) addIndexes(ctx context.Context) error {
 	return nil
 }
 
+// EnableStream gives the table a stream with the old and the new image of each write. It succeeds if
+// the table has such a stream. It is for local engines and tests.
+func (c *Client) EnableStream(ctx context.Context) error {
+	found, err := c.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.name})
+	if err != nil {
+		return fmt.Errorf("enable the stream of %s: %w", c.name, err)
+	}
+	if s := found.Table.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) && s.StreamViewType == types.StreamViewTypeNewAndOldImages {
+		return nil
+	}
+	_, err = c.db.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &c.name, StreamSpecification: &types.StreamSpecification{
+		StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
+	}})
+	if err != nil {
+		return fmt.Errorf("enable the stream of %s: %w", c.name, err)
+	}
+	return nil
+}
+
 // Drop deletes the table. It is for tests.
 func (c *Client) Drop(ctx context.Context) error {
 	_, err := c.db.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &c.name})
 	return err
 }
 
-// The methods below call the SDK. They set the table's name, count the capacity units, and delay
-// writes until they are permitted. Areas rarely need these methods: see Get, List, Modify and
+// The methods below call the SDK. They set the table's name and WriterAttr, count the capacity
+// units, and delay writes until they are permitted. Areas rarely need these methods: see Get, List, Modify and
 // Transact.
 
 // GetItem reads one item with strong consistency, so a read by id sees every earlier write.
@@ -245,11 +270,12 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 	if err := c.waitForPermit(ctx); err != nil {
 		return nil, err
 	}
+	in.UpdateExpression, in.ExpressionAttributeValues = c.writerOf(ctx).signUpdate(in.UpdateExpression, in.ExpressionAttributeValues)
 	return c.updateItem(ctx, in)
 }
 
 // UpdateKey is UpdateItem for the write that verifies a key. It needs no permit, because permits
-// depend on this write. It returns an error for a record outside KeysArea.
+// depend on this write, and keeps the record's WriterAttr. It returns an error for a record outside KeysArea.
 func (c *Client) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	if !strings.HasSuffix(KeyOf(in.Key).PK, JoinKey("", KeysArea)) {
 		return nil, fmt.Errorf("update a key: the partition %q has no keys", KeyOf(in.Key).PK)
@@ -273,6 +299,7 @@ func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput) error {
 	if err := c.waitForPermit(ctx); err != nil {
 		return err
 	}
+	in.Item = c.writerOf(ctx).signItem(in.Item)
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
 	out, err := c.db.PutItem(ctx, in)
 	if err != nil {

@@ -13,6 +13,10 @@ import (
 // SettlePermit permits or refuses them. So a read takes one round trip and a write takes two
 // (scripts/docs/explanation/one-round-trip.md).
 type Request struct {
+	// KeyID is the id of the key that makes the request, set before the request is used. Its writes
+	// have this writer; see WriterAttr. If it is empty, their writer is the operator.
+	KeyID string
+
 	// Attempt belongs to package idempotency, which stores the response with the request's change.
 	// It is nil for a request without an Idempotency-Key, and set before the request is used.
 	Attempt any

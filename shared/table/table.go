@@ -4,9 +4,10 @@
 // scripts/docs/explanation/table.md.
 //
 // Every record is an item with pk, sk, the keys of its indexes, and its fields under their JSON
-// names. A null field is absent. Two more attributes belong to this package. rev counts the
+// names. A null field is absent. Three more attributes belong to this package. rev counts the
 // record's writes, for compare-and-set. writeId is the write token of the last write. If the
-// response of a write was lost, the retry finds its own token and does not write again.
+// response of a write was lost, the retry finds its own token and does not write again. writtenBy
+// is the key that made the last write (WriterAttr).
 package table
 
 import (
@@ -50,9 +51,14 @@ func (i Index) SK() string { return i.Name() + "sk" }
 // The attributes of a record that this package sets; updatedAt is also a field of most records.
 const (
 	revAttr       = "rev"
-	writeIDAttr   = "writeId"
+	writeIDAttr   = WriteIDAttr
 	updatedAtAttr = "updatedAt"
 )
+
+// WriteIDAttr is the attribute with the write token of a record's last write. Only records that are
+// written with an expression of their own set it outside of this package. The feed of changes
+// reports a write that changes it.
+const WriteIDAttr = "writeId"
 
 // TTLAttr is the attribute with a record's expiry time as a Unix time in seconds. DynamoDB deletes
 // expired records within days and local engines never do, so readers must treat an expired record

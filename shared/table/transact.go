@@ -49,9 +49,13 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 	if len(writes) > TransactionMax {
 		return fmt.Errorf("transact: %d writes, at most %d are allowed", len(writes), TransactionMax)
 	}
+	by, signed := c.writerOf(ctx), make([]Write, len(writes))
+	for i, w := range writes {
+		signed[i] = by.sign(w)
+	}
 	for attempt := 0; ; attempt++ {
 		out, err := c.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
-			TransactItems: writes, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+			TransactItems: signed, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
 		var canceled *types.TransactionCanceledException
 		switch {

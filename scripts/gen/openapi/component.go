@@ -8,6 +8,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/schema/jsonschema"
@@ -21,6 +22,7 @@ const (
 	versionHeader       = "Service-Version"
 	requestIDHeader     = "Service-Request-Id"
 	hasMoreHeader       = "Service-Has-More"
+	afterHeader         = "Service-After"
 	linkHeader          = "Link"
 	tagHeader           = "ETag"
 	ifNoneMatchHeader   = "If-None-Match"
@@ -112,6 +114,9 @@ func ListName(t reflect.Type) string {
 	if area, ok := strings.CutPrefix(t.PkgPath(), "growthworkspace/functions/"); ok {
 		return pascal(area) + t.Name()
 	}
+	if t.PkgPath() == reflect.TypeFor[change.Type]().PkgPath() {
+		return "Change" + t.Name()
+	}
 	return t.Name()
 }
 
@@ -179,6 +184,7 @@ func headers() (out orderedObject[header]) {
 	text("RateLimit", "The class of the request, the requests that are left now, and the seconds until the quota is full again.", false,
 		jsonschema.Schema{Type: "string", Pattern: `^"[a-z]+";r=[0-9]+;t=[0-9]+$`}, `"read";r=599;t=1`)
 	text(hasMoreHeader, "Whether there is a next page. Of a delete: whether something remains, so that the same call must be repeated.", true, jsonschema.Schema{Type: "string", Enum: []any{"true", "false"}}, "true")
+	text(afterHeader, "Where a list of changes continues, also at its end: send it as `after`.", true, jsonschema.Schema{Type: "string"}, "AQqbW2vJr0fCAAZEnQ4Gp8AAAAGaruGsgAAAd2hFlg")
 	text(linkHeader, "The URL of the next page, if there is one: `<url>; rel=\"next\"`.", false, jsonschema.Schema{Type: "string"},
 		`<https://api.example.com/v1/companies/`+exampleCompany+`/plan/boards?cursor=c3VwcG9zZWRseSBvcGFxdWU>; rel="next"`)
 	text(replayedHeader, "true if this is the stored response to an earlier request with the same Idempotency-Key; otherwise absent.", false, jsonschema.Schema{Type: "string", Enum: []any{"true"}}, "true")

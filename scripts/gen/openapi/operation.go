@@ -115,6 +115,9 @@ func (b *builder) successResponse(op api.Operation) response {
 	if op.IsList() {
 		out.Description = "A page of the list."
 		headers = append(headers, hasMoreHeader, linkHeader)
+		if op.IsFeed() {
+			headers[len(headers)-1] = afterHeader
+		}
 		name = b.record(t.Field(0).Type.Elem()) + "List"
 		b.addRecord(name, t)
 	} else {

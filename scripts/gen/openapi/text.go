@@ -133,5 +133,6 @@ var errorTexts = map[fault.Code]struct{ meaning, message string }{
 	fault.PayloadTooLarge:    {"the body is too large", "body: must have at most 262144 bytes"},
 	fault.RateLimited:        {"too many requests; wait the seconds in the response header Retry-After", "too many read requests; retry after the seconds in Retry-After"},
 	fault.Internal:           {"a fault of the service; safe to retry after the seconds in the response header Retry-After", "internal error; safe to retry"},
+	fault.NotImplemented:     {"this deployment does not have what the operation needs; a retry gets the same response", "the table has no stream, so the changes of records are not known here"},
 	fault.Unavailable:        {"the service has too many requests at the moment; wait the seconds in the response header Retry-After", fault.ErrUnavailable.Messages[0]},
 }

@@ -19,3 +19,9 @@ func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 		o.upgradeCommand(),
 	}
 }
+
+// ChangesCommands returns the operators' commands on feeds of changes, below the command changes.
+func ChangesCommands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
+	o := &operatorCommands{t, table}
+	return []*cobra.Command{o.enableChangesCommand(), o.changesGapCommand()}
+}

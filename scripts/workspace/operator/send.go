@@ -112,13 +112,13 @@ func (f *sendFlags) check(cmd *cobra.Command, args []string, targetFlag string, 
 	if _, err := exec.LookPath(args[0]); err != nil {
 		return terminal.NewCommandUsageError(cmd, "%v", err)
 	}
-	if f.programTimeout, err = parseDuration(f.timeout); err != nil || f.programTimeout == 0 {
+	if f.programTimeout, err = terminal.ParseDuration(f.timeout); err != nil || f.programTimeout == 0 {
 		return terminal.NewCommandUsageError(cmd, "--timeout: must be a length of time such as 30s or 5m")
 	}
 	if f.every == "" {
 		return nil
 	}
-	if f.interval, err = parseDuration(f.every); err != nil || f.interval == 0 {
+	if f.interval, err = terminal.ParseDuration(f.every); err != nil || f.interval == 0 {
 		return terminal.NewCommandUsageError(cmd, "--every: must be a length of time such as 30s or 1m")
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"time"
 
+	"growthworkspace/scripts/workspace/program"
 	"growthworkspace/shared/schema"
 )
 
@@ -28,10 +29,6 @@ const exitNothingSent = 75
 // senderOutputBytesMax is the maximum size of what a program prints. If a program prints more, the
 // outcome is unknown.
 const senderOutputBytesMax = 64 << 10
-
-// pipesTimeout is how long a program's pipes may stay open after it has exited. They stay open
-// while a process that the program started still has them open.
-const pipesTimeout = 5 * time.Second
 
 // outcome says whether a program has sent a record.
 type outcome int
@@ -73,22 +70,12 @@ func (s sender) send(ctx context.Context, record any) senderReport {
 	if err != nil {
 		return senderReport{outcome: outcomeRetry, problem: err.Error()}
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	out := &boundedBuffer{limit: senderOutputBytesMax}
-	cmd := exec.CommandContext(ctx, s.program[0], s.program[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(append(text, '\n')), out, s.errOut, pipesTimeout
-	killWithChildren(cmd)
-	if err := cmd.Start(); err != nil {
-		return senderReport{outcome: outcomeRetry, problem: err.Error()} // the program has not run
-	}
-	timer := time.AfterFunc(s.timeout, stop)
-	defer timer.Stop()
-	err = cmd.Wait()
+	err = program.Program{Args: s.program, Timeout: s.timeout, Out: out, Err: s.errOut}.Run(ctx, append(text, '\n'))
 	var exit *exec.ExitError
 	switch {
-	case ctx.Err() != nil:
-		return senderReport{outcome: outcomeUnknown, problem: fmt.Sprintf("it ran longer than %s", s.timeout)}
+	case errors.Is(err, program.ErrNotStarted):
+		return senderReport{outcome: outcomeRetry, problem: err.Error()}
 	case errors.As(err, &exit) && exit.ExitCode() == exitNothingSent:
 		if len(bytes.TrimSpace(out.Bytes())) > 0 && readSenderOutput(out.Bytes()).outcome != outcomeRetry {
 			return senderReport{outcome: outcomeUnknown, problem: fmt.Sprintf("it ended with %d after it had printed something", exitNothingSent)}

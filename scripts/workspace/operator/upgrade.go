@@ -43,11 +43,11 @@ type upgradeResult struct {
 // upgrade upgrades one company or all. It stops at the first company that fails. Companies that it
 // has upgraded before that stay upgraded.
 func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, companyID string, again bool) error {
-	ids, err := companiesToUpgrade(ctx, s, companyID)
+	ids, err := companyIDs(ctx, s, companyID)
 	if err != nil {
 		return err
 	}
-	store, done := feedback.NewStore(s.Table), upgradeResult{}
+	store, done := feedback.NewStore(s.Table.AsImport()), upgradeResult{} // an upgrade is not a change of the records
 	for n, id := range ids {
 		filled, err := store.BackfillPostedIndex(ctx, id, again, func(checked int64) {
 			o.Note("company %d of %d, %s: checked reviews: %d", n+1, len(ids), id, checked)
@@ -61,8 +61,8 @@ func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, co
 	return o.Print(done, "companies that are up to date: %d; reviews put into the index: %d", done.Companies, done.Filled)
 }
 
-// companiesToUpgrade returns the id of the given company, or the ids of all companies.
-func companiesToUpgrade(ctx context.Context, s *tableconn.Session, companyID string) (ids []string, err error) {
+// companyIDs returns the id of the given company, or the ids of all companies.
+func companyIDs(ctx context.Context, s *tableconn.Session, companyID string) (ids []string, err error) {
 	if companyID != "" {
 		_, err := s.Company(ctx, companyID)
 		return []string{companyID}, err

@@ -37,8 +37,8 @@ const callTimeout = 2500 * time.Millisecond
 type server struct {
 	*terminal.Terminal
 
-	table    *tableconn.Flags
-	studioWG sync.WaitGroup // waits until the studio has stopped
+	table      *tableconn.Flags
+	background sync.WaitGroup // done when the studio and the feed have stopped
 }
 
 // Command returns the command serve.
@@ -136,12 +136,16 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 	}
 	log := s.newLogger()
 	slog.SetDefault(log) // package gateway logs to the default logger
+	changes, err := openFeed(ctx, open, log)
+	if err != nil {
+		return err
+	}
 	limited := devserver.New(functions.Handler(open.Serving, api.NewConfig(open.Serving, log)), log, open.Serving.NewID, functions.Uploads(open.Serving, log))
 	server := limited.HTTP()
 	ctx, end := context.WithCancel(ctx)
 	defer func() {
 		end()
-		s.studioWG.Wait()
+		s.background.Wait()
 	}()
 	front := newFront(server.Handler, open, log, listener.Addr(), public)
 	var site *teamStudio
@@ -151,6 +155,9 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 		}
 	}
 	server.Handler = front
+	if changes != nil {
+		s.background.Go(func() { changes.run(ctx) })
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- limited.Serve(listener) }()
 	if public != nil {
@@ -205,7 +212,7 @@ func (s *server) startStudio(ctx context.Context, base string, d storedKey, log 
 	if err != nil {
 		return "", err
 	}
-	s.studioWG.Go(func() {
+	s.background.Go(func() {
 		if err := open.Serve(ctx); err != nil {
 			log.Error("the studio ended", "error", err)
 		}

@@ -22,9 +22,11 @@ import (
 
 	"growthworkspace/functions/company"
 	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/stream"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/engine"
 )
@@ -35,6 +37,7 @@ type Session struct {
 	Table       *table.Client  // for the operator's commands, whose writes need no permit
 	Serving     *table.Client  // for handlers, whose writes need a permit that only a verified key gives
 	Engine      *engine.Engine // nil if the table is in an AWS account
+	options     table.Options  // those of Serving
 	region      string
 	listCommand string // the command line that lists the companies, for error messages
 }
@@ -64,14 +67,41 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	}
 	err = s.configureCredentials(ctx, &o)
 	if err == nil {
-		s.region, s.Serving = o.Region, table.New(o)
-		s.Table = s.Serving.AsOperator()
+		s.region = o.Region
+		s.use(o)
 		err = s.prepareTable(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// use sets the clients.
+func (s *Session) use(o table.Options) {
+	s.options, s.Serving = o, table.New(o)
+	s.Table = s.Serving.AsOperator()
+}
+
+// EnableStream switches the table's stream on, if it is off, and returns a reader of the stream. It
+// reads once, because an engine may accept the setting and have no streams.
+func (s *Session) EnableStream(ctx context.Context) (*stream.Reader, error) {
+	if err := s.Table.EnableStream(ctx); err != nil {
+		return nil, err
+	}
+	reader, errRead := stream.New(s.options), errors.New("the stream can be read")
+	_, err := reader.Poll(ctx, func(context.Context, string, []change.StreamRecord) error { return errRead })
+	if errors.Is(err, errRead) {
+		err = nil // the records are delivered again
+	}
+	return reader, err
+}
+
+// ForgoStream replaces the clients by clients that know that the table has no stream.
+func (s *Session) ForgoStream() {
+	o := s.options
+	o.NoStream = true
+	s.use(o)
 }
 
 // localRegion is the AWS region for requests to local engines, which check neither the region nor

@@ -79,18 +79,24 @@ func RequireCommand(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// AddCommands adds the children to a command that does nothing itself.
+// childNames is the annotation of a command with the names of its children, in the order in which
+// they were added.
+const childNames = "children"
+
+// AddCommands adds the children to a command that does nothing itself. It can be called again with
+// more children.
 func AddCommands(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(children...)
+	names := strings.Fields(cmd.Annotations[childNames])
+	for _, c := range children {
+		names = append(names, c.Name())
+	}
+	cmd.Annotations = map[string]string{childNames: strings.Join(names, " ")}
 	// Ignore unknown flags, so that the error is about the missing or mistyped subcommand and not
 	// about its flags.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}
 	cmd.Args = RequireCommand
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		names := make([]string, len(children))
-		for i, c := range children {
-			names[i] = c.Name()
-		}
 		return NewCommandUsageError(cmd, "name a command: %s", strings.Join(names, ", "))
 	}
 	return cmd

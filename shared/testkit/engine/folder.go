@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"growthworkspace/shared/filelock"
 )
 
 // pollInterval is the interval at which a process checks whether a folder's engine has started or
@@ -156,7 +158,7 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 // lockAndRead returns the state of the folder, the kind of engine that it needs, and the folder's
 // lock. If an engine holds the lock, the returned lock is nil. Otherwise the caller must close it.
 func (f *folder) lockAndRead(prefer string) (lock *os.File, s state, kind string, err error) {
-	lock, err = tryLock(f.path("engine.lock"))
+	lock, err = filelock.Try(f.path("engine.lock"))
 	if err != nil {
 		return nil, s, "", fmt.Errorf("lock the data folder: %w", err)
 	}

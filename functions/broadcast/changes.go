@@ -1,0 +1,8 @@
+package broadcast
+
+import "growthworkspace/shared/change"
+
+// Changes returns the sources of changes of the area's records.
+func Changes() []change.Source {
+	return []change.Source{plans.ChangeSource(), ideas.ChangeSource(), posts.ChangeSource(), channels.ChangeSource()}
+}

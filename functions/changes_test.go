@@ -1,0 +1,119 @@
+package functions_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/functions/recorder"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/change"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/stream"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// feedService is a service over a table of its own, which has a stream.
+type feedService struct {
+	*apitest.Service
+
+	reader   *stream.Reader
+	recorder *recorder.Recorder
+	parked   []recorder.Parked
+}
+
+// startWithFeed returns a service like start does, with a feed of the company.
+func startWithFeed(t *testing.T) *feedService {
+	t.Helper()
+	s := &feedService{Service: apitest.New(t, functions.Operations)}
+	o := apitest.Options(t, s.Clock.Now, nil)
+	o.Name = s.Table.NewID("test")
+	s.ServingTable = table.New(o)
+	s.Table = s.ServingTable.AsOperator()
+	if err := s.Table.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Table.Drop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := s.Table.EnableStream(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Keys = keys.NewStore(s.Table, s.Clock.Now)
+	s.Handler = functions.Handler(s.ServingTable, api.NewConfig(s.ServingTable, slog.New(slog.DiscardHandler)))
+	s.reader = stream.New(o)
+	s.recorder = recorder.New(s.Table, func(_ context.Context, p recorder.Parked) error {
+		s.parked = append(s.parked, p)
+		return nil
+	})
+	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	importFixture(t, s.Service)
+	issueSpareKeys(t, s.Service)
+	return s
+}
+
+// record records what the stream has.
+func (s *feedService) record(t *testing.T) {
+	t.Helper()
+	if err := s.reader.Drain(t.Context(), s.recorder.Record); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Ensure each operation makes exactly the changes that it declares: an operation that writes at
+// least one, of the type that it declares first, and no operation any other.
+func TestOperationsDeclareTheirChanges(t *testing.T) {
+	t.Parallel()
+	s := startWithFeed(t)
+	key := s.Key(t)
+	s.record(t)
+	after := ""
+	next := func() []change.Change {
+		s.record(t)
+		arguments := map[string]any{"limit": 200}
+		if after != "" {
+			arguments["after"] = after
+		}
+		r := s.Call(t, key, "list_changes", arguments)
+		var page struct{ Items []change.Change }
+		r.Decode(t, &page)
+		after = r.Header.Get("Service-After")
+		if r.Status != 200 || after == "" || r.Header.Get("Service-Has-More") != "false" {
+			t.Fatalf("list_changes: status %d, Service-After %q, Service-Has-More %q: %s", r.Status, after, r.Header.Get("Service-Has-More"), r.Body)
+		}
+		return page.Items
+	}
+	next()
+	for _, op := range functions.Operations(nil) {
+		if op.Effect == api.Read != (len(op.Changes) == 0) {
+			t.Errorf("%s: declares the changes %v; an operation that writes declares at least one in its Spec, and no other does", op.ID, op.Changes)
+		}
+		if r := s.Call(t, key, op.ID, fixtureArguments[op.ID]); r.Status != 200 {
+			t.Errorf("%s: status %d: %s", op.ID, r.Status, r.Body)
+			continue
+		}
+		var made []change.Type
+		for _, c := range next() {
+			made = append(made, c.Type)
+			if !slices.Contains(op.Changes, c.Type) {
+				t.Errorf("%s: made an undeclared change %+v", op.ID, c)
+			}
+			if c.Action != change.Deleted && c.KeyID == nil {
+				t.Errorf("%s: the change %+v names no key", op.ID, c)
+			}
+		}
+		if len(op.Changes) > 0 && !slices.Contains(made, op.Changes[0]) {
+			t.Errorf("%s: made changes of the types %v, want %s", op.ID, made, op.Changes[0])
+		}
+	}
+	if len(s.parked) > 0 {
+		t.Errorf("records that are not readable: %+v", s.parked)
+	}
+}

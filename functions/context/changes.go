@@ -1,0 +1,29 @@
+package brand
+
+import (
+	"growthworkspace/shared/change"
+	"growthworkspace/shared/table"
+)
+
+// Changes returns the sources of changes of the area's records.
+func Changes() []change.Source {
+	return []change.Source{
+		{Type: change.BrandKit, Recognise: recogniseBrandKit}, ContentTypes.ChangeSource(), Goals.ChangeSource(),
+	}
+}
+
+// recogniseBrandKit recognises the writes of a company's brand kit. Its id is only in the item.
+func recogniseBrandKit(w change.Write) (e change.Event, ok bool, err error) {
+	if w.Area != area || len(w.Narrower) > 0 || w.SK != brandKitSortKey {
+		return e, false, nil
+	}
+	item := w.New
+	if item == nil {
+		item = w.Old
+	}
+	var kit struct {
+		ID string `store:"id"`
+	}
+	err = table.Decode(item, &kit)
+	return change.Event{RecordID: kit.ID, Action: w.Action()}, true, err
+}

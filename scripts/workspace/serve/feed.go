@@ -1,0 +1,100 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/aws/smithy-go"
+
+	"growthworkspace/functions/company"
+	"growthworkspace/functions/recorder"
+	"growthworkspace/scripts/workspace/tableconn"
+	"growthworkspace/shared/change"
+	"growthworkspace/shared/stream"
+)
+
+// Pauses of the feed's reader: when the stream has no more records, and after an error.
+const (
+	streamPause = 200 * time.Millisecond
+	errorPause  = 2 * time.Second
+)
+
+// feed makes the feeds of changes of a local table from the engine's stream. In an AWS account, a
+// Lambda function of the stack does that.
+type feed struct {
+	open     *tableconn.Session
+	stream   *stream.Reader
+	recorder *recorder.Recorder
+	log      *slog.Logger
+}
+
+// openFeed switches the engine's stream on. It returns nil for a table in an AWS account and for an
+// engine without streams, for which open.Serving then knows that there is no feed.
+func openFeed(ctx context.Context, open *tableconn.Session, log *slog.Logger) (*feed, error) {
+	if open.Engine == nil {
+		return nil, nil
+	}
+	reader, err := open.EnableStream(ctx)
+	var refused smithy.APIError
+	if errors.As(err, &refused) || errors.Is(err, stream.ErrNoStream) {
+		log.WarnContext(ctx, "no feed of changes: the engine has no streams", "error", err)
+		open.ForgoStream()
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &feed{open: open, stream: reader, log: log}
+	f.recorder = recorder.New(open.Table, f.park)
+	return f, nil
+}
+
+// park logs a record that cannot be read. Here is no queue, because the operator sees the log.
+func (f *feed) park(ctx context.Context, p recorder.Parked) error {
+	f.log.ErrorContext(ctx, "a record of the stream cannot be read", "record", p)
+	return nil
+}
+
+// run records changes until the context ends or the engine stops. What was written before that and
+// is not recorded comes into the feeds at the next start, because the engine keeps its stream.
+func (f *feed) run(ctx context.Context) {
+	ctx, stop := f.open.Context(ctx)
+	defer stop()
+	if err := f.begin(ctx); err != nil && ctx.Err() == nil {
+		f.log.Error("not every company has a feed of changes: run workspace changes enable", "error", err)
+	}
+	last := ""
+	for {
+		delivered, err := f.stream.Poll(ctx, f.recorder.Record)
+		pause := streamPause
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			if text := err.Error(); text != last { // not again with each retry
+				f.log.Error("changes are not recorded", "error", err)
+				last = text
+			}
+			pause = errorPause
+		case delivered > 0:
+			last, pause = "", 0
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// begin creates the feeds of companies that an earlier version created.
+func (f *feed) begin(ctx context.Context) error {
+	all, err := company.NewStore(f.open.Table).ListAll(ctx)
+	for _, c := range all {
+		_, err1 := change.EnsureCounter(ctx, f.open.Table, c.ID)
+		err = errors.Join(err, err1)
+	}
+	return err
+}

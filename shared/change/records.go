@@ -1,0 +1,49 @@
+package change
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/table"
+)
+
+// Records returns the source for records of an area's partition whose sort keys are the prefix and
+// the record's id. statusAttr is the attribute with the record's status; it may be empty.
+func Records(t Type, area, sortPrefix, statusAttr string) Source {
+	return Source{t, func(w Write) (e Event, ok bool, err error) {
+		recordID, ok := strings.CutPrefix(w.SK, table.JoinKey(sortPrefix, ""))
+		if !ok || w.Area != area || len(w.Narrower) > 0 || strings.Contains(recordID, "#") {
+			return e, false, nil
+		}
+		e, err = w.Event(recordID, statusAttr)
+		return e, true, err
+	}}
+}
+
+// Event returns the event of a write of a record. It returns an error if the status is not a text.
+func (w Write) Event(recordID, statusAttr string) (Event, error) {
+	e := Event{RecordID: recordID, Action: w.Action()}
+	status := w.New[statusAttr]
+	if status == nil {
+		return e, nil
+	}
+	text, ok := status.(*types.AttributeValueMemberS)
+	if !ok {
+		return e, fmt.Errorf("%w: the attribute %s is not a string", table.ErrUnreadable, statusAttr)
+	}
+	e.Status = text.Value
+	return e, nil
+}
+
+// Action returns what the write did to its item.
+func (w Write) Action() Action {
+	switch {
+	case w.Old == nil:
+		return Created
+	case w.New == nil:
+		return Deleted
+	}
+	return Updated
+}

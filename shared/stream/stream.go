@@ -1,0 +1,157 @@
+// Package stream reads the stream of a table from an engine. The local server and tests use it; in
+// an AWS account, Lambda reads the stream.
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"growthworkspace/shared/change"
+	"growthworkspace/shared/table"
+)
+
+// Consume handles a batch of records of one shard, in the order of the shard. After an error, the
+// same records are delivered again, perhaps in other batches.
+type Consume func(ctx context.Context, shardID string, records []change.StreamRecord) error
+
+// Reader reads the records of a stream that it has not delivered yet. A new Reader starts with the
+// oldest records that the stream has. Not safe for concurrent use.
+type Reader struct {
+	streams   *dynamodbstreams.Client
+	table     string
+	streamARN string // empty until it is known
+	shards    []*shard
+}
+
+// shard is how far a shard has been read.
+type shard struct {
+	id, parent string
+	iterator   *string // nil before the first read
+	delivered  string  // the last sequence number; empty if there is none
+	isFinished bool    // nothing will follow
+}
+
+// batchRecords is the maximum number of records in a batch, as in the event source of the stack.
+const batchRecords = 100
+
+// New returns a reader of the stream of a table. It makes no call.
+func New(o table.Options) *Reader {
+	transport := o.Transport
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	return &Reader{table: o.Name, streams: dynamodbstreams.New(dynamodbstreams.Options{
+		Region: o.Region, Credentials: o.Credentials, HTTPClient: &http.Client{Transport: transport},
+	}, func(d *dynamodbstreams.Options) {
+		if o.Endpoint != "" {
+			d.BaseEndpoint = &o.Endpoint
+		}
+	})}
+}
+
+// ErrNoStream means that the table has no stream. See table.Client.EnableStream.
+var ErrNoStream = errors.New("the table has no stream")
+
+// Drain delivers every record that the stream has.
+func (r *Reader) Drain(ctx context.Context, consume Consume) error {
+	for {
+		n, err := r.Poll(ctx, consume)
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+// Poll delivers the next batch of each shard and returns how many records those had. A shard is
+// delivered only after its parent, from which it was split, so that the writes of one item are
+// delivered in their order.
+func (r *Reader) Poll(ctx context.Context, consume Consume) (delivered int, err error) {
+	if err := r.findShards(ctx); err != nil {
+		return 0, fmt.Errorf("read the stream: %w", err)
+	}
+	var errs []error
+	for _, s := range r.shards {
+		if s.isFinished || slices.ContainsFunc(r.shards, func(p *shard) bool { return p.id == s.parent && !p.isFinished }) {
+			continue
+		}
+		n, err := r.readBatch(ctx, s, consume)
+		delivered, errs = delivered+n, append(errs, err)
+	}
+	return delivered, errors.Join(errs...)
+}
+
+// findShards adds the shards that the stream has got since the last call.
+func (r *Reader) findShards(ctx context.Context) error {
+	if r.streamARN == "" {
+		streams, err := r.streams.ListStreams(ctx, &dynamodbstreams.ListStreamsInput{TableName: &r.table})
+		if err != nil {
+			return err
+		}
+		if len(streams.Streams) == 0 {
+			return ErrNoStream
+		}
+		r.streamARN = *streams.Streams[len(streams.Streams)-1].StreamArn
+	}
+	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &r.streamARN}
+	for {
+		out, err := r.streams.DescribeStream(ctx, in)
+		if err != nil {
+			return err
+		}
+		for _, found := range out.StreamDescription.Shards {
+			if !slices.ContainsFunc(r.shards, func(s *shard) bool { return s.id == *found.ShardId }) {
+				r.shards = append(r.shards, &shard{id: *found.ShardId, parent: aws.ToString(found.ParentShardId)})
+			}
+		}
+		if in.ExclusiveStartShardId = out.StreamDescription.LastEvaluatedShardId; in.ExclusiveStartShardId == nil {
+			return nil
+		}
+	}
+}
+
+// readBatch delivers the next batch of a shard.
+func (r *Reader) readBatch(ctx context.Context, s *shard, consume Consume) (delivered int, err error) {
+	if s.iterator == nil {
+		if s.iterator, err = r.startIterator(ctx, s); err != nil {
+			return 0, fmt.Errorf("read the stream: %w", err)
+		}
+	}
+	out, err := r.streams.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: s.iterator, Limit: aws.Int32(batchRecords)})
+	if err != nil {
+		s.iterator = nil // it may have expired
+		return 0, fmt.Errorf("read the stream: %w", err)
+	}
+	records := make([]change.StreamRecord, len(out.Records))
+	for n, record := range out.Records {
+		if records[n], err = convertRecord(record.Dynamodb); err != nil {
+			return 0, fmt.Errorf("read the stream: %w", err)
+		}
+	}
+	if len(records) > 0 {
+		if err := consume(ctx, s.id, records); err != nil {
+			return 0, err
+		}
+		s.delivered = records[len(records)-1].SequenceNumber
+	}
+	s.iterator, s.isFinished = out.NextShardIterator, out.NextShardIterator == nil
+	return len(records), nil
+}
+
+func (r *Reader) startIterator(ctx context.Context, s *shard) (*string, error) {
+	in := &dynamodbstreams.GetShardIteratorInput{StreamArn: &r.streamARN, ShardId: &s.id, ShardIteratorType: types.ShardIteratorTypeTrimHorizon}
+	if s.delivered != "" {
+		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &s.delivered
+	}
+	out, err := r.streams.GetShardIterator(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return out.ShardIterator, nil
+}

@@ -1,0 +1,118 @@
+package table
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// WriterAttr is the attribute with the id of the key that made a record's last write, or with
+// ImportWriter. A write by the operator removes it. The client sets it with every write except
+// UpdateKey. Clients of the API never see it. The feed of changes reads it from the table's stream.
+const WriterAttr = "writtenBy"
+
+// ImportWriter is the writer of records that an import or an upgrade wrote. The feed of changes does
+// not report such a write.
+const ImportWriter = "import"
+
+// AsImport returns a client like AsOperator whose writes have the writer ImportWriter.
+func (c *Client) AsImport() *Client {
+	o := c.AsOperator()
+	o.imports = true
+	return o
+}
+
+// writer is the value of WriterAttr, or empty for the operator.
+type writer string
+
+func (c *Client) writerOf(ctx context.Context) writer {
+	if c.imports {
+		return ImportWriter
+	}
+	if r := RequestOf(ctx); r != nil {
+		return writer(r.KeyID)
+	}
+	return ""
+}
+
+// sign returns the write with the writer's attribute. It does not change w, which a caller may send
+// again.
+func (by writer) sign(w Write) Write {
+	switch {
+	case w.Put != nil:
+		put := *w.Put
+		put.Item = by.signItem(put.Item)
+		w.Put = &put
+	case w.Update != nil:
+		update := *w.Update
+		update.UpdateExpression, update.ExpressionAttributeValues = by.signUpdate(update.UpdateExpression, update.ExpressionAttributeValues)
+		w.Update = &update
+	}
+	return w
+}
+
+// signItem returns a copy of an item with the writer's attribute.
+func (by writer) signItem(item Item) Item {
+	signed := make(Item, len(item)+1)
+	maps.Copy(signed, item)
+	if delete(signed, WriterAttr); by != "" {
+		signed[WriterAttr] = by.attribute()
+	}
+	return signed
+}
+
+// signUpdate returns an update expression that also sets or removes the writer's attribute, and the
+// values of its placeholders. An expression may contain each of the keywords SET and REMOVE once,
+// in capitals and followed by a space.
+func (by writer) signUpdate(expression *string, values Item) (*string, Item) {
+	keyword, clause := "REMOVE ", WriterAttr
+	if by != "" {
+		keyword, clause = "SET ", WriterAttr+" = :"+WriterAttr
+		signed := make(Item, len(values)+1)
+		maps.Copy(signed, values)
+		signed[":"+WriterAttr] = by.attribute()
+		values = signed
+	}
+	text := ""
+	if expression != nil {
+		text = *expression
+	}
+	if at := keywordIndex(text, keyword); at >= 0 {
+		at += len(keyword)
+		text = text[:at] + clause + ", " + text[at:]
+	} else {
+		text = strings.TrimPrefix(text+" "+keyword+clause, " ")
+	}
+	return &text, values
+}
+
+// keywordIndex returns the index of a keyword in an update expression, or -1.
+func keywordIndex(expression, keyword string) int {
+	if strings.HasPrefix(expression, keyword) {
+		return 0
+	}
+	if at := strings.Index(expression, " "+keyword); at >= 0 {
+		return at + 1
+	}
+	return -1
+}
+
+func (by writer) attribute() types.AttributeValue { return String(string(by)) }
+
+// WriterOf returns the WriterAttr of a stored item, or "" if it has none.
+func WriterOf(item Item) string {
+	s, _ := item[WriterAttr].(*types.AttributeValueMemberS)
+	if s == nil {
+		return ""
+	}
+	return s.Value
+}
+
+// IsSameRevision reports whether two images of a stored item are of the same revision. A write that
+// leaves the revision alone changes nothing that clients see, such as a count on a parent. A missing
+// item has no revision.
+func IsSameRevision(old, new Item) bool {
+	return len(old) > 0 && len(new) > 0 && equalAttribute(old[revAttr], new[revAttr]) && equalAttribute(old[writeIDAttr], new[writeIDAttr])
+}

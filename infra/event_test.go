@@ -473,8 +473,8 @@ func areaActions(calls []callAccess) map[string]bool {
 }
 
 // check reports an error unless infra/grant.go grants exactly the actions that the operation needs,
-// except for the actions that check a key. A request with an Idempotency-Key also needs the actions
-// that store its response.
+// except for the actions that check a key. A change of a key also needs the actions that report it,
+// and a request with an Idempotency-Key those that store its response.
 func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	t.Helper()
 	own := area
@@ -495,6 +495,9 @@ func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	memory := set(area, infra.IdempotencyActions...)
 	if own != area {
 		maps.Copy(memory, set(area, infra.TransactionActions(op)...)) // one transaction covers both areas
+	}
+	if own == "keys" && op.Effect != api.Read { // the same transaction reports the change of the key
+		maps.Copy(says, set(area, append(infra.TransactionActions(op), infra.KeyChangeActions...)...))
 	}
 	for what := range u.withoutIdempotencyKey {
 		if !says[what] && !keys[what] {

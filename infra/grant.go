@@ -123,6 +123,12 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 				out = mergeGrants(out, []Grant{{Area: grant.Area, TransactionArea: area, Actions: transactionActions(op)}})
 			}
 		}
+		if grant.Area == keysArea && op.Effect != api.Read {
+			out = mergeGrants(out, []Grant{
+				{Area: api.CompanyArea, Actions: keyChangeActions},
+				{Area: keysArea, TransactionArea: api.CompanyArea, Actions: append(transactionActions(op), keyChangeActions...)},
+			})
+		}
 	}
 	return out
 }
@@ -132,8 +138,12 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 // operations on keys. Only publish has responses that need more than one record.
 var idempotencyActions = []string{actionPutItem, actionQuery}
 
+// keyChangeActions lists the actions that report a change of a key to the feed of changes. The
+// report is stored among the company's records, in the transaction that changes the key.
+var keyChangeActions = []string{actionUpdateItem}
+
 // transactionActions returns the actions that an operation on keys needs in the transaction that
-// also stores its response, among the company's records. AWS does not say whether it checks the
+// also writes among the company's records. AWS does not say whether it checks the
 // partition keys of a transaction together, as it does for a batch. If it does, only a statement
 // about both kinds of partition allows the transaction.
 func transactionActions(op api.Operation) []string {

@@ -110,6 +110,8 @@ line of figures.
   loss-key, loss                the table does a write, and the response is lost
   quota                         64 clients of 3 processes send without pauses, at quotas of 60 to
                                 60,000 requests a minute
+  changes                       servers that record changes are killed while clients write and
+                                followers read the feed
   linear                        16 clients change one record while responses are lost and
                                 calls throttled
   load                          clients send more, and read more slowly, than a server can take

@@ -24,10 +24,8 @@ import (
 func newProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.Service {
 	t.Helper()
 	another := *s
-	options := apitest.Options(t, s.Clock.Now, over)
-	options.Timeout = 0 // the default timeout, as in a Lambda function
-	another.ServingTable = table.New(options)
-	another.Handler = functions.Handler(another.ServingTable, slog.New(slog.DiscardHandler))
+	another.ServingTable = table.New(apitest.Options(t, s.Clock.Now, over))
+	another.Handler = functions.Handler(another.ServingTable, another.Config(slog.New(slog.DiscardHandler)))
 	return &another
 }
 

@@ -585,7 +585,7 @@ func TestDraftsCostNothing(t *testing.T) {
 	counter := &apitest.RoundTripCounter{}
 	s := startDrafting(t, counter)
 	var log bytes.Buffer
-	s.Handler = functions.Handler(s.ServingTable, slog.New(slog.NewJSONHandler(&log, nil)))
+	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.NewJSONHandler(&log, nil))))
 	type cost struct {
 		Trips                             int
 		TableCalls, ReadUnits, WriteUnits float64

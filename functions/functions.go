@@ -96,13 +96,14 @@ func Uploads(t *table.Client, log *slog.Logger) func(*http.Request) error {
 // account. Each area has its own handler, chosen by the path segment, and requests pass through the
 // same event conversion as in Lambda. A path that belongs to no area goes to the company area,
 // which responds with not_found.
-func Handler(t *table.Client, log *slog.Logger) http.Handler {
+func Handler(t *table.Client, c api.Config) http.Handler {
+	tools := gateway.Local(mcpserver.New(Operations(t), c, prompts.All()...), t.NewID)
+	c.BaseURL = gateway.BaseURL
 	byName := map[string]http.Handler{}
 	for _, a := range All() {
-		byName[a.Name] = gateway.Local(api.Handler(t, a.Operations(t), log), t.NewID)
+		byName[a.Name] = gateway.Local(api.New(a.Operations(t), c), t.NewID)
 	}
 	description := gateway.Local(openapi.Handler(t.NewID), t.NewID)
-	tools := gateway.Local(mcpserver.New(Operations(t), api.NewConfig(t, log), prompts.All()...), t.NewID)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.EscapedPath(); {
 		case openapi.Serves(path):

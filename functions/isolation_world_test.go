@@ -85,7 +85,7 @@ func newIsolationWorld(t *testing.T, companies int, leak *leakTransport) *isolat
 		t.Fatal(err)
 	}
 	s.Keys = keys.NewStore(s.Table, s.Clock.Now)
-	s.Handler = functions.Handler(s.ServingTable, slog.New(slog.DiscardHandler))
+	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.DiscardHandler)))
 	fixtures := fixturesWithMarkers(t)
 	for i := range companies {
 		one := &testTenant{id: s.Table.NewID(id.CompanyPrefix), marker: fixtureMarkers[i]}

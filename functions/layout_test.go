@@ -179,8 +179,8 @@ func TestLayout(t *testing.T) {
 // layers lists the packages of shared in layers, the lowest first. A package may import only
 // packages from lower layers.
 var layers = [][]string{
-	{"client", "testkit/engine", "testkit/oracle", "fault", "id", "parallel", "thread", "timestamp"},
-	{"auth", "gateway", "schema"},
+	{"client", "filelock", "testkit/oracle", "fault", "id", "parallel", "thread", "timestamp"},
+	{"auth", "gateway", "schema", "testkit/engine"},
 	{"modeltext", "schema/jsonschema", "table"},
 	{"change", "idempotency", "transfer"},
 	{"claim", "keys", "record"},

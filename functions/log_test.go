@@ -36,7 +36,7 @@ func TestLogHasNoKeys(t *testing.T) {
 	t.Parallel()
 	log := &lockedBuffer{}
 	s := apitest.New(t, functions.Operations)
-	s.Handler = functions.Handler(s.ServingTable, slog.New(slog.NewJSONHandler(log, nil)))
+	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.NewJSONHandler(log, nil))))
 	key, leaked := s.Key(t), s.Key(t)
 	root := "/v1/companies/" + s.CompanyID
 	quoted := func(format string) string { return strings.ReplaceAll(format, "KEY", leaked) }
@@ -124,7 +124,7 @@ func TestLogHasTheTrace(t *testing.T) {
 	t.Parallel()
 	log := &lockedBuffer{}
 	s := apitest.New(t, functions.Operations)
-	s.Handler = functions.Handler(s.ServingTable, slog.New(slog.NewJSONHandler(log, nil)))
+	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.NewJSONHandler(log, nil))))
 	key, trace, parent, other := s.Key(t), strings.Repeat("0a", 16), strings.Repeat("0b", 8), strings.Repeat("0c", 16)
 	valid := "00-" + trace + "-" + parent + "-01"
 	call := func(meta string) string {

@@ -54,8 +54,8 @@ func TestPromptsNameTools(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) < 5 {
-		t.Errorf("%d prompts, want at least 5", len(seen))
+	if len(seen) < 6 {
+		t.Errorf("%d prompts, want at least 6", len(seen))
 	}
 }
 
@@ -139,10 +139,10 @@ func TestPromptsOfEveryKey(t *testing.T) {
 		"reader": {auth.FeedbackRead, auth.BroadcastRead, auth.PlanRead, auth.MetricsRead, auth.OptimiseRead, auth.ContextRead},
 	}
 	want := map[string]string{ // written by hand
-		"all":      "draft-launch-post prepare-next-weeks-posts review-audit triage-reviews weekly-growth-report",
-		"drafting": "draft-launch-post prepare-next-weeks-posts review-audit triage-reviews weekly-growth-report", "reviews": "triage-reviews",
-		"metrics": "weekly-growth-report", "site": "review-audit", "posts": "draft-launch-post prepare-next-weeks-posts", "company": "",
-		"reader": "review-audit weekly-growth-report", "all feedback,context": "triage-reviews", "all company,keys": "",
+		"all":      "draft-launch-post prepare-next-weeks-posts review-audit triage-reviews weekly-growth-report what-happened",
+		"drafting": "draft-launch-post prepare-next-weeks-posts review-audit triage-reviews weekly-growth-report what-happened", "reviews": "triage-reviews what-happened",
+		"metrics": "weekly-growth-report what-happened", "site": "review-audit what-happened", "posts": "draft-launch-post prepare-next-weeks-posts what-happened", "company": "what-happened",
+		"reader": "review-audit weekly-growth-report what-happened", "all feedback,context": "triage-reviews", "all company,keys": "",
 	}
 	for name, scopes := range keys {
 		key := s.Key(t, scopes...)

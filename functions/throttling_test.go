@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 )
 
@@ -84,13 +86,25 @@ func (h *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error)
 // is a second longer.
 const requestTimeMax = 8 * time.Second
 
+// newThrottledProcess returns a process of s with the timeouts of a Lambda function, which are on
+// the fake clock of the synctest bubble.
+func newThrottledProcess(t *testing.T, s *apitest.Service, over *throttlingTransport) *apitest.Service {
+	t.Helper()
+	another := *s
+	options := apitest.Options(t, s.Clock.Now, over)
+	options.Timeout = 0
+	another.ServingTable = table.New(options)
+	another.Handler = functions.Handler(another.ServingTable, api.NewConfig(another.ServingTable, slog.New(slog.DiscardHandler)))
+	return &another
+}
+
 // callWithFakeClock makes a call in a process of s that has its own retry budget. It requires that
 // the response arrives in time and is either a 200, or a 503 that isUnavailable accepts.
 func callWithFakeClock(t *testing.T, s *apitest.Service, over *throttlingTransport, key string, op api.Operation, args map[string]any, where string) apitest.Response {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // so that no rate limit is reached
 	began := time.Now()
-	r := newProcess(t, s, over).Call(t, key, op.ID, args)
+	r := newThrottledProcess(t, s, over).Call(t, key, op.ID, args)
 	if took := time.Since(began); took > requestTimeMax {
 		t.Errorf("%s, %s: a response after %s", op.ID, where, took)
 	}
@@ -242,7 +256,7 @@ func callAllThrottled(t *testing.T, choose func(call string, n int) string, requ
 	})
 	synctest.Test(t, func(t *testing.T) {
 		over := newThrottlingTransport(choose)
-		one := newProcess(t, s, over)
+		one := newThrottledProcess(t, s, over)
 		for n := range requests {
 			op := operations[n%len(operations)]
 			s.Clock.Advance(time.Minute) // so that no rate limit is reached

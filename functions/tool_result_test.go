@@ -142,7 +142,6 @@ func TestToolListsInParts(t *testing.T) {
 			continue
 		}
 		s := start(t, nil)
-		s.Handler = handlerWithLongTimeout(s)
 		arguments := maps.Clone(fixtureArguments[op.ID])
 		if row, has := largeLists[op.ID]; has {
 			row.count = 9
@@ -342,7 +341,6 @@ func TestToolRecordsInParts(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	outlined, calls, s := 0, 0, start(t, nil)
-	s.Handler = handlerWithLongTimeout(s)
 	key := s.Key(t)
 	for _, op := range toolOperations() {
 		if op.Effect != api.Read || op.IsList() {
@@ -448,7 +446,6 @@ func TestToolResultsFit(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t, nil)
-	s.Handler = handlerWithLongTimeout(s)
 	total := 0
 	for _, op := range functions.Operations(nil) {
 		row, has := largeLists[op.ID]

@@ -58,7 +58,7 @@ func newDeployedStage(t *testing.T) *deployedStage {
 	}
 	r := &accessRecorder{}
 	s := &deployedStage{Service: apitest.NewOver(t, functions.Operations, r), recorder: r, operations: tables, functions: map[string]lambdaFunction{}}
-	log := slog.New(slog.DiscardHandler)
+	config := s.Config(slog.New(slog.DiscardHandler))
 	add := func(name string, h http.Handler) {
 		proxy := gateway.Proxy(h)
 		s.functions[name] = func(t *testing.T, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
@@ -71,9 +71,9 @@ func newDeployedStage(t *testing.T) *deployedStage {
 		}
 	}
 	for _, a := range functions.All() {
-		add(a.Name, api.Handler(s.ServingTable, a.Operations(s.ServingTable), log))
+		add(a.Name, s.Serve(a.Operations(s.ServingTable)))
 	}
-	add("mcp", mcp.Handler(s.Table, log))
+	add("mcp", mcp.Handler(s.Table, config))
 	s.key = s.Key(t)
 	return s
 }

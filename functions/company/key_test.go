@@ -384,7 +384,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s := start(t)
-	s.Handler = api.Handler(s.ServingTable, company.Operations(s.ServingTable), slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	s.Handler = api.New(company.Operations(s.ServingTable), s.Config(slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 	admin := s.Key(t)
 	key := createKey(t, s, admin, `{"name":"x","scopes":["keys:read","keys:write"]}`)
 	fresh := rotateKey(t, s, key.Secret, key.ID, `{}`)

@@ -10,6 +10,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/functions/mcp"
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/table"
 )
@@ -18,7 +19,7 @@ import (
 func TestFunctionRejects(t *testing.T) {
 	t.Parallel()
 	client := table.New(table.Options{Name: "nowhere", Region: "eu-central-1", Now: time.Now, NewID: func(prefix string) string { return prefix + "_1" }})
-	h := gateway.Local(mcp.Handler(client, slog.New(slog.DiscardHandler)), client.NewID)
+	h := gateway.Local(mcp.Handler(client, api.NewConfig(client, slog.New(slog.DiscardHandler))), client.NewID)
 	for _, c := range []struct {
 		method, path, origin string
 		status               int

@@ -3,7 +3,6 @@
 package mcp
 
 import (
-	"log/slog"
 	"net/http"
 
 	"growthworkspace/functions"
@@ -14,6 +13,6 @@ import (
 )
 
 // Handler serves all operations as MCP tools, together with the prompts, at mcpserver.Path.
-func Handler(t *table.Client, log *slog.Logger) http.Handler {
-	return mcpserver.New(functions.Operations(t), api.NewConfig(t, log), prompts.All()...)
+func Handler(t *table.Client, c api.Config) http.Handler {
+	return mcpserver.New(functions.Operations(t), c, prompts.All()...)
 }

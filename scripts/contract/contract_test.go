@@ -51,7 +51,7 @@ func keyWithScopes(t *testing.T, s *apitest.Service, companyID string, scopes ..
 
 func serveHTTP(t *testing.T, s *apitest.Service) string {
 	t.Helper()
-	server := httptest.NewServer(functions.Handler(s.ServingTable, slog.New(slog.DiscardHandler)))
+	server := httptest.NewServer(functions.Handler(s.ServingTable, s.Config(slog.New(slog.DiscardHandler))))
 	t.Cleanup(server.Close)
 	return server.URL
 }

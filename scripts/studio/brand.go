@@ -256,7 +256,9 @@ func (v *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
 
 // brandGoalScreens returns the screens that edit brand goals.
 func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
+	keys, names := v.metricsByKey()
 	return recordScreens[client.Goal]{
+		home:  func(g client.Goal) string { return "/brand#" + g.ID },
 		place: "Brand", noun: "brand goal", area: "context", path: "/brand/goals", back: "/brand",
 		deletion: "Its line in the metric's chart goes with it. It cannot be undone.",
 		id:       func(g client.Goal) string { return g.ID },
@@ -266,7 +268,7 @@ func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
 			return v.api.DeleteContextGoal(ctx, client.DeleteContextGoalInput{GoalID: id}, options...)
 		},
-		fields: brandGoalFields,
+		fields: func(g client.Goal) []*field { return brandGoalFields(g, keys, names) },
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Goal, error) {
 			name, about, key := c.required("name"), c.text("description"), c.text("metricKey")
 			baseline, target, due, priority := c.decimal("baselineValue"), c.decimal("targetValue"), c.date("dueAt"), c.integer("priority")
@@ -287,7 +289,29 @@ func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 	}
 }
 
-func brandGoalFields(g client.Goal) []*field {
+// metricsByKey returns the keys of the metrics, by name, and their names by key. It returns none if
+// they could not be read, or if there are more than one call reads.
+func (v *pageRequest) metricsByKey() (keys []string, names map[string]string) {
+	definitions := v.listDefinitions()
+	v.wait()
+	if definitions.Failure != nil || definitions.Value.Next != "" {
+		return nil, nil
+	}
+	names = map[string]string{}
+	for _, d := range definitions.Value.Items {
+		keys, names[d.Key] = append(keys, d.Key), d.Name.Or(d.Key)
+	}
+	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(names[a], names[b]) })
+	return keys, names
+}
+
+// brandGoalFields returns the form fields for a goal. If keys is empty, the user types the key of
+// the metric.
+func brandGoalFields(g client.Goal, keys []string, names map[string]string) []*field {
+	metric := &field{Name: "metricKey", Label: "Metric", Kind: "text", Hint: "The key of the metric that measures it, such as growth.signups.", Stored: g.MetricKey.Or("")}
+	if len(keys) > 0 {
+		metric.Kind, metric.Hint, metric.Choices, metric.Labels = "choice", "The metric that measures it. Its chart and its tile on the overview then show the goal.", keys, names
+	}
 	due := ""
 	if at, ok := g.DueAt.Get(); ok {
 		due = at.UTC().Format(time.DateOnly)
@@ -295,7 +319,7 @@ func brandGoalFields(g client.Goal) []*field {
 	return []*field{
 		{Name: "name", Label: "Name", Kind: "text", Required: true, Hint: "A few words, such as 1,000 teams a month.", Stored: g.Name.Or("")},
 		{Name: "description", Label: "Description", Kind: "long", Stored: g.Description.Or("")},
-		{Name: "metricKey", Label: "Metric", Kind: "text", Hint: "The key of the metric that measures it, such as growth.signups.", Stored: g.MetricKey.Or("")},
+		metric,
 		{Name: "status", Label: "Status", Kind: "choice", Required: true, Stored: cmp.Or(string(g.Status.Or("")), string(client.ContextGoalStatusActive)), Choices: []string{
 			string(client.ContextGoalStatusActive), string(client.ContextGoalStatusAchieved), string(client.ContextGoalStatusMissed), string(client.ContextGoalStatusArchived)}},
 		{Name: "baselineValue", Label: "Value at the start", Kind: "number", Hint: "In the metric's own unit, such as cents.", Stored: typedNumber(g.BaselineValue)},

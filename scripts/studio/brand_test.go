@@ -133,6 +133,16 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 			t.Errorf("%s: %d records after the delete, want none: %v", test.path, len(left), left)
 		}
 	}
+	w.create(t, "/metrics/definitions", `{"key": "growth.teams", "name": "Teams <new>"}`)
+	chosen := w.edited(t, "/brand/goals/new")
+	w.page(t, "/brand/goals/new", `<option value="growth.teams">Teams <new></option>`)
+	chosen.Set("name", "More teams")
+	chosen.Set("metricKey", "growth.teams")
+	address := w.redirected(t, "/brand/goals", chosen)
+	goal := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/context/goals", "").Items(t)[0]
+	if !strings.HasSuffix(address, "#"+goal["id"].(string)) || goal["metricKey"] != "growth.teams" {
+		t.Errorf("the page after a save is %s, and the goal is %v", address, goal)
+	}
 	form := w.edited(t, "/brand/goals/new")
 	form.Set("name", "X")
 	form.Set("dueAt", "soon")

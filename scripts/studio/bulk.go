@@ -65,10 +65,6 @@ const bulkRecordsMax = 500
 // recentBulksMax is the number of recent bulk actions whose pages users can still open.
 const recentBulksMax = 20
 
-// bulkWaitMax is how long a response waits for the action to finish before it shows the progress
-// instead. Short actions finish within this time.
-const bulkWaitMax = 1500 * time.Millisecond
-
 // bulks holds the latest bulk actions.
 type bulks struct {
 	mu     sync.Mutex
@@ -112,14 +108,14 @@ func (v *pageRequest) start(a *bulk) *view {
 	return v.bulkProgress(a)
 }
 
-// bulkProgress waits up to bulkWaitMax for the action. If the action has then changed every
+// bulkProgress waits up to Limits.Bulk for the action. If the action has then changed every
 // record, bulkProgress redirects to the page that started the action, or else to the page that
 // shows the progress.
 func (v *pageRequest) bulkProgress(a *bulk) *view {
 	a.mu.Lock()
 	ended := a.ended
 	a.mu.Unlock()
-	timer := time.NewTimer(bulkWaitMax)
+	timer := time.NewTimer(v.Limits.Bulk)
 	defer timer.Stop()
 	select {
 	case <-ended:
@@ -161,7 +157,7 @@ func (s *Studio) run(a *bulk) {
 			if a.halted() || s.bulks.ctx.Err() != nil {
 				return
 			}
-			ctx, cancel := context.WithTimeout(s.bulks.ctx, pageTimeout)
+			ctx, cancel := context.WithTimeout(s.bulks.ctx, s.Limits.Page)
 			back, problem := item.run(&pageRequest{Studio: s, ctx: context.WithValue(ctx, frameDataKey{}, &frameData{})})
 			cancel()
 			if pause := problem.pause(); pause > 0 {
@@ -243,7 +239,7 @@ func (a *bulk) undo(record string) undo {
 		v.resume(reverse)
 		select {
 		case <-reverse.ended:
-		case <-time.After(bulkWaitMax):
+		case <-time.After(v.Limits.Bulk):
 		}
 		c := reverse.counts()
 		out := notice{Bad: c.Conflicts+c.Failed > 0, Text: c.Text(), retry: c.Failed > 0}

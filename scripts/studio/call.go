@@ -15,9 +15,6 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// pageTimeout bounds how long all API calls for one page may take together.
-const pageTimeout = 25 * time.Second
-
 // callsMax is the maximum number of API calls for one page. It keeps the page quick even if the
 // service is far away, and within the key's quota.
 const callsMax = 15

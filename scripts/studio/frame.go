@@ -144,7 +144,7 @@ func (v *pageRequest) frameData() *frameData { return v.ctx.Value(frameDataKey{}
 
 // show runs a screen and writes its page.
 func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, screen func(*pageRequest) *view) {
-	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), s.Limits.Page)
 	defer cancel()
 	k := &frameData{}
 	v := &pageRequest{Studio: s, w: w, r: r, ctx: context.WithValue(ctx, frameDataKey{}, k)}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/demo/demotest"
 	"growthworkspace/shared/auth"
 )
 
@@ -55,7 +57,8 @@ func TestIdeas(t *testing.T) {
 	}
 	w.page(t, "/ideas?status=rejected", "Two, better")
 	_, body = w.submit(t, "/ideas/"+one, decision(t, w.page(t, "/ideas"), one, "write"))
-	has(t, "its post", body, "Accepted.", "From the idea", `value="2026-08-20T09:00"`, "All about gloves</textarea>", `<option value="reddit" selected>`)
+	has(t, "its post", body, "Accepted.", "From the idea", `value="2026-08-20T09:00"`, `value="One"`, ">All about gloves</textarea>", `<option value="reddit" selected>`)
+	w.page(t, "/posts/new?platform=x&idea="+one, ">One\n\nAll about gloves</textarea>") // X has no titles
 	if got := state(one); got != "accepted" {
 		t.Errorf("the idea is %s, want accepted", got)
 	}
@@ -138,7 +141,7 @@ func TestPlansAndIdeasAreEdited(t *testing.T) {
 func TestFillTheMonth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.page(t, "/posts/fill", "Fill August 2026", "Every accepted idea already has a post")
+	w.page(t, "/posts/fill", "Fill August 2026", "There are no accepted ideas yet")
 	ids := []string{}
 	for _, body := range []string{
 		`{"title":"Gloves","summary":"All about gloves","platforms":["reddit"],"suggestedFor":"2026-08-20T09:00:00Z","status":"accepted"}`,
@@ -149,6 +152,13 @@ func TestFillTheMonth(t *testing.T) {
 	w.write(t, `{"platform":"x","body":"Taken","scheduledFor":"2026-08-13T09:00:00Z"}`)
 	body := w.page(t, "/posts/fill?month=2026-08", "Gloves", "Boots", `name="day.`+ids[0]+`" value="2026-08-20"`, `name="day.`+ids[1]+`" value="2026-08-12"`)
 	hasNot(t, "suggested", body, "Not yet")
+	has(t, "why", body, "Not listed: 1 suggested idea that nobody has accepted yet", "No Reddit account is connected", ">Reddit (no account)</option>", `<a href="/posts/fill?month=2026-08" aria-current="true">Aug 2026</a>`, `<a href="/posts/fill?month=2026-11">Nov 2026</a>`)
+	demotest.Load(t, w.Service,
+		demo.Line{Type: "channel", Record: demo.Record{"id": "chn_r", "platform": "reddit", "handle": "r", "status": "error", "lastError": "The token was refused."}},
+		demo.Line{Type: "channel", Record: demo.Record{"id": "chn_x", "platform": "x", "handle": "x", "status": "connected"}})
+	body = w.page(t, "/posts/fill?month=2026-08", "The Reddit account is not working: error: The token was refused. Its posts will not be sent.", ">Reddit (broken)</option>", ">X</option>")
+	hasNot(t, "an account that works", body, "X account", ">X (")
+	w.page(t, "/posts/accounts", "broken", "Reddit r", "error: The token was refused.", "works", "X x", "workspace import --company "+w.CompanyID+" -", "/keys?preset=sender#newkey")
 	form := fields(t, body, "fill")
 	_, none := w.submit(t, "/posts/fill", form)
 	has(t, "nothing ticked", none, "Nothing was created: tick an idea.")
@@ -158,12 +168,12 @@ func TestFillTheMonth(t *testing.T) {
 	form.Set("day."+ids[1], "2026-08-14")
 	form.Set("platform."+ids[1], "x")
 	_, body = w.submit(t, "/posts/fill", form)
-	has(t, "filled", body, "Created 2 drafts.", "All about gloves", "Boots")
+	has(t, "filled", body, "Created 2 drafts.", "Gloves", "Boots")
 	posts := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts?status=draft&ideaId="+ids[0], "").Items(t)
-	if len(posts) != 1 || differs(map[string]any{"platform": "reddit", "body": "All about gloves", "scheduledFor": "2026-08-20T09:00:00.000Z"}, posts[0]) != "" {
+	if len(posts) != 1 || differs(map[string]any{"platform": "reddit", "title": "Gloves", "body": "All about gloves", "scheduledFor": "2026-08-20T09:00:00.000Z"}, posts[0]) != "" {
 		t.Errorf("the draft of an idea: %v", posts)
 	}
-	w.page(t, "/posts/fill?month=2026-08", "Every accepted idea already has a post")
+	w.page(t, "/posts/fill?month=2026-08", "Every accepted idea already has a post", "Not listed: 1 suggested idea", "2 accepted ideas that have a post already")
 	has(t, "undone", w.undo(t, body), "Undone.")
 	w.page(t, "/posts/fill?month=2026-08", "Gloves", "Boots")
 }

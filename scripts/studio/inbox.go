@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"growthworkspace/scripts/studio/attention"
+	"growthworkspace/scripts/studio/civiltime"
 	"growthworkspace/scripts/studio/period"
 	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/shared/client"
@@ -21,13 +23,14 @@ type reviewFilter struct {
 	source    client.FeedbackSource      // empty: any
 	sentiment client.FeedbackSentiment   // empty: any
 	since     string                     // the oldest day to include; empty: no limit
+	until     string                     // the latest day to include; empty: no limit
 	cursor    string
 }
 
 func (v *pageRequest) listReviews(label string, f reviewFilter, limit int) *result[client.Page[client.Feedback]] {
 	in := client.ListFeedbackInput{
 		Limit: client.Value(limit), ReplyStatus: optional(f.status), Source: optional(f.source), Sentiment: optional(f.sentiment),
-		PostedFrom: optional(f.since), Cursor: optional(f.cursor),
+		PostedFrom: optional(f.since), PostedTo: optional(f.until), Cursor: optional(f.cursor),
 	}
 	return startCall(v, "feedback:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Feedback], error) {
 		return v.api.ListFeedback(ctx, in, options...)
@@ -59,9 +62,9 @@ func tabsOf() []tab {
 
 // Limits of the inbox.
 const (
-	inboxMax   = 100 // the maximum number of reviews that the list shows at once
-	pagesMax   = 5   // the maximum number of pages to load from the API for each list
-	choicesMax = 60  // the maximum number of options of a filter
+	inboxMax   = 80 // the maximum number of reviews that the list shows at once
+	pagesMax   = 5  // the maximum number of pages to load from the API for each list
+	choicesMax = 60 // the maximum number of options of a filter
 )
 
 // inbox is a list of reviews, filtered by the query parameters of its address.
@@ -71,7 +74,7 @@ type inbox struct {
 	Tab       tab
 	Source    client.FeedbackSource
 	Sentiment client.FeedbackSentiment
-	Since     string // the maximum age of the reviews in days; empty: no limit
+	Since     string // the maximum age of the reviews in days, or a range of days such as 2026-11-16..2026-11-22; empty: no limit
 
 	// These are the page's own filters. The API cannot apply them, so they filter only the reviews
 	// that are loaded.
@@ -116,15 +119,19 @@ func (r row) Start() string {
 	return phrase.Excerpt(r.Body.Or(""), 90)
 }
 
-// Draft returns the first words of the stored reply, so that people see what they approve. It
+// Draft returns the stored reply, so that people see what they approve. A long one is cut. It
 // returns "" if there is none, or if the reply is posted or its review was skipped.
 func (r row) Draft() string {
 	switch r.ReplyStatus.Or("") {
 	case client.FeedbackReplyStatusPosting, client.FeedbackReplyStatusPosted, client.FeedbackReplyStatusSkipped:
 		return ""
 	}
-	return phrase.Excerpt(r.ReplyBody.Or(""), 140) // even with the status none, because the list can approve it
+	return phrase.Excerpt(r.ReplyBody.Or(""), draftShownMax) // even with the status none, because the list can approve it
 }
+
+// draftShownMax is the maximum number of characters of a reply in the list. It is the limit of Google
+// Play. The list does not approve a longer reply, because it does not show the end.
+const draftShownMax = 350
 
 // SeenVersion returns the version of the review, which the form sends if the user ticks the
 // review's box.
@@ -194,8 +201,36 @@ func (b *inbox) StarChoices() []string {
 // sinceChoices are the options of the date filter: the maximum age of a review in days.
 var sinceChoices = []string{"7", "30", "90", "365"}
 
-// SinceChoices returns sinceChoices, for the template.
-func (b *inbox) SinceChoices() []string { return sinceChoices }
+// SinceChoices returns the options of the date filter, for the template. A range of days is an
+// option only while it is chosen.
+func (b *inbox) SinceChoices() []string {
+	if _, _, ranged := daysOf(b.Since); ranged {
+		return append([]string{b.Since}, sinceChoices...)
+	}
+	return sinceChoices
+}
+
+// SinceWords returns the label of an option of the date filter.
+func (b *inbox) SinceWords(since string) string {
+	if first, last, ranged := daysOf(since); ranged {
+		return first.Format("Jan 2") + " to " + last.Format("Jan 2, 2006")
+	}
+	return "last " + since + " days"
+}
+
+// daysPath returns the address of the reviews from one day to another, in days of the company's
+// time zone.
+func daysPath(first, last string) string {
+	return inboxOf(url.Values{"show": {"all"}, "since": {first + ".." + last}}).Path("")
+}
+
+// daysOf parses a range of days. ok is false if the text is no range.
+func daysOf(text string) (first, last time.Time, ok bool) {
+	from, to, _ := strings.Cut(text, "..")
+	first, err := time.Parse(time.DateOnly, from)
+	last, wrong := time.Parse(time.DateOnly, to)
+	return first, last, err == nil && wrong == nil
+}
 
 // inboxFilters are the names of the parameters that filter the inbox.
 var inboxFilters = []string{"show", "source", "sentiment", "since", "stars", "country", "version", "flag", "q"}
@@ -221,7 +256,7 @@ func inboxOf(q url.Values) *inbox {
 		b.Tabs[i].Current = b.Tabs[i].ID == b.Tab.ID
 	}
 	b.Source, b.Sentiment = client.FeedbackSource(get("source")), client.FeedbackSentiment(get("sentiment"))
-	if slices.Contains(sinceChoices, get("since")) {
+	if _, _, ranged := daysOf(get("since")); ranged || slices.Contains(sinceChoices, get("since")) {
 		b.Since = get("since")
 	}
 	if _, known := starChoices[get("stars")]; known || get("stars") == "none" {
@@ -255,13 +290,15 @@ func (b *inbox) read(v *pageRequest) {
 	if len(statuses) == 0 {
 		statuses = []client.FeedbackReplyStatus{""}
 	}
-	since := ""
-	if days, err := strconv.Atoi(b.Since); err == nil {
+	since, until := "", ""
+	if first, last, ranged := daysOf(b.Since); ranged { // the service filters by days in UTC, so read one more day at each end
+		since, until = client.Day(first.AddDate(0, 0, -1)), client.Day(last.AddDate(0, 0, 1))
+	} else if days, err := strconv.Atoi(b.Since); err == nil {
 		since = client.Day(period.Day.Start(v.Now().UTC()).AddDate(0, 0, -days))
 	}
 	k := v.frameData()
 	for _, status := range statuses {
-		f := reviewFilter{status: status, source: b.Source, sentiment: b.Sentiment, since: since}
+		f := reviewFilter{status: status, source: b.Source, sentiment: b.Sentiment, since: since, until: until}
 		b.more = append(b.more, f)
 		switch usual := (reviewFilter{status: status}) == f && len(statuses) > 1; {
 		case usual && k.needsReview == nil:
@@ -301,7 +338,7 @@ func (b *inbox) readMore(v *pageRequest) {
 }
 
 // finish builds the rows of the list from the loaded reviews.
-func (b *inbox) finish(chosen string) {
+func (b *inbox) finish(chosen string, clock civiltime.Clock) {
 	var all [][]client.Feedback
 	for _, list := range b.lists {
 		if list.Failure != nil {
@@ -311,6 +348,12 @@ func (b *inbox) finish(chosen string) {
 		all = append(all, list.Value.Items)
 	}
 	loaded := attention.ByUrgency(all...)
+	if first, last, ranged := daysOf(b.Since); ranged {
+		loaded = slices.DeleteFunc(loaded, func(f client.Feedback) bool {
+			day := civiltime.DateOf(f.PostedAt.Or(time.Time{}), clock.Location)
+			return day.Before(first) || day.After(last)
+		})
+	}
 	b.Loaded = len(loaded)
 	exist := slices.ContainsFunc(b.more, func(f reviewFilter) bool { return f.cursor != "" })
 	if b.Count = strconv.Itoa(b.Loaded); b.pages == 1 {

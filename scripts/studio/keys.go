@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"growthworkspace/shared/client"
@@ -37,6 +38,7 @@ type keyRow struct {
 
 	State string // "in use", "expired" or "revoked"
 	Own   bool   // the studio itself uses this key
+	File  string // the file to which this studio wrote the key's secret; empty: none
 	May   string // what the key may do, in words
 
 	Successor string // the name and the prefix of the key that replaces it; empty: none
@@ -102,7 +104,7 @@ func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
 		d.More = "/keys?cursor=" + url.QueryEscape(listed.Value.Next)
 	}
 	for _, k := range listed.Value.Items {
-		d.Keys = append(d.Keys, keyRow{Key: k, State: stateOf(k, v.Now()), Own: v.key != nil && k.ID == v.key.ID, May: scopesInWords(k.Scopes.Or(nil))})
+		d.Keys = append(d.Keys, keyRow{Key: k, State: stateOf(k, v.Now()), Own: v.key != nil && k.ID == v.key.ID, May: scopesInWords(k.Scopes.Or(nil)), File: v.files.of(k.ID)})
 	}
 	linkRotations(d.Keys)
 	slices.SortStableFunc(d.Keys, func(a, b keyRow) int { return ended(a) - ended(b) }) // list the keys in use first
@@ -110,6 +112,42 @@ func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
 		d.Scopes = scopeAreas(v.key.Scopes.Or(nil), sent["scope"])
 	}
 	return out
+}
+
+// StateText says for people whether the key can be used, and whether it ever was.
+func (k keyRow) StateText() string {
+	if k.State == "in use" && !k.Used() {
+		return "not used yet"
+	}
+	return k.State
+}
+
+// Used reports whether the key was ever used.
+func (k keyRow) Used() bool {
+	_, used := k.LastUsedAt.Get()
+	return used
+}
+
+// secretFiles holds the names of the files with the secrets of the keys that the studio created
+// since it started, by the ids of the keys.
+type secretFiles struct {
+	mu   sync.Mutex
+	byID map[string]string
+}
+
+func (f *secretFiles) add(id, file string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.byID == nil {
+		f.byID = map[string]string{}
+	}
+	f.byID[id] = file
+}
+
+func (f *secretFiles) of(id string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.byID[id]
 }
 
 // linkRotations sets which key replaces which.
@@ -246,11 +284,12 @@ func (v *pageRequest) issue(sent url.Values, label string, call func(context.Con
 		v.Log.Error("a secret could not be stored", "key", issued.Value.ID, "error", err)
 		return v.done("/keys", nil, notice{Bad: true, Text: fmt.Sprintf("The key %s was created, but its secret could not be stored: revoke it and try again. The studio's output has the reason.", issued.Value.ID)})
 	}
+	v.files.add(issued.Value.ID, file)
 	reader := "you"
 	if v.team {
 		reader = "whoever runs the server"
 	}
-	return v.done("/keys", nil, notice{Text: fmt.Sprintf("The secret of %q is in the file %s, which only %s can read. Move it to where it is needed, then delete the file.", issued.Value.Name.Or("the key"), file, reader)})
+	return v.done("/keys", nil, notice{Part: issued.Value.ID, Text: fmt.Sprintf("The secret of %q is in the file %s, which only %s can read. Move it to where it is needed, then delete the file.", issued.Value.Name.Or("the key"), file, reader)})
 }
 
 // revokeKey revokes a key.

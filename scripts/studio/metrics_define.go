@@ -3,12 +3,17 @@ package studio
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"growthworkspace/scripts/studio/formula"
+	"growthworkspace/scripts/studio/paste"
+	"growthworkspace/scripts/studio/period"
 	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/scripts/studio/series"
+	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
 
@@ -28,7 +33,7 @@ func (v *pageRequest) definitionScreens() recordScreens[client.Definition] {
 		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
 			return v.api.DeleteMetricDefinition(ctx, client.DeleteMetricDefinitionInput{DefinitionID: id}, options...)
 		},
-		fields: func(d client.Definition) []*field { return definitionFields(d, v.r.URL.Query().Get("key")) },
+		fields: func(d client.Definition) []*field { return definitionFields(d, v.r.URL.Query().Get("key"), v.Now()) },
 		facts: func(d client.Definition) []fact {
 			return []fact{{"Key", d.Key}, {"Kind", phrase.Words(string(d.Kind.Or(client.MetricsKindMeasured)))}}
 		},
@@ -44,14 +49,15 @@ func (v *pageRequest) definitionScreens() recordScreens[client.Definition] {
 			}
 			return "Save"
 		},
-		save: v.saveDefinition,
+		created: v.pushFirstValues,
+		save:    v.saveDefinition,
 	}
 }
 
 // definitionFields returns the form fields for a definition. The key and the kind can be chosen
 // only when the definition is created. The argument key is the initial value of the key field for a
 // new metric.
-func definitionFields(d client.Definition, key string) []*field {
+func definitionFields(d client.Definition, key string, today time.Time) []*field {
 	kind, isNew := d.Kind.Or(client.MetricsKindMeasured), d.ID == ""
 	fields := []*field{
 		{Name: "name", Label: "Name", Kind: "text", Required: isNew, Hint: "What people call it, such as Sign-ups.", Stored: d.Name.Or("")},
@@ -70,6 +76,11 @@ func definitionFields(d client.Definition, key string) []*field {
 			&field{Name: "kind", Label: "How it is calculated", Kind: "choice", Required: true, Rare: true, Stored: string(kind), Hint: "measured: they are pushed or typed. split: like measured, each with its dimensions. derived: a formula computes them. It never changes.",
 				Choices: []string{string(client.MetricsKindMeasured), string(client.MetricsKindSplit), string(client.MetricsKindDerived)}})
 	}
+	if isNew {
+		fields = append(fields,
+			&field{Name: "values", Label: "First values", Kind: "list", Hint: firstValuesHint(today) + " You can also add values later."},
+			&field{Name: "currency", Label: "Currency", Kind: "text", Rare: true, Hint: "Of the first values, if the unit is money. Three letters, such as EUR."})
+	}
 	if isNew || kind == client.MetricsKindDerived {
 		fields = append(fields, &field{Name: "formula", Label: "Formula", Kind: "text", Rare: isNew, Stored: d.Formula.Or(""), Hint: "For derived values: + - * / over keys, such as growth.activations / growth.signups."})
 	}
@@ -77,6 +88,59 @@ func definitionFields(d client.Definition, key string) []*field {
 		&field{Name: "dimensions", Label: "Dimensions", Kind: "list", Rare: true, Stored: strings.Join(d.Dimensions.Or(nil), "\n"), Hint: "What the values can be split by, one on each line, such as country."},
 		&field{Name: "description", Label: "Description", Kind: "long", Rare: true, Stored: d.Description.Or(""), Hint: "What it counts."},
 		&field{Name: "source", Label: "Source", Kind: "text", Rare: true, Stored: d.Source.Or(""), Hint: "The system that the values come from."})
+}
+
+// firstValuesHint says how the values of a metric are typed.
+func firstValuesHint(today time.Time) string {
+	return fmt.Sprintf("A day and its value on each line, such as %s 12. A line with only a number is the value of today, in UTC. You can paste two columns of a spreadsheet.", dayText(today.UTC().AddDate(0, 0, -1)))
+}
+
+// firstValues reads the first values of a metric from the form that defines it. It adds a problem
+// for each field that cannot be read.
+func (v *pageRequest) firstValues(c *changes) (points []client.PushMetricPointsPoint) {
+	unit, currency := typedField(c.sent, "unit"), strings.ToUpper(typedField(c.sent, "currency"))
+	if typedField(c.sent, "values") == "" {
+		return nil
+	}
+	if unit == units.Currency && currency == "" {
+		c.addProblem("currency", "is needed for money, such as EUR")
+	}
+	if unit != units.Currency {
+		currency = ""
+	}
+	values, err := paste.Values(c.sent.Get("values"), units.Unit{Name: unit, Currency: currency}, period.Day.Start(v.Now().UTC()))
+	switch {
+	case typedField(c.sent, "kind") == string(client.MetricsKindDerived):
+		c.addProblem("values", "must be empty, because a formula computes the values")
+	case err != nil:
+		c.addProblem("values", err.Error())
+	case len(values) > pushPointsMax:
+		c.addProblem("values", fmt.Sprintf("has %d days, but one form stores at most %d: push the others", len(values), pushPointsMax))
+	}
+	for _, value := range values {
+		points = append(points, client.PushMetricPointsPoint{TS: dayText(value.Day), Value: value.Value, Grain: client.Value(client.MetricsGrainDay), Currency: optional(currency)})
+	}
+	return points
+}
+
+// pushFirstValues stores the first values of a metric that was just defined. It returns a notice
+// without text if the form has none.
+func (v *pageRequest) pushFirstValues(d client.Definition, sent url.Values) notice {
+	points := v.firstValues(&changes{sent: sent})
+	if len(points) == 0 {
+		return notice{}
+	}
+	for i := range points {
+		points[i].MetricKey = d.Key
+	}
+	pushed := startCall(v, "metrics:write", "Push the values", func(ctx context.Context, options ...client.CallOption) (client.PushResult, error) {
+		return v.api.PushMetricPoints(ctx, client.PushMetricPointsInput{Points: points}, options...)
+	})
+	v.wait()
+	if pushed.Failure != nil {
+		return notice{Record: d.Name.Or(d.Key), Bad: true, Text: "The metric was created, but its values were not stored: " + pushed.Failure.Text()}
+	}
+	return notice{Record: d.Name.Or(d.Key), Text: fmt.Sprintf("Created with %s.", phrase.Plural(len(points), "value", "values"))}
 }
 
 // keyOf returns the key for a metric whose form gave only a name, such as custom.leads_won for
@@ -114,6 +178,7 @@ func (v *pageRequest) saveDefinition(c *changes, id string) func(context.Context
 			return v.api.UpdateMetricDefinition(ctx, in, options...)
 		}
 	}
+	v.firstValues(c)
 	in := client.CreateMetricDefinitionInput{
 		Key: cmp.Or(typedField(c.sent, "key"), keyOf(typedField(c.sent, "name"))), Name: name, Description: description, Unit: unit, Aggregation: aggregation, Polarity: polarity,
 		Kind: optional(client.MetricsKind(typedField(c.sent, "kind"))), Formula: expression, Dimensions: dimensions, Source: source,

@@ -47,6 +47,11 @@ func (p part) Text() string {
 	return p.Unit.Text(p.Value.V)
 }
 
+// Dashed reports whether one of the lines has a dashed part.
+func (d *partsView) Dashed() bool {
+	return slices.ContainsFunc(d.List, func(p part) bool { return p.Drawn && dashed(d.Window, p.Values) })
+}
+
 // Percent formats the share as a percentage.
 func (p part) Percent() string { return units.Number(p.Share*100, 0, 0) + " %" }
 

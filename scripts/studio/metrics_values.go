@@ -264,7 +264,11 @@ func addFields(m metric, b bucket, points []client.Point) []*field {
 		fields = append(fields, &field{Name: "currency", Label: "Currency", Kind: "text", Stored: series.MoneyOf(points).Currency, Hint: "Three letters, such as EUR."})
 	}
 	if len(m.Dimensions) > 0 {
-		fields = append(fields, &field{Name: "dims", Label: "Part", Kind: "list", Hint: "Empty for the whole. Else one dimension on each line: " + m.Dimensions[0] + " = …"})
+		whole := "Empty for the whole."
+		if len(points) > 0 && !slices.ContainsFunc(points, func(p client.Point) bool { return len(series.DimsOf(p)) == 0 }) {
+			whole = "This day has values of parts only. Left empty, the value becomes the value of the whole day, in place of what its parts make."
+		}
+		fields = append(fields, &field{Name: "dims", Label: "Part", Kind: "list", Hint: whole + " For a part, one dimension on each line: " + m.Dimensions[0] + " = …"})
 	}
 	return append(fields,
 		&field{Name: "grain", Label: "For a week or a month", Kind: "choice", Required: true, Rare: true, Stored: string(b.grain), Hint: "The value is that of the day, or of the week or month with this day.",

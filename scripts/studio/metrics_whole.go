@@ -63,6 +63,14 @@ func (d *wholeView) draw() {
 	d.Rows = d.rows()
 }
 
+// Dashed reports whether the chart has a dashed part, from the last full bucket to the one that is
+// not over.
+func (d *wholeView) Dashed() bool { return dashed(d.Window, d.Now) }
+
+func dashed(w period.Window, values []chart.Value) bool {
+	return w.Partial() && w.Open > 0 && values[w.Open-1].OK && values[w.Open].OK
+}
+
 // Earlier is the heading of the table's column of earlier values, such as "4 weeks before".
 func (d *wholeView) Earlier() string {
 	if d.Window.Grain != period.Day {

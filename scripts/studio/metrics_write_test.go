@@ -80,7 +80,7 @@ func filled(t *testing.T, body, id string) url.Values {
 func TestDefineMetric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.page(t, "/metrics", "Enter your first number", "Define a metric without values", `"ts": "2026-08-11"`)
+	w.page(t, "/metrics", "Enter your first number", "Define a metric", `"ts": "2026-08-11"`)
 	empty := w.page(t, "/metrics/definitions/new", ">none</option>")
 	hasNot(t, "aggregations", empty, "no reply") // this is how the studio writes "none" for a review's reply status
 	form := filled(t, empty, "profile")
@@ -323,6 +323,37 @@ func TestKeyOfMetric(t *testing.T) {
 	if status != http.StatusBadRequest || strings.Count(body, `class="field wrong`) != 1 {
 		t.Errorf("status %d, want 400 with a message at the key: %s", status, shown(body))
 	}
+}
+
+// Ensure the form for a new metric also stores its first values. If a value cannot be read, nothing
+// is stored and the field says so.
+func TestFirstValues(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	form := filled(t, w.page(t, "/metrics/definitions/new", "First values", "such as 2026-08-10 12"), "profile")
+	form.Set("name", "Leads")
+	form.Set("unit", "currency_minor")
+	form.Set("values", "2026-08-09 12.50\r\nmany")
+	status, body := w.submit(t, "/metrics/definitions", form)
+	has(t, "refused", body, "is needed for money, such as EUR", "line 2", "2026-08-09 12.50")
+	if status != http.StatusBadRequest || len(w.Send(t, w.key, "GET", "/v1/companies/{companyId}/metrics/definitions", "").Items(t)) != 0 {
+		t.Errorf("status %d, want 400, and no metric", status)
+	}
+	form.Set("currency", "eur")
+	form.Set("values", "2026-08-09 12.50\r\n2026-08-10\t13")
+	_, body = w.submit(t, "/metrics/definitions", form)
+	has(t, "created", body, "Leads: Created with 2 values.")
+	points := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/metrics/points?metricKey=custom.leads&from=2026-08-01&to=2026-08-11", "").Items(t)
+	if len(points) != 2 || differs(map[string]any{"value": 1250.0, "currency": "EUR"}, points[0]) != "" {
+		t.Errorf("stored points: %v", points)
+	}
+	form.Set("name", "Ratio")
+	form.Set("key", "")
+	form.Set("once", "another")
+	form.Set("kind", "derived")
+	form.Set("formula", "custom.leads / custom.leads")
+	_, body = w.submit(t, "/metrics/definitions", form)
+	has(t, "derived", body, "must be empty, because a formula computes the values")
 }
 
 // Ensure a value is added only once and can be removed with undo. A form that is refused still

@@ -14,15 +14,20 @@ import (
 
 // fillData is the data for the page that turns accepted ideas into drafts for a month.
 type fillData struct {
-	Clock    civiltime.Clock
-	Month    time.Time // the first day of the month
-	Rows     []fillRow
-	Once     string // the prefix of the idempotency keys
-	NoIdeas  *failure
-	NoPosts  *failure
-	More     bool // there are more accepted ideas than the page has looked at
-	Platform []string
-	MayWrite bool
+	Clock      civiltime.Clock
+	Month      time.Time // the first day of the month
+	Rows       []fillRow
+	Once       string // the prefix of the idempotency keys
+	NoIdeas    *failure
+	NoPosts    *failure
+	More       bool   // there are more accepted ideas than the page has looked at
+	Used       int    // the number of accepted ideas that have a post already
+	Waiting    string // how many ideas nobody has accepted yet; empty: none, or unknown
+	Platform   []string
+	MayWrite   bool
+	thisMonth  time.Time
+	channels   []client.Channel
+	noChannels bool // the channels could not be read
 }
 
 // fillRow is an idea with the day that the page suggests for its post.
@@ -39,6 +44,49 @@ const fillMax = 10
 // Name returns the month in words.
 func (d *fillData) Name() string { return d.Month.Format("January 2006") }
 
+// monthsOffered is how many months the page offers.
+const monthsOffered = 4
+
+// Months returns the months from which the user can choose.
+func (d *fillData) Months() (out []tab) {
+	for n := range monthsOffered {
+		month := d.thisMonth.AddDate(0, n, 0)
+		out = append(out, tab{Name: month.Format("Jan 2006"), Path: "/posts/fill?month=" + month.Format(monthLayout), Current: month.Equal(d.Month)})
+	}
+	return out
+}
+
+// Problem says why posts on a platform are not sent. It returns "" if the account works or is
+// unknown.
+func (d *fillData) Problem(platform string) string {
+	if d.noChannels {
+		return ""
+	}
+	return accountProblem(d.channels, platform)
+}
+
+// Mark says in two words that posts on a platform are not sent. It returns "" if they are, or if that
+// is unknown.
+func (d *fillData) Mark(platform string) string {
+	switch {
+	case d.Problem(platform) == "":
+		return ""
+	case channelOf(d.channels, client.BroadcastPlatform(platform)) == nil:
+		return "no account"
+	}
+	return "broken"
+}
+
+// Problems returns the reasons why drafts on the suggested platforms would not be sent.
+func (d *fillData) Problems() (out []string) {
+	for _, row := range d.Rows {
+		if why := d.Problem(row.Platform); why != "" && !slices.Contains(out, why) {
+			out = append(out, why)
+		}
+	}
+	return out
+}
+
 // Value returns the month in the format that addresses use.
 func (d *fillData) Value() string { return d.Month.Format(monthLayout) }
 
@@ -46,15 +94,20 @@ func (d *fillData) Value() string { return d.Month.Format(monthLayout) }
 func (s *Studio) fillPage(v *pageRequest) *view {
 	d := &fillData{Platform: platforms(), Once: newIdempotencyKey(), MayWrite: v.may("broadcast:write")}
 	out := &view{page: "fill", place: "Posts", title: "Fill the month", data: d}
+	d.thisMonth = monthOf(civiltime.DateOf(v.Now(), time.UTC))
 	var err error
 	if d.Month, err = time.Parse(monthLayout, v.r.URL.Query().Get("month")); err != nil {
-		d.Month = monthOf(civiltime.DateOf(v.Now(), time.UTC))
+		d.Month = d.thisMonth
 	}
-	ideas := startCall(v, "broadcast:read", "The accepted ideas", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Idea], error) {
-		return v.api.ListBroadcastIdeas(ctx, client.ListBroadcastIdeasInput{Status: client.Value(client.BroadcastIdeaStatusAccepted), Limit: client.Value(ideasPerPage)}, options...)
-	})
+	ideas := v.listIdeas(client.BroadcastIdeaStatusAccepted, "The accepted ideas")
+	suggested := v.listIdeas(client.BroadcastIdeaStatusSuggested, "The suggested ideas")
+	channels := v.listChannels()
 	month := v.listMonth(d.Month, "")
 	v.wait()
+	d.channels, d.noChannels = channels.Value.Items, channels.Failure != nil
+	if waiting := len(suggested.Value.Items); waiting > 0 {
+		d.Waiting = formatCount(waiting, suggested.Value.Next != "")
+	}
 	d.Clock, d.NoIdeas, d.NoPosts = v.clock(), ideas.Failure, month.Failure
 	if d.NoIdeas != nil {
 		out.status = d.NoIdeas.status()
@@ -73,10 +126,18 @@ func (s *Studio) fillPage(v *pageRequest) *view {
 			d.NoPosts = posts[n].Failure
 		} else if len(posts[n].Value.Items) == 0 {
 			free = append(free, i)
+		} else {
+			d.Used++
 		}
 	}
 	d.suggest(free, month.Value.Items, v.Now())
 	return out
+}
+
+func (v *pageRequest) listIdeas(status client.BroadcastIdeaStatus, label string) *result[client.Page[client.Idea]] {
+	return startCall(v, "broadcast:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Idea], error) {
+		return v.api.ListBroadcastIdeas(ctx, client.ListBroadcastIdeasInput{Status: client.Value(status), Limit: client.Value(ideasPerPage)}, options...)
+	})
 }
 
 // suggest gives each idea the day for which it was suggested if that day is free, and spreads the
@@ -145,9 +206,10 @@ func (s *Studio) fill(v *pageRequest) *view {
 			problems = append(problems, heading(phrase.Excerpt(got[n].Value.Title.Or("An idea"), 60))+" "+problem)
 			continue
 		}
+		title, body := postOf(got[n].Value, form.Get("platform."+id))
 		in := client.CreateBroadcastPostInput{
 			Platform: client.BroadcastPlatform(form.Get("platform." + id)), IdeaID: client.Value(id), ScheduledFor: client.Value(at),
-			Body: got[n].Value.Summary.Or(got[n].Value.Title.Or("")), Status: client.Value(client.BroadcastPostStatusDraft),
+			Title: optional(title), Body: body, Status: client.Value(client.BroadcastPostStatusDraft),
 		}
 		stored = append(stored, startCall(v, "broadcast:write", "A draft", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
 			return v.api.CreateBroadcastPost(ctx, in, append(options, client.IdempotencyKey(form.Get("once")+id))...)

@@ -33,7 +33,6 @@ type overviewData struct {
 	Posts    *result[client.Page[client.Post]]
 	Next     []client.Post
 	Overdue  *result[client.Page[client.Post]] // the posts that were due before tomorrow
-	Late     string                            // how many posts are overdue; empty: none
 	Failed   *result[client.Page[client.Post]]
 	Boards   *result[client.Page[client.Board]]
 	Channels *result[client.Page[client.Channel]]
@@ -56,12 +55,10 @@ type tile struct {
 
 // trouble is something that needs attention, usually because it has stopped working.
 type trouble struct {
-	What, Why string
-	At        time.Time
-	Soon      bool   // it still works but will stop soon
-	Path      string // the page that shows it, or empty
-	Task      bool   // nothing is broken, but somebody has to decide
-	Channel   bool   // it is a channel, and At is when it was last checked
+	Badge, Tone     string // one word, and the CSS class of its colour
+	What, Why, Path string // Path is the page that shows it
+	At              time.Time
+	Checked         bool // At is when it was last checked
 }
 
 // reviewsShownMax is the maximum number of waiting reviews that the overview lists.
@@ -99,6 +96,7 @@ func (s *Studio) overview(v *pageRequest) *view {
 	v.readTiles(d, metricsOf(definitions.Value.Items, goals.Value.Items), now)
 	d.Clock = v.clock()
 	d.waiting(v.frameData())
+	d.overdue()
 	d.troubles()
 	d.unconfirmed(definitions.Value.Items)
 	d.Start = firstSteps()
@@ -181,18 +179,27 @@ func (d *overviewData) waiting(k *frameData) {
 			d.Next = append(d.Next, p)
 		}
 	}
-	late := 0
-	for _, p := range d.Overdue.Value.Items {
-		if attention.Overdue(p, d.now) {
-			late++
-		}
+}
+
+// overdue adds to the troubles the posts that are due but were not sent.
+func (d *overviewData) overdue() {
+	late := slices.DeleteFunc(slices.Clone(d.Overdue.Value.Items), func(p client.Post) bool { return !attention.Overdue(p, d.now) })
+	if len(late) == 0 {
+		return
 	}
-	if late > 0 {
-		d.Late = phrase.Plural(late, "post", "posts")
+	oldest := late[0].ScheduledFor.Or(d.now)
+	t := trouble{
+		Badge: "overdue", Tone: "red", What: phrase.Plural(len(late), "post", "posts") + " overdue", Path: "/posts/list?status=" + overdueTab,
+		Why: "the oldest was due " + d.Clock.Moment(oldest) + " and was not sent",
 	}
-	if late == postsReadMax {
-		d.Late = strconv.Itoa(late) + " or more posts"
+	switch len(late) {
+	case 1:
+		t.What, t.Path = "Post on "+phrase.Words(string(late[0].Platform.Or("")))+": "+postName(late[0]), "/posts/"+late[0].ID
+		t.Why = "it was due " + d.Clock.Moment(oldest) + " and was not sent"
+	case postsReadMax:
+		t.What = strconv.Itoa(postsReadMax) + " or more posts overdue"
 	}
+	d.Troubles = append(d.Troubles, t)
 }
 
 // Partial reports whether the tile's value includes today, which has not ended. The tile's change
@@ -207,12 +214,14 @@ func (d *overviewData) troubles() {
 		if !fails {
 			continue
 		}
-		d.Troubles = append(d.Troubles, trouble{
-			"Channel " + attention.ChannelName(c), why, c.LastCheckedAt.Or(time.Time{}), c.Status.Or("") == client.BroadcastChannelStatusExpiring, "", false, true,
-		})
+		t := trouble{Badge: "broken", Tone: "red", What: attention.ChannelName(c) + " account", Why: why, Path: accountsPath + "#" + c.ID, At: c.LastCheckedAt.Or(time.Time{}), Checked: true}
+		if c.Status.Or("") == client.BroadcastChannelStatusExpiring {
+			t.Badge, t.Tone = "soon", "amber"
+		}
+		d.Troubles = append(d.Troubles, t)
 	}
 	for _, p := range d.Failed.Value.Items {
-		d.Troubles = append(d.Troubles, trouble{"Post on " + phrase.Words(string(p.Platform.Or(""))) + ": " + p.Title.Or(phrase.Excerpt(p.Body.Or(""), 60)), p.FailureReason.Or("it was not sent"), p.UpdatedAt.Or(time.Time{}), false, "/posts/" + p.ID, false, false})
+		d.Troubles = append(d.Troubles, trouble{Badge: "failed", Tone: "red", What: "Post on " + phrase.Words(string(p.Platform.Or(""))) + ": " + postName(p), Why: p.FailureReason.Or("it was not sent"), Path: "/posts/" + p.ID, At: p.UpdatedAt.Or(time.Time{})})
 	}
 	seen := map[string]bool{}
 	for _, a := range d.Audits.Value.Items {
@@ -222,7 +231,7 @@ func (d *overviewData) troubles() {
 		}
 		seen[site] = true
 		if a.Status.Or("") == client.OptimiseAuditStatusFailed {
-			d.Troubles = append(d.Troubles, trouble{"Audit of " + a.RootURL.Or("a site"), a.Error.Or("it failed"), a.StartedAt.Or(time.Time{}), false, "/audits/" + a.ID, false, false})
+			d.Troubles = append(d.Troubles, trouble{Badge: "failed", Tone: "red", What: "Audit of " + a.RootURL.Or("a site"), Why: a.Error.Or("it failed"), Path: "/audits/" + a.ID, At: a.StartedAt.Or(time.Time{})})
 		}
 	}
 }
@@ -232,7 +241,7 @@ func (d *overviewData) troubles() {
 func (d *overviewData) unconfirmed(all []client.Definition) {
 	for _, m := range all {
 		if m.NeedsReview.Or(false) && len(d.Troubles) < troublesMax {
-			d.Troubles = append(d.Troubles, trouble{"New metric " + m.Name.Or(m.Key), "a push has created it: give it a name and a unit, and confirm it", m.CreatedAt.Or(time.Time{}), false, metricPath(m.Key), true, false})
+			d.Troubles = append(d.Troubles, trouble{Badge: "new", Tone: "blue", What: "New metric " + m.Name.Or(m.Key), Why: "a push has created it: give it a name and a unit, and confirm it", Path: metricPath(m.Key), At: m.CreatedAt.Or(time.Time{})})
 		}
 	}
 }

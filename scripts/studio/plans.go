@@ -123,7 +123,7 @@ func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 		fields: func(i client.Idea) []*field {
 			return []*field{
 				{Name: "title", Label: "Title", Kind: "text", Required: true, Stored: i.Title.Or("")},
-				{Name: "summary", Label: "What the post says", Kind: "long", Hint: "A post that is written from the idea begins with it.", Stored: i.Summary.Or("")},
+				{Name: "summary", Label: "What the post says", Kind: "long", Hint: "A post that is written from the idea begins with its title and this text.", Stored: i.Summary.Or("")},
 				{Name: "rationale", Label: "Why", Kind: "long", Stored: i.Rationale.Or("")},
 				{Name: "planId", Label: "Content plan", Kind: "choice", Choices: plans, Labels: names, Stored: i.PlanID.Or(""), Suggested: planned},
 				platformsField(i.Platforms.Or(nil)),

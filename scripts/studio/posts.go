@@ -182,6 +182,19 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	return out
 }
 
+// accountProblem says why posts on a platform are not sent. It returns "" if the platform's account
+// works.
+func accountProblem(all []client.Channel, platform string) string {
+	c := channelOf(all, client.BroadcastPlatform(platform))
+	if c == nil {
+		return "No " + phrase.Words(platform) + " account is connected, so its posts may not be sent."
+	}
+	if why, fails := attention.ChannelProblem(*c); fails && c.Status.Or("") != client.BroadcastChannelStatusExpiring {
+		return "The " + phrase.Words(platform) + " account is not working: " + strings.TrimRight(why, ".") + ". Its posts will not be sent."
+	}
+	return ""
+}
+
 // channel sets the account that sends the post, and why it does not work.
 func (d *postData) channel(all []client.Channel) {
 	if d.Channel = channelOf(all, client.BroadcastPlatform(d.Platform)); d.Channel != nil {
@@ -212,7 +225,9 @@ func (d *postData) suggest(day string, now time.Time) {
 		}
 	}
 	if d.Idea != nil {
-		set("body", d.Idea.Summary.Or(d.Idea.Title.Or("")))
+		title, body := postOf(*d.Idea, d.Platform)
+		set("title", title)
+		set("body", body)
 		if at, ok := d.Idea.SuggestedFor.Get(); ok && at.After(now) {
 			set("scheduledFor", d.Clock.Input(at))
 		}
@@ -225,6 +240,19 @@ func (d *postData) suggest(day string, now time.Time) {
 		}
 		set("scheduledFor", clock.Format(civiltime.Layout))
 	}
+}
+
+// postOf returns the title and the text with which a post that is written from an idea begins. On a
+// platform without titles, the text begins with the idea's title.
+func postOf(i client.Idea, platform string) (title, body string) {
+	title, body = i.Title.Or(""), i.Summary.Or("")
+	switch {
+	case body == "":
+		return "", title
+	case title == "" || hasField(platform, "title", ""):
+		return title, body
+	}
+	return "", title + "\n\n" + body
 }
 
 // channelOf returns the active account on a platform, or nil if there is none.

@@ -23,15 +23,16 @@ type recordScreens[T any] struct {
 	saved    string // the notice after a save; if empty, "Saved."
 	deleted  string // the notice after a deletion; if empty, "Deleted."
 
-	get    func(ctx context.Context, id string, options ...client.CallOption) (T, error)
-	fields func(T) []*field
-	facts  func(T) []fact // may be nil
-	save   func(c *changes, id string) func(ctx context.Context, options ...client.CallOption) (T, error)
-	remove func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error)
-	id     func(T) string // returns the record's id, so that a creation can be undone; may be nil
-	home   func(T) string // the page that lists a stored record among others; if nil, the page back
-	hidden func(T) []fact // the hidden fields of the forms; may be nil
-	verb   func(T) string // the label of the save button; if nil, "Save"
+	get     func(ctx context.Context, id string, options ...client.CallOption) (T, error)
+	fields  func(T) []*field
+	facts   func(T) []fact // may be nil
+	save    func(c *changes, id string) func(ctx context.Context, options ...client.CallOption) (T, error)
+	remove  func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error)
+	created func(record T, sent url.Values) notice // stores what else the form of a new record contains, and returns the notice; may be nil
+	id      func(T) string                         // returns the record's id, so that a creation can be undone; may be nil
+	home    func(T) string                         // the page that lists a stored record among others; if nil, the page back
+	hidden  func(T) []fact                         // the hidden fields of the forms; may be nil
+	verb    func(T) string                         // the label of the save button; if nil, "Save"
 }
 
 // fact is a detail of a record that the form does not let people change.
@@ -133,6 +134,11 @@ func (e recordScreens[T]) store(v *pageRequest) *view {
 	what := notice{Record: record, Text: cmp.Or(e.saved, "Saved."), Undo: e.undoSave(record, id, sent, stored.ETag)}
 	if id == "" {
 		what.Undo = e.undoCreate(record, stored.Value, stored.ETag)
+		if e.created != nil {
+			if more := e.created(stored.Value, sent); more.Text != "" {
+				what = more
+			}
+		}
 	}
 	return v.finish(e.shownAt(stored.Value), what)
 }
@@ -194,12 +200,13 @@ func (e recordScreens[T]) delete(v *pageRequest) *view {
 }
 
 // finish redirects to a page of the studio, which then shows the notice. The address of the page
-// may include a query string.
+// may include a query string and the id of a part of the page.
 func (v *pageRequest) finish(address string, what notice) *view {
 	u, err := url.Parse(address)
 	if err != nil {
 		return v.done("/", nil, what)
 	}
+	what.Part = cmp.Or(what.Part, u.Fragment)
 	return v.done(u.EscapedPath(), u.Query(), what)
 }
 

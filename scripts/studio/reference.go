@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -35,7 +36,7 @@ const documentBytesMax = 16 << 20
 // answerBytesMax is the maximum size of an answer in a page, as HTML.
 const answerBytesMax = 50_000
 
-// answerRecordsMax is the maximum number of records of a list that get a link.
+// answerRecordsMax is the maximum number of records of a list that get links.
 const answerRecordsMax = 12
 
 // reference is the service's document, as it was last read.
@@ -121,6 +122,7 @@ type operationData struct {
 	Confirm  bool   // whether to ask before the request is sent
 	Request  string // the method and the path with the typed ids, if Confirm is set
 	Hidden   []fact
+	Listers  []*openapi.Operation // list the records whose ids the body takes
 	Answer   *answer
 }
 
@@ -143,7 +145,16 @@ type parameterField struct {
 	Field   string // the name of the field
 	Text    string
 	Lister  *openapi.Operation // lists the ids for the parameter; nil: none is known
+	IDs     []record           // the records of the company whose ids fit; empty if they are unknown or too many
 	Problem string
+}
+
+// record is a record of the company in a list of choices.
+type record struct{ ID, Name string }
+
+// Listed reports whether IDs contains the id in the field.
+func (f parameterField) Listed() bool {
+	return slices.ContainsFunc(f.IDs, func(r record) bool { return r.ID == f.Text })
 }
 
 // answer is the service's response to a request that a user sent.
@@ -156,8 +167,17 @@ type answer struct {
 	Bytes   int  // the length of the whole body
 	Cut     bool // whether Body is only the beginning
 	Next    string
-	Records []link
+	Records []usableRecord
+	Left    int // the number of records of the list that have no links
 	Related []link
+}
+
+// usableRecord is a record of a list, with the operations that take its id.
+type usableRecord struct {
+	record
+
+	Path string // the page that reads the record; empty if no operation does
+	Uses []link
 }
 
 // StatusText returns the name of the status.
@@ -175,7 +195,7 @@ func (a *answer) Size() string {
 func (a *answer) Good() bool { return a.Failure == nil && a.Status < 400 }
 
 // link is a link to another operation, with parameters.
-type link struct{ Text, Path, More string }
+type link struct{ Text, Path string }
 
 // referenceOperation shows an operation. If the address says so, it also sends the request,
 // provided that the operation changes nothing.
@@ -202,6 +222,7 @@ func (v *pageRequest) operationPage(sent url.Values) *view {
 		return v.notFound(v)
 	}
 	d := v.newOperationData(document, op, sent)
+	v.readIDs(d, sent)
 	out := &view{page: "operation", place: "Reference", title: op.Summary, data: d}
 	sends := !op.Secret && (v.r.Method == http.MethodPost || d.Reads() && sent.Get("send") == "1")
 	request, header, complete := d.request(sends)
@@ -227,7 +248,7 @@ func (v *pageRequest) operationPage(sent url.Values) *view {
 }
 
 func (v *pageRequest) newOperationData(document *openapi.Document, op *openapi.Operation, sent url.Values) *operationData {
-	d := &operationData{Operation: op, Typed: strings.ReplaceAll(sent.Get("body"), "\r\n", "\n"), Missing: op.Scope != "" && !v.may(op.Scope)}
+	d := &operationData{Operation: op, Listers: document.BodyListers(op), Typed: strings.ReplaceAll(sent.Get("body"), "\r\n", "\n"), Missing: op.Scope != "" && !v.may(op.Scope)}
 	for _, area := range document.Areas {
 		for _, other := range area.Operations {
 			if other == op {
@@ -244,10 +265,10 @@ func (v *pageRequest) newOperationData(document *openapi.Document, op *openapi.O
 		}
 		f := parameterField{Parameter: p, Field: p.In + "." + p.Name}
 		f.Text = strings.TrimSpace(sent.Get(f.Field))
-		switch {
-		case p.In == "path":
-			f.Lister = document.Lister(p.Example)
-		case p.Name == "Idempotency-Key" && !sent.Has(f.Field):
+		if p.In != "header" {
+			f.Lister = document.ListerFor(p)
+		}
+		if p.Name == "Idempotency-Key" && !sent.Has(f.Field) {
 			f.Text = newIdempotencyKey()
 		}
 		if p.Name == "Idempotency-Key" || p.Name == "If-None-Match" {
@@ -259,6 +280,73 @@ func (v *pageRequest) newOperationData(document *openapi.Document, op *openapi.O
 	slices.SortStableFunc(d.Fields, func(a, b parameterField) int { return pathFirst(a) - pathFirst(b) })
 	d.RareOpen = sent.Get("header.If-None-Match") != ""
 	return d
+}
+
+// readIDs reads the ids from which the user can choose. It leaves out a parameter whose ids are
+// listed only for a record that the address does not name, such as the items of a board.
+func (v *pageRequest) readIDs(d *operationData, sent url.Values) {
+	if d.Secret {
+		return
+	}
+	listed := map[*openapi.Operation]*result[client.Response]{}
+	for _, f := range d.Fields {
+		lister := f.Lister
+		if lister == nil || listed[lister] != nil || lister == d.Operation || v.callsLeft() == 0 {
+			continue
+		}
+		r := client.Request{Method: lister.Method, Path: lister.Path, Query: url.Values{}, Repeatable: true, Quota: lister.Quota}
+		complete := true
+		for _, p := range lister.Parameters {
+			id := strings.TrimSpace(sent.Get("path." + p.Name))
+			switch {
+			case p.In == "path" && p.Name != "companyId" && (id == "" || id == "." || id == ".."):
+				complete = false
+			case p.In == "path" && p.Name != "companyId":
+				r.Path = strings.ReplaceAll(r.Path, "{"+p.Name+"}", url.PathEscape(id))
+			case p.Name == "limit":
+				r.Query.Set("limit", strconv.Itoa(idChoicesMax))
+			}
+		}
+		if complete {
+			listed[lister] = startCall(v, lister.Scope, "The ids for "+f.Name, func(ctx context.Context, options ...client.CallOption) (client.Response, error) {
+				return v.api.Do(ctx, r, options...)
+			})
+		}
+	}
+	v.wait()
+	for i := range d.Fields {
+		list := listed[d.Fields[i].Lister]
+		if list == nil || list.Failure != nil {
+			continue
+		}
+		if next, err := list.Value.Next(); err == nil && next == "" {
+			d.Fields[i].IDs = recordsOf(list.Value.Body)
+		}
+	}
+}
+
+// idChoicesMax is the maximum number of ids from which the user can choose. If the company has
+// more, the field is a text field.
+const idChoicesMax = 100
+
+// recordsOf returns the records of a list that have ids, with names for people. If the body is one
+// record, it returns this record.
+func recordsOf(body []byte) (out []record) {
+	type named struct{ ID, Name, Title, Handle, Key, Body string }
+	var list struct {
+		named
+
+		Items []named
+	}
+	if json.Unmarshal(body, &list) != nil {
+		return nil
+	}
+	for _, item := range append(list.Items, list.named) {
+		if item.ID != "" {
+			out = append(out, record{item.ID, phrase.Excerpt(cmp.Or(item.Name, item.Title, item.Handle, item.Key, item.Body), 80)})
+		}
+	}
+	return out
 }
 
 func pathFirst(f parameterField) int {
@@ -344,7 +432,9 @@ func (v *pageRequest) send(document *openapi.Document, op *openapi.Operation, re
 		q.Set("send", "1")
 		a.Next = referencePath(op, q)
 	}
-	a.Records = recordsOf(document, response.Body, sent)
+	if !op.OfRecord() {
+		a.Records, a.Left = usableRecords(document, recordsOf(response.Body), sent)
+	}
 	if tag := v.withoutSecrets(response.ETag()); tag != "" {
 		a.Related = related(document, op, tag, sent)
 	}
@@ -395,25 +485,32 @@ func (v *pageRequest) shownBody(body []byte) (text string, cut bool) {
 	return text, false
 }
 
-// recordsOf returns links that open the records of a list.
-func recordsOf(document *openapi.Document, body []byte, sent url.Values) (out []link) {
-	var list struct {
-		Items []struct{ ID, Name, Title string }
-	}
-	if json.Unmarshal(body, &list) != nil {
-		return nil
-	}
-	for _, item := range list.Items {
-		reader, parameter := document.Reader(item.ID)
-		if reader == nil || len(out) == answerRecordsMax {
-			return out
+// usableRecords returns the first records of a list, with links to the operations that take their
+// ids. left is how many records it leaves out.
+func usableRecords(document *openapi.Document, records []record, sent url.Values) (out []usableRecord, left int) {
+	for n, r := range records {
+		if n == answerRecordsMax {
+			return out, len(records) - n
 		}
-		q := pick(sent, "path.")
-		q.Set("path."+parameter, item.ID)
-		q.Set("send", "1")
-		out = append(out, link{item.ID, referencePath(reader, q), cmp.Or(item.Name, item.Title)})
+		reader, _ := document.Reader(r.ID)
+		u := usableRecord{record: r}
+		for _, use := range document.Uses(r.ID) {
+			q := pick(sent, "path.")
+			q.Set("path."+use.Parameter, r.ID)
+			if use.Method == http.MethodGet {
+				q.Set("send", "1")
+			}
+			if path := referencePath(use.Operation, q); use.Operation == reader {
+				u.Path = path
+			} else {
+				u.Uses = append(u.Uses, link{use.Summary, path})
+			}
+		}
+		if u.Path != "" || len(u.Uses) > 0 {
+			out = append(out, u)
+		}
 	}
-	return out
+	return out, 0
 }
 
 // related returns links to the other operations on the record that was read, with its ids and
@@ -424,7 +521,7 @@ func related(document *openapi.Document, op *openapi.Operation, tag string, sent
 			continue
 		}
 		q := pick(sent, "path.")
-		if other.Method != http.MethodGet {
+		if other.Method != http.MethodGet && other.Path == op.Path { // the entity tag is that of the record itself
 			q.Set("header.If-Match", tag)
 		}
 		out = append(out, link{Text: other.Summary, Path: referencePath(other, q)})

@@ -107,6 +107,30 @@ func TestReferenceRead(t *testing.T) {
 	w.page(t, address(t, record, "Update a content type"), `value="cty_1"`, `name="header.If-Match" value="`)
 }
 
+// Ensure no id has to be copied by hand: a form offers the ids of the company's records, and an
+// answer links each record to the operations that take its id.
+func TestReferenceIDs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	form := fields(t, w.page(t, "/reference/create_plan_board"), "try")
+	form.Set("body", `{"name": "Public <roadmap>"}`)
+	_, created := w.submit(t, "/reference/create_plan_board", form)
+	has(t, "created", created, "Records of this response", "Public <roadmap>", "Use this id in…")
+	board := regexp.MustCompile(`brd_[0-9a-z]{26}`).FindString(created)
+	item := address(t, created, "Create an item on a board")
+	has(t, "the link", w.page(t, item), `<option value="`+board+`" selected>Public <roadmap> · `+board)
+	has(t, "the form", w.page(t, "/reference/create_plan_item"), "Choose…", `<option value="`+board+`">Public <roadmap> · `+board)
+	form = fields(t, w.page(t, item), "try")
+	form.Set("path.boardId", board)
+	form.Set("body", `{"title": "Offline search"}`)
+	_, created = w.submit(t, "/reference/create_plan_item", form)
+	has(t, "item", created, "200 OK", "Offline search")
+	w.page(t, address(t, created, "Update an item"), `value="itm_`)
+	list := w.page(t, address(t, w.page(t, "/reference/list_plan_boards?send=1"), "List the items of a board"), "Offline search") // the link sends the read
+	w.page(t, address(t, list, "Update an item"), "<option value=\"itm_", " selected>Offline search · itm_")
+	w.page(t, "/reference/get_plan_board?send=1&path.boardId="+board, "Create an item on a board")
+}
+
 // address returns the address of the link that contains a text.
 func address(t *testing.T, body, text string) string {
 	t.Helper()

@@ -83,7 +83,7 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 	}
 	v.wait()
 	d.readMore(v)
-	d.finish(id)
+	d.finish(id, v.clock())
 	if !d.Chosen && len(d.Rows) > 0 {
 		review = v.getReview(d.Rows[0].ID) // read the review itself, because the list does not contain its entity tag
 		d.Rows[0].Current = true
@@ -92,7 +92,7 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 	d.brand(kit)
 	out := &view{page: "reviews", place: "Reviews", title: "Reviews", data: d}
 	if review != nil {
-		d.choose(review)
+		d.choose(review, q.Get("next"))
 		d.offer(v.notices.get(q.Get("done")))
 		if review.Failure != nil && d.Chosen {
 			out.status = review.Failure.status()
@@ -120,8 +120,9 @@ func (d *reviewsData) brand(kit *result[client.BrandKit]) {
 }
 
 // choose selects the review that the page shows next to the list, and finds its neighbours in the
-// list.
-func (d *reviewsData) choose(r *result[client.Feedback]) {
+// list. If the list does not contain the review any more, next is the id of the review that came
+// after it.
+func (d *reviewsData) choose(r *result[client.Feedback], next string) {
 	if r.Failure != nil {
 		d.NoReview = r.Failure
 		return
@@ -140,8 +141,9 @@ func (d *reviewsData) choose(r *result[client.Feedback]) {
 			d.Next, d.NextID = d.Rows[i+1].Path, d.Rows[i+1].ID
 		}
 	}
-	if d.Next == "" && d.Previous == "" && len(d.Rows) > 0 && d.Rows[0].ID != r.Value.ID {
-		d.Next, d.NextID = d.Rows[0].Path, d.Rows[0].ID // the review is no longer in the list
+	if d.Next == "" && d.Previous == "" && len(d.Rows) > 0 && d.Rows[0].ID != r.Value.ID { // the review is no longer in the list
+		at := max(0, slices.IndexFunc(d.Rows, func(r row) bool { return r.ID == next }))
+		d.Next, d.NextID = d.Rows[at].Path, d.Rows[at].ID
 	}
 }
 
@@ -200,16 +202,19 @@ func (d *reviewsData) keep(t *unsavedReply, id string) {
 	}
 }
 
-// replyActions are the buttons of a reply's form.
+// replyActions are the buttons of a reply's form. After most of them, the page shows the next
+// review. After an approval, the page stays at its review: the user sees what was approved and can
+// take it back, and a second click at the same place does not approve another reply.
 var replyActions = map[string]struct {
 	said   string
 	status client.FeedbackReplyStatus // empty: the status of a review that waits
+	stays  bool
 }{
-	"save":     {"Saved for review. It waits under To approve.", client.FeedbackReplyStatusNeedsReview},
-	"approve":  {"Approved. Nothing was posted yet.", client.FeedbackReplyStatusApproved},
-	"withdraw": {"Back to draft: it will not be sent. It is under Drafts now.", client.FeedbackReplyStatusDraft},
-	"skip":     {"Skipped. It is under Skipped now.", client.FeedbackReplyStatusSkipped},
-	"unskip":   {"Put back: it is under Waiting again.", ""},
+	"save":     {"Saved for review. It waits under To approve.", client.FeedbackReplyStatusNeedsReview, false},
+	"approve":  {"Approved. Nothing was posted yet.", client.FeedbackReplyStatusApproved, true},
+	"withdraw": {"Back to draft: it will not be sent. It is under Drafts now.", client.FeedbackReplyStatusDraft, true},
+	"skip":     {"Skipped. It is under Skipped now.", client.FeedbackReplyStatusSkipped, false},
+	"unskip":   {"Put back: it is under Waiting again.", "", false},
 }
 
 // waitingStatus returns the status of a review that waits for a person, with or without a reply.
@@ -242,7 +247,11 @@ func (s *Studio) reply(v *pageRequest) *view {
 		return v.reviewsPage(id, &unsavedReply{text: text, action: name, etag: form.Get("etag"), problem: stored.Failure})
 	}
 	back := inboxOf(parsed(form.Get("back")))
-	what := notice{Record: reviewName(stored.Value), Text: action.said, Undo: undoReply(stored, form), back: back.Path(id), More: storedPath(stored.Value), Link: "Show it", By: stored.Value.AuthorName.Or("")}
+	what := notice{Record: reviewName(stored.Value), Text: action.said, Undo: undoReply(stored, form), back: back.Path(id), By: stored.Value.AuthorName.Or("")}
+	if action.stays {
+		return v.finish(back.with("id", id, "next", form.Get("next")), what)
+	}
+	what.More, what.Link = storedPath(stored.Value), "Show it"
 	return v.finish(back.Path(form.Get("next")), what)
 }
 
@@ -310,10 +319,13 @@ func (f *failure) Text() string {
 // earlier compares them with its own list and offers the new reviews.
 func (s *Studio) newReviews(v *pageRequest) *view {
 	b := inboxOf(v.r.URL.Query())
+	if _, _, ranged := daysOf(b.Since); ranged {
+		v.readFrame() // the days are those of the company's time zone
+	}
 	b.read(v)
 	v.wait()
 	b.readMore(v)
-	b.finish("")
+	b.finish("", v.clock())
 	if b.Failure != nil {
 		http.Error(v.w, b.Failure.Text(), b.Failure.status())
 		return nil

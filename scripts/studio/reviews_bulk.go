@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"growthworkspace/shared/client"
 )
@@ -95,6 +96,8 @@ func reviewStep(id, seen string, action reviewAction) step {
 			return nil, nothingToDo
 		case status == client.FeedbackReplyStatusApproved && strings.TrimSpace(reply) == "":
 			return nil, &failure{Final: true, Messages: []string{"it has no reply to approve"}}
+		case status == client.FeedbackReplyStatusApproved && utf8.RuneCountInString(reply) > draftShownMax:
+			return nil, &failure{Final: true, Messages: []string{"its reply is longer than the list shows: open it, and read it to the end"}}
 		case status == client.FeedbackReplyStatusApproved && old == client.FeedbackReplyStatusSkipped: // the list does not show the replies of skipped reviews
 			return nil, &failure{Final: true, Messages: []string{"it was skipped: put it back, and read its reply"}}
 		case action.status == client.FeedbackReplyStatusNeedsReview && strings.TrimSpace(reply) == "":

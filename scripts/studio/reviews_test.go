@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"growthworkspace/scripts/studio"
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/scripts/workspace/demo/demotest"
 	"growthworkspace/shared/testkit/apitest"
@@ -29,8 +30,9 @@ func (w *world) answer(t *testing.T, id, text, action string, between func()) (s
 	return w.submit(t, "/reviews/"+id, form)
 }
 
-// Ensure each button of the form stores the status that it stands for. The page then shows the next
-// review, and a notice with the action and its API call.
+// Ensure each button of the form stores the status that it stands for. The page then shows a notice
+// with the action and its API call, and the next review. After an approval, it shows the approved
+// review and a link to the next one, so that a second click cannot approve another reply.
 func TestReply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -39,7 +41,7 @@ func TestReply(t *testing.T) {
 	}
 	for _, c := range []struct{ id, action, text, want, said, next string }{
 		{"fbk_a", "save", typed, "needs_review", "Saved for review.", "Title b"},
-		{"fbk_b", "approve", typed, "approved", "Nothing was posted yet", "Title c"},
+		{"fbk_b", "approve", typed, "approved", "Nothing was posted yet", "Title b"},
 		{"fbk_c", "skip", "", "skipped", "Skipped.", "Title d"},
 	} {
 		status, body := w.answer(t, c.id, c.text, c.action, nil)
@@ -47,6 +49,13 @@ func TestReply(t *testing.T) {
 			t.Fatalf("%s: status %d, want 200: %s", c.action, status, shown(body))
 		}
 		has(t, c.action, body, c.said, "curl", "-X PATCH", "https://api.example/v1/companies/"+w.CompanyID+"/feedback/"+c.id+"/reply", `<h2 id="review" tabindex="-1">`+c.next)
+		if c.action == "approve" {
+			has(t, c.action, body, "Back to draft")
+			hasNot(t, c.action, body, `<button class="button go" name="action"`)
+			if next := regexp.MustCompile(`<a class="button go" href="([^"]*)">Next review`).FindStringSubmatch(body); next == nil || !strings.Contains(next[1], "id=fbk_c") {
+				t.Errorf("no link to the next review: %v", next)
+			}
+		}
 		got := w.stored(t, c.id)
 		if got["replyStatus"] != c.want || c.text != "" && got["replyBody"] != c.text {
 			t.Errorf("%s: reply %q is %v, want %q as %s", c.action, got["replyBody"], got["replyStatus"], c.text, c.want)
@@ -265,17 +274,19 @@ func TestApproveSeveral(t *testing.T) {
 	w.review(t, "ready", demo.Record{"replyBody": "Thanks", "replyStatus": "needs_review"})
 	w.review(t, "empty", nil)
 	w.review(t, "bare", demo.Record{"replyBody": "Stored without a status", "replyStatus": "none"})
-	w.page(t, "/reviews", "Reply: Stored without a status") // people must see what they approve
+	w.review(t, "long", demo.Record{"replyBody": strings.Repeat("a", 351), "replyStatus": "needs_review"})
+	w.review(t, "whole", demo.Record{"replyBody": strings.Repeat("b", 350), "replyStatus": "needs_review"})
+	hasNot(t, "a reply that the list cuts", w.page(t, "/reviews", "Reply: Stored without a status", strings.Repeat("b", 350)), strings.Repeat("a", 351)) // people must see what they approve
 	w.review(t, "left", demo.Record{"replyBody": "Not for anybody", "replyStatus": "skipped"})
 	_, body := w.submit(t, "/reviews/bulk", w.tick(t, "/reviews?show=all&q=left", "approve"))
 	has(t, "approve a skipped one", body, "Nothing was changed. 1 review could not be changed.", "it was skipped: put it back, and read its reply")
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
-	has(t, "approve", body, "Approved 2 reviews.", "1 review could not be changed", "Title empty", "it has no reply to approve")
+	has(t, "approve", body, "Approved 3 reviews.", "2 reviews could not be changed", "Title empty", "it has no reply to approve", "Title long", "its reply is longer than the list shows")
 	hasNot(t, "approve", body, "Try the failed ones again") // another try would fail, too
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
-	has(t, "approve none", body, "Nothing was changed. 1 review could not be changed.")
+	has(t, "approve none", body, "Nothing was changed. 2 reviews could not be changed.")
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "review"))
-	has(t, "nothing to approve", body, "Nothing was changed. 1 review could not be changed.", "Title empty", "it has no reply yet, so there is nothing to approve")
+	has(t, "nothing to approve", body, "Nothing was changed. 1 review was under To approve already. 1 review could not be changed.", "Title empty", "it has no reply yet, so there is nothing to approve")
 	hasNot(t, "nothing to approve", body, "Try the failed ones again")
 	w.review(t, "handed", demo.Record{"replyStatus": "needs_review"}) // stored by a program, without a reply
 	hasNot(t, "list", w.page(t, "/reviews?show=needs_review&id=fbk_handed", "no reply"), ">to approve<")
@@ -449,7 +460,8 @@ func TestBulkResumes(t *testing.T) {
 // resumed.
 func TestBulkRunsOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	s := demotest.NewService(t)
+	w := enter(t, s, s.Key(t), nil, func(o *studio.Options) { o.Limits.Bulk = time.Nanosecond })
 	for _, id := range []string{"a", "b", "c"} {
 		w.review(t, id, nil)
 	}
@@ -472,15 +484,10 @@ func TestBulkRunsOn(t *testing.T) {
 	_, body = w.submit(t, path, url.Values{"form": form["form"], "action": {"stop"}})
 	has(t, "stop", body, "Stop")
 	close(release)
-	deadline := time.Now().Add(10 * time.Second)
-	for body = w.page(t, path); !strings.Contains(body, "Go on"); body = w.page(t, path) {
-		if time.Now().After(deadline) {
-			t.Fatal("it did not stop: ", shown(body))
-		}
-	}
+	body = w.waitForPage(t, path, "Go on")
 	has(t, "stopped", body, "Stopped at 1 of 3", "Skipped 1 review.", "2 reviews were not tried yet.")
-	_, body = w.submit(t, path, url.Values{"form": form["form"], "action": {"resume"}})
-	has(t, "go on", body, "Skipped 3 reviews.")
+	w.submit(t, path, url.Values{"form": form["form"], "action": {"resume"}})
+	w.waitForPage(t, path, "Skipped 3 reviews.")
 	if status, _ := w.get(t, "/bulk/99"); status != http.StatusNotFound {
 		t.Errorf("status %d, want 404", status)
 	}
@@ -555,7 +562,7 @@ func TestInboxFilters(t *testing.T) {
 	w.page(t, "/reviews?id=fbk_good", "0 of 350 characters that Google Play takes")
 }
 
-// Ensure a user can reach all reviews, 100 at a time, even if they do not fit on one page of the
+// Ensure a user can reach all reviews, 80 at a time, even if they do not fit on one page of the
 // API.
 func TestInboxPages(t *testing.T) {
 	t.Parallel()
@@ -570,15 +577,18 @@ func TestInboxPages(t *testing.T) {
 	}
 	demotest.Load(t, w.Service, lines...)
 	rows := func(body string) int { return strings.Count(body, `<li data-id="`) }
-	body := w.page(t, "/reviews", "200+ waiting, 1 to 100 here", "of 200 loaded", "Load more", "Next 100")
-	if rows(body) != 100 {
-		t.Errorf("%d rows, want 100", rows(body))
+	body := w.page(t, "/reviews", "200+ waiting, 1 to 80 here", "of 200 loaded", "Load more", "Next 80")
+	if rows(body) != 80 {
+		t.Errorf("%d rows, want 80", rows(body))
 	}
-	w.page(t, "/reviews?from=100", "101 to 200 here", "Earlier 100")
+	w.page(t, "/reviews?from=80", "81 to 160 here", "Earlier 80", "Next 80")
 	w.page(t, "/reviews?pages=2", "400+ waiting", "of 400 loaded")
-	body = w.page(t, "/reviews?pages=3&stars=1", "90 of 450 loaded")
-	if rows(body) != 90 {
-		t.Errorf("%d rows have one star, want 90", rows(body))
+	body = w.page(t, "/reviews?pages=3&stars=1", "90 of 450 loaded, 1 to 80 here")
+	if rows(body) != 80 {
+		t.Errorf("%d rows have one star, want 80", rows(body))
+	}
+	if last := w.page(t, "/reviews?pages=3&stars=1&from=80", "81 to 90 here"); rows(last) != 10 {
+		t.Errorf("%d rows on the last page, want 10", rows(last))
 	}
 	hasNot(t, "all loaded", body, "Load more")
 }

@@ -9,10 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"growthworkspace/scripts/studio/paste"
-	"growthworkspace/scripts/studio/period"
 	"growthworkspace/scripts/studio/phrase"
-	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
 
@@ -132,7 +129,7 @@ func (v *pageRequest) firstNumberPage(sent url.Values, refused *failure) *view {
 			Choices: []string{string(client.MetricsAggregationSum), string(client.MetricsAggregationLast), string(client.MetricsAggregationAvg)},
 			Labels:  map[string]string{string(client.MetricsAggregationSum): "all days added up, as for sign-ups", string(client.MetricsAggregationLast): "that of its last day, as for customers", string(client.MetricsAggregationAvg): "the average of its days, as for a rating"}},
 		{Name: "currency", Label: "Currency", Kind: "text", Hint: "Only for money. Three letters, such as EUR."},
-		{Name: "values", Label: "Values", Kind: "list", Required: true, Hint: fmt.Sprintf("A day and its value on each line, such as %s 12. A line with only a number is the value of today, in UTC. You can paste two columns of a spreadsheet.", dayText(v.Now().UTC().AddDate(0, 0, -1)))},
+		{Name: "values", Label: "Values", Kind: "list", Required: true, Hint: firstValuesHint(v.Now())},
 	}
 	return v.startPage("Metrics", "A first number", sent, refused, &startForm{
 		Intro:  "Two or more days become a chart. Later, a program can push the values.",
@@ -145,23 +142,13 @@ func (v *pageRequest) firstNumberPage(sent url.Values, refused *failure) *view {
 func (s *Studio) createFirstNumber(v *pageRequest) *view {
 	sent := v.r.PostForm
 	c := &changes{sent: sent}
-	name, unit, currency := typedField(sent, "name"), typedField(sent, "unit"), strings.ToUpper(typedField(sent, "currency"))
+	name, unit := typedField(sent, "name"), typedField(sent, "unit")
 	key := keyOf(name)
 	if key == "" {
 		c.addProblem("name", "needs at least one of the letters a to z, or a digit")
 	}
-	if unit == units.Currency && currency == "" {
-		c.addProblem("currency", "is needed for money, such as EUR")
-	}
-	if unit != units.Currency {
-		currency = ""
-	}
-	values, err := paste.Values(sent.Get("values"), units.Unit{Name: unit, Currency: currency}, period.Day.Start(v.Now().UTC()))
-	switch {
-	case err != nil:
-		c.addProblem("values", err.Error())
-	case len(values) > pushPointsMax:
-		c.addProblem("values", fmt.Sprintf("has %d days, but one form stores at most %d: push the others", len(values), pushPointsMax))
+	if v.firstValues(c); typedField(sent, "values") == "" {
+		c.addProblem("values", "needs at least one value")
 	}
 	if c.problem != nil {
 		return v.firstNumberPage(sent, c.problem)
@@ -179,19 +166,8 @@ func (s *Studio) createFirstNumber(v *pageRequest) *view {
 		}
 		return v.firstNumberPage(sent, failed)
 	}
-	points := make([]client.PushMetricPointsPoint, len(values))
-	for i, value := range values {
-		points[i] = client.PushMetricPointsPoint{MetricKey: key, TS: dayText(value.Day), Value: value.Value, Grain: client.Value(client.MetricsGrainDay), Currency: optional(currency)}
-	}
-	pushed := startCall(v, "metrics:write", "Push the values", func(ctx context.Context, options ...client.CallOption) (client.PushResult, error) {
-		return v.api.PushMetricPoints(ctx, client.PushMetricPointsInput{Points: points}, options...)
-	})
-	v.wait()
-	if pushed.Failure != nil {
-		return v.finish(metricPath(key), notice{Record: name, Bad: true, Text: "The metric was created, but its values were not stored: " + pushed.Failure.Text()})
-	}
 	shown := url.Values{"key": {cmp.Or(defined.Value.Key, key)}, "range": {"30d"}}
-	return v.finish("/metrics?"+shown.Encode(), notice{Record: name, Text: fmt.Sprintf("Created with %s.", phrase.Plural(len(values), "value", "values"))})
+	return v.finish("/metrics?"+shown.Encode(), v.pushFirstValues(defined.Value, sent))
 }
 
 // pushPointsMax is the maximum number of points in one push.

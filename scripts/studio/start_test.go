@@ -126,6 +126,7 @@ func TestFirstSteps(t *testing.T) {
 
 	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/broadcast/posts", `{"platform": "x", "body": "Hello"}`)
 	count--
+	has(t, "the first tile", w.page(t, "/"), `class="card tile"`) // even while it has to look for the first post
 	left("the post")
 	for _, preset := range []string{"ci", "drafting-agent"} {
 		form := fields(t, w.page(t, "/keys?preset="+preset, `value="`+preset+`" checked`), "newkey")

@@ -11,6 +11,7 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -46,6 +47,14 @@ type Options struct {
 	Sleep     func(ctx context.Context, d time.Duration) error // pauses a bulk action until the service accepts requests again; nil: wait with a timer
 	Transport http.RoundTripper                                // sends requests to the service; nil: http.DefaultTransport
 	Log       *slog.Logger                                     // receives errors of the studio itself; nil: do not log them
+	Limits    Limits
+}
+
+// Limits are the longest waits of a studio. The default of a field applies if it is 0.
+type Limits struct {
+	Page     time.Duration // of all API calls for one page together: 25 seconds
+	Identify time.Duration // of the first page for the key's scopes: 3 seconds
+	Bulk     time.Duration // of a response for a bulk action, before it shows the progress instead: 1.5 seconds
 }
 
 // Studio serves the pages of one company.
@@ -61,6 +70,7 @@ type Studio struct {
 	bulks   bulks
 	renames renames
 	start   start
+	files   secretFiles
 	name    atomic.Pointer[string] // the company's name when it was last read
 
 	reference reference
@@ -89,6 +99,9 @@ func New(o Options) (*Studio, error) {
 	if o.Sleep == nil {
 		o.Sleep = sleep
 	}
+	o.Limits.Page = cmp.Or(o.Limits.Page, 25*time.Second)
+	o.Limits.Identify = cmp.Or(o.Limits.Identify, 3*time.Second)
+	o.Limits.Bulk = cmp.Or(o.Limits.Bulk, 1500*time.Millisecond)
 	s := &Studio{Options: o, host: u.Host, identified: make(chan struct{})}
 	s.bulks.ctx, s.bulks.cancel = context.WithCancel(context.Background())
 	s.api, err = client.New(o.BaseURL, o.Key,
@@ -97,7 +110,7 @@ func New(o Options) (*Studio, error) {
 		// time.
 		client.WithAttempts(3), client.WithWaitMax(2*time.Second),
 		client.WithHTTPClient(&http.Client{
-			Transport: recordingTransport{o.Transport}, Timeout: pageTimeout,
+			Transport: recordingTransport{o.Transport}, Timeout: o.Limits.Page,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}))
 	if err != nil {
@@ -229,6 +242,7 @@ func (s *Studio) handler(form string) http.Handler {
 	page("GET /posts", s.calendar)
 	page("GET /posts/list", s.postList)
 	page("GET /posts/new", s.post)
+	page("GET "+accountsPath, s.accounts)
 	page("GET /posts/fill", s.fillPage)
 	page("POST /posts/fill", s.fill)
 	page("POST /posts", s.savePost)
@@ -254,16 +268,13 @@ func (s *Studio) handler(form string) http.Handler {
 	return mux
 }
 
-// identifyTimeout is how long the first page may wait for the key's scopes.
-const identifyTimeout = 3 * time.Second
-
 // identify reads the key's scopes. With them, a page can say which scope the key lacks without
 // making a call that the service would refuse. If identify cannot read them, each page makes such
 // calls and learns about a missing scope from the response.
 func (s *Studio) identify(ctx context.Context) {
 	s.once.Do(func() {
 		defer close(s.identified)
-		ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
+		ctx, cancel := context.WithTimeout(ctx, s.Limits.Identify)
 		defer cancel()
 		if key, err := s.api.GetCurrentKey(ctx); err == nil {
 			s.key = &key

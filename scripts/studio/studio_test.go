@@ -164,19 +164,43 @@ func (r readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.next.RoundTrip(request)
 }
 
+// waitMax is how long a test waits for something before it fails.
+const waitMax = 10 * time.Minute
+
+// waitForPage loads a page until it has the text, and returns it.
+func (w *world) waitForPage(t *testing.T, path, text string) string {
+	t.Helper()
+	for deadline := time.Now().Add(waitMax); ; time.Sleep(10 * time.Millisecond) {
+		body := w.page(t, path)
+		if strings.Contains(body, text) {
+			return body
+		}
+		w.Clock.Advance(time.Second) // so that no quota is exceeded
+		if time.Now().After(deadline) {
+			t.Fatalf("%s has no %q after %s: %s", path, text, waitMax, shown(body))
+		}
+	}
+}
+
 // enter starts a studio with a key, and opens it in a browser. between may wrap the studio's
-// transport; it may be nil.
-func enter(t *testing.T, s *apitest.Service, key string, between func(http.RoundTripper) http.RoundTripper) *world {
+// transport; it may be nil. change may adjust the options, whose limits are long, so that the tests
+// pass on a busy machine.
+func enter(t *testing.T, s *apitest.Service, key string, between func(http.RoundTripper) http.RoundTripper, change ...func(*studio.Options)) *world {
 	t.Helper()
 	w := &world{Service: s, folder: t.TempDir(), key: key, service: &inProcess{service: s}, logs: &locked{}, pauses: &pauses{}}
 	var transport http.RoundTripper = w.service
 	if between != nil {
 		transport = between(transport)
 	}
-	st, err := studio.New(studio.Options{
+	options := studio.Options{
 		BaseURL: "https://api.example", Key: key, CompanyID: s.CompanyID, SaveSecret: secretfile.FilesIn(w.folder), Now: s.Clock.Now, Sleep: w.pauses.sleep, Transport: transport,
-		Log: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	})
+		Log:    slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Limits: studio.Limits{Page: waitMax, Identify: waitMax, Bulk: waitMax},
+	}
+	for _, c := range change {
+		c(&options)
+	}
+	st, err := studio.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,6 +308,20 @@ func fields(t *testing.T, body, form string) url.Values {
 // submit sends a form as a browser does, follows its redirect, and returns the page.
 func (w *world) submit(t *testing.T, path string, form url.Values) (status int, body string) {
 	t.Helper()
+	response := w.send(t, path, form)
+	return response.StatusCode, read(t, response)
+}
+
+// redirected sends a form and returns the address to which the studio redirects the browser.
+func (w *world) redirected(t *testing.T, path string, form url.Values) string {
+	t.Helper()
+	response := w.send(t, path, form)
+	read(t, response)
+	return response.Request.URL.String()
+}
+
+func (w *world) send(t *testing.T, path string, form url.Values) *http.Response {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.base+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +333,7 @@ func (w *world) submit(t *testing.T, path string, form url.Values) (status int, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return response.StatusCode, read(t, response)
+	return response
 }
 
 // review imports one review and returns its id.

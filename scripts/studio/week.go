@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -171,6 +172,34 @@ func (r *recorder) sorted() []*apiCall {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.SortedFunc(slices.Values(r.calls), func(a, b *apiCall) int { return cmp.Compare(a.URL, b.URL) })
+}
+
+// ReviewsPath returns the address of the week's reviews with a number of stars, or of all of them if
+// stars is 0.
+func (d *weekData) ReviewsPath(stars int) string {
+	path := daysPath(d.From, d.To)
+	if stars > 0 {
+		path += "&stars=" + strconv.Itoa(stars)
+	}
+	return path
+}
+
+// waitingCount is a number of replies or reviews that wait now, with the page that lists them. Path
+// is empty if there are none.
+type waitingCount struct{ Text, Path string }
+
+// WaitingCounts returns how many replies and reviews wait now.
+func (d *weekData) WaitingCounts() (out []waitingCount) {
+	for _, c := range []waitingCount{{d.Reviews.Approvals, "needs_review"}, {d.Reviews.NoReply, "waiting"}, {d.Reviews.NotPosted, "failed"}} {
+		switch {
+		case c.Text == "":
+		case strings.HasPrefix(c.Text, "0 "):
+			out = append(out, waitingCount{Text: c.Text})
+		default:
+			out = append(out, waitingCount{c.Text, "/reviews?show=" + c.Path})
+		}
+	}
+	return out
 }
 
 // MetricPath returns the address of a metric's page.

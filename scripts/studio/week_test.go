@@ -1,8 +1,10 @@
 package studio_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -24,6 +26,11 @@ func TestWeek(t *testing.T) {
 			t.Errorf("no link to %s", address)
 		}
 	}
+	for _, address := range []string{`/reviews\?show=all&amp;id=fbk_`, `/reviews\?show=all&amp;since=2026-08-03..2026-08-09"`, `/reviews\?show=all&amp;since=2026-08-03..2026-08-09&amp;stars=[1-5]"`, `/reviews\?show=needs_review"`, `/reviews\?show=waiting"`, `/reviews\?id=fbk_`, `/posts/pst_`, `/brand#bgl_`} {
+		if !regexp.MustCompile(`<a href="` + address).MatchString(body) {
+			t.Errorf("no link to %s", address)
+		}
+	}
 	if strings.Contains(body, "<style") || strings.Contains(body, "style=") {
 		t.Error("the page has an inline style, which the policy blocks")
 	}
@@ -38,6 +45,25 @@ func TestWeek(t *testing.T) {
 		has(t, week, body, "No such week", "Last week, Aug 3 to Aug 9, 2026")
 		hasNot(t, week, strings.ReplaceAll(body, "&#34;&gt;&lt;script&gt;", ""), `"><script>`)
 	}
+}
+
+// Ensure the counts of the week's reviews lead to a list with as many reviews, in the days of the
+// company's time zone.
+func TestWeekReviews(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"timezone": "Pacific/Auckland"}`)
+	for name, at := range map[string]string{"sunday": "2026-08-02T11:59:00Z", "monday": "2026-08-02T12:00:00Z", "late": "2026-08-09T11:59:00Z", "next": "2026-08-09T12:00:00Z"} { // midnight there is 12:00 UTC
+		w.review(t, name, demo.Record{"postedAt": at, "rating": 2})
+	}
+	w.review(t, "worst", demo.Record{"postedAt": "2026-08-05T08:00:00Z", "rating": 1, "title": "Lost my notes", "body": "All of them & more."})
+	body := w.page(t, "/week?week=2026-W32", "3 reviews and mentions", "Worst of the week", "Lost my notes", "<blockquote>All of them")
+	link := regexp.MustCompile(`<a href="([^"]*stars=2)">2<`).FindStringSubmatch(body)
+	if link == nil {
+		t.Fatal("no link from the number of reviews with two stars")
+	}
+	body = w.page(t, html.UnescapeString(link[1]), `<option value="2026-08-03..2026-08-09" selected>Aug 3 to Aug 9, 2026</option>`, "Title monday", "Title late", "2 of 3 loaded")
+	hasNot(t, "other days or stars", body, "Title sunday", "Title next", "Lost my notes")
 }
 
 // Ensure the report can be saved as one HTML file and as Markdown. Both are downloads, so that the

@@ -23,12 +23,12 @@ func TestOneTimeZone(t *testing.T) {
 	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/plan/boards/brd_one/items", `{"title": "Item", "status": "published", "columnId": "now"}`)
 	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/plan/boards/brd_one/publish", "")
 	for path, texts := range map[string][]string{
-		"/":               {"Channel X @one", "What to do", "checked Aug 11, 2026", "Metric dates are in UTC."},
+		"/":               {"X @one account", `href="/posts/accounts#chn_one"`, "checked Aug 11, 2026", "Metric dates are in UTC."},
 		"/keys":           {"Aug 11, 23:3", "+14"},
 		"/reviews":        {"Aug 11, 2026"},
 		"/sites":          {"last event Aug 11, 13:00 +14", "Aug 11, 2026"},
 		"/audits/aud_one": {"started Aug 11, 13:00 +14", "finished Aug 11, 13:10 +14"},
-		"/roadmap":        {"Version 1 is live, Aug 11, 23:3", "workspace snapshot rollback --company " + w.CompanyID + " --board brd_one --version N"},
+		"/roadmap":        {"Version 1 is live, Aug 11, 23:3", "This is the first version, so there is none to go back to."},
 		"/company":        {}, "/changes": {}, "/brand": {}, "/posts": {}, "/start/board": {},
 	} {
 		body := w.page(t, path, append(texts, "Times are in Pacific/Kiritimati.")...)

@@ -99,7 +99,8 @@ DynamoDB's protocol.`,
 	for _, c := range slices.Concat(operators, changes, []*cobra.Command{server}) {
 		table.Register(c.PersistentFlags())
 	}
-	operators = append(operators, terminal.AddCommands(&cobra.Command{Use: "changes", Short: "Begin feeds of changes, and tell of a gap"}, changes...))
+	feed := slices.IndexFunc(users, func(c *cobra.Command) bool { return c.Name() == "changes" })
+	terminal.AddCommands(users[feed], changes...)
 	add("For users of the API", users...)
 	add("For operators", operators...)
 	add("For developers", append(developers, server)...)

@@ -80,7 +80,6 @@ func TestDueRun(t *testing.T) {
 		{"pst_later", `exit 75`, "pst_later retry", "scheduled"},
 		{"pst_exit", `echo '{}'; exit 1`, "pst_exit unknown: exit status 1; the claim clm_", "publishing"},
 		{"pst_killed", `kill -9 $$`, "pst_killed unknown: signal: killed; the claim clm_", "publishing"},
-		{"pst_slow", `sleep 600 & wait`, "pst_slow unknown: it ran longer than 3s; the claim clm_", "publishing"},
 		{"pst_silent", `:`, "pst_silent unknown: it printed no outcome: EOF; the claim clm_", "publishing"},
 		{"pst_garbled", `echo '{"id":7}'`, `pst_garbled unknown: it printed no outcome: json: unknown field "id"; the claim clm_`, "publishing"},
 		{"pst_two", `echo '{} {}'`, "pst_two unknown: it printed no outcome: want one JSON object and nothing else; the claim clm_", "publishing"},
@@ -93,17 +92,17 @@ func TestDueRun(t *testing.T) {
 	}
 	var lines []string
 	script := "read -r record; case $record in\n"
-	want := map[string]string{"pst_other": "scheduled"}
+	want := map[string]string{"pst_other": "scheduled", "pst_slow": "publishing"}
 	for _, e := range endings {
 		lines = append(lines, duePostOn("x", e.id))
 		script += fmt.Sprintf("*'\"id\":%q'*claimId*) %s ;;\n", e.id, e.script)
 		want[e.id] = e.status
 	}
 	script += "esac\n"
-	lines = append(lines, duePostOn("push", "pst_other"))
+	lines = append(lines, duePostOn("push", "pst_other"), duePostOn("instagram", "pst_slow"))
 	s, data, companyID, key := sendingCompany(t, lines...)
 	for _, over := range []string{"the API", "the table"} {
-		args := []string{"due", "run", "--platform", "x", "--parallel", "4", "--timeout", "3s"}
+		args := []string{"due", "run", "--parallel", "4"}
 		if over == "the API" {
 			t.Setenv(keyVariable, key)
 			t.Setenv(urlVariable, s.BaseURL)
@@ -113,11 +112,17 @@ func TestDueRun(t *testing.T) {
 				t.Fatalf("import: exit code %d: %s", r.code, r.err)
 			}
 		}
-		r := runCommand(t, "", append(args, "--", "sh", "-c", script)...)
+		r := runCommand(t, "", append(args, "--platform", "instagram", "--timeout", "10ms", "--", "sh", "-c", "sleep 600 & wait")...)
+		if r.code != 1 {
+			t.Errorf("over %s: exit code %d, want 1, because the program did not end: %s", over, r.code, r.err)
+		}
+		requireContains(t, r.out, "pst_slow unknown: it ran longer than 10ms; the claim clm_")
+		requireContains(t, r.err, "nobody knows what happened to 1 of the posts")
+		r = runCommand(t, "", append(args, "--platform", "x", "--timeout", "10m", "--", "sh", "-c", script)...)
 		if r.code != 1 {
 			t.Errorf("over %s: exit code %d, want 1, because some outcomes are unknown: %s", over, r.code, r.err)
 		}
-		requireContains(t, r.err, "using "+over, "nobody knows what happened to 12 of the posts", "due stuck --older 0s")
+		requireContains(t, r.err, "using "+over, "nobody knows what happened to 11 of the posts", "due stuck --older 0s")
 		for _, e := range endings {
 			requireContains(t, r.out, e.want)
 		}
@@ -337,6 +342,7 @@ type moment struct {
 type killer struct {
 	mu      sync.Mutex
 	at      moment
+	delay   time.Duration // between the moment and the death; the response is sent
 	seen    int
 	process *os.Process
 	killed  bool
@@ -356,7 +362,9 @@ func (k *killer) watch(w http.ResponseWriter, r *http.Request, handler http.Hand
 	}
 	response := httptest.NewRecorder()
 	handler.ServeHTTP(response, r)
-	if now {
+	if now && k.delay > 0 {
+		time.AfterFunc(k.delay, k.kill)
+	} else if now {
 		k.kill()
 		panic(http.ErrAbortHandler)
 	}
@@ -368,6 +376,9 @@ func (k *killer) watch(w http.ResponseWriter, r *http.Request, handler http.Hand
 func (k *killer) kill() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.process == nil {
+		return // it has exited
+	}
 	k.killed = true
 	_ = k.process.Kill() // an error means that it has exited
 }

@@ -100,7 +100,7 @@ func TestHelp(t *testing.T) {
 	requireContains(t, root.out, "Two minutes", "workspace serve", "company create", "key issue", "--data", "--endpoint", "--table")
 	for _, command := range []string{
 		"serve", "company create", "company list", "company suspend", "company resume", "key issue", "key list", "key rotate", "key revoke", "key quota", "import", "export", "convert", "push reviews", "push points", "push audit",
-		"due run", "due list", "due claim", "due published", "due failed", "due retry", "due stuck",
+		"changes list", "changes follow", "due run", "due list", "due claim", "due published", "due failed", "due retry", "due stuck",
 		"approved run", "approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "client go", "snapshot", "snapshot list", "snapshot rollback", "upgrade", "changes enable", "changes gap", "mcp", "mcp install", "status", "report",
 	} {
 		r := runCommand(t, "", append(strings.Fields(command), "--help")...)

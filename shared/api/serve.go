@@ -18,14 +18,6 @@ import (
 // Operations declares the operations of one area over a table.
 type Operations func(t *table.Client) []Operation
 
-// Handler returns the HTTP handler of the operations over a table. Lambda functions, the local
-// server and the tests share it, so that they cannot differ.
-func Handler(t *table.Client, operations []Operation, log *slog.Logger) *API {
-	c := NewConfig(t, log)
-	c.BaseURL = gateway.BaseURL
-	return New(operations, c)
-}
-
 // NewConfig returns the configuration for serving operations over a table, over HTTP or as tools.
 // The environment variables METRICS and METRICS_NAMESPACE, which the stack sets, select the metrics
 // in the log lines. If they are not set, there are no metrics. It panics if a value is invalid.
@@ -47,19 +39,22 @@ const warmConnections = 3
 // variables that the stack sets: TABLE_NAME, AWS_ENDPOINT_URL_DYNAMODB for an endpoint other than
 // DynamoDB's own, and TABLE_STREAM, which is none for a table without a stream.
 func Start(operations Operations) {
-	Serve(func(t *table.Client, log *slog.Logger) http.Handler { return Handler(t, operations(t), log) })
+	Serve(func(t *table.Client, c Config) http.Handler {
+		c.BaseURL = gateway.BaseURL
+		return New(operations(t), c)
+	})
 }
 
-// Serve is like Start, but serves the given handler instead of Handler's. It opens connections to
+// Serve is like Start, but serves the handler that the function returns. It opens connections to
 // the table before the first request, because Lambda does not limit the CPU while a program starts.
-func Serve(handler func(t *table.Client, log *slog.Logger) http.Handler) {
+func Serve(handler func(t *table.Client, c Config) http.Handler) {
 	now := time.Now
 	t := table.New(table.Options{
 		Name: os.Getenv("TABLE_NAME"), Region: os.Getenv("AWS_REGION"), Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"),
 		Credentials: table.EnvironmentCredentials, Now: now, NewID: id.NewGenerator(now, rand.Reader),
 		NoStream: os.Getenv("TABLE_STREAM") == "none",
 	})
-	h := handler(t, slog.New(slog.NewJSONHandler(os.Stdout, nil)))
+	h := handler(t, NewConfig(t, slog.New(slog.NewJSONHandler(os.Stdout, nil))))
 	t.Warm(context.Background(), warmConnections)
 	gateway.Start(h)
 }

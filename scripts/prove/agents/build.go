@@ -16,6 +16,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/client"
 )
 
@@ -45,7 +46,7 @@ func openThisBuild(ctx context.Context) (*thisBuild, error) {
 		return nil, err
 	}
 	client := testbed.Client(t.Engine.Endpoint, testbed.Transport(t.Engine.Socket), attemptTimeout, time.Now)
-	return &thisBuild{t, httptest.NewServer(functions.Handler(client, slog.New(slog.DiscardHandler)))}, nil
+	return &thisBuild{t, httptest.NewServer(functions.Handler(client, api.NewConfig(client, slog.New(slog.DiscardHandler))))}, nil
 }
 
 func (b *thisBuild) close() error { b.server.Close(); return b.Close() }

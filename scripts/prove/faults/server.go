@@ -32,11 +32,17 @@ import (
 // longer.
 const attemptTimeout = 2500 * time.Millisecond
 
+// patientTimeout replaces the timeouts of a service that loses responses but does not hang. On a
+// busy machine, the default timeouts could end the only attempt whose response is not lost.
+const patientTimeout = time.Minute
+
 // serve serves the whole API in this process until the end of the run. The service uses transport
-// for its calls to the table.
+// for its calls to the table, and patientTimeout.
 func (t *checkRun) serve(transport http.RoundTripper) (base string) {
-	client := testbed.Client(t.Engine.Endpoint, transport, attemptTimeout, time.Now)
-	s := httptest.NewServer(functions.Handler(client, slog.New(slog.DiscardHandler)))
+	client := testbed.Client(t.Engine.Endpoint, transport, patientTimeout, time.Now)
+	config := api.NewConfig(client, slog.New(slog.DiscardHandler))
+	config.Timeout = patientTimeout
+	s := httptest.NewServer(functions.Handler(client, config))
 	t.cleanups = append(t.cleanups, func() error { s.Close(); return nil })
 	return s.URL
 }
@@ -76,7 +82,7 @@ func runServer(text string) error {
 	}
 	t := testbed.Client(o.Endpoint, delayCalls(o.Mutant.transport(testbed.Transport(o.Socket)), o.Latency), attemptTimeout, time.Now)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	h := o.Mutant.handler(functions.Handler(t, log))
+	h := o.Mutant.handler(functions.Handler(t, api.NewConfig(t, log)))
 	if o.Mutant == mutantBaseline {
 		c := api.NewConfig(t, log)
 		c.Keys = baselineKeys{t}

@@ -122,7 +122,7 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 	}
 	defer s.close()
 	log := &tableUseRecorder{}
-	handler := functions.Handler(s.Serving, slog.New(log))
+	handler := functions.Handler(s.Serving, api.NewConfig(s.Serving, slog.New(log)))
 	ids := map[string]string{
 		"companyId": demo.CompanyID, "boardId": firstID("board"), "itemId": firstID("item"), "feedbackId": firstID("feedback"), "siteId": firstID("site"),
 		"auditId": firstID("audit"), "contentTypeId": firstID("content-type"), "definitionId": firstID("metric-definition"),

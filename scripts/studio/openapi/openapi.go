@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -74,6 +75,71 @@ func (d *Document) Lister(id string) *Operation {
 	return d.find(func(o *Operation) bool { return prefix(id) != "" && prefix(o.listed) == prefix(id) })
 }
 
+// ListerFor returns an operation that lists the records whose ids a parameter takes, or nil if there
+// is none. A parameter of a query takes the same ids as the parameter of a path with its name.
+func (d *Document) ListerFor(p Parameter) *Operation {
+	if p.In == "path" {
+		return d.Lister(p.Example)
+	}
+	for _, area := range d.Areas {
+		for _, o := range area.Operations {
+			for _, other := range o.Parameters {
+				if other.In == "path" && other.Name == p.Name {
+					return d.Lister(other.Example)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// sampleID matches an id in an example of the document.
+var sampleID = regexp.MustCompile(`"([a-z]{2,4}_[0-9a-z]{26})"`)
+
+// BodyListers returns the operations that list records with ids like those in the example of an
+// operation's body. The ids in the example do not exist in any company.
+func (d *Document) BodyListers(op *Operation) (out []*Operation) {
+	if op.Body == nil {
+		return nil
+	}
+	for _, m := range sampleID.FindAllStringSubmatch(op.Body.Sample, -1) {
+		if lister := d.Lister(m[1]); lister != nil && !slices.Contains(out, lister) {
+			out = append(out, lister)
+		}
+	}
+	return out
+}
+
+// Use is an operation that takes the id of a record in its path.
+type Use struct {
+	*Operation
+
+	Parameter string // the name of the parameter for the id
+}
+
+// Uses returns the operations that take an id like this one in their path, in the order of the
+// document, but those that delete something last.
+func (d *Document) Uses(id string) (out []Use) {
+	for _, area := range d.Areas {
+		for _, o := range area.Operations {
+			for _, p := range o.Parameters {
+				if p.In == "path" && prefix(id) != "" && prefix(p.Example) == prefix(id) {
+					out = append(out, Use{o, p.Name})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Use) int { return deletesLast(a) - deletesLast(b) })
+	return out
+}
+
+func deletesLast(u Use) int {
+	if u.Method == http.MethodDelete {
+		return 1
+	}
+	return 0
+}
+
 // Reader returns the operation that reads the record with an id, and the name of the path parameter
 // for the id. It returns nil if there is none.
 func (d *Document) Reader(id string) (op *Operation, parameter string) {
@@ -101,11 +167,15 @@ func (d *Document) find(matches func(*Operation) bool) *Operation {
 	return nil
 }
 
-// AtPath returns the operations with a path, in the order of the document.
+// OfRecord reports whether the operation's path names one record.
+func (o *Operation) OfRecord() bool { return strings.HasSuffix(o.Path, "}") }
+
+// AtPath returns the operations with a path, and for the path of a record also those below it, in
+// the order of the document.
 func (d *Document) AtPath(path string) (out []*Operation) {
 	for _, area := range d.Areas {
 		for _, o := range area.Operations {
-			if o.Path == path {
+			if o.Path == path || strings.HasSuffix(path, "}") && strings.HasPrefix(o.Path, path+"/") {
 				out = append(out, o)
 			}
 		}

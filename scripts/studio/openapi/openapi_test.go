@@ -63,8 +63,31 @@ func TestParse(t *testing.T) {
 	if reader, _ := d.Reader("word"); reader != nil || d.Lister("word") != nil {
 		t.Error("a text that is no id has a reader or a lister")
 	}
+	var uses []string
+	for _, use := range d.Uses("brd_1") {
+		uses = append(uses, use.ID+" "+use.Parameter)
+	}
+	if !slices.Contains(uses, "create_plan_item boardId") || !slices.Contains(uses, "get_plan_board boardId") || uses[len(uses)-1] != "delete_plan_board boardId" || len(d.Uses("word")) != 0 {
+		t.Errorf("the id of a board is used by %v", uses)
+	}
+	ideas := d.Operation("list_broadcast_ideas")
+	at := slices.IndexFunc(ideas.Parameters, func(p openapi.Parameter) bool { return p.Name == "planId" })
+	if lister := d.ListerFor(ideas.Parameters[at]); lister == nil || lister.ID != "list_broadcast_plans" {
+		t.Errorf("the parameter planId takes the ids of %+v", lister)
+	}
+	var listers []string
+	for _, o := range d.BodyListers(d.Operation("create_broadcast_idea")) {
+		listers = append(listers, o.ID)
+	}
+	if diff := cmp.Diff([]string{"list_broadcast_plans", "list_context_content_types", "list_feedback"}, listers); diff != "" {
+		t.Errorf("the operations that list the ids of an idea (-want +got):\n%s", diff)
+	}
 	if at := d.AtPath(post.Path); len(at) != 2 || at[1] != post {
 		t.Errorf("at %s: %v", post.Path, at)
+	}
+	board := d.Operation("get_plan_board")
+	if at := d.AtPath(board.Path); !board.OfRecord() || post.OfRecord() || !slices.Contains(at, board) || !slices.Contains(at, d.Operation("create_plan_item")) {
+		t.Errorf("at %s: %v", board.Path, at)
 	}
 }
 

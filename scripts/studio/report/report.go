@@ -48,6 +48,7 @@ type Report struct {
 
 // Goal is an active brand goal.
 type Goal struct {
+	ID    string              `json:"-"` // like the other ids of records, only for links
 	Name  string              `json:"name"`
 	State attention.GoalState `json:"state,omitempty"`
 	Text  string              `json:"text"`
@@ -68,6 +69,15 @@ type Reviews struct {
 	NoReply   string   `json:"noReply"`   // how many reviews have no reply now; empty if unknown
 	NotPosted string   `json:"notPosted"` // how many replies could not be posted; empty if none or unknown
 	Waiting   []string `json:"waiting"`   // the most urgent reviews that wait
+
+	WaitingIDs []string `json:"-"` // the ids of the reviews in Waiting
+	Worst      *Review  `json:"-"` // the latest of the week's reviews with the fewest stars; nil if none has stars
+}
+
+// Review is one review.
+type Review struct {
+	ID, Title, Text, By string
+	Stars               int
 }
 
 // Board is a roadmap board that was published.
@@ -93,6 +103,7 @@ type Posts struct {
 
 // Post is one post.
 type Post struct {
+	ID       string `json:"-"`
 	When     string `json:"when"`
 	Platform string `json:"platform"`
 	Text     string `json:"text"`
@@ -103,6 +114,7 @@ type Post struct {
 
 // Audit is an audit that ended in the week.
 type Audit struct {
+	ID      string         `json:"-"`
 	Site    string         `json:"site"`
 	When    string         `json:"when"`
 	Scores  []scores.Score `json:"scores"`
@@ -286,7 +298,7 @@ func (r *reading) goalsOf(all []attention.Judgement) []Goal {
 		all = all[:goalsMax]
 	}
 	for _, j := range all {
-		g := Goal{Name: phrase.Excerpt(j.Name(), 80), State: j.State, Text: j.Text()}
+		g := Goal{ID: j.ID, Name: phrase.Excerpt(j.Name(), 80), State: j.State, Text: j.Text()}
 		baseline, hasBaseline := j.BaselineValue.Get()
 		target, hasTarget := j.TargetValue.Get()
 		if j.HasValue && hasBaseline && hasTarget && baseline != target {
@@ -398,7 +410,7 @@ func (r *reading) postsOfWeek() Posts {
 
 func (r *reading) post(p client.Post, at time.Time) Post {
 	return Post{
-		at: at, When: r.clock.Soon(at), Platform: phrase.Words(string(p.Platform.Or(""))),
+		ID: p.ID, at: at, When: r.clock.Soon(at), Platform: phrase.Words(string(p.Platform.Or(""))),
 		Text: phrase.Excerpt(cmp.Or(p.Title.Or(""), p.Body.Or(""), "(no text)"), 70), Reason: phrase.Excerpt(p.FailureReason.Or(""), 80),
 	}
 }
@@ -412,7 +424,7 @@ func (r *reading) auditsOfWeek() []Audit {
 		if status := a.Status.Or(""); status != client.OptimiseAuditStatusComplete && status != client.OptimiseAuditStatusFailed || !r.has(at) {
 			continue
 		}
-		row := Audit{Site: phrase.Excerpt(a.RootURL.Or("a site"), 60), When: r.clock.Soon(at), Problem: attention.AuditProblem(a, all[i+1:])}
+		row := Audit{ID: a.ID, Site: phrase.Excerpt(a.RootURL.Or("a site"), 60), When: r.clock.Soon(at), Problem: attention.AuditProblem(a, all[i+1:])}
 		if a.Status.Or("") == client.OptimiseAuditStatusComplete {
 			row.Scores = scores.Of(a, scores.Previous(all[i+1:], a))
 		}

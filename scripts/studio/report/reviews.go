@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"growthworkspace/scripts/studio/attention"
 	"growthworkspace/scripts/studio/batch"
+	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
 )
@@ -68,6 +70,9 @@ func (r *reading) reviewsOfWeek() Reviews {
 		}
 		out.Stars[stars-1]++
 		sum, rated = sum+stars, rated+1
+		if out.Worst == nil || stars < out.Worst.Stars {
+			out.Worst = worst(f, stars)
+		}
 	}
 	if rated > 0 {
 		out.Average = units.Number(float64(sum)/float64(rated), 1, 1)
@@ -84,9 +89,17 @@ func (r *reading) reviewsOfWeek() Reviews {
 	}
 	urgent := slices.Clone(attention.ByUrgency(r.approvals.Value.Items, r.unanswered.Value.Items))
 	for _, f := range urgent[:min(len(urgent), waitingMax)] {
-		out.Waiting = append(out.Waiting, attention.ReviewName(f))
+		out.Waiting, out.WaitingIDs = append(out.Waiting, attention.ReviewName(f)), append(out.WaitingIDs, f.ID)
 	}
 	return out
+}
+
+// worst describes a review for the page of the week.
+func worst(f client.Feedback, stars int) *Review {
+	return &Review{
+		ID: f.ID, Stars: stars, Title: phrase.Excerpt(cmp.Or(f.Title.Or(""), f.Body.Or(""), "(no text)"), 80), Text: phrase.Excerpt(f.Body.Or(""), 400),
+		By: phrase.Excerpt(f.AuthorName.Or("somebody"), 40) + ", " + phrase.Words(string(f.Source.Or(""))),
+	}
 }
 
 // waitingText says how many reviews a list has. It returns "" if the list could not be read.

@@ -44,7 +44,7 @@ function locator(element) {
   const own = ['name', 'value', 'href', 'aria-label'].filter(name => element.hasAttribute(name)).map(name => `[${name}="${CSS.escape(element.getAttribute(name))}"]`).join('');
   return `${base} ${element.localName}${own}`.trim();
 }
-const chosen = () => document.querySelector('.reviews .current')?.dataset.id ?? '';
+const chosen = () => form?.getAttribute('action') ?? document.querySelector('.reviews .current')?.dataset.id ?? '';
 function remember(element) {
   const target = element?.closest?.('button, a, input, select, textarea, [data-id]') ?? document.body;
   sessionStorage.setItem('at', JSON.stringify({
@@ -78,6 +78,15 @@ goBack();
 
 // The form that renames a column gets the focus when it opens.
 for (const rename of document.querySelectorAll('details.rename')) rename.addEventListener('toggle', () => { if (rename.open) rename.querySelector('input[name=name]').select(); });
+
+// A double click sends a form once.
+const sent = new WeakSet();
+document.addEventListener('submit', event => {
+  if (event.target.method !== 'post') return;
+  if (sent.has(event.target)) { event.preventDefault(); return; }
+  sent.add(event.target);
+  setTimeout(() => sent.delete(event.target), 2000); // the user may have decided to stay on the page
+});
 
 // A save that takes long says so.
 document.addEventListener('submit', event => {

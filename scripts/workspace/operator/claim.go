@@ -105,7 +105,7 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 	text := cmd.Flags().String("older", "15m", "claims that are at least this `duration` old, such as 15m, 2h or 1d; 0s for every claim")
 	var older time.Duration
 	check := func(cmd *cobra.Command) (err error) {
-		if older, err = parseDuration(*text); err != nil {
+		if older, err = terminal.ParseDuration(*text); err != nil {
 			return terminal.NewCommandUsageError(cmd, "--older: %s", err)
 		}
 		return nil

@@ -3,10 +3,9 @@ package operator
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
+	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/timestamp"
 )
 
@@ -20,7 +19,7 @@ func parseExpiry(text string, now time.Time) (time.Time, error) {
 	if !ok {
 		end, ok = timestamp.ParseDay(text)
 	}
-	if span, err := parseDuration(text); err == nil {
+	if span, err := terminal.ParseDuration(text); err == nil {
 		end, ok = now.Add(span), true
 	}
 	switch {
@@ -30,22 +29,4 @@ func parseExpiry(text string, now time.Time) (time.Time, error) {
 		return end, fmt.Errorf("%s is not in the future", text)
 	}
 	return end, nil
-}
-
-const durationDaysMax = 36500
-
-// parseDuration parses a duration such as 90d, 12h, 90m or 3600s.
-func parseDuration(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.Atoi(days)
-		if err != nil || n < 0 || n > durationDaysMax {
-			return 0, fmt.Errorf("must be 0 to %d days", durationDaysMax)
-		}
-		return time.Duration(n) * 24 * time.Hour, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, errors.New("must be a length of time such as 24h or 7d")
-	}
-	return d, nil
 }

@@ -100,7 +100,7 @@ until then both work, so that clients can be moved to the new one.`,
 	text := cmd.Flags().String("overlap", "24h", "the old key keeps working for this `duration`, 0s to 30d, such as 12h or 7d")
 	var overlap time.Duration
 	check := func(cmd *cobra.Command) (err error) {
-		if overlap, err = parseDuration(*text); err != nil || overlap > overlapMax {
+		if overlap, err = terminal.ParseDuration(*text); err != nil || overlap > overlapMax {
 			return terminal.NewCommandUsageError(cmd, "--overlap: must be 0s to 30d, such as 24h or 7d")
 		}
 		return nil

@@ -112,13 +112,13 @@ func (f *sendFlags) check(cmd *cobra.Command, args []string, targetFlag string, 
 	if _, err := exec.LookPath(args[0]); err != nil {
 		return terminal.NewCommandUsageError(cmd, "%v", err)
 	}
-	if f.limit, err = parseDuration(f.timeout); err != nil || f.limit == 0 {
+	if f.limit, err = terminal.ParseDuration(f.timeout); err != nil || f.limit == 0 {
 		return terminal.NewCommandUsageError(cmd, "--timeout: must be a length of time such as 30s or 5m")
 	}
 	if f.every == "" {
 		return nil
 	}
-	if f.period, err = parseDuration(f.every); err != nil || f.period == 0 {
+	if f.period, err = terminal.ParseDuration(f.every); err != nil || f.period == 0 {
 		return terminal.NewCommandUsageError(cmd, "--every: must be a length of time such as 30s or 1m")
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"time"
 
+	"growthworkspace/scripts/workspace/program"
 	"growthworkspace/shared/schema"
 )
 
@@ -28,10 +29,6 @@ const exitNothingSent = 75
 // senderOutputBytesMax is the maximum size of what a program prints. If a program prints more, the
 // outcome is unknown.
 const senderOutputBytesMax = 64 << 10
-
-// pipesTimeout is how long a program's pipes may stay open after it has exited. They stay open
-// while a process that the program started still has them open.
-const pipesTimeout = 5 * time.Second
 
 // ending is how a program ended.
 type ending int
@@ -73,20 +70,12 @@ func (s sender) send(ctx context.Context, record any) senderReport {
 	if err != nil {
 		return senderReport{ending: endingRetry, problem: err.Error()}
 	}
-	ctx, stop := context.WithTimeout(ctx, s.timeout)
-	defer stop()
 	out := &boundedBuffer{limit: senderOutputBytesMax}
-	cmd := exec.CommandContext(ctx, s.program[0], s.program[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(append(text, '\n')), out, s.errOut, pipesTimeout
-	killWithChildren(cmd)
-	if err := cmd.Start(); err != nil {
-		return senderReport{ending: endingRetry, problem: err.Error()} // the program has not run
-	}
-	err = cmd.Wait()
+	err = program.Program{Args: s.program, Timeout: s.timeout, Out: out, Err: s.errOut}.Run(ctx, append(text, '\n'))
 	var exit *exec.ExitError
 	switch {
-	case ctx.Err() != nil:
-		return senderReport{ending: endingUnknown, problem: fmt.Sprintf("it ran longer than %s", s.timeout)}
+	case errors.Is(err, program.ErrNotStarted):
+		return senderReport{ending: endingRetry, problem: err.Error()}
 	case errors.As(err, &exit) && exit.ExitCode() == exitNothingSent:
 		if len(bytes.TrimSpace(out.Bytes())) > 0 && readSenderOutput(out.Bytes()).ending != endingRetry {
 			return senderReport{ending: endingUnknown, problem: fmt.Sprintf("it ended with %d after it had printed something", exitNothingSent)}

@@ -23,6 +23,7 @@ import (
 	"growthworkspace/scripts/workspace/serve/devserver"
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/api"
 )
 
 const defaultAddr = "127.0.0.1:8080"
@@ -139,7 +140,7 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	limited := devserver.New(functions.Handler(open.Serving, log), log, open.Serving.NewID, functions.Uploads(open.Serving, log))
+	limited := devserver.New(functions.Handler(open.Serving, api.NewConfig(open.Serving, log)), log, open.Serving.NewID, functions.Uploads(open.Serving, log))
 	server := limited.HTTP()
 	ctx, end := context.WithCancel(ctx)
 	defer func() {

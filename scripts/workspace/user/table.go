@@ -18,6 +18,7 @@ import (
 	"growthworkspace/functions/optimise"
 	"growthworkspace/functions/plan"
 	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/schema"
 )
@@ -29,6 +30,7 @@ import (
 var tableColumns = map[reflect.Type]string{
 	reflect.TypeFor[company.Company]():     "name stage onboardingStatus:onboarding slug websiteUrl",
 	reflect.TypeFor[keys.Key]():            "name lastUsedAt:used expiresAt:expires revokedAt:revoked scopes prefix",
+	reflect.TypeFor[change.Change]():       "occurredAt:when type action recordId:record status keyId:key",
 	reflect.TypeFor[plan.Board]():          "name publishedVersion:version publishedAt:published active publicKey",
 	reflect.TypeFor[plan.Item]():           "columnId:column title status publishedVersion:live sortOrder:order targetLabel:target slug",
 	reflect.TypeFor[plan.LiveItem]():       "columnId:column title publishedVersion:version sortOrder:order targetLabel:target slug",

@@ -14,6 +14,6 @@ import (
 // other implementations.
 func Commands(t *terminal.Terminal, table *tableconn.Flags) (users, developers []*cobra.Command) {
 	u := &userCommands{t, table}
-	users = []*cobra.Command{u.apiCommand(), u.convertCommand(), u.pushCommand(), u.studioCommand(), u.mcpCommand(), u.loginCommand(), u.logoutCommand(), u.profilesCommand(), u.doctorCommand(), u.statusCommand(), u.reportCommand()}
+	users = []*cobra.Command{u.apiCommand(), u.convertCommand(), u.pushCommand(), u.studioCommand(), u.mcpCommand(), u.loginCommand(), u.logoutCommand(), u.profilesCommand(), u.doctorCommand(), u.statusCommand(), u.reportCommand(), u.changesCommand()}
 	return users, []*cobra.Command{u.checkCommand(), u.clientCommand()}
 }

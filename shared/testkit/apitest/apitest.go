@@ -97,9 +97,17 @@ func NewOver(t testing.TB, operations api.Operations, transport http.RoundTrippe
 // Serve returns a handler for operations that use the handlers' client. Its calls may take
 // callTimeout.
 func (s *Service) Serve(operations []api.Operation) http.Handler {
-	config := api.NewConfig(s.ServingTable, slog.New(slog.NewTextHandler(io.Discard, nil)))
-	config.BaseURL, config.Timeout = gateway.BaseURL, callTimeout
+	config := s.Config(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	config.BaseURL = gateway.BaseURL
 	return api.New(operations, config)
+}
+
+// Config returns the configuration for operations that use the handlers' client. Calls may take
+// callTimeout instead of the 9 seconds of a Lambda function.
+func (s *Service) Config(log *slog.Logger) api.Config {
+	config := api.NewConfig(s.ServingTable, log)
+	config.Timeout = callTimeout
+	return config
 }
 
 // Transport is the default transport to the engine, which is in memory and has no socket file. All

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"growthworkspace/shared/filelock"
 )
 
 // pollInterval is how often a process checks whether a folder's engine has started or ended.
@@ -155,7 +157,7 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 // lockAndRead returns the state of the folder, the kind of engine that it needs, and the folder's
 // lock. The lock is nil if an engine holds it. Otherwise the caller must close it.
 func (f *folder) lockAndRead(prefer string) (lock *os.File, s state, kind string, err error) {
-	lock, err = tryLock(f.path("engine.lock"))
+	lock, err = filelock.Try(f.path("engine.lock"))
 	if err != nil {
 		return nil, s, "", fmt.Errorf("lock the data folder: %w", err)
 	}

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"growthworkspace/shared/filelock"
 )
 
 func findAlways(p *program) func(context.Context, *host, bool) (*program, error) {
@@ -285,7 +287,7 @@ func TestStaleState(t *testing.T) {
 func TestHeldFolderWithoutEngine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	lock, err := tryLock(dir + "/engine.lock")
+	lock, err := filelock.Try(dir + "/engine.lock")
 	if err != nil || lock == nil {
 		t.Fatalf("the folder cannot be locked: %v, %v", lock, err)
 	}

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"growthworkspace/shared/filelock"
 )
 
 var engineTitles = map[string]string{
@@ -123,10 +125,10 @@ func installOnce(ctx context.Context, final, whole string, build func(dir string
 	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
 		return fmt.Errorf("make the cache folder: %w", err)
 	}
-	lock, err := tryLock(final + ".lock")
+	lock, err := filelock.Try(final + ".lock")
 	for lock == nil && err == nil {
 		if err = sleep(ctx, pollInterval); err == nil {
-			lock, err = tryLock(final + ".lock")
+			lock, err = filelock.Try(final + ".lock")
 		}
 	}
 	if err != nil {

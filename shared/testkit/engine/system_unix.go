@@ -3,8 +3,6 @@
 package engine
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -64,23 +62,4 @@ func killWithParent(pid int, shell string) (release func(), err error) {
 		_ = sh.Process.Kill()
 		_ = sh.Wait()
 	}, nil
-}
-
-// tryLock returns nil without an error if another process holds the lock. The lock lasts until the
-// file and all copies in child processes are closed. The file is never removed, because two
-// processes could then lock two files with the same name.
-func tryLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil {
-		return f, nil
-	}
-	_ = f.Close()
-	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
-		return nil, nil
-	}
-	return nil, fmt.Errorf("%s: %w", path, err)
 }

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
@@ -31,23 +29,3 @@ func runGuard() {}
 // killWithParent does nothing, because [Engine.Close] ends the engine, even after Ctrl-C. If this
 // process is killed, the engine keeps running, and the next [Open] of its folder joins it.
 func killWithParent(int, string) (release func(), err error) { return func() {}, nil }
-
-const errSharingViolation = syscall.Errno(32)
-
-// tryLock returns nil without an error if another process holds the lock. Only one process can open
-// the file, and only its child inherits the handle.
-func tryLock(path string) (*os.File, error) {
-	name, err := syscall.UTF16PtrFromString(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil,
-		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
-	if errors.Is(err, errSharingViolation) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return os.NewFile(uintptr(h), path), nil
-}

@@ -19,7 +19,7 @@ import (
 func NewService(t *testing.T) *apitest.Service {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
-	s.Handler = functions.Handler(s.ServingTable, slog.New(slog.DiscardHandler))
+	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.DiscardHandler)))
 	Load(t, s, demo.Line{Type: "company", Record: demo.Record{"id": s.CompanyID, "name": "Northwind Notes", "slug": "northwind"}})
 	return s
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package operator
+package program
 
 import (
 	"os/exec"

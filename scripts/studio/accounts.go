@@ -1,0 +1,50 @@
+package studio
+
+import (
+	"time"
+
+	"growthworkspace/scripts/studio/attention"
+	"growthworkspace/shared/client"
+)
+
+// accountsData is the data for the accounts template.
+type accountsData struct {
+	Company string // the id of the company
+	Rows    []accountRow
+	Failure *failure
+}
+
+// accountRow is an account on a platform.
+type accountRow struct {
+	client.Channel
+
+	Problem string // why it does not work, or soon will not; empty if it works
+	Soon    bool   // it still works
+}
+
+// Name names the account.
+func (r accountRow) Name() string { return attention.ChannelName(r.Channel) }
+
+// Checked returns when the account was last checked, or the zero time if it never was.
+func (r accountRow) Checked() time.Time { return r.LastCheckedAt.Or(time.Time{}) }
+
+// accountsPath is the address of the page that lists the accounts.
+const accountsPath = "/posts/accounts"
+
+// accounts lists the accounts that posts are sent from. The service never has their credentials, so
+// the page explains who connects an account.
+func (s *Studio) accounts(v *pageRequest) *view {
+	channels := v.listChannels()
+	v.wait()
+	d := &accountsData{Company: v.companyID(), Failure: channels.Failure}
+	out := &view{page: "accounts", place: "Posts", title: "Accounts", data: d}
+	if d.Failure != nil {
+		out.status = d.Failure.status()
+	}
+	for _, c := range channels.Value.Items {
+		row := accountRow{Channel: c, Soon: c.Status.Or("") == client.BroadcastChannelStatusExpiring}
+		row.Problem, _ = attention.ChannelProblem(c)
+		d.Rows = append(d.Rows, row)
+	}
+	return out
+}

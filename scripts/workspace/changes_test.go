@@ -1,0 +1,380 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/scripts/workspace/follow/feedtest"
+)
+
+// testKey is a key of no company. A feedtest.Feed accepts any key.
+const testKey = "sk_live_test"
+
+// serveFeed serves a feed, and makes it the service of the commands that the test runs.
+func serveFeed(t *testing.T, feed http.Handler) (url string) {
+	t.Helper()
+	isolateUserFolders(t)
+	server := httptest.NewServer(feed)
+	t.Cleanup(server.Close)
+	t.Setenv(urlVariable, server.URL)
+	t.Setenv(keyVariable, testKey)
+	return server.URL
+}
+
+// Ensure `changes list` reads all pages, shows the name of the key that made a change, and says where
+// the list continues. Without keys:read, it knows the name of its own key.
+func TestChangesList(t *testing.T) {
+	feed := feedtest.New()
+	for _, kind := range []string{"feedback", "post", "feedback"} {
+		feed.Add(kind, kind+"_1", "created")
+	}
+	withoutKeysRead := false
+	feed.Fail = func(w http.ResponseWriter, r *http.Request) bool {
+		if withoutKeysRead && strings.HasSuffix(r.URL.Path, "/keys") {
+			feedtest.Refuse(w, http.StatusUnauthorized, "unauthorised", "needs keys:read")
+			return true
+		}
+		return false
+	}
+	serveFeed(t, feed)
+	for _, withoutKeysRead = range []bool{false, true} {
+		r := runCommand(t, "", "changes", "list")
+		lines := strings.Split(r.out, "\n")
+		if r.code != 0 || len(lines) != 5 || strings.Join(strings.Fields(lines[0]), " ") != "WHEN TYPE ACTION STATUS BY RECORD" || strings.Count(r.out, " phone ") != 3 {
+			t.Errorf("exit code %d, want 0, a heading and three changes by the key phone: %s%s", r.code, r.out, r.err)
+		}
+	}
+	var list struct {
+		Items   []struct{ ID, Type, KeyName string }
+		After   string
+		HasMore bool
+	}
+	r := runCommand(t, "", "changes", "list", "--types", "feedback", "--limit", "1", "--json")
+	if err := json.Unmarshal([]byte(r.out), &list); err != nil || len(list.Items) != 1 || list.Items[0].KeyName != "phone" || !list.HasMore {
+		t.Fatalf("%v: %s%s", err, r.out, r.err)
+	}
+	if r := runCommand(t, "", "changes", "list", "--types", "feedback", "--limit", "1"); !strings.Contains(r.err, "--after "+list.After) {
+		t.Errorf("a list that goes on does not say where: %s", r.err)
+	}
+	r = runCommand(t, "", "changes", "list", "--after", list.After, "--json")
+	if err := json.Unmarshal([]byte(r.out), &list); err != nil || list.HasMore || list.Items[len(list.Items)-1].ID != feed.IDs()[2] {
+		t.Errorf("the rest of the list: %v: %s%s", err, r.out, r.err)
+	}
+	if r := runCommand(t, "", "changes", "list", "--after", "unknown"); r.code != 1 || !strings.Contains(r.err, "--after: is older than 30 days") {
+		t.Errorf("an unknown --after: exit code %d: %s", r.code, r.err)
+	}
+	feed.Fail = func(w http.ResponseWriter, _ *http.Request) bool {
+		feedtest.Refuse(w, http.StatusNotImplemented, "not_implemented", "the table has no stream")
+		return true
+	}
+	if r := runCommand(t, "", "changes", "list"); r.code != 1 || !strings.Contains(r.err, "this service has no feed of changes") {
+		t.Errorf("a service without a feed: exit code %d: %s", r.code, r.err)
+	}
+}
+
+// followed is a `changes follow` in this process.
+type followed struct {
+	stop   context.CancelFunc
+	lines  *bufio.Scanner // of its standard output
+	errOut *lockedBuffer
+	code   chan int
+}
+
+func startFollow(t *testing.T, args ...string) *followed {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	f := &followed{stop, bufio.NewScanner(out), &lockedBuffer{}, make(chan int, 1)}
+	go func() {
+		f.code <- run(ctx, "workspace", append([]string{"changes", "follow", "--every", "1s"}, args...), strings.NewReader(""), in, f.errOut)
+		_ = in.Close()
+	}()
+	return f
+}
+
+// end stops the command and returns its exit code.
+func (f *followed) end() int {
+	f.stop()
+	for f.lines.Scan() { // what a program still prints
+	}
+	return <-f.code
+}
+
+// Ensure the program reads each change as JSON, with its record if the user wants it, is run again
+// after a failure, and is not run again after a restart. A stop is no error.
+func TestChangesFollow(t *testing.T) {
+	feed := feedtest.New()
+	feed.Records["/feedback/fbk_1"] = `{"id": "fbk_1",  "rating": 1}`
+	feed.Records["/broadcast/channels"] = `{"items":[{"id":"chn_0"},{"id":"chn_1","handle":"@a"}]}`
+	feed.Records["/optimise/sites"] = `{"items":[{"id":"sit_0"},{"id":"sit_1"}]}`
+	feed.Records["/optimise/sites/sit_1/goals/gol_1"] = `{"id":"gol_1"}`
+	feed.Add("feedback", "fbk_1", "created")
+	feed.Add("channel", "chn_1", "updated")
+	feed.Add("site_goal", "gol_1", "updated")
+	feed.Add("post", "pst_1", "deleted")
+	serveFeed(t, feed)
+	dir := t.TempDir()
+	script := "cd " + dir + "; if [ -e tried ]; then cat; else touch tried; exit 7; fi"
+	args := []string{"--since", "1h", "--with-record", "--", "sh", "-c", script}
+	f := startFollow(t, args...)
+	var got []string
+	read := func(n int) {
+		t.Helper()
+		for len(got) < n && f.lines.Scan() {
+			var c struct {
+				ID     string
+				Record json.RawMessage
+			}
+			if err := json.Unmarshal(f.lines.Bytes(), &c); err != nil {
+				t.Errorf("%s: %v", f.lines.Text(), err)
+			}
+			got = append(got, string(c.Record))
+		}
+	}
+	read(4)
+	if code := f.end(); code != 0 {
+		t.Errorf("exit code %d after a stop, want 0: %s", code, f.errOut)
+	}
+	want := []string{`{"id":"fbk_1","rating":1}`, `{"id":"chn_1","handle":"@a"}`, `{"id":"gol_1"}`, `null`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	requireContains(t, f.errOut.String(), "following "+feedtest.CompanyID+" at http://", "the position is in ", "exit status 7; attempt 2 follows in 1s", "done at attempt 2")
+	feed.Records["/feedback/fbk_2"] = `{"id":"fbk_2"}`
+	feed.Add("feedback", "fbk_2", "created")
+	f = startFollow(t, args...)
+	read(5)
+	if code := f.end(); code != 0 || got[4] != `{"id":"fbk_2"}` {
+		t.Errorf("after a restart: exit code %d, %q, want the new change alone: %s", code, got[4:], f.errOut)
+	}
+	dirs, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "growth-workspace", "changes", "*"+feedtest.CompanyID+".json"))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("files of positions: %q, %v, want one", dirs, err)
+	}
+	requireSecretFile(t, dirs[0])
+}
+
+// Ensure the command ends with exit code 4 if changes were lost, and says how to go on.
+func TestChangesFollowBroken(t *testing.T) {
+	feed := feedtest.New()
+	serveFeed(t, feed)
+	f := startFollow(t, "--", "cat")
+	feed.Add("company", feedtest.CompanyID, "updated")
+	feed.AddAt(time.Now().Add(time.Hour), "company", feedtest.CompanyID, "unknown")
+	for f.lines.Scan() {
+	}
+	if code := <-f.code; code != 4 {
+		t.Errorf("exit code %d, want 4: %s", code, f.errOut)
+	}
+	requireContains(t, f.errOut.String(), "has lost changes before", "start anew with --since")
+	f.stop()
+}
+
+// Ensure a webhook receives each change signed with the secret, until it wants no more.
+func TestChangesFollowWebhook(t *testing.T) {
+	feed := feedtest.New()
+	first := feed.Add("feedback", "fbk_1", "created")
+	feed.Add("feedback", "fbk_1", "updated")
+	serveFeed(t, feed)
+	requests := 0
+	var header http.Header
+	var body []byte
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if requests++; requests > 1 {
+			w.WriteHeader(http.StatusGone)
+			return
+		}
+		header = r.Header
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(hook.Close)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	follow := []string{"changes", "follow", "--since", "1h", "--webhook", hook.URL + "/in"}
+	r := runCommand(t, "", append(follow, "--webhook-secret-file", secret)...)
+	if r.code != 1 || requests != 2 {
+		t.Errorf("exit code %d after %d requests, want 1 after 2: %s", r.code, requests, r.err)
+	}
+	requireContains(t, r.err, "410 Gone: it wants no more messages")
+	var message struct {
+		Type string
+		Data struct{ ID, RecordID string }
+	}
+	if err := json.Unmarshal(body, &message); err != nil || message.Type != "feedback.created" || message.Data.ID != first || message.Data.RecordID != "fbk_1" || header.Get("Webhook-Id") != first || !strings.HasPrefix(header.Get("Webhook-Signature"), "v1,") {
+		t.Errorf("message %s, headers %v, %v", body, header, err)
+	}
+	if err := os.Chmod(secret, 0o644); err != nil { //nolint:gosec // the test is about this mode
+		t.Fatal(err)
+	}
+	r = runCommand(t, "", append(follow, "--webhook-secret-file", secret)...)
+	requireUsage(t, "a secret that others can read", r)
+	requireContains(t, r.err, "can be read by others")
+	requireUsage(t, "no secret", runCommand(t, "", follow...))
+}
+
+// recipient counts the changes that it receives.
+type recipient struct {
+	mu       sync.Mutex
+	first    []string // the ids, each when it came first
+	received int
+}
+
+func (to *recipient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var c struct {
+		ID   string
+		Data struct{ ID string } // of a webhook
+	}
+	err := json.NewDecoder(r.Body).Decode(&c)
+	if c.ID += c.Data.ID; err != nil || c.ID == "" {
+		w.WriteHeader(http.StatusBadRequest) // the process died while it sent
+		return
+	}
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	to.received++
+	if !slices.Contains(to.first, c.ID) {
+		to.first = append(to.first, c.ID)
+	}
+}
+
+func (to *recipient) has(id string) bool {
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	return slices.Contains(to.first, id)
+}
+
+// Ensure a receiver that ignores the ids that it has receives each change exactly once, in order, no
+// matter when `changes follow` is killed. With a program, it is killed before and after each request
+// that it or its program sends. With a webhook, it is killed at random moments.
+func TestChangesFollowThroughKills(t *testing.T) {
+	isolateUserFolders(t)
+	kills := 100
+	if testing.Short() {
+		kills = 20
+	}
+	feed, to, k := feedtest.New(), &recipient{}, &killer{}
+	serve := func(h http.Handler) string {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { k.watch(w, r, h) }))
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	feedURL, toURL := serve(feed), serve(to)
+	state := filepath.Join(t.TempDir(), "position.json")
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program, webhook := []string{"--", os.Args[0]}, []string{"--webhook", toURL, "--webhook-secret-file", secret}
+	last := ""
+	// runOnce runs the command until it is killed, or until the receiver has the last change. A
+	// command that was not killed must end without an error when it is told to stop.
+	runOnce := func(receiver []string, at moment, delay time.Duration) (killed bool) {
+		t.Helper()
+		cmd := exec.Command(os.Args[0], append([]string{"changes", "follow", "--since", "1h", "--every", "1s", "--state", state}, receiver...)...)
+		cmd.Env = append(os.Environ(), asCommand+"=1", asSender+"="+toURL, keyVariable+"="+testKey, urlVariable+"="+feedURL, memoryVariable+"=")
+		var text bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &text, &text
+		k.mu.Lock()
+		k.at, k.delay, k.seen, k.killed = at, delay, 0, false
+		err := cmd.Start()
+		k.process = cmd.Process
+		k.mu.Unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		exited := make(chan error, 1)
+		go func() { exited <- cmd.Wait() }()
+		for {
+			select {
+			case err := <-exited:
+				k.mu.Lock()
+				defer k.mu.Unlock()
+				k.process = nil
+				if err != nil && !k.killed {
+					t.Errorf("%+v: %v: %s", at, err, &text)
+				}
+				return k.killed
+			case <-time.After(5 * time.Millisecond):
+				if to.has(last) {
+					_ = cmd.Process.Signal(syscall.SIGTERM) // an error means that it was killed
+				}
+			}
+		}
+	}
+	killed := 0
+	next := func(receiver []string, at moment, delay time.Duration) bool {
+		for range 3 {
+			last = feed.Add("feedback", "fbk_1", "updated")
+		}
+		dead := runOnce(receiver, at, delay)
+		if dead {
+			killed++
+		}
+		return dead
+	}
+	for n := 1; next(program, moment{n, false}, 0) && next(program, moment{n, true}, 0); n++ {
+		if n > 30 {
+			t.Fatal("the requests of a run have no end")
+		}
+	}
+	for tries := 0; killed < kills; tries++ {
+		if tries > 10*kills {
+			t.Fatalf("%d kills in %d runs, want %d", killed, tries, kills)
+		}
+		next(webhook, moment{1 + rand.IntN(6), true}, time.Duration(rand.IntN(5000))*time.Microsecond)
+	}
+	last = feed.Add("feedback", "fbk_1", "updated")
+	runOnce(program, moment{}, 0)
+	if diff := cmp.Diff(feed.IDs(), to.first); diff != "" {
+		t.Errorf("received changes (-want +got):\n%s", diff)
+	}
+	t.Logf("%d kills; %d changes, received %d times", killed, len(to.first), to.received)
+}
+
+// Ensure wrong usage of the commands prints a one-line error.
+func TestChangesUsage(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"changes":                                          "name a command: list, follow, enable, gap",
+		"changes list --since soon":                        "--since: must be a time ago such as 7d",
+		"changes list --limit 0":                           "--limit: must be 1 to 10000",
+		"changes list --since 7d --after x":                "--since starts anew",
+		"changes follow":                                   "name the program and its arguments after --",
+		"changes follow cat":                               "name the program and its arguments after --",
+		"changes follow -- no-such-program-here":           "no-such-program-here",
+		"changes follow --every 10ms -- cat":               "--every: must be a length of time",
+		"changes follow --timeout 0s -- cat":               "--timeout: must be a length of time",
+		"changes follow --since soon -- cat":               "--since: must be a time ago",
+		"changes follow --webhook https://a.example -- ls": "leave one out",
+		"changes follow --webhook-secret-file f -- cat":    "--webhook-secret-file needs --webhook",
+		"changes follow --webhook https://a.example --webhook-secret-file no-such-file": "no-such-file",
+	} {
+		r := runCommand(t, "", strings.Fields(args)...)
+		requireUsage(t, args, r)
+		requireContains(t, r.err, want)
+	}
+}

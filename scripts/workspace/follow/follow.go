@@ -1,0 +1,339 @@
+// Package follow hands over each change of a company's feed, one after another, and stores how far
+// it is. A follower that is killed at any point and started again hands over every change at least
+// once, in order. A receiver that ignores the ids that it already has receives each change exactly
+// once.
+package follow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"growthworkspace/scripts/workspace/webhook"
+	"growthworkspace/shared/client"
+	"growthworkspace/shared/timestamp"
+)
+
+// Change is one change of the feed.
+type Change struct {
+	ID         string `json:"id"`
+	Type       string `json:"type"`
+	RecordID   string `json:"recordId"`
+	Action     string `json:"action"`
+	OccurredAt string `json:"occurredAt"`
+
+	JSON json.RawMessage `json:"-"` // as the API returns it
+}
+
+// UnmarshalJSON also keeps the text, so that a receiver gets properties that this program does not
+// know.
+func (c *Change) UnmarshalJSON(text []byte) error {
+	type plain Change
+	if err := json.Unmarshal(text, (*plain)(c)); err != nil {
+		return err
+	}
+	c.JSON = slices.Clone(text)
+	return nil
+}
+
+// Page is the response to one request for changes.
+type Page struct {
+	Items   []Change
+	After   string // Service-After: where the next page begins
+	HasMore bool
+}
+
+// PageMax is the maximum number of changes in one page of the API.
+const PageMax = 200
+
+// Read requests one page of the feed.
+func Read(ctx context.Context, api *client.Client, query url.Values) (Page, error) {
+	var body struct{ Items []Change }
+	response, err := api.Do(ctx, client.Request{Method: http.MethodGet, Path: "/v1/companies/{companyId}/changes", Query: query, Repeatable: true, Quota: "read"})
+	if err != nil {
+		return Page{}, err
+	}
+	if err := json.Unmarshal(response.Body, &body); err != nil {
+		return Page{}, fmt.Errorf("decode the response to %s: %w", response.RequestID(), err)
+	}
+	page := Page{body.Items, response.Header.Get("Service-After"), response.HasMore()}
+	if page.After == "" {
+		return Page{}, fmt.Errorf("the response to %s has no Service-After", response.RequestID())
+	}
+	return page, nil
+}
+
+// ErrBroken means that the feed does not go on from the position, so changes may have been missed.
+// The follower has to start anew.
+var ErrBroken = errors.New("the feed does not go on from here")
+
+// Follower follows the feed of a company.
+type Follower struct {
+	API    *client.Client
+	Origin Origin
+	File   *File
+
+	Types   string        // the query's types; empty: all
+	Since   string        // the --since of this start
+	From    time.Time     // the time that Since stands for
+	Started time.Time     // the time of this start, by the service's clock
+	NewKey  bool          // whether the key may differ from that of the file
+	Period  time.Duration // how often it looks for changes
+
+	// Deliver hands over one change. After an error the follower retries, unless the error is Final.
+	Deliver func(context.Context, Change) error
+	// Report receives each error that is followed by a retry.
+	Report func(error)
+	// Note receives what a person may want to know.
+	Note func(format string, args ...any)
+	// Sleep waits. It returns the context's error if the context ends first.
+	Sleep func(context.Context, time.Duration) error
+
+	at    Position
+	noted string // the time of the gap that was noted last
+}
+
+// finalError is an error after which a retry makes no sense.
+type finalError struct{ error }
+
+func (e finalError) Unwrap() error { return e.error }
+
+// Final marks an error after which a retry makes no sense.
+func Final(err error) error { return finalError{err} }
+
+// Run follows the feed until ctx ends, which is no error. It does not interrupt a delivery. It
+// returns an error that wraps ErrBroken if changes may have been missed.
+func (f *Follower) Run(ctx context.Context) error {
+	if err := f.begin(); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		var page Page
+		err := f.Retry(ctx, "read the changes", func() (err error) {
+			page, err = Read(ctx, f.API, f.query())
+			return Refusal(err)
+		})
+		if err == nil {
+			err = f.deliverPage(ctx, page)
+		}
+		if tooOld := afterProblem(err); tooOld != "" {
+			err = f.breakOff(tooOld)
+		}
+		if err != nil {
+			return unlessEnded(ctx, err)
+		}
+		if !page.HasMore {
+			_ = f.Sleep(ctx, jittered(f.Period)) // the loop looks at ctx
+		}
+	}
+	return nil
+}
+
+// unlessEnded returns err, or nil if err only says that ctx has ended.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
+// begin reads the position, or starts a new one.
+func (f *Follower) begin() error {
+	stored, found, err := f.File.read()
+	if err != nil {
+		return err
+	}
+	if found {
+		if err := f.checkOrigin(stored.Origin); err != nil {
+			return err
+		}
+	}
+	if found && stored.Broken != "" && f.Since == "" {
+		return fmt.Errorf("%w: %s", ErrBroken, stored.Broken)
+	}
+	if found && stored.Broken == "" && (f.Since == "" || f.Since == stored.Since) {
+		f.at = stored
+		if stored.Origin == f.Origin {
+			return nil
+		}
+		f.at.Origin = f.Origin // with a new key
+		return f.File.write(f.at)
+	}
+	f.at = Position{Origin: f.Origin, Since: f.Since, Started: timestamp.Format(f.Started), From: timestamp.Format(f.From)}
+	return f.File.write(f.at)
+}
+
+// checkOrigin returns an error if the file belongs to another feed.
+func (f *Follower) checkOrigin(stored Origin) error {
+	switch {
+	case stored.BaseURL != f.Origin.BaseURL:
+		return fmt.Errorf("%s belongs to the service %s, not to %s", f.File.path, stored.BaseURL, f.Origin.BaseURL)
+	case stored.CompanyID != f.Origin.CompanyID:
+		return fmt.Errorf("%s belongs to the company %s, not to %s", f.File.path, stored.CompanyID, f.Origin.CompanyID)
+	case stored.KeyID != f.Origin.KeyID && !f.NewKey:
+		return fmt.Errorf("%s was written with the key %s, not with %s, which may see other changes: go on with --new-key", f.File.path, stored.KeyID, f.Origin.KeyID)
+	}
+	return nil
+}
+
+// query returns the query of the next page.
+func (f *Follower) query() url.Values {
+	query := url.Values{"limit": {strconv.Itoa(PageMax)}}
+	if f.Types != "" {
+		query.Set("types", f.Types)
+	}
+	if f.at.After == "" {
+		query.Set("since", f.at.From)
+	} else {
+		query.Set("after", f.at.After)
+	}
+	return query
+}
+
+// deliverPage delivers the changes of a page and stores the position after each. A page that is
+// read again, after this process was killed, begins with changes that were already delivered.
+func (f *Follower) deliverPage(ctx context.Context, page Page) error {
+	for _, c := range page.Items {
+		if slices.Contains(f.at.Delivered, c.ID) {
+			continue
+		}
+		if f.isGap(c) {
+			if c.OccurredAt > f.at.Started {
+				return f.breakOff("the service has lost changes before " + c.OccurredAt)
+			}
+			if c.OccurredAt != f.noted {
+				f.Note("the service has lost changes before %s", c.OccurredAt)
+			}
+			f.noted = c.OccurredAt
+		} else if err := f.deliver(ctx, c); err != nil {
+			return err
+		}
+		f.at.Delivered = append(f.at.Delivered, c.ID)
+		if err := f.File.write(f.at); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if page.After == f.at.After {
+		return nil
+	}
+	f.at.After = page.After
+	// A page may be shorter when it is read again. The changes that it does not have come later.
+	f.at.Delivered = slices.DeleteFunc(f.at.Delivered, func(id string) bool {
+		return slices.ContainsFunc(page.Items, func(c Change) bool { return c.ID == id })
+	})
+	return f.File.write(f.at)
+}
+
+// deliver hands over one change, as often as it takes. The end of ctx interrupts the pauses, but not
+// an attempt.
+func (f *Follower) deliver(ctx context.Context, c Change) error {
+	return f.Retry(ctx, c.ID, func() error { return f.Deliver(context.WithoutCancel(ctx), c) })
+}
+
+// breakOff stores that the feed does not go on from the position.
+func (f *Follower) breakOff(reason string) error {
+	f.at.Broken = reason
+	if err := f.File.write(f.at); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s", ErrBroken, reason)
+}
+
+// Refusal marks the error of a request as final if the service has refused the request, so that
+// repeating it would fail, too.
+func Refusal(err error) error {
+	var refused *client.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	switch {
+	case refused.Status == http.StatusTooManyRequests, refused.Status == http.StatusRequestTimeout:
+		return err
+	case refused.Status >= http.StatusInternalServerError && refused.Status != http.StatusNotImplemented:
+		return err
+	}
+	return Final(err)
+}
+
+// afterProblem returns what the service says is wrong with the position, or "".
+func afterProblem(err error) string {
+	var refused *client.Error
+	if !errors.As(err, &refused) || refused.Status != http.StatusBadRequest {
+		return ""
+	}
+	return refused.Fields()["query.after"]
+}
+
+// The pauses between attempts.
+const (
+	pauseMin = time.Second
+	pauseMax = 5 * time.Minute
+)
+
+// Retry calls do until it succeeds, until its error is final, or until ctx ends. It reports each
+// other error.
+func (f *Follower) Retry(ctx context.Context, what string, do func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := do()
+		var final finalError
+		switch {
+		case err == nil:
+			if attempt > 1 {
+				f.Note("%s: done at attempt %d", what, attempt)
+			}
+			return nil
+		case errors.As(err, &final):
+			return final.error
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		pause := max(retryAfter(err), jittered(pauseOf(attempt)))
+		f.Report(fmt.Errorf("%s: %w; attempt %d follows in %s", what, err, attempt+1, pause.Round(time.Second)))
+		if err := f.Sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// pauseOf returns the pause after an attempt, which doubles each time.
+func pauseOf(attempt int) time.Duration {
+	if attempt > 16 {
+		return pauseMax
+	}
+	return min(pauseMax, pauseMin<<(attempt-1))
+}
+
+// jittered returns a random duration between 75 % and 125 % of d, so that followers that started or
+// failed together do not stay together.
+func jittered(d time.Duration) time.Duration {
+	return d*3/4 + rand.N(d/2+1)
+}
+
+// retryAfter returns the pause for which an error asks, or 0.
+func retryAfter(err error) time.Duration {
+	var refused *client.Error
+	var unavailable *webhook.StatusError
+	switch {
+	case errors.As(err, &refused):
+		return refused.RetryAfter
+	case errors.As(err, &unavailable):
+		return unavailable.RetryAfter
+	}
+	return 0
+}
+
+// isGap reports whether a change says that changes before it were lost. It is then a change of each
+// type that names the company.
+func (f *Follower) isGap(c Change) bool {
+	return c.Action == "unknown" && c.RecordID == f.Origin.CompanyID
+}

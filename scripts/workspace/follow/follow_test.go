@@ -1,0 +1,364 @@
+package follow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/scripts/workspace/follow"
+	"growthworkspace/scripts/workspace/follow/feedtest"
+	"growthworkspace/scripts/workspace/webhook"
+	"growthworkspace/shared/client"
+)
+
+// inProcess is a transport that calls a handler.
+type inProcess struct{ http.Handler }
+
+func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// receiver keeps the changes that it receives, and the notes and errors of its followers.
+type receiver struct {
+	ids   []string
+	fail  func(id string) error // may be nil
+	notes []string
+	errs  []string
+	slept []time.Duration
+}
+
+var origin = follow.Origin{BaseURL: "http://feed.example", CompanyID: feedtest.CompanyID, KeyID: feedtest.KeyID}
+
+// newFollower returns a follower of a feed, with its file locked until the test ends or close is
+// called.
+func (to *receiver) newFollower(t *testing.T, feed http.Handler, path string) (f *follow.Follower, release func()) {
+	t.Helper()
+	api, err := client.New(origin.BaseURL, "sk_test", client.WithHTTPClient(&http.Client{Transport: inProcess{feed}}), client.WithCompany(origin.CompanyID), client.WithAttempts(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := follow.OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f = &follow.Follower{
+		API: api, Origin: origin, File: file, Since: "1h", From: time.Now().Add(-time.Hour), Started: time.Now().Add(-time.Minute), Period: 10 * time.Second,
+		Deliver: func(_ context.Context, c follow.Change) error {
+			if to.fail != nil {
+				if err := to.fail(c.ID); err != nil {
+					return err
+				}
+			}
+			to.ids = append(to.ids, c.ID)
+			return nil
+		},
+		Report: func(err error) { to.errs = append(to.errs, err.Error()) },
+		Note:   func(format string, args ...any) { to.notes = append(to.notes, fmt.Sprintf(format, args...)) },
+		Sleep: func(ctx context.Context, d time.Duration) error {
+			to.slept = append(to.slept, d)
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(d):
+				return nil
+			}
+		},
+	}
+	return f, func() { _ = file.Close() }
+}
+
+// runFor runs a follower for a time.
+func runFor(t *testing.T, f *follow.Follower, d time.Duration) error {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), d)
+	defer stop()
+	return f.Run(ctx)
+}
+
+// Ensure a follower hands over all changes in order, those that come later, too, and goes on where
+// it was after it was stopped.
+func TestFollower(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		feed, to, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "folder", "position.json")
+		for n := range 5 {
+			feed.Add("feedback", fmt.Sprintf("fbk_%d", n), "created")
+		}
+		for range 3 {
+			f, release := to.newFollower(t, feed, path)
+			time.AfterFunc(15*time.Second, func() { feed.Add("post", "pst_1", "updated") })
+			if err := runFor(t, f, time.Minute); err != nil {
+				t.Error(err)
+			}
+			release()
+		}
+		if diff := cmp.Diff(feed.IDs(), to.ids); diff != "" || len(to.ids) != 8 {
+			t.Errorf("received changes (-want +got):\n%s", diff)
+		}
+		for _, d := range to.slept {
+			if d < 7*time.Second || d > 13*time.Second {
+				t.Errorf("a pause of %s, want about 10 s", d)
+			}
+		}
+	})
+}
+
+// errDied stands for the death of the process.
+var errDied = errors.New("died")
+
+// Ensure a follower that dies before or after any delivery, or before any page, misses nothing. A
+// receiver that ignores the ids that it has receives each change once, in order.
+func TestFollowerThroughDeaths(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		feed, to, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
+		feed.PageMax = 3
+		died, steps := 0, 0
+		for n := 1; died == n-1; n++ { // dies at its step n, until it survives
+			for range 4 {
+				feed.Add("feedback", "fbk_1", "updated")
+			}
+			f, release := to.newFollower(t, feed, path)
+			deliver := f.Deliver
+			steps = 0
+			step := func() error {
+				if steps++; steps == n {
+					died++
+					return follow.Final(errDied)
+				}
+				return nil
+			}
+			f.Deliver = func(ctx context.Context, c follow.Change) error {
+				return errors.Join(step(), deliver(ctx, c), step())
+			}
+			feed.Fail = func(w http.ResponseWriter, _ *http.Request) bool {
+				if step() == nil {
+					return false
+				}
+				feedtest.Refuse(w, http.StatusUnauthorized, "unauthorised", "died")
+				return true
+			}
+			if err := runFor(t, f, 5*time.Second); (err != nil) != (died == n) {
+				t.Errorf("run %d: %v", n, err)
+			}
+			release()
+		}
+		var first []string
+		for _, id := range to.ids {
+			if !slices.Contains(first, id) {
+				first = append(first, id)
+			}
+		}
+		if diff := cmp.Diff(feed.IDs(), first); diff != "" {
+			t.Errorf("received changes (-want +got):\n%s", diff)
+		}
+		if len(to.ids)-len(first) > died || died < 6 {
+			t.Errorf("%d changes were received %d times through %d deaths, want at most one more for each", len(first), len(to.ids), died)
+		}
+	})
+}
+
+// Ensure a change whose delivery fails is retried for as long as it takes, with pauses that grow up
+// to five minutes, and that no later change overtakes it.
+func TestFollowerRetriesDelivery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		feed, to := feedtest.New(), &receiver{}
+		first, _ := feed.Add("post", "pst_1", "created"), feed.Add("post", "pst_2", "created")
+		failures := 0
+		to.fail = func(id string) error {
+			if id == first && failures < 20 {
+				failures++
+				return errors.New("exit status 1")
+			}
+			return nil
+		}
+		f, _ := to.newFollower(t, feed, filepath.Join(t.TempDir(), "position.json"))
+		if err := runFor(t, f, 3*time.Hour); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(feed.IDs(), to.ids); diff != "" || failures != 20 {
+			t.Errorf("%d failures; received changes (-want +got):\n%s", failures, diff)
+		}
+		if len(to.errs) != 20 || !strings.HasPrefix(to.errs[0], first+": exit status 1; attempt 2 follows in ") {
+			t.Errorf("%d reports, the first: %.1q", len(to.errs), to.errs)
+		}
+		for n, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+			if got := to.slept[n]; got < want*3/4 || got > want*5/4 {
+				t.Errorf("pause %d: %s, want about %s", n, got, want)
+			}
+		}
+		if longest := slices.Max(to.slept); longest > 375*time.Second || longest < 225*time.Second {
+			t.Errorf("the longest pause is %s, want about 5 minutes", longest)
+		}
+	})
+}
+
+// Ensure a service or a webhook that is not available is tried again after the time that it names,
+// and that a refusal ends the follower.
+func TestFollowerFailures(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		status int
+		code   string
+		ends   bool
+	}{
+		{"throttled", 429, "rate_limited", false}, {"unavailable", 503, "unavailable", false}, {"failed", 500, "internal", false},
+		{"no feed", 501, "not_implemented", true}, {"revoked key", 401, "unauthorised", true}, {"unknown type", 400, "bad_request", true}, {"no route", 404, "not_found", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				feed, to := feedtest.New(), &receiver{}
+				feed.Add("post", "pst_1", "created")
+				failures := 0
+				feed.Fail = func(w http.ResponseWriter, _ *http.Request) bool {
+					if failures++; failures > 3 {
+						return false
+					}
+					w.Header().Set("Retry-After", "30")
+					feedtest.Refuse(w, c.status, c.code, "no")
+					return true
+				}
+				f, _ := to.newFollower(t, feed, filepath.Join(t.TempDir(), "position.json"))
+				err := runFor(t, f, 10*time.Minute)
+				if (err != nil) != c.ends || len(to.ids) == 0 != c.ends {
+					t.Errorf("%v after %d requests, received %q; want it to end: %t", err, failures, to.ids, c.ends)
+				}
+				if !c.ends && (len(to.slept) < 3 || slices.Min(to.slept[:3]) < 30*time.Second) {
+					t.Errorf("pauses %v, want 30 s first", to.slept)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		feed, to := feedtest.New(), &receiver{}
+		id := feed.Add("post", "pst_1", "created")
+		busy := true
+		to.fail = func(string) error {
+			if !busy {
+				return follow.Final(webhook.ErrGone)
+			}
+			busy = false
+			return &webhook.StatusError{Status: 429, RetryAfter: time.Minute}
+		}
+		f, _ := to.newFollower(t, feed, filepath.Join(t.TempDir(), "position.json"))
+		if err := runFor(t, f, time.Hour); !errors.Is(err, webhook.ErrGone) || len(to.slept) != 1 || to.slept[0] != time.Minute || !strings.HasPrefix(to.errs[0], id) {
+			t.Errorf("a webhook that is gone: %v, pauses %v", err, to.slept)
+		}
+	})
+}
+
+// Ensure a position that the service no longer accepts, and a change that says that changes were
+// lost, end the follower, also when it is started again. It starts anew with --since, even the same
+// one, and does not stop at the same gap again.
+func TestFollowerBroken(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"gap", "too old"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				feed, to, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
+				start := func(since string, started time.Time) error {
+					f, release := to.newFollower(t, feed, path)
+					defer release()
+					f.Since, f.Started = since, started
+					return runFor(t, f, time.Minute)
+				}
+				before := feed.Add("post", "pst_1", "created")
+				begun := time.Now().Add(-time.Minute)
+				if err := start("1h", begun); err != nil {
+					t.Fatal(err)
+				}
+				want := "is older than 30 days"
+				if name == "gap" {
+					feed.Add("company", feedtest.CompanyID, "unknown")
+					want = "has lost changes before"
+				} else {
+					feed.Fail = func(w http.ResponseWriter, r *http.Request) bool {
+						if r.URL.Query().Has("after") {
+							feedtest.Refuse(w, http.StatusBadRequest, "bad_request", "query.after: is older than 30 days")
+						}
+						return r.URL.Query().Has("after")
+					}
+				}
+				last := feed.Add("post", "pst_2", "created")
+				for _, since := range []string{"1h", ""} {
+					if err := start(since, begun); !errors.Is(err, follow.ErrBroken) || !strings.Contains(err.Error(), want) {
+						t.Errorf("with --since %q: %v, want %q", since, err, want)
+					}
+				}
+				feed.Fail = nil
+				if err := start("1h", time.Now().Add(time.Minute)); err != nil {
+					t.Errorf("a new start: %v", err)
+				}
+				if diff := cmp.Diff([]string{before, before, last}, to.ids); diff != "" {
+					t.Errorf("received changes (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// Ensure a file is refused if it belongs to another service, company or key, is used by another
+// follower, or is damaged. A new key is accepted if the user says so.
+func TestFile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		feed, to, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
+		f, release := to.newFollower(t, feed, path)
+		if err := runFor(t, f, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := follow.OpenFile(path); !errors.Is(err, follow.ErrLocked) {
+			t.Errorf("a second follower: %v, want ErrLocked", err)
+		}
+		release()
+		for _, c := range []struct {
+			change func(*follow.Follower)
+			want   string
+		}{
+			{func(f *follow.Follower) { f.Origin.BaseURL = "http://other.example" }, "belongs to the service http://feed.example, not to http://other.example"},
+			{func(f *follow.Follower) { f.Origin.CompanyID = "co_2" }, "belongs to the company " + feedtest.CompanyID},
+			{func(f *follow.Follower) { f.Origin.KeyID = "key_2" }, "go on with --new-key"},
+			{func(f *follow.Follower) { f.Origin.KeyID, f.Since = "key_2", "2h" }, "go on with --new-key"},
+			{func(f *follow.Follower) { f.Origin.KeyID, f.NewKey = "key_2", true }, ""},
+			{func(f *follow.Follower) { f.Origin.KeyID = "key_2" }, ""},
+		} {
+			f, release := to.newFollower(t, feed, path)
+			c.change(f)
+			err := runFor(t, f, time.Minute)
+			if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			release()
+			if c.want == "" {
+				feed.Add("post", "pst_1", "created")
+			}
+		}
+		for _, text := range []string{"", "{}", "{", `{"baseUrl":"http://feed.example"}`} {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f, release := to.newFollower(t, feed, path)
+			if err := f.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "damaged") {
+				t.Errorf("file %q: %v", text, err)
+			}
+			release()
+		}
+	})
+}

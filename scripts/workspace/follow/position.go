@@ -1,0 +1,91 @@
+package follow
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"growthworkspace/scripts/workspace/secretfile"
+	"growthworkspace/shared/filelock"
+)
+
+// Origin is the feed to which a position belongs.
+type Origin struct {
+	BaseURL   string `json:"baseUrl"`
+	CompanyID string `json:"companyId"`
+	KeyID     string `json:"keyId"`
+}
+
+// Position is how far a follower has read, as its file stores it.
+type Position struct {
+	Origin
+
+	Since   string `json:"since"`   // the --since with which it started; empty: from now on
+	Started string `json:"started"` // when it started, by the service's clock
+
+	// From is the time of the first change. It counts until there is an After.
+	From string `json:"from"`
+	// After is the Service-After of the last page of which every change was delivered.
+	After string `json:"after,omitempty"`
+	// Delivered contains the ids of the changes after After that were delivered.
+	Delivered []string `json:"delivered,omitempty"`
+	// Broken says why the follower cannot go on from here. It is empty if it can.
+	Broken string `json:"broken,omitempty"`
+}
+
+// File is the file of a position, which this process has locked.
+type File struct {
+	path string
+	lock *os.File
+}
+
+// ErrLocked means that another follower uses the file.
+var ErrLocked = errors.New("another follower uses this file")
+
+// OpenFile locks the file of a position, and creates its folder if it does not exist. The file
+// itself need not exist. The lock is a file of its own beside it, because the file is replaced at
+// each change.
+func OpenFile(path string) (*File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("create the folder: %w", err)
+	}
+	lock, err := filelock.Try(path + ".lock")
+	if err != nil {
+		return nil, fmt.Errorf("lock the file: %w", err)
+	}
+	if lock == nil {
+		return nil, fmt.Errorf("%s: %w", path, ErrLocked)
+	}
+	return &File{path, lock}, nil
+}
+
+// Close releases the lock.
+func (f *File) Close() error { return f.lock.Close() }
+
+// read returns the position, and whether there is one.
+func (f *File) read() (p Position, found bool, err error) {
+	text, err := os.ReadFile(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, false, nil
+	}
+	if err != nil {
+		return p, false, fmt.Errorf("read the position: %w", err)
+	}
+	if err := json.Unmarshal(text, &p); err != nil || p.Origin == (Origin{}) || p.From == "" {
+		return p, false, fmt.Errorf("%s is not the file of a position, or is damaged", f.path)
+	}
+	return p, true, nil
+}
+
+// write replaces the file. A process that dies leaves the old position or the new one.
+func (f *File) write(p Position) error {
+	err := secretfile.Create(f.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(p) })
+	if err != nil {
+		return fmt.Errorf("store the position: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+// Package webhook sends messages to a URL, signed according to Standard Webhooks
+// (https://www.standardwebhooks.com).
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"growthworkspace/shared/client"
+	"growthworkspace/shared/schema"
+)
+
+// Secret is a key with which messages are signed. A receiver has the same one.
+type Secret []byte
+
+// String hides the secret in logs.
+func (Secret) String() string { return secretPrefix + "…" }
+
+const (
+	secretPrefix   = "whsec_"
+	secretBytesMin = 24
+	secretBytesMax = 64
+)
+
+// ParseSecrets parses the text of one or more secrets, with white space between them. A message is
+// signed with each, so that a receiver can change its secret without missing a message.
+func ParseSecrets(text string) (out []Secret, err error) {
+	for _, word := range strings.Fields(text) {
+		encoded, found := strings.CutPrefix(word, secretPrefix)
+		secret, err := base64.StdEncoding.DecodeString(encoded)
+		if !found || err != nil || len(secret) < secretBytesMin || len(secret) > secretBytesMax {
+			return nil, fmt.Errorf("must be %s and the base64 of %d to %d bytes", secretPrefix, secretBytesMin, secretBytesMax)
+		}
+		out = append(out, secret)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("is empty")
+	}
+	return out, nil
+}
+
+// sign returns the signature of a message.
+func (s Secret) sign(id, at string, body []byte) string {
+	mac := hmac.New(sha256.New, s)
+	mac.Write([]byte(id + "." + at + "."))
+	mac.Write(body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Message is the body of a webhook.
+type Message struct {
+	Type      string          `json:"type"`
+	Timestamp string          `json:"timestamp"` // when it happened
+	Data      json.RawMessage `json:"data"`
+}
+
+// Endpoint is the URL of a receiver, with the secrets that it shares.
+type Endpoint struct {
+	url     string
+	secrets []Secret
+	timeout time.Duration
+	http    *http.Client
+	now     func() time.Time
+}
+
+// NewEndpoint returns the endpoint at a URL. The URL must be https, or http on this machine. now is
+// the time of a signature.
+func NewEndpoint(address string, secrets []Secret, timeout time.Duration, now func() time.Time) (*Endpoint, error) {
+	at, err := url.Parse(address)
+	switch {
+	case err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http":
+		return nil, errors.New("must be a URL such as https://example.com/hook")
+	case at.User != nil:
+		return nil, errors.New("must not contain a user name or a password")
+	case at.Scheme == "http" && !client.Loopback(address):
+		return nil, errors.New("must begin with https, unless it is on this machine")
+	}
+	return &Endpoint{address, secrets, timeout, &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, now}, nil
+}
+
+// StatusError is a response that does not accept a message.
+type StatusError struct {
+	Status     int
+	RetryAfter time.Duration // 0 if the response does not say how many seconds
+}
+
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("the webhook responds with %d %s", e.Status, http.StatusText(e.Status))
+	if e.Status >= 300 && e.Status < 400 {
+		text += "; a redirect is not followed"
+	}
+	return text
+}
+
+// ErrGone means that the receiver wants no more messages: its response is 410 Gone.
+var ErrGone = errors.New("the webhook responds with 410 Gone: it wants no more messages")
+
+// bodyBytesMax is how much of a response is read, so that its connection can be used again.
+const bodyBytesMax = 64 << 10
+
+// Send sends a message. id stays the same in each attempt, so that the receiver can recognise a
+// message that it already has. Send returns nil after a response with a status of 2xx. The error is
+// ErrGone, a *StatusError, or comes from the network. It does not contain the URL, because a URL of
+// a webhook is often a secret.
+func (e *Endpoint) Send(ctx context.Context, id string, m Message) error {
+	body, err := schema.Encode(m)
+	if err != nil {
+		return fmt.Errorf("encode the message: %w", err)
+	}
+	ctx, stop := context.WithTimeout(ctx, e.timeout)
+	defer stop()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("make the request: %w", withoutURL(err))
+	}
+	at := strconv.FormatInt(e.now().Unix(), 10)
+	signatures := make([]string, len(e.secrets))
+	for i, s := range e.secrets {
+		signatures[i] = s.sign(id, at, body)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "workspace")
+	request.Header.Set("Webhook-Id", id)
+	request.Header.Set("Webhook-Timestamp", at)
+	request.Header.Set("Webhook-Signature", strings.Join(signatures, " "))
+	response, err := e.http.Do(request)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the webhook does not respond within %s", e.timeout)
+	}
+	if err != nil {
+		return fmt.Errorf("the webhook does not respond: %w", withoutURL(err))
+	}
+	_, _ = io.CopyN(io.Discard, response.Body, bodyBytesMax) // the status alone counts
+	_ = response.Body.Close()
+	switch {
+	case response.StatusCode >= 200 && response.StatusCode < 300:
+		return nil
+	case response.StatusCode == http.StatusGone:
+		return ErrGone
+	}
+	seconds, _ := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 16) // 0 for a date, too
+	return &StatusError{response.StatusCode, time.Duration(seconds) * time.Second}
+}
+
+// withoutURL returns the reason of an error, without the URL that the HTTP client adds.
+func withoutURL(err error) error {
+	var request *url.Error
+	if errors.As(err, &request) {
+		return request.Err
+	}
+	return err
+}

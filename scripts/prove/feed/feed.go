@@ -17,6 +17,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/client"
 	"growthworkspace/shared/table"
@@ -154,28 +155,28 @@ func measureLag(ctx context.Context, bed *testbed.Testbed, writes int, out io.Wr
 	if _, err := change.EnsureCounter(ctx, bed.Table, company.ID); err != nil {
 		return err
 	}
-	server := httptest.NewServer(functions.Handler(bed.Serving, slog.New(slog.DiscardHandler)))
+	server := httptest.NewServer(functions.Handler(bed.Serving, api.NewConfig(bed.Serving, slog.New(slog.DiscardHandler))))
 	defer server.Close()
 	go testbed.RecordChanges(ctx, bed.Table, testbed.Stream(bed.Engine.Endpoint, testbed.Transport(bed.Engine.Socket)), func(err error) { fmt.Fprintln(out, "recorder:", err) })
-	api, err := client.New(server.URL, company.Key)
+	reader, err := client.New(server.URL, company.Key)
 	if err != nil {
 		return err
 	}
 	var lags []time.Duration
 	after := client.Optional[string]{}
 	for n := range writes {
-		board, err := api.CreateBroadcastPlan(ctx, client.CreateBroadcastPlanInput{Name: fmt.Sprint("Plan ", n)})
+		plan, err := reader.CreateBroadcastPlan(ctx, client.CreateBroadcastPlanInput{Name: fmt.Sprint("Plan ", n)})
 		if err != nil {
 			return err
 		}
 		begin := time.Now()
 		for seen := false; !seen; {
-			page, err := api.ListChanges(ctx, client.ListChangesInput{After: after})
+			page, err := reader.ListChanges(ctx, client.ListChangesInput{After: after})
 			if err != nil {
 				return err
 			}
 			after = client.Value(page.After)
-			seen = slices.ContainsFunc(page.Items, func(c client.Change) bool { return c.RecordID == board.ID })
+			seen = slices.ContainsFunc(page.Items, func(c client.Change) bool { return c.RecordID == plan.ID })
 		}
 		lags = append(lags, time.Since(begin))
 	}

@@ -2,7 +2,6 @@ package functions_test
 
 import (
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -137,7 +136,6 @@ func TestWritersAreHidden(t *testing.T) {
 func TestImportsMarkTheirRecords(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
-	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.DiscardHandler)))
 	imported := *s
 	imported.Table = s.Table.AsImport()
 	for _, by := range []struct {

@@ -5,10 +5,11 @@
 // call AWS and does not import the CDK.
 //
 // function.go defines the functions, route.go their paths, grant.go their permissions on the table,
-// table.go and api.go the table and the gateway, alarm.go and dashboard.go the monitoring, and
-// parameter.go the settings that the operator can choose. resource.go defines the resources that
-// are the same in both templates, template.go and cloudformation.go those that differ. Logical ids
-// of resources and parameters are the same in both templates.
+// table.go and api.go the table and the gateway, stream.go what reads the table's stream, alarm.go
+// and dashboard.go the monitoring, and parameter.go the settings that the operator can choose.
+// resource.go defines the resources that are the same in both templates, template.go and
+// cloudformation.go those that differ. Logical ids of resources and parameters are the same in both
+// templates.
 package infra
 
 import (
@@ -45,8 +46,8 @@ func New() Model {
 	return m
 }
 
-// areaFunctions returns a function for each area, one for all tools and one for the OpenAPI
-// document.
+// areaFunctions returns a function for each area, one for all tools, one for the OpenAPI document,
+// and the one that records changes.
 func areaFunctions() []Function {
 	var out []Function
 	var all []Grant
@@ -58,7 +59,8 @@ func areaFunctions() []Function {
 	}
 	return append(out,
 		Function{"mcp", all, []Route{{"Tools", mcpserver.Path}}},
-		Function{"openapi", nil, openapiRoutes()})
+		Function{"openapi", nil, openapiRoutes()},
+		Function{RecorderName, recorderGrants(), nil})
 }
 
 // toolOperations returns the operations that are MCP tools.

@@ -177,6 +177,7 @@ type Statement struct {
 	Actions     []string
 	Resources   List
 	LeadingKeys []string // patterns that every partition key of a call must match; empty allows any key
+	Condition   string   // the condition of the template under which the policy has the statement; empty: always
 }
 
 // Statements returns the policy of a function's role: it allows the function its records and logs,
@@ -205,6 +206,9 @@ func (f Function) Statements() []Statement {
 				Resources: indexes, LeadingKeys: leadingKeys(g.Area),
 			})
 		}
+	}
+	if f.ReadsStream() {
+		out = append(out, streamStatements()...)
 	}
 	return append(out, Statement{
 		Sid: "NeverWholeTables", Effect: "Deny", Actions: withServicePrefix([]string{"PartiQL*", "Scan"}), Resources: List{"*"},
@@ -261,7 +265,11 @@ func unwrapSingle(values List) any {
 func (f Function) Policy() Object {
 	var statements List
 	for _, s := range f.Statements() {
-		statements = append(statements, s.document())
+		if document := s.document(); s.Condition == "" {
+			statements = append(statements, document)
+		} else {
+			statements = append(statements, IfCondition(s.Condition, document, Ref("AWS::NoValue")))
+		}
 	}
 	return policyDocument(statements...)
 }

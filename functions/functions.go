@@ -29,8 +29,8 @@ import (
 type Area struct {
 	Name       string // the path segment after the company's id; the area "company" serves the paths that have none
 	Operations api.Operations
-	Transfers  func(t *table.Client) []transfer.Type // nil: the area has no records
-	Changes    []change.Source                       // recognise the writes that change the area's records
+	Transfers  func(t *table.Client) []transfer.Type
+	Changes    []change.Source // recognise the writes that change the area's records
 }
 
 // All returns the areas.
@@ -43,7 +43,7 @@ func All() []Area {
 		{"optimise", optimise.Operations, optimise.Transfers, optimise.Changes()},
 		{"broadcast", broadcast.Operations, broadcast.Transfers, broadcast.Changes()},
 		{"context", brand.Operations, brand.Transfers, brand.Changes()},
-		{change.Area, changes.Operations, nil, nil},
+		{change.Area, changes.Operations, changes.Transfers, nil},
 	}
 }
 
@@ -62,9 +62,6 @@ func Operations(t *table.Client) []api.Operation {
 func Transfers(t *table.Client) []transfer.Type {
 	var out []transfer.Type
 	for _, a := range All() {
-		if a.Transfers == nil {
-			continue
-		}
 		for _, kind := range a.Transfers(t) {
 			if t != nil {
 				kind = transfer.NotInFuture(kind, t.Clock())

@@ -59,7 +59,7 @@ func (k *runner) otherCompanyID() string {
 	return prefix + "_" + strings.Repeat("0", 26)
 }
 
-func otherCompany(k *runner) {
+func checkOtherCompany(k *runner) {
 	k.eachRead(func(p discoveredRead) {
 		if !p.HasCompanyID() {
 			return
@@ -70,9 +70,9 @@ func otherCompany(k *runner) {
 	})
 }
 
-// unknownRecord requires the same 404 for a record that does not exist and for a record of another
-// company.
-func unknownRecord(k *runner) {
+// checkUnknownRecord requires the same 404 for a record that does not exist and for a record of
+// another company.
+func checkUnknownRecord(k *runner) {
 	k.eachRead(func(p discoveredRead) {
 		if k.pathWithUnknownIDs(p.Path) == strings.ReplaceAll(p.Path, "{companyId}", k.company) || p.Path == "/v1/companies" {
 			return // the path contains no id but the company's
@@ -89,15 +89,15 @@ func unknownRecord(k *runner) {
 	})
 }
 
-func unknownPath(k *runner) {
+func checkUnknownPath(k *runner) {
 	for _, path := range []string{"/v1/nope", "/v1/companies/" + k.company + "/nope", "/v1/companies/" + k.company + "/plan/nope/nope", "/v2/companies"} {
 		k.checkError(k.get(path), fault.NotFound, "")
 	}
 }
 
-// wrongMethod sends requests with the method PUT, which no operation has, to paths of records that
-// do not exist.
-func wrongMethod(k *runner) {
+// checkWrongMethod sends PUT requests to paths of records that do not exist. No operation has the
+// method PUT.
+func checkWrongMethod(k *runner) {
 	verbs, order := map[string][]string{}, []string{}
 	for _, op := range functions.Operations(nil) {
 		if isOptional(op) {

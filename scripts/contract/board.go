@@ -18,9 +18,9 @@ func (k *runner) createBoard() (createdRecord, bool) {
 // publicKeyPattern matches the public keys that the service generates.
 var publicKeyPattern = regexp.MustCompile(`^pk_live_[0-9a-z]{26}$`)
 
-// boardLifecycle creates, updates and deletes a board. It requires that the service refuses to
+// checkBoardLifecycle creates, updates and deletes a board. It requires that the service refuses to
 // delete the board while the board has an item.
-func boardLifecycle(k *runner) {
+func checkBoardLifecycle(k *runner) {
 	board, ok := k.createBoard()
 	if !ok {
 		return
@@ -46,10 +46,10 @@ func boardLifecycle(k *runner) {
 	k.checkDelete(board)
 }
 
-// liveItems creates a board and publishes it. It requires that the items that visitors see do not
-// change until the next publish. It also requires that the service refuses to delete the board
+// checkLiveItems creates a board and publishes it. It requires that the items that visitors see do
+// not change until the next publish. It also requires that the service refuses to delete the board
 // while visitors see an item.
-func liveItems(k *runner) {
+func checkLiveItems(k *runner) {
 	board, ok := k.createBoard()
 	if !ok {
 		return
@@ -80,8 +80,8 @@ func liveItems(k *runner) {
 	k.checkDelete(board)
 }
 
-// checkLiveItem requires that visitors of a board see one item, which equals want, or no item if
-// want is nil.
+// checkLiveItem requires that the only item that visitors of a board see is want. If want is nil,
+// they must see no item.
 func (k *runner) checkLiveItem(board createdRecord, want map[string]any) {
 	got := k.get(board.path + "/live")
 	k.checkSchema("list_plan_live_items", got)

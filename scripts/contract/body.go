@@ -26,7 +26,7 @@ func (k *runner) checkInvalidBodies(path, byID string, bodies [][2]string) {
 	}
 }
 
-func itemBody(k *runner) {
+func checkItemBody(k *runner) {
 	items, ok := k.itemsPath()
 	if !ok {
 		return
@@ -41,7 +41,7 @@ func itemBody(k *runner) {
 	}
 }
 
-func postBody(k *runner) {
+func checkPostBody(k *runner) {
 	k.checkInvalidBodies(k.companyPath("/broadcast/posts"), postByID, [][2]string{
 		{`{"platform":"x"}`, "body"}, {`{"body":"x"}`, "platform"}, {`{"platform":"fax","body":"x"}`, "platform"},
 		{`{"platform":"x","body":"x","status":"scheduled"}`, "scheduledFor"}, {`{"platform":"x","body":"x","status":"published"}`, "status"},
@@ -49,7 +49,7 @@ func postBody(k *runner) {
 	})
 }
 
-func strictBody(k *runner) {
+func checkStrictBody(k *runner) {
 	items, ok := k.itemsPath()
 	if !ok {
 		return
@@ -63,7 +63,7 @@ func strictBody(k *runner) {
 	k.checkRefusedCreate(got, itemByID, fault.BadRequest, "Content-Type")
 }
 
-func nulBody(k *runner) {
+func checkNULBody(k *runner) {
 	items, ok := k.itemsPath()
 	if !ok {
 		return
@@ -74,7 +74,7 @@ func nulBody(k *runner) {
 	k.checkError(k.get(items+"?cursor=%00"), fault.BadRequest, "cursor")
 }
 
-func largeBody(k *runner) {
+func checkLargeBody(k *runner) {
 	items, ok := k.itemsPath()
 	if !ok {
 		return
@@ -87,9 +87,9 @@ func largeBody(k *runner) {
 	k.checkError(got, fault.PayloadTooLarge, "")
 }
 
-// companyBody sends invalid updates of the company. If the service accepts one by mistake,
-// companyBody restores the previous value.
-func companyBody(k *runner) {
+// checkCompanyBody sends invalid updates of the company. If the service accepts one by mistake,
+// checkCompanyBody restores the previous value.
+func checkCompanyBody(k *runner) {
 	before, ok := k.checkRecord(k.get(k.companyPath("")))
 	if !ok {
 		return
@@ -113,9 +113,9 @@ func companyBody(k *runner) {
 	}
 }
 
-// writeAccess sends every write without a key, and every write with another company in the path.
-// The ids in the paths belong to no record.
-func writeAccess(k *runner) {
+// checkWriteAccess sends every write without a key, and every write with another company in the
+// path. The ids in the paths belong to no record.
+func checkWriteAccess(k *runner) {
 	for _, op := range functions.Operations(nil) {
 		if op.Method == http.MethodGet || isOptional(op) {
 			continue

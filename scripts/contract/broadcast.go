@@ -13,9 +13,9 @@ const (
 	ideaByID = "/broadcast/ideas/"
 )
 
-// ideaLifecycle creates a plan with an idea, removes the idea from the plan, and deletes both. It
-// requires that the service refuses a plan that ends before it starts.
-func ideaLifecycle(k *runner) {
+// checkIdeaLifecycle creates a plan with an idea, removes the idea from the plan, and deletes both.
+// It requires that the service refuses a plan that ends before it starts.
+func checkIdeaLifecycle(k *runner) {
 	plan, ok := k.create(k.companyPath("/broadcast/plans"), `{"name":"Conformance check","platforms":["x"],"startsAt":"`+farFuture+`"}`, planByID)
 	if !ok {
 		return
@@ -38,10 +38,10 @@ func ideaLifecycle(k *runner) {
 	k.checkDelete(idea)
 }
 
-// postDays checks the parameters from and to of the list of posts. It lists the posts from the day
-// of the whole list's second post to the day of its first post, in both orders. The result must
-// contain exactly the posts of these days, with which the whole list begins.
-func postDays(k *runner) {
+// checkPostDays checks the from and to parameters of the list of posts. from is the day of the
+// second post in the full list, and to is the day of the first. In both orders, the result must
+// contain exactly the posts of these days.
+func checkPostDays(k *runner) {
 	k.eachList(func(p discoveredRead) {
 		whole := p.records()
 		if p.ID != "list_broadcast_posts" || len(whole) == 0 || postDay(whole[0]) == "" {

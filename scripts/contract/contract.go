@@ -63,8 +63,8 @@ type Report struct {
 }
 
 // Names returns the names of the rules to check. By default, these are the specification's rules
-// that can be checked with any company. If deployed is set, it returns all rules: also those of
-// this implementation, and those that publish, change existing records, or need a company with a
+// that can be checked with any company. If deployed is set, it returns all rules, including those
+// of this implementation and those that publish, change existing records, or need a company with a
 // record of every kind.
 func Names(deployed bool) (names []string) {
 	for _, r := range rules {

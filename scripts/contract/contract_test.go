@@ -397,11 +397,11 @@ func raiseLimitParameter(r *http.Request) {
 	}
 }
 
-// faultyProxy starts a proxy for the service at the address to, and returns the proxy's address.
+// faultyProxy starts a proxy for the service at serviceURL, and returns the proxy's address.
 // The proxy injects the fault f.
-func faultyProxy(t *testing.T, to string, f injectedFault) string {
+func faultyProxy(t *testing.T, serviceURL string, f injectedFault) string {
 	t.Helper()
-	target, err := url.Parse(to)
+	target, err := url.Parse(serviceURL)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,15 +25,15 @@ type discoveredRead struct {
 	reason string     // why the operation was not called; empty if it was
 }
 
-// url returns the path and query string of a request to the operation. more alternates between
-// names and values of additional parameters.
-func (p discoveredRead) url(more ...string) string {
+// url returns the path and query string of a request to the operation. parameters alternates
+// between names and values of additional query parameters.
+func (p discoveredRead) url(parameters ...string) string {
 	query := url.Values{}
 	for name, values := range p.query {
 		query[name] = values
 	}
-	for i := 0; i+1 < len(more); i += 2 {
-		query.Set(more[i], more[i+1])
+	for i := 0; i+1 < len(parameters); i += 2 {
+		query.Set(parameters[i], parameters[i+1])
 	}
 	if len(query) == 0 {
 		return p.path
@@ -169,8 +169,8 @@ func (r response) records() []map[string]any {
 	return body.Items
 }
 
-// eachRead calls visit for every operation that discover has called. For the others, it records why
-// it skips them.
+// eachRead calls visit for every operation that discover has called. For every other read
+// operation, it records why the rule skips it.
 func (k *runner) eachRead(visit func(discoveredRead)) {
 	for _, p := range k.discovered {
 		if p.reason != "" {

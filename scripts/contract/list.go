@@ -20,7 +20,7 @@ import (
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-func limitHonoured(k *runner) {
+func checkLimitHonoured(k *runner) {
 	k.eachPagedList(func(p discoveredRead, _ schema.Field) {
 		var body listBody[any]
 		got := k.get(p.url("limit", "1"))
@@ -30,7 +30,7 @@ func limitHonoured(k *runner) {
 	})
 }
 
-func limitDefault(k *runner) {
+func checkLimitDefault(k *runner) {
 	k.eachPagedList(func(p discoveredRead, f schema.Field) {
 		k.count()
 		most, err := strconv.Atoi(f.Default)
@@ -42,7 +42,7 @@ func limitDefault(k *runner) {
 
 func isUnspecifiedList(op api.Operation) bool { return !isSpecifiedList(op) }
 
-func limitBounds(include func(api.Operation) bool) func(*runner) {
+func checkLimitBounds(include func(api.Operation) bool) func(*runner) {
 	return func(k *runner) {
 		k.eachPagedList(func(p discoveredRead, f schema.Field) {
 			if !include(p.Operation) {
@@ -57,7 +57,7 @@ func limitBounds(include func(api.Operation) bool) func(*runner) {
 	}
 }
 
-func closedFilters(k *runner) {
+func checkClosedFilters(k *runner) {
 	k.eachList(func(p discoveredRead) {
 		for _, f := range p.Input {
 			if f.In == schema.InQuery && f.Enum != nil {
@@ -71,7 +71,7 @@ func closedFilters(k *runner) {
 	})
 }
 
-func requiredParameter(k *runner) {
+func checkRequiredParameter(k *runner) {
 	k.eachList(func(p discoveredRead) {
 		for _, f := range p.Input {
 			if f.In == schema.InQuery && f.Required {
@@ -81,7 +81,7 @@ func requiredParameter(k *runner) {
 	})
 }
 
-func dayBounds(k *runner) {
+func checkDayBounds(k *runner) {
 	k.eachList(func(p discoveredRead) {
 		for _, names := range [][2]string{{"from", "to"}, {"postedFrom", "postedTo"}} {
 			from, to := names[0], names[1]
@@ -95,9 +95,9 @@ func dayBounds(k *runner) {
 	})
 }
 
-// postedDays chooses a review and lists the reviews that were posted on the same day. The result
-// must contain the chosen review and only reviews of that day, the newest first.
-func postedDays(k *runner) {
+// checkPostedDays chooses a review and lists the reviews that were posted on the same day. The
+// result must contain the chosen review and only reviews of that day, the newest first.
+func checkPostedDays(k *runner) {
 	k.eachList(func(p discoveredRead) {
 		if p.ID != "list_feedback" {
 			return
@@ -130,7 +130,7 @@ func postedDays(k *runner) {
 	})
 }
 
-func unknownParameter(k *runner) {
+func checkUnknownParameter(k *runner) {
 	k.eachRead(func(p discoveredRead) { k.checkError(k.get(p.url("nope", "1")), fault.BadRequest, "nope") })
 	k.eachPagedList(func(p discoveredRead, _ schema.Field) {
 		address := p.url("limit", "1")
@@ -138,16 +138,16 @@ func unknownParameter(k *runner) {
 	})
 }
 
-// The number of pages that listPaging reads from each list, and the number of records on a page.
+// The number of pages that checkPaging reads from each list, and the number of records on a page.
 const (
 	pagesReadMax = 3
 	pageSize     = 2
 )
 
-// listPaging compares three pages of two records with one page of six records. It ignores the order
-// of the records: the first page of metric points has the newest ones, but each page begins with
-// its oldest point.
-func listPaging(k *runner) {
+// checkPaging compares three pages of two records with one page of six records. It ignores the
+// order of the records: the first page of metric points has the newest ones, but each page begins
+// with its oldest point.
+func checkPaging(k *runner) {
 	k.eachPagedList(func(p discoveredRead, _ schema.Field) {
 		if p.header.Get("Service-Has-More") == "" {
 			k.skip("the lists have no Service-Has-More: the service has no paging")
@@ -233,7 +233,7 @@ func sameRecords(parts []any, whole []json.RawMessage) bool {
 	return len(left) == 0
 }
 
-func forgedCursor(k *runner) {
+func checkForgedCursor(k *runner) {
 	var other string
 	var cursor string
 	k.eachPagedList(func(p discoveredRead, _ schema.Field) {
@@ -253,7 +253,7 @@ func forgedCursor(k *runner) {
 	})
 }
 
-func pinnedVersion(k *runner) {
+func checkPinnedVersion(k *runner) {
 	date := k.get("/v1/companies").header.Get("Service-Version")
 	got := k.do(http.MethodGet, "/v1/companies", "", "Service-Version", date)
 	var body any
@@ -262,14 +262,14 @@ func pinnedVersion(k *runner) {
 	}
 }
 
-func unknownVersion(k *runner) {
+func checkUnknownVersion(k *runner) {
 	for _, date := range []string{"1999-01-01", "newest"} {
 		got := k.do(http.MethodGet, "/v1/companies", "", "Service-Version", date)
 		k.checkError(got, fault.BadRequest, got.header.Get("Service-Version"))
 	}
 }
 
-func headRequests(k *runner) {
+func checkHeadRequests(k *runner) {
 	k.eachRead(func(p discoveredRead) {
 		if p.status != http.StatusOK {
 			return
@@ -282,7 +282,7 @@ func headRequests(k *runner) {
 	})
 }
 
-func entityTags(k *runner) {
+func checkEntityTags(k *runner) {
 	k.eachRead(func(p discoveredRead) {
 		if p.IsList() || isOptional(p.Operation) || p.status != http.StatusOK {
 			return
@@ -304,7 +304,7 @@ func entityTags(k *runner) {
 	})
 }
 
-func quotaHeaders(k *runner) {
+func checkQuotaHeaders(k *runner) {
 	k.eachRead(func(p discoveredRead) {
 		if p.header.Get("RateLimit-Limit") == "" && p.ID == "list_companies" {
 			k.skip("responses have no RateLimit-Limit: the service does not support it")

@@ -71,9 +71,8 @@ func (k *runner) createMetric() (path string, ok bool) {
 	return "", false
 }
 
-// deletePoints deletes the points of testMetricKey from one day to another. The days are given as
-// numbers of days after testMetricStart. It returns how many points the service says it has
-// deleted.
+// deletePoints deletes the points of testMetricKey in a range of days. from and to are numbers of
+// days after testMetricStart. It returns how many points the service says it has deleted.
 func (k *runner) deletePoints(from, to int) (deleted float64) {
 	day := func(n int) string { return testMetricStart.AddDate(0, 0, n).Format(time.DateOnly) }
 	for more := "true"; more == "true"; {
@@ -98,11 +97,12 @@ func (k *runner) removeMetric(path string) {
 }
 
 // listCheckPoints lists all points of testMetricKey with the given grain. name is the metric's key,
-// with or without the prefix. more alternates between names and values of additional parameters.
-func (k *runner) listCheckPoints(name, grain string, more ...string) []map[string]any {
+// with or without the prefix. parameters alternates between names and values of additional query
+// parameters.
+func (k *runner) listCheckPoints(name, grain string, parameters ...string) []map[string]any {
 	query := url.Values{"metricKey": {name}, "grain": {grain}, "limit": {"1000"}}
-	for i := 0; i < len(more); i += 2 {
-		query.Set(more[i], more[i+1])
+	for i := 0; i < len(parameters); i += 2 {
+		query.Set(parameters[i], parameters[i+1])
 	}
 	var list listBody[map[string]any]
 	if !k.checkSuccess(k.get(k.companyPath("/metrics/points?"+query.Encode())), &list) {
@@ -111,9 +111,9 @@ func (k *runner) listCheckPoints(name, grain string, more ...string) []map[strin
 	return list.Items
 }
 
-// rollupMatchesDays compares the weekly and monthly values that the service returns with values
+// checkRollup compares the weekly and monthly values that the service returns with values
 // computed from the daily ones, for every aggregation.
-func rollupMatchesDays(k *runner) {
+func checkRollup(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
 		return
@@ -134,7 +134,7 @@ func rollupMatchesDays(k *runner) {
 			return
 		}
 		for _, grain := range []string{"week", "month"} {
-			want, got := bucketsOf(days, grain, aggregation), map[string]float64{}
+			want, got := combineIntoBuckets(days, grain, aggregation), map[string]float64{}
 			for _, p := range k.listCheckPoints(testMetricKey, grain) {
 				if value, ok := p["value"].(float64); ok {
 					got[bucketStart(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
@@ -151,9 +151,9 @@ func rollupMatchesDays(k *runner) {
 // first day and the point's dimensions.
 func bucketStart(p map[string]any, day string) string { return fmt.Sprint(day, " ", p["dims"]) }
 
-// bucketsOf combines daily points into weeks or months. It returns the value of each week or month
-// by its bucketStart.
-func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]float64 {
+// combineIntoBuckets combines daily points into weeks or months. It returns the value of each week
+// or month by its bucketStart.
+func combineIntoBuckets(days []map[string]any, grain string, aggregation any) map[string]float64 {
 	values := map[string][]float64{} // for each week or month, the values of its days, in order
 	for _, p := range days {
 		at, err := time.Parse(time.RFC3339, fmt.Sprint(p["ts"]))
@@ -201,9 +201,9 @@ func aggregateDays(days []float64, aggregation any) float64 {
 	return rounded
 }
 
-// metricNames reads a metric by its key with and without the prefix "custom.", and pushes a point
-// with the form that createMetric did not use.
-func metricNames(k *runner) {
+// checkMetricNames reads a metric by its key with and without the prefix "custom.", and pushes a
+// point with the form that createMetric did not use.
+func checkMetricNames(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
 		return
@@ -221,8 +221,8 @@ func metricNames(k *runner) {
 	}
 }
 
-// metricDefinition updates and confirms a metric definition.
-func metricDefinition(k *runner) {
+// checkMetricDefinition updates and confirms a metric definition.
+func checkMetricDefinition(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
 		return
@@ -241,9 +241,9 @@ func metricDefinition(k *runner) {
 	}
 }
 
-// metricTotal requests the points of one series, and the totals of all series. It compares both
-// with the points that the service returns without the parameters seriesId and total.
-func metricTotal(k *runner) {
+// checkMetricTotal requests the points of one series, and the totals of all series. It compares
+// both with the points that the service returns without the parameters seriesId and total.
+func checkMetricTotal(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
 		return
@@ -273,7 +273,7 @@ func metricTotal(k *runner) {
 			k.checkError(k.get(k.companyPath("/metrics/points?metricKey="+testMetricKey+"&total=true")), fault.BadRequest, "total")
 			continue
 		}
-		want, got := bucketsOf(points, "week", aggregation), map[string]float64{}
+		want, got := combineIntoBuckets(points, "week", aggregation), map[string]float64{}
 		for _, p := range k.listCheckPoints(testMetricKey, "week", "total", "true") {
 			if value, ok := p["value"].(float64); ok {
 				got[bucketStart(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
@@ -285,8 +285,8 @@ func metricTotal(k *runner) {
 	}
 }
 
-// metricLifecycle creates a metric, deletes its points, and then deletes its definition.
-func metricLifecycle(k *runner) {
+// checkMetricLifecycle creates a metric, deletes its points, and then deletes its definition.
+func checkMetricLifecycle(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
 		return

@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-func openapiDocument(k *runner) {
+func checkOpenAPIDocument(k *runner) {
 	got, err := k.sendOnce(request{method: http.MethodGet, path: "/openapi.json", header: map[string]string{"Authorization": ""}})
 	if err != nil {
 		k.fail("%s: no response: %v", got.request, err)
@@ -44,9 +44,9 @@ func openapiDocument(k *runner) {
 	}
 }
 
-// openapiServer requires that the server in the OpenAPI document is the base URL. Like a client, it
-// resolves the server's URL relative to the URL of the document.
-func openapiServer(k *runner) {
+// checkOpenAPIServer requires that the server in the OpenAPI document is the base URL. Like a
+// client, it resolves the server's URL relative to the URL of the document.
+func checkOpenAPIServer(k *runner) {
 	const path = "/openapi.json"
 	got, err := k.sendOnce(request{method: http.MethodGet, path: path, header: map[string]string{"Authorization": ""}})
 	if err != nil {
@@ -155,7 +155,7 @@ func (k *runner) toolNames(path string) (map[string]bool, error) {
 	return names, err
 }
 
-func mcpTools(k *runner) {
+func checkMCPTools(k *runner) {
 	names, err := k.toolNames(toolsPath)
 	if err != nil {
 		k.fail("%v", err)
@@ -172,7 +172,7 @@ func mcpTools(k *runner) {
 	})
 }
 
-func mcpHints(k *runner) {
+func checkMCPHints(k *runner) {
 	result, err := k.callMCP(toolsPath, "tools/list", map[string]any{})
 	if err != nil {
 		k.fail("%v", err)
@@ -202,9 +202,9 @@ func mcpHints(k *runner) {
 	}
 }
 
-// mcpAreas checks that the MCP endpoint can be limited to two areas. It compares the tools with all
-// tools, and calls a tool of a third area.
-func mcpAreas(k *runner) {
+// checkMCPAreas checks that the MCP endpoint can be limited to two areas. It compares the tools
+// with all tools, and calls a tool of a third area.
+func checkMCPAreas(k *runner) {
 	const areaToolsPath = toolsPath + "?areas=company,plan"
 	all, err := k.toolNames(toolsPath)
 	if err != nil {
@@ -241,7 +241,7 @@ func mcpAreas(k *runner) {
 	}
 }
 
-func mcpErrors(k *runner) {
+func checkMCPErrors(k *runner) {
 	for _, c := range []struct {
 		tool      string
 		arguments map[string]any
@@ -271,7 +271,7 @@ func mcpErrors(k *runner) {
 	}
 }
 
-func mcpKey(k *runner) {
+func checkMCPKey(k *runner) {
 	for _, authorization := range []string{"", "Bearer sk_live_" + unknownKeySuffix} {
 		got, err := k.sendOnce(request{
 			method: http.MethodPost, path: "/mcp", body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`,
@@ -285,7 +285,7 @@ func mcpKey(k *runner) {
 	}
 }
 
-func mcpCall(k *runner) {
+func checkMCPCall(k *runner) {
 	result, err := k.callTool("service_get_company", map[string]any{})
 	if err != nil {
 		k.fail("%v", err)

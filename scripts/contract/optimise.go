@@ -8,9 +8,9 @@ import (
 
 const siteByID, auditByID = "/optimise/sites/", "/optimise/audits/"
 
-// siteLifecycle creates, updates and deletes a site with a goal. It requires that the site's key
-// cannot change, and that the goal is deleted with the site.
-func siteLifecycle(k *runner) {
+// checkSiteLifecycle creates, updates and deletes a site with a goal. It requires that the site's
+// key cannot change, and that the goal is deleted with the site.
+func checkSiteLifecycle(k *runner) {
 	site, ok := k.create(k.companyPath("/optimise/sites"), `{"name":"Conformance check"}`, siteByID)
 	if !ok {
 		return
@@ -37,9 +37,9 @@ func siteLifecycle(k *runner) {
 	k.checkError(k.get(goal.path), fault.NotFound, "")
 }
 
-// auditLifecycle creates an audit with the status running, replaces its findings, completes it and
-// deletes it.
-func auditLifecycle(k *runner) {
+// checkAuditLifecycle creates an audit with the status running, replaces its findings, completes it
+// and deletes it.
+func checkAuditLifecycle(k *runner) {
 	audit, ok := k.create(k.companyPath("/optimise/audits"), `{"rootUrl":"https://example.com","status":"running","findings":[1]}`, auditByID)
 	if !ok {
 		return

@@ -10,9 +10,9 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// publishBoard adds an item to a board and publishes the board. If the preview has an entity tag,
+// checkPublish adds an item to a board and publishes the board. If the preview has an entity tag,
 // it publishes with If-Match.
-func publishBoard(k *runner) {
+func checkPublish(k *runner) {
 	item, ok := k.createItem()
 	if !ok {
 		return
@@ -49,9 +49,9 @@ func publishBoard(k *runner) {
 	}
 }
 
-// updateEveryKind updates existing records, one of each kind that can be updated and that no other
+// checkUpdates updates existing records, one of each kind that can be updated and that no other
 // rule creates. It then reads each record again.
-func updateEveryKind(k *runner) {
+func checkUpdates(k *runner) {
 	k.checkUpdateOf("update_company", k.companyPath(""), k.companyPath(""), `{"summary":"Résumé of the contract"}`)
 	k.checkUpdateOf("update_context_brand_kit", k.companyPath("/context/brand-kit"), k.companyPath("/context/brand-kit"), `{"avoidWords":["synergy"]}`)
 	for _, p := range k.discovered {
@@ -104,9 +104,9 @@ func (k *runner) checkUpdateOf(operation, path, readPath, body string) {
 	}
 }
 
-// everyReadHasRecord requires that the company has a record of every kind. Otherwise, the rules
-// would check nothing for operations without a record.
-func everyReadHasRecord(k *runner) {
+// checkEveryReadHasRecord requires that the company has a record of every kind. Otherwise, the
+// rules would check nothing for operations without a record.
+func checkEveryReadHasRecord(k *runner) {
 	findings := false
 	for _, p := range k.discovered {
 		k.count()

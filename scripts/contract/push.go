@@ -17,7 +17,7 @@ const reviewIdentity = `"source":"reddit","externalId":"conformance-check"`
 // pushCounts is the body of the response to a push of feedback.
 type pushCounts struct{ Accepted, Created, Updated int }
 
-// pushReviews pushes reviews with the given titles, which all have the identity reviewIdentity.
+// pushReviews pushes a review for each title. All of them have the identity reviewIdentity.
 func (k *runner) pushReviews(titles ...string) (counts pushCounts, ok bool) {
 	body := ""
 	for _, title := range titles {
@@ -31,9 +31,9 @@ func (k *runner) pushReviews(titles ...string) (counts pushCounts, ok bool) {
 	return counts, k.checkSuccess(r, &counts)
 }
 
-// pushIdentity pushes one review several times. It requires that the service stores one record, and
-// that a push that changes nothing writes nothing.
-func pushIdentity(k *runner) {
+// checkPushIdentity pushes one review several times. It requires that the service stores one
+// record, and that a push that changes nothing writes nothing.
+func checkPushIdentity(k *runner) {
 	first, second := rand.Text(), rand.Text()
 	for _, step := range []struct {
 		what   string
@@ -58,10 +58,10 @@ func pushIdentity(k *runner) {
 	}
 }
 
-// refusedPush concurrently sends different pushes with the same Idempotency-Key. It requires that
-// the service accepts one of them and refuses the others. The stored review must come from the
+// checkRefusedPush concurrently sends different pushes with the same Idempotency-Key. It requires
+// that the service accepts one of them and refuses the others. The stored review must come from the
 // accepted push.
-func refusedPush(k *runner) {
+func checkRefusedPush(k *runner) {
 	if _, ok := k.pushReviews(rand.Text()); !ok {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/schema/jsonschema"
 )
 
-func onlyOwnCompany(k *runner) {
+func checkOnlyOwnCompany(k *runner) {
 	var companies listBody[map[string]any]
 	if !k.checkSuccess(k.get("/v1/companies"), &companies) {
 		return
@@ -25,7 +25,7 @@ func onlyOwnCompany(k *runner) {
 	}
 }
 
-func listShape(k *runner) {
+func checkListShape(k *runner) {
 	k.eachRead(func(p discoveredRead) {
 		var body map[string]any
 		if !p.IsList() || !k.checkSuccess(p.response, &body) {
@@ -58,13 +58,13 @@ func (k *runner) checkSchema(operation string, got response) {
 	}
 }
 
-func recordFieldsRule(k *runner) {
+func checkRecordFields(k *runner) {
 	k.eachRead(func(p discoveredRead) { k.checkSchema(p.ID, p.response) })
 }
 
-// recordByID reads records by id and compares each with its entry in the list. It skips API keys,
-// because each request changes the record of its key.
-func recordByID(k *runner) {
+// checkRecordByID reads records by id and compares each with its entry in the list. It skips API
+// keys, because each request changes the record of its key.
+func checkRecordByID(k *runner) {
 	k.eachRead(func(p discoveredRead) {
 		if p.IsList() || isOptional(p.Operation) || p.status != http.StatusOK || !strings.HasSuffix(p.Path, "}") || p.Path == "/v1/companies/{companyId}" {
 			return
@@ -101,7 +101,7 @@ func (k *runner) listedRecord(collection string, id any) map[string]any {
 	return nil
 }
 
-func findingsOnlyInGet(k *runner) {
+func checkFindingsOnlyInGet(k *runner) {
 	k.eachRead(func(p discoveredRead) {
 		switch p.ID {
 		case "list_optimise_audits":
@@ -123,8 +123,9 @@ func findingsOnlyInGet(k *runner) {
 	})
 }
 
-// previewChangesNothing previews a publish, and compares the board and its items before and after.
-func previewChangesNothing(k *runner) {
+// checkPreviewChangesNothing previews a publish, and compares the board and its items before and
+// after.
+func checkPreviewChangesNothing(k *runner) {
 	board, ok := k.fillPath("/v1/companies/{companyId}/plan/boards/{boardId}")
 	if !ok {
 		k.skip("the company has no board, or the key lacks plan:read")

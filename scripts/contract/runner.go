@@ -99,15 +99,15 @@ func (k *runner) do(method, path, body string, header ...string) response {
 
 func (k *runner) get(path string) response { return k.do(http.MethodGet, path, "") }
 
-// sendWithRetry sends a request, and retries it if the response is a 429. It calls saw with every
-// response.
-func (k *runner) sendWithRetry(q request, saw func(response)) (response, error) {
+// sendWithRetry sends a request, and retries it if the response is a 429. It calls onResponse with
+// every response.
+func (k *runner) sendWithRetry(q request, onResponse func(response)) (response, error) {
 	for try := 1; ; try++ {
 		r, err := k.sendOnce(q)
 		if err != nil {
 			return response{request: r.request, header: r.header}, err
 		}
-		saw(r)
+		onResponse(r)
 		if r.status != http.StatusTooManyRequests || try == quotaTriesMax {
 			return r, nil
 		}
@@ -172,8 +172,8 @@ func (r response) envelope() (code string, messages []string, err error) {
 }
 
 // checkError fails the rule unless the response is an error with the given code and has a message
-// that contains part.
-func (k *runner) checkError(r response, code fault.Code, part string) {
+// that contains wantText.
+func (k *runner) checkError(r response, code fault.Code, wantText string) {
 	k.count()
 	if r.status == 0 {
 		return // send has already reported the failure
@@ -188,8 +188,8 @@ func (k *runner) checkError(r response, code fault.Code, part string) {
 		k.fail("%s: %v", r.request, err)
 	case got != string(code):
 		k.fail("%s: the code is %s instead of %s", r.request, got, code)
-	case !strings.Contains(strings.Join(messages, "\n"), part):
-		k.fail("%s: no message names %s: %s", r.request, part, strings.Join(messages, "; "))
+	case !strings.Contains(strings.Join(messages, "\n"), wantText):
+		k.fail("%s: no message names %s: %s", r.request, wantText, strings.Join(messages, "; "))
 	}
 }
 

@@ -81,12 +81,12 @@ func (k *runner) createItem(header ...string) (createdRecord, bool) {
 	return k.create(items, `{"title":"Conformance check"}`, itemByID, header...)
 }
 
-// checkFields fails the rule unless record has the values in want. what describes the record in
+// checkFields fails the rule unless record has the values in want. label identifies the record in
 // messages.
-func (k *runner) checkFields(what string, record, want map[string]any) {
+func (k *runner) checkFields(label string, record, want map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !reflect.DeepEqual(record[name], want[name]) {
-			k.fail("%s: %s is %v instead of %v", what, name, record[name], want[name])
+			k.fail("%s: %s is %v instead of %v", label, name, record[name], want[name])
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (k *runner) checkDelete(m createdRecord) {
 	k.checkError(k.do(http.MethodDelete, m.path, ""), fault.NotFound, "")
 }
 
-func itemLifecycle(k *runner) {
+func checkItemLifecycle(k *runner) {
 	item, ok := k.createItem()
 	if !ok {
 		return
@@ -131,9 +131,9 @@ func itemLifecycle(k *runner) {
 	k.checkDelete(item)
 }
 
-// slugScripts checks the slugs of items whose titles contain no plain Latin letters, or contain an
-// apostrophe.
-func slugScripts(k *runner) {
+// checkSlugScripts checks the slugs of items whose titles contain no plain Latin letters, or
+// contain an apostrophe.
+func checkSlugScripts(k *runner) {
 	items, ok := k.itemsPath()
 	if !ok {
 		return
@@ -152,9 +152,9 @@ func slugScripts(k *runner) {
 	}
 }
 
-// postThread checks how the service splits posts for the platform x, whose texts have known
-// weights.
-func postThread(k *runner) {
+// checkPostThread checks how the service splits posts for the platform x. The test knows the weight
+// of each post's text.
+func checkPostThread(k *runner) {
 	wide, family := strings.Repeat("日", 140), strings.Repeat("👩‍👩‍👧‍👦", 140)
 	link := "https://example.com/" + strings.Repeat("a", 300)
 	for body, want := range map[string]any{
@@ -178,7 +178,7 @@ func postThread(k *runner) {
 
 const farFuture = "2099-01-01T00:00:00.000Z"
 
-func postLifecycle(k *runner) {
+func checkPostLifecycle(k *runner) {
 	post, ok := k.create(k.companyPath("/broadcast/posts"), `{"platform":"x","body":"Conformance check"}`, postByID)
 	if !ok {
 		return
@@ -191,7 +191,7 @@ func postLifecycle(k *runner) {
 	k.checkDelete(post)
 }
 
-func goalLifecycle(k *runner) {
+func checkGoalLifecycle(k *runner) {
 	goal, ok := k.create(k.companyPath("/context/goals"), `{"name":"Conformance check","metricKey":"growth.signups","dueAt":"`+farFuture+`"}`, goalByID)
 	if !ok {
 		return
@@ -205,7 +205,7 @@ func goalLifecycle(k *runner) {
 	k.checkDelete(goal)
 }
 
-func itemSlug(k *runner) {
+func checkItemSlug(k *runner) {
 	item, ok := k.createItem()
 	if !ok {
 		return
@@ -225,9 +225,9 @@ func itemSlug(k *runner) {
 	}
 }
 
-// nullClears creates an item with nulls, sets its fields, and clears them with null. It requires
-// that the title cannot be cleared.
-func nullClears(k *runner) {
+// checkNullClears creates an item with nulls, sets its fields, and clears them with null. It
+// requires that the title cannot be cleared.
+func checkNullClears(k *runner) {
 	items, ok := k.itemsPath()
 	if !ok {
 		return
@@ -251,7 +251,7 @@ func nullClears(k *runner) {
 	k.checkError(k.do(http.MethodPatch, item.path, `{"status":null}`), fault.BadRequest, "status")
 }
 
-func emptyUpdate(k *runner) {
+func checkEmptyUpdate(k *runner) {
 	item, ok := k.createItem()
 	if !ok {
 		return
@@ -262,7 +262,7 @@ func emptyUpdate(k *runner) {
 	}
 }
 
-func ifMatch(k *runner) {
+func checkIfMatch(k *runner) {
 	item, ok := k.createItem()
 	if !ok {
 		return
@@ -282,7 +282,7 @@ func ifMatch(k *runner) {
 	}
 }
 
-func idempotencyRule(k *runner) {
+func checkIdempotency(k *runner) {
 	name := rand.Text()
 	item, ok := k.createItem("Idempotency-Key", name)
 	if !ok {

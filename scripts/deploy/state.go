@@ -20,7 +20,7 @@ func (s deployedStack) neverDeployed() bool {
 }
 
 // checkBelongsToService returns an error unless the stack belongs to this service. It recognises
-// the stack by its parameters, which a stack has in every state.
+// the stack by its parameters, because a stack has these in every state.
 func (s deployedStack) checkBelongsToService() error {
 	for _, name := range []string{infra.ParamArchitecture, infra.ParamTable, infra.ParamEndpoint} {
 		if !slices.ContainsFunc(s.Parameters, func(p keyValue) bool { return p.Parameter == name }) {

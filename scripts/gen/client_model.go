@@ -72,7 +72,8 @@ func goName(name string) string {
 // optionalType returns the Go type of a field that may be absent or null.
 func optionalType(kind string) string { return "Optional[" + kind + "]" }
 
-// importsOf returns the import declaration that a generated file needs, given the rest of its text.
+// importsOf returns the import declaration that a generated file needs, given the rest of its
+// content.
 func importsOf(text string) string {
 	var paths []string
 	for _, i := range []struct{ path, use string }{

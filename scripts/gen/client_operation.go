@@ -23,8 +23,8 @@ func (m *clientModel) operationsOf(operations []api.Operation) string {
 	return importsOf(body.String()) + body.String()
 }
 
-// inputOf returns the input fields of an operation, except those in headers, which are call options
-// in the client.
+// inputOf returns the input fields of an operation, except those in headers. In the client, these
+// are call options.
 func inputOf(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In == schema.InHeader })
 }
@@ -99,7 +99,7 @@ func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 		case slices.Equal(f.Enum, []string{"true", "false"}): // a Boolean in the query string, where every value is a string
 			return "bool"
 		}
-		return m.textType(op, f)
+		return m.stringType(op, f)
 	case schema.Integer:
 		return "int"
 	case schema.Number:
@@ -114,16 +114,16 @@ func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 		if f.Fields != nil {
 			return "[]" + openapi.ElementName(op.ID, f.Name)
 		}
-		return "[]" + m.textType(op, f)
+		return "[]" + m.stringType(op, f)
 	}
 	m.fail("%s: %s has the kind %s, which has no Go type", op.ID, f.Name, f.Kind)
 	return ""
 }
 
-// textType returns the Go type of a string field. For an enum, it is the type of the field with the
-// same name in the operation's record, or an enum type with the same values. So a value from a
+// stringType returns the Go type of a string field. For an enum, it is the type of the field with
+// the same name in the operation's record, or an enum type with the same values. So a value from a
 // response can be sent in a request. If the field is not an enum, the type is string.
-func (m *clientModel) textType(op api.Operation, f schema.Field) string {
+func (m *clientModel) stringType(op api.Operation, f schema.Field) string {
 	if f.Enum == nil {
 		return "string"
 	}

@@ -31,22 +31,22 @@ func main() {
 	fmt.Printf("%10d  %s\n", bytes, sum)
 }
 
-// pack writes a zip file whose only entry is the program at the path from. It names the entry
+// pack writes a zip file to zipPath. Its only entry is the program at programPath, under the name
 // bootstrap, because Lambda starts that file. pack returns the size of the zip and its SHA-256 in
 // base64, which Lambda shows as CodeSha256.
-func pack(from, to string) (size int, sum string, err error) {
-	program, err := os.ReadFile(from)
+func pack(programPath, zipPath string) (size int, sum string, err error) {
+	program, err := os.ReadFile(programPath)
 	if err != nil {
 		return 0, "", fmt.Errorf("read the program: %w", err)
 	}
-	packed, err := os.ReadFile(to)
+	packed, err := os.ReadFile(zipPath)
 	if err != nil || !containsProgram(packed, program) {
 		var out bytes.Buffer
 		if err := writeZip(&out, program); err != nil {
-			return 0, "", fmt.Errorf("create the zip of %s: %w", from, err)
+			return 0, "", fmt.Errorf("create the zip of %s: %w", programPath, err)
 		}
 		packed = out.Bytes()
-		if err := os.WriteFile(to, packed, 0o644); err != nil {
+		if err := os.WriteFile(zipPath, packed, 0o644); err != nil {
 			return 0, "", fmt.Errorf("write the zip: %w", err)
 		}
 	}

@@ -99,7 +99,7 @@ func (r *release) build(ctx context.Context, platform string, bundled bool) (str
 	return program, err
 }
 
-// readme returns the text of README.txt in an archive.
+// readme returns the content of an archive's README.txt.
 func (r *release) readme(platform string, bundled bool) string {
 	start := "Start it with the engine beside it; nothing else is needed:"
 	if !bundled {

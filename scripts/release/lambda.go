@@ -68,7 +68,7 @@ func (r *release) makeLambda(ctx context.Context) error {
 	return r.write(name+".cdx.json", "its bill of materials (CycloneDX)", bill)
 }
 
-// packagedTemplate returns the template with references to the functions' zip files, which are in the same
+// packagedTemplate returns the template with references to the functions' zip files in the same
 // folder.
 func packagedTemplate(template string) string {
 	return codeURI.ReplaceAllString(builtBySAM.ReplaceAllString(template, ""), "CodeUri: $1.zip")

@@ -10,9 +10,9 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// bill is a CycloneDX bill of materials. Its type has the fields that this program changes or
-// copies.
-type bill struct {
+// billOfMaterials is a CycloneDX bill of materials. Its type has the fields that this program
+// changes or copies.
+type billOfMaterials struct {
 	Schema       string           `json:"$schema"`
 	BOMFormat    string           `json:"bomFormat"`
 	SpecVersion  string           `json:"specVersion"`
@@ -29,14 +29,14 @@ func (r *release) sbom(ctx context.Context, name, platform string, bundled bool,
 	if err != nil {
 		return nil, err
 	}
-	var all bill
+	var all billOfMaterials
 	known := map[any]bool{}
 	for i, program := range programs {
 		text, err := output(ctx, lister, "bin", "-json", "-std", "-noserial", "-version", r.version, program)
 		if err != nil {
 			return nil, err
 		}
-		var one bill
+		var one billOfMaterials
 		if err := json.Unmarshal([]byte(text), &one); err != nil {
 			return nil, fmt.Errorf("the bill of materials of %s: %w", program, err)
 		}

@@ -223,11 +223,11 @@ func severityClass(severity string) string {
 	return []string{"red", "amber", "", ""}[findings.Rank(severity)]
 }
 
-// rows returns one row for each of the first groups, up to the number most. more is the number of
-// issues in the other groups.
-func rows(groups []findings.Group, most int) (out []groupRow, more int) {
+// rows returns a row for each of the first limit groups. more is the number of issues in the other
+// groups.
+func rows(groups []findings.Group, limit int) (out []groupRow, more int) {
 	for i, g := range groups {
-		if i >= most {
+		if i >= limit {
 			more += g.Count
 			continue
 		}

@@ -69,8 +69,8 @@ func (v *pageRequest) readColumns(board string) []roadmap.Column[client.Item] {
 	return allColumns(roadmap.Columns(items.Value.Items, columnOf), liveColumns(live))
 }
 
-// columnIDs returns the ids of columns. It leaves out the empty id, which stands for the items
-// without a column.
+// columnIDs returns the ids of columns, except the empty id that stands for the items without a
+// column.
 func columnIDs[T any](columns []roadmap.Column[T]) (out []string) {
 	for _, c := range columns {
 		if c.ID != "" {

@@ -42,7 +42,7 @@ func (v *pageRequest) getItem(id string) *result[client.Item] {
 	})
 }
 
-// writesMax bounds the number of items that one move may update.
+// writesMax is the maximum number of items that one move may update.
 const writesMax = 40
 
 // move moves an item by one place or one column, to a chosen column, or next to a different item.
@@ -271,14 +271,14 @@ func newPlace(columns []roadmap.Column[client.Item], id string, form url.Values)
 }
 
 // dropIndex returns the index in others at which the item was dropped. It was dropped in front of
-// the item whose id is before, or right behind the item whose id is after. If others has neither of
-// them, the index is the end. Both ids are needed, because the last item that a page shows may not
-// be the last item of its column.
-func (m itemMove) dropIndex(before, after string) int {
-	if at := slices.IndexFunc(m.others, func(i client.Item) bool { return i.ID == before }); at >= 0 {
+// the item with the id beforeID, or right behind the item with the id afterID. If others contains
+// neither, the index is the end. Both ids are needed, because the last item that a page shows may
+// not be the last item of its column.
+func (m itemMove) dropIndex(beforeID, afterID string) int {
+	if at := slices.IndexFunc(m.others, func(i client.Item) bool { return i.ID == beforeID }); at >= 0 {
 		return at
 	}
-	if at := slices.IndexFunc(m.others, func(i client.Item) bool { return i.ID == after }); at >= 0 {
+	if at := slices.IndexFunc(m.others, func(i client.Item) bool { return i.ID == afterID }); at >= 0 {
 		return at + 1
 	}
 	return len(m.others)

@@ -24,8 +24,8 @@ type state int
 
 const (
 	waiting   state = iota
-	changed         // by the action
-	unchanged       // the record was already so
+	changed         // the action has changed the record
+	unchanged       // the record needed no change
 	conflict        // somebody else has changed the record
 	failed
 	undone // the change was taken back
@@ -59,7 +59,7 @@ type bulk struct {
 	ended   chan struct{} // closed when the action stops running
 }
 
-// bulkRecordsMax bounds the number of records in one bulk action.
+// bulkRecordsMax is the maximum number of records in one bulk action.
 const bulkRecordsMax = 500
 
 // recentBulksMax is the number of recent bulk actions whose pages users can still open.
@@ -301,7 +301,7 @@ type bulkCounts struct {
 	Pause                                    int        // seconds
 	Undoable                                 int        // the number of changes that can be reverted
 	Problems                                 []bulkItem // the records that the action failed to change
-	Settled                                  []bulkItem // the first records that the action has changed, or that were already so
+	Settled                                  []bulkItem // the first records that the action has changed or that needed no change
 	Failure                                  *failure
 }
 

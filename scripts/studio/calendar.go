@@ -286,7 +286,7 @@ func (s *Studio) postList(v *pageRequest) *view {
 // overdueTab is the tab of the list with the posts that are due but were not sent.
 const overdueTab = "overdue"
 
-// listOverdue lists the posts that were due before tomorrow, however long ago, the oldest first. The
+// listOverdue lists all posts that were due before tomorrow, the oldest first. The
 // caller leaves out those that are due later today.
 func (v *pageRequest) listOverdue(platform, cursor string, limit int) *result[client.Page[client.Post]] {
 	return v.listPosts("Overdue posts", client.ListBroadcastPostsInput{

@@ -103,7 +103,7 @@ func (f *form) RareOpen() bool {
 	})
 }
 
-// RareLabels returns the heading for the rare fields, which lists their labels.
+// RareLabels returns the heading for the rare fields: a list of their labels.
 func (f *form) RareLabels() string {
 	var labels []string
 	for _, field := range f.Rare() {

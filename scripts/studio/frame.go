@@ -32,7 +32,7 @@ type pages struct {
 	style, script, icon string // paths that contain a digest of the file
 }
 
-// parseOnce returns the pages, which the studios of a process share.
+// parseOnce returns the pages. All studios in a process share them.
 var parseOnce = sync.OnceValues(parse)
 
 func parse() (*pages, error) {
@@ -122,7 +122,7 @@ type place struct {
 	Current    bool
 }
 
-// redirect redirects the browser to a page, which the browser then requests with GET.
+// redirect makes the browser request a page with GET.
 func (v *pageRequest) redirect(target string) *view {
 	http.Redirect(v.w, v.r, target, http.StatusSeeOther)
 	return nil

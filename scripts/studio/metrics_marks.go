@@ -32,11 +32,11 @@ var markKinds = []markKind{
 
 // Limits of the marks. They keep the calls and the page small.
 const (
-	markPostsMax  = 100 // posts that are read
-	markAuditsMax = 50  // latest audits that are read
-	marksDrawnMax = 10  // marks of one kind in a chart
-	markTextsMax  = 4   // records that one mark names
-	marksListed   = 20  // records in the list below the chart
+	markPostsMax  = 100 // the maximum number of posts to read
+	markAuditsMax = 50  // the maximum number of audits to read, the latest ones
+	marksDrawnMax = 10  // the maximum number of marks of one kind in a chart
+	markTextsMax  = 4   // the maximum number of records that one mark names
+	marksListed   = 20  // the maximum number of records in the list below the chart
 )
 
 // markReads holds the calls for the marks of a chart. A kind that is not read is nil.
@@ -115,7 +115,7 @@ type dated struct {
 	Text, Path string
 }
 
-// Date formats the day of the record. Days of a chart are in UTC.
+// Date formats the UTC day of the record, because the days of a chart are in UTC.
 func (d dated) Date() string { return day(d.At) }
 
 // view returns the marks of a chart. The calls must have ended.

@@ -68,8 +68,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// Ensure a chart with many marks draws and lists the latest ones, and says so. A mark for many
-// records names only a few of them.
+// Ensure a chart with many marks draws and lists only the latest ones, and the page says that some
+// are left out. A mark for many records names only a few of them.
 func TestManyMarks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

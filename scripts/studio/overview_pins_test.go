@@ -16,9 +16,9 @@ func tileNames(body string) (out []string) {
 	return out
 }
 
-// Ensure metrics can be pinned to the overview. Pinned metrics come first, the most recent pin
-// before the others. A pin above the maximum replaces the oldest one. The pins are stored in a
-// browser cookie and not with an API request, so the company of this test must not change.
+// Ensure metrics can be pinned to the overview. Pinned metrics come first, with the most recent pin
+// in front. A pin above the maximum replaces the oldest one. The pins are stored in a browser
+// cookie and not with an API request, so the company of this test must not change.
 func TestPins(t *testing.T) {
 	t.Parallel()
 	w := demoWorld(t)

@@ -61,7 +61,7 @@ func later(a, b time.Time) time.Time {
 
 // goalBar is an active goal of a metric, drawn as a bar.
 type goalBar struct {
-	Text  string  // the goal, and what is needed a day
+	Text  string  // the goal, and the value needed per day
 	Share float64 // the length of the bar, from 0 to 1
 	Class string  // "good", "bad" or "even"
 }
@@ -196,7 +196,7 @@ func (p goalProgress) share() float64 {
 	return 0
 }
 
-// perDay formats a value of one day. Large counts are whole numbers.
+// perDay formats a daily value. It rounds large counts to whole numbers with the function whole.
 func (p goalProgress) perDay(v float64, whole func(float64) float64) string {
 	if p.unit.Whole() && math.Abs(v) >= 10 {
 		return p.unit.Short(whole(v))
@@ -204,7 +204,7 @@ func (p goalProgress) perDay(v float64, whole func(float64) float64) string {
 	return p.unit.Short(round(v))
 }
 
-// signed is perDay with a sign.
+// signed is like perDay, but adds a plus or minus sign and rounds large counts up.
 func (p goalProgress) signed(v float64) string {
 	if v < 0 {
 		return "−" + p.perDay(-v, math.Ceil)
@@ -226,8 +226,8 @@ func daysBetween(from, to time.Time) float64 { return max(1, to.Sub(from).Hours(
 // reviewTile shows the reviews of the last seven days.
 type reviewTile struct {
 	Count    string
-	Before   string // how many there were in the seven days before; empty if unknown
-	Average  string // of the stars; empty if no review has stars
+	Before   string // the number of reviews in the seven days before; empty if unknown
+	Average  string // the average number of stars; empty if no review has stars
 	Answered int
 	Failure  *failure
 }
@@ -292,7 +292,7 @@ const pinsMax = 3
 // pinAge is how long a browser keeps the pins.
 const pinAge = 400 * 24 * time.Hour // the longest time that browsers allow
 
-// pinName matches the ids of companies and the keys of metrics, which become parts of a cookie.
+// pinName matches the company ids and metric keys that may be part of a cookie.
 var pinName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,200}$`)
 
 // pinCookie returns the name of the cookie with the keys of the pinned metrics. It contains the
@@ -360,7 +360,7 @@ func (v *pageRequest) pinForm(m metric, back string) *pinForm {
 	return &pinForm{company, m.Key, m.Name, slices.Contains(v.pins(company), m.Key), back}
 }
 
-// companyID returns the id of the company, which is read for the frame, or "" if it is unknown.
+// companyID returns the id of the company that was read for the frame, or "" if it is unknown.
 func (v *pageRequest) companyID() string {
 	if read := v.frameData().company; read != nil {
 		return read.Value.ID

@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Ensure the bar of a goal says what is needed a day. A goal for a total applies to the month in
+// Ensure a goal's bar shows the value needed per day. A goal for a total applies to the month in
 // which it is due, and a goal that is reached from above is a limit. Today counts in the value, but
 // not in the pace.
 func TestGoalBar(t *testing.T) {
@@ -69,8 +69,8 @@ func TestGoalBar(t *testing.T) {
 	}
 }
 
-// Ensure the tile of reviews counts the last seven days, and compares them only if all reviews of
-// the seven days before were read.
+// Ensure the reviews tile counts the reviews of the last seven days. It must compare them with the
+// seven days before only if all reviews of those days were read.
 func TestReviewTile(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 8, 11, 15, 0, 0, 0, time.UTC)

@@ -121,8 +121,9 @@ func (f *field) OtherPictures() string {
 	return f.Text
 }
 
-// collectPictures adds the field media to a sent form. Its value consists of the rows of the form
-// that are not empty. Pictures of a different shape stay until somebody enters one.
+// collectPictures adds the field media to a sent form. Its value consists of the form's picture
+// rows that are not empty. Stored pictures that the form cannot edit stay until somebody enters a
+// picture.
 func collectPictures(sent url.Values) {
 	if !sent.Has("was.media") {
 		return

@@ -21,17 +21,17 @@ type postCards struct {
 	Hashtags    []string
 	Pictures    []picture
 	Other       string // pictures of a different shape, as JSON
-	Count       string // how long the text is, by the rules of the platform
+	Count       string // the length of the text by the rules of the platform, as a sentence
 }
 
 // threadPart is one post of the thread into which the service splits a long post.
 type threadPart struct {
 	Text   string
 	N, Of  int
-	Weight int // as X counts; 0 on other platforms
+	Weight int // the length of the text as X counts it; 0 on other platforms
 }
 
-// countText says how long a text is, by the rules of a platform.
+// countText returns a sentence about the length of text by the rules of a platform.
 func countText(platform, text string) string {
 	if platform != string(client.BroadcastPlatformX) {
 		return fmt.Sprintf("%d of 10,000 characters.", utf8.RuneCountInString(text))
@@ -43,8 +43,9 @@ func countText(platform, text string) string {
 	return fmt.Sprintf("%d as X counts, and one post has %d: a thread of %d posts.", weight, thread.WeightMax, len(parts))
 }
 
-// cardsOf returns the cards of the values in a form. stored are the parts into which the service
-// has split the stored text; they are shown as long as the form contains the stored text.
+// cardsOf returns the cards for the values in a form. stored contains the parts into which the
+// service has split the stored text. cardsOf uses them as long as the form contains the stored
+// text.
 func cardsOf(f *form, platform string, stored []string) postCards {
 	value := func(name string) string {
 		if at := slices.IndexFunc(f.Fields, func(f *field) bool { return f.Name == name }); at >= 0 {
@@ -55,7 +56,7 @@ func cardsOf(f *form, platform string, stored []string) postCards {
 	body := f.field("body")
 	parts := stored
 	if body.Text != body.Stored || len(parts) == 0 {
-		parts = cardTexts(platform, body.Text)
+		parts = splitText(platform, body.Text)
 	}
 	out := postCards{Title: value("title"), Link: value("deepLink"), Hashtags: tagsOf(value("hashtags")), Count: countText(platform, body.Text)}
 	media := f.field("media")
@@ -70,8 +71,8 @@ func cardsOf(f *form, platform string, stored []string) postCards {
 	return out
 }
 
-// cardTexts returns the texts of the posts into which a text is split on a platform.
-func cardTexts(platform, text string) []string {
+// splitText splits text into the posts that a platform needs for it.
+func splitText(platform, text string) []string {
 	if platform == string(client.BroadcastPlatformX) {
 		if parts := thread.Parts(text); parts != nil {
 			return parts
@@ -80,8 +81,8 @@ func cardTexts(platform, text string) []string {
 	return []string{text}
 }
 
-// tagsOf returns the hashtags in a text, without their number signs. White space and commas
-// separate hashtags, and a hashtag that occurs twice counts once.
+// tagsOf returns the hashtags in text without their number signs. White space and commas separate
+// hashtags. tagsOf returns a hashtag that occurs twice only once.
 func tagsOf(text string) []string {
 	out := []string{}
 	for _, tag := range strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' }) {
@@ -101,8 +102,8 @@ func (c *changes) tags() client.Optional[[]string] {
 	return absentOrNull[[]string](text)
 }
 
-// previewPost responds with the cards of a form, which the page shows while the user types. It
-// makes no API call.
+// previewPost responds with the cards of a form. The page shows them while the user types.
+// previewPost makes no API call.
 func (s *Studio) previewPost(v *pageRequest) *view {
 	sent := v.r.PostForm
 	collectPictures(sent)

@@ -321,8 +321,8 @@ func TestMedia(t *testing.T) {
 	w.page(t, "/posts/pst_unknown", `{"file":"a.png"}`)
 }
 
-// Ensure the form of a new post has only the fields of its platform, and that a preview keeps what
-// was typed and shows the thread before anything is stored.
+// Ensure the form of a new post has only the fields of its platform. A preview must keep what was
+// typed, and must show the thread before anything is stored.
 func TestPostEditor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -427,8 +427,8 @@ func TestPostPictures(t *testing.T) {
 	}
 }
 
-// Ensure overdue posts hide none of the next posts on the overview, and that a tab lists them all,
-// however old they are.
+// Ensure the overview still lists upcoming posts if there are overdue posts. A tab must list all
+// overdue posts, no matter how old they are.
 func TestOverduePosts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

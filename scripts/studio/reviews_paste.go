@@ -21,7 +21,7 @@ type pasteData struct {
 	IdempotencyKey string
 	MayWrite       bool
 
-	Previewed bool // the page shows what the text contains
+	Previewed bool // whether the page shows a preview of the reviews in Text
 	Count     int  // the number of reviews that can be stored
 	Rows      []pasteRow
 	Rest      int // the number of reviews that the preview leaves out
@@ -41,10 +41,10 @@ type pasteRow struct {
 }
 
 const (
-	pasteBytesMax = 48_000 // so that the page that shows the text again stays small
-	pasteRowsMax  = 15     // reviews that the preview shows
-	problemsMax   = 10     // problems that the preview shows
-	pushBatch     = 100    // reviews in one push
+	pasteBytesMax  = 48_000 // keeps the page that shows the pasted text again small
+	previewRowsMax = 15     // the maximum number of reviews that the preview shows
+	problemsMax    = 10     // the maximum number of problems that the preview shows
+	pushBatch      = 100    // the maximum number of reviews in one push
 )
 
 func (s *Studio) pasteReviews(v *pageRequest) *view { return v.pastePage(url.Values{}) }
@@ -57,8 +57,8 @@ func (v *pageRequest) pastePage(sent url.Values) *view {
 	}}
 }
 
-// storeReviews shows what a pasted text contains or, if the user has seen that, stores the reviews.
-// Sending the form twice stores each review once.
+// storeReviews shows a preview of the pasted reviews or, if the user has already seen the preview,
+// stores the reviews. Sending the form twice stores each review once.
 func (s *Studio) storeReviews(v *pageRequest) *view {
 	sent := v.r.PostForm
 	out := v.pastePage(sent)
@@ -111,10 +111,10 @@ func (s *Studio) storeReviews(v *pageRequest) *view {
 	return v.finish("/reviews", notice{Text: text + "."})
 }
 
-// preview sets what the page shows of the reviews in the text.
+// preview sets the part of the page that shows the reviews found in the pasted text.
 func (d *pasteData) preview(records []client.PushFeedbackRecord, problems []paste.Problem) {
 	d.Previewed, d.Count = true, len(records)
-	for _, r := range records[:min(len(records), pasteRowsMax)] {
+	for _, r := range records[:min(len(records), previewRowsMax)] {
 		text := r.Body.Or("")
 		if title := r.Title.Or(""); title != "" {
 			text = title + " · " + text

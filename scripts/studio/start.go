@@ -91,7 +91,8 @@ func (s *start) isOver() bool {
 	return s.over
 }
 
-// show sets whether the overview shows the list. If it does not, over says whether it never will.
+// show stores whether the overview shows the list. over means that the overview will never show it
+// again.
 func (s *start) show(shown, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,8 +208,8 @@ func (v *pageRequest) isFor(k client.Key, with, without string) bool {
 	return stateOf(k, v.Now()) == "in use" && (v.key == nil || k.ID != v.key.ID) && k.Allows(with) && !k.Allows(without)
 }
 
-// listFirstSteps returns the steps that the studio's key allows and whose state is known. It returns
-// nil if all of them are done.
+// listFirstSteps returns the steps that the studio's key allows and whose state is known. It
+// returns nil if all of them are done.
 func (v *pageRequest) listFirstSteps(unknown map[string]bool) *startData {
 	out := &startData{Company: v.frameData().company.Value.ID}
 	for _, s := range startSteps {

@@ -49,8 +49,9 @@ func stepsLeft(body string) (out []string) {
 	return out
 }
 
-// Ensure forms alone take an empty company to a published item, an answered review and a chart. The
-// list of first steps ticks each step when its records are stored, and is gone after the last.
+// Ensure a user can get from an empty company to a published item, an answered review and a chart
+// by using only forms. The list of first steps ticks each step when its records are stored, and is
+// gone after the last.
 func TestFirstSteps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -167,9 +168,9 @@ func TestFirstStepsHidden(t *testing.T) {
 	hasNot(t, "done", few.page(t, "/"), "First steps")
 }
 
-// Ensure many reviews are stored in several pushes, and that a page with the largest text is small.
-// If the service fails in between, the page says how many are stored and keeps the text, and
-// sending it again stores each review once.
+// Ensure many reviews are stored in several pushes, and the page with the longest accepted text is
+// small. If the service fails between two pushes, the page must say how many reviews are stored,
+// and keep the text. Sending the text again must store each review only once.
 func TestPasteManyReviews(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

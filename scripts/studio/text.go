@@ -27,7 +27,7 @@ func replyWords(status any) string {
 	return "no reply"
 }
 
-// day formats the day of a record that is stored as a day in UTC.
+// day formats the UTC day of at, for records that are stored by UTC day.
 func day(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -35,7 +35,7 @@ func day(at time.Time) string {
 	return at.UTC().Format("Jan 2, 2006")
 }
 
-// heading returns the name of a record as it stands before a sentence about the record. It adds a
+// heading formats the name of a record to be followed by a sentence about the record. It adds a
 // colon, unless the name ends with a punctuation mark.
 func heading(name string) string {
 	if last, _ := utf8.DecodeLastRuneInString(name); strings.ContainsRune("?!.…:;,", last) {
@@ -44,8 +44,7 @@ func heading(name string) string {
 	return name + ":"
 }
 
-// containsWords reports whether a text contains every word of a search, ignoring upper and lower
-// case.
+// containsWords reports whether text contains every word of search, ignoring case.
 func containsWords(text, search string) bool {
 	text = strings.ToLower(text)
 	for word := range strings.FieldsSeq(strings.ToLower(search)) {
@@ -56,7 +55,7 @@ func containsWords(text, search string) bool {
 	return true
 }
 
-// upperFirst returns a text that starts with a capital letter.
+// upperFirst returns text with its first letter capitalised.
 func upperFirst(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if size == 0 {

@@ -232,7 +232,7 @@ func TestPartlyUndone(t *testing.T) {
 // changeForm matches the form that undoes one change on the page of the latest changes.
 var changeForm = regexp.MustCompile(`<form action="(/undo/\d+)" method="post" id="(undo\d+)">`)
 
-// Ensure the page of the latest changes says so if an undo changed nothing because of a later
+// Ensure the page of the latest changes reports an undo that changed nothing because of a later
 // change. It must offer the undo again only if it can succeed.
 func TestChangesUnderLaterOnes(t *testing.T) {
 	t.Parallel()

@@ -570,8 +570,8 @@ func TestAPICompletion(t *testing.T) {
 	requireContains(t, runCommand(t, "", "__complete", "api", "update_plan_item", "--clear", "").out, "column-id\n")
 }
 
-// Ensure completion offers the ids of records with their titles: for an argument, for a flag, and
-// for the items of all boards. It writes nothing to standard error if there is no service.
+// Ensure completion offers the ids of records with their titles for arguments and flags. For items,
+// it must offer those of all boards. It writes nothing to standard error if there is no service.
 func TestAPICompletionOfIDs(t *testing.T) {
 	startTestServer(t)
 	complete := func(args ...string) string {

@@ -18,8 +18,8 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// mentionPattern matches a command line of this program in a text of the studio. The match ends at
-// the next tag, backtick or newline.
+// mentionPattern matches a command line of this program in text that the studio shows. The match
+// ends at the next tag, backtick or newline.
 var mentionPattern = regexp.MustCompile("\\bworkspace [^<`\\n]+")
 
 // flagPattern matches a flag in a command line.
@@ -38,7 +38,7 @@ func TestStudioNamesCommands(t *testing.T) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		for _, text := range visibleTexts(t, name) {
+		for _, text := range visibleStrings(t, name) {
 			for _, line := range mentionPattern.FindAllString(text, -1) {
 				found++
 				checkMention(t, name, line)
@@ -51,9 +51,9 @@ func TestStudioNamesCommands(t *testing.T) {
 	}
 }
 
-// visibleTexts returns the texts in a file of the studio that a page may show: a whole template, or
+// visibleStrings returns the strings in a studio file that a page may show: the whole template, or
 // the string literals in Go code.
-func visibleTexts(t *testing.T, name string) (out []string) {
+func visibleStrings(t *testing.T, name string) (out []string) {
 	t.Helper()
 	content, err := os.ReadFile(path.Join("../studio", name))
 	if err != nil {

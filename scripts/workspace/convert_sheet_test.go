@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Ensure one command turns a sheet into points and definitions, both with import and with push.
-// Repeating it with the same sheet must change nothing, and an invalid sheet must store nothing.
+// Ensure one import or push command converts a sheet to points and definitions and stores them.
+// Repeating the command with the same sheet must change nothing, and an invalid sheet must store
+// nothing.
 func TestSheets(t *testing.T) {
 	data := dataFolder(t)
 	id := newCompany(t, data)

@@ -62,7 +62,7 @@ func TestConvert(t *testing.T) {
 	}
 	requireContains(t, string(text), `"row":2`, `"column":"Star Rating"`, `"Slow"`, `"row":3`)
 
-	for _, flag := range []string{"--skip-bad", "--save-mapping"} { // the flag takes the first file
+	for _, flag := range []string{"--skip-bad", "--save-mapping"} { // if FILE is forgotten, the flag takes the first file to convert
 		table := writeFile(t, "table.csv", "Idea\nA\n")
 		r = runCommand(t, "", "convert", "--from", "csv", "--type", "content-idea", "--map", "title=Idea", flag, table, writeFile(t, "b.csv", "Idea\nB\n"))
 		if text, err := os.ReadFile(table); r.code != 1 || r.out != "" || err != nil || string(text) != "Idea\nA\n" {
@@ -109,8 +109,8 @@ func TestConvertKeepsFiles(t *testing.T) {
 	}
 }
 
-// Ensure import --from merges reviews, says what changed, and keeps the company's replies. The
-// months may be imported in any order.
+// Ensure import --from merges reviews, says what changed, and keeps the company's replies. Monthly
+// reports may be imported in any order.
 func TestImportFrom(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -153,8 +153,8 @@ func TestImportFrom(t *testing.T) {
 	}
 }
 
-// Ensure push sends files in batches, never touches replies, and can be repeated. If the service
-// refuses a row, the error must name it.
+// Ensure push sends files in batches, never changes replies, and can be repeated. If the service
+// refuses a row, the error must name the row.
 func TestPush(t *testing.T) {
 	startTestServer(t)
 	text := playHeading
@@ -180,7 +180,7 @@ func TestPush(t *testing.T) {
 	if r.code != 1 {
 		t.Errorf("a refused push: exit code %d, want 1", r.code)
 	}
-	escaped := playHeading // JSON in a request escapes < as six characters
+	escaped := playHeading // JSON in a request escapes < to six characters
 	for i := range 10 {
 		escaped += playRow(fmt.Sprintf("gp:%d", i), "1786172700000", "4", strings.Repeat("<", 20_000), "")
 	}
@@ -235,7 +235,7 @@ func TestPushAudit(t *testing.T) {
 	line := func(started string) string {
 		return `{"type":"audit","record":{"id":"aud_1","rootUrl":"https://b.example/","status":"complete"` + started + `}}`
 	}
-	for _, want := range []string{"pushed aud_", "was pushed before aud_"} { // the service stores milliseconds
+	for _, want := range []string{"pushed aud_", "was pushed before aud_"} { // the second push matches, although the service stores only milliseconds
 		requireContains(t, runCommand(t, line(`,"startedAt":"2026-08-01T07:05:00.123456Z"`), "push", "audit", "-").out, want)
 	}
 	for _, c := range []struct{ text, want string }{

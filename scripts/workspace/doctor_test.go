@@ -49,8 +49,8 @@ func requireFindings(t *testing.T, got map[string]finding, want ...string) {
 	}
 }
 
-// Ensure every check of doctor passes for a working service and key, and each problem fails the
-// check that looks for it. doctor never prints the key.
+// Ensure every check of the command doctor passes for a working service and key. Each problem must
+// fail the check that looks for it. The command must never print the key.
 func TestDoctor(t *testing.T) {
 	s, data := startTestServer(t)
 	requireFindings(t, runDoctor(t, 0), "service", "ok", "encryption", "ok", "clock", "ok", "version", "ok", "key's form", "ok", "key", "ok", "scopes", "ok", "quota", "ok")

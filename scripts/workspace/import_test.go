@@ -189,8 +189,8 @@ func TestLastLineStays(t *testing.T) {
 	}
 }
 
-// Ensure an import with --new-only keeps every stored record, counts the lines that it skips, and
-// stores the others. Without --new-only, an import replaces stored records.
+// Ensure an import with --new-only leaves stored records unchanged, stores all other records, and
+// counts the lines that it skips. Without --new-only, an import replaces stored records.
 func TestImportNewOnly(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

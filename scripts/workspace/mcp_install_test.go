@@ -118,8 +118,8 @@ func editJSON(file, object string, edit func(map[string]any) error) error {
 	return err
 }
 
-// home creates an empty home folder, and sets PATH to a folder that contains only these clients'
-// programs.
+// home creates an empty home folder, and sets PATH to a folder that contains only the given
+// clients' programs.
 func home(t *testing.T, programs ...string) string {
 	t.Helper()
 	home, bin := t.TempDir(), t.TempDir()

@@ -44,7 +44,7 @@ func (b *bridge) connect(t *testing.T, revision string) (*mcp.ClientSession, err
 	return client.Connect(t.Context(), &mcp.IOTransport{Reader: b.out, Writer: b.in}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
 }
 
-// textOf returns the texts of a result, joined.
+// textOf returns the text blocks of a result, joined.
 func textOf(r *mcp.CallToolResult) (out string) {
 	for _, c := range r.Content {
 		if text, ok := c.(*mcp.TextContent); ok {

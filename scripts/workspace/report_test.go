@@ -10,8 +10,8 @@ import (
 	"growthworkspace/scripts/studio/report"
 )
 
-// Ensure report prints a week as text, Markdown and JSON, writes it to a private file as HTML, and
-// refuses a week that does not exist or has not begun.
+// Ensure the report command prints a week as text, Markdown and JSON, and writes it as HTML to a
+// private file. It must refuse a week that does not exist or has not begun.
 func TestReport(t *testing.T) {
 	_, data := startTestServer(t)
 	r := runCommand(t, "", "report")

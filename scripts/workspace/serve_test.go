@@ -60,8 +60,9 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Ensure two servers can share a data folder. The first one runs the database engine, which stops
-// with it. The second server then exits with an error that says so, and can be restarted.
+// Ensure two servers can share a data folder. The first one runs the database engine, and the
+// engine stops with it. The second server must then exit with an error that says so. It can be
+// restarted.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/scripts/studio/attention"
 )
 
-// Ensure status says what needs a person in at most ten lines, with exit code 1 if something does,
-// 0 if nothing does, and 4 if that is not known.
+// Ensure the status command says in at most ten lines what needs a person. The exit code must be 1
+// if something does, 0 if nothing does, and 4 if that is unknown.
 func TestStatus(t *testing.T) {
 	s, data := startTestServer(t)
 	r := runCommand(t, "", "status")

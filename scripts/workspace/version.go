@@ -58,8 +58,8 @@ func (v programVersion) String() string {
 		version, revision, v.Engine, v.APIVersion, v.Go, v.Platform)
 }
 
-// versionCommand returns the command version. It adds the flag --version, which does the same, to the
-// root command.
+// versionCommand returns the command version. It also adds a flag --version that does the same to
+// the root command.
 func versionCommand(t *terminal.Terminal, root *cobra.Command) *cobra.Command {
 	show := func(ctx context.Context) error {
 		build, ok := debug.ReadBuildInfo()

@@ -19,7 +19,7 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// asCommand is the environment variable that makes the test binary run as the program workspace,
+// asCommand is the environment variable that makes the test binary run as the workspace program,
 // for tests that need real processes.
 const asCommand = "WORKSPACE_TEST_AS_COMMAND"
 

@@ -23,8 +23,8 @@ func (b *builder) responseExample(op api.Operation) json.RawMessage {
 	return b.marshal(orderedObject[[]json.RawMessage]{{"items", []json.RawMessage{b.recordExample(op.Output.Field(0).Type.Elem())}}})
 }
 
-// parameterExample returns an example of a parameter, or an empty string. The example of an id in a
-// path is the id in the example of the record that is read at the path up to that id. The example
+// parameterExample returns an example of a parameter, or an empty string. For an id in a path, it
+// is the id in the example of the record that a GET of the path up to that id returns. The example
 // of a required query parameter is a day, if that is its format. Otherwise, it is the property with
 // the same name in the example of a record, if there is a list at the same path.
 func (b *builder) parameterExample(op api.Operation, f schema.Field) string {

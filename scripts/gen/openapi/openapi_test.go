@@ -80,8 +80,8 @@ func mustBuild(t *testing.T, source string, operations ...api.Operation) (text s
 	return text, value
 }
 
-// jsonAt returns a part of a value as JSON. path contains the names of the members that lead to it,
-// separated by spaces.
+// jsonAt returns part of a value as JSON. path contains the names of the members that lead to that
+// part, separated by spaces.
 func jsonAt(t *testing.T, value any, path string) string {
 	t.Helper()
 	for name := range strings.SplitSeq(path, " ") {

@@ -2,10 +2,10 @@
 // tool results they read to do it.
 //
 // Each task has a company with random records, an agent, and a checker. The agent is a script that
-// does what a sensible model would do after reading the list of tools. It knows only the words of
-// the person who sets the task and the results of the tools. The checker reads the company over
-// HTTP before and after the agent runs, and compares the changes and the agent's answer with what
-// the task requires. It must accept the agent. It must reject an agent that does nothing and agents
+// does what a sensible model would do after reading the list of tools. It knows only what the
+// person who set the task said and what the tools returned. The checker reads the company over HTTP
+// before and after the agent runs, and compares the changes and the agent's answer with what the
+// task requires. It must accept the agent. It must reject an agent that does nothing and agents
 // that make a typical mistake.
 //
 // Reading order: task.go, session.go (what an agent can do), result.go (what it can read), then the
@@ -30,9 +30,9 @@ import (
 
 // Options select the tasks and the build.
 type Options struct {
-	Tasks   []string // words that the names of the tasks contain; empty: all tasks
+	Tasks   []string // substrings of the names of the tasks to run; empty: all tasks
 	Seed    uint64   // the seed of the companies
-	Program string   // the workspace command of another build; empty: this build
+	Program string   // the path of another build's workspace command; empty: use this build
 	Survey  bool     // also call every tool that reads, and report the largest results
 	JSON    bool     // print one JSON object instead of a table
 }
@@ -103,7 +103,7 @@ func run(ctx context.Context, all []task, o Options, out io.Writer) (passed bool
 		}
 	}
 	r.Seconds = time.Since(begin).Seconds()
-	if r.earlier, err = r.before(); err != nil {
+	if r.earlier, err = r.loadEarlier(); err != nil {
 		return false, err
 	}
 	if o.Program == "" { // other builds may be older than the limits

@@ -15,9 +15,9 @@ import (
 //go:embed 2e5960f.json
 var earlierReport []byte
 
-// before returns the report of build 2e5960f on the same companies, or nil if the seed or the tasks
-// differ.
-func (r report) before() (*report, error) {
+// loadEarlier returns the report of build 2e5960f on the same companies, or nil if the seed or the
+// tasks differ.
+func (r report) loadEarlier() (*report, error) {
 	var out report
 	if err := json.Unmarshal(earlierReport, &out); err != nil {
 		return nil, fmt.Errorf("read 2e5960f.json: %w", err)
@@ -30,7 +30,7 @@ func (r report) before() (*report, error) {
 
 // Limits on how much of a model's context results may use.
 const (
-	textShareMax   = 0.5    // of the bytes that build 2e5960f needs for the text of all results
+	textShareMax   = 0.5    // as a share of the bytes in the text of all results of build 2e5960f
 	textBytesMax   = 40_000 // bytes in the text of one result
 	resultBytesMax = 80_000 // bytes in the text and the structured content of one result
 )

@@ -26,7 +26,7 @@ type company struct{ base, id, key string }
 // build is a running build of the service: either this one or another one that the trial compares
 // it with.
 type build interface {
-	// newCompany creates a company with these records, and a key with every scope.
+	// newCompany creates a company with the given records, and a key with every scope.
 	newCompany(ctx context.Context, lines []demo.Line) (company, error)
 	close() error
 }

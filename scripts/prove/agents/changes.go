@@ -43,8 +43,8 @@ func changesTask() task {
 	}
 }
 
-// listChanges returns an agent that lists the ids of the records whose time in property is not
-// before Monday.
+// listChanges returns an agent that lists the ids of the records whose time in the given property
+// is Monday or later.
 func listChanges(property string, enough func([]record) bool) agent {
 	return func(s *session, words map[string]string) answer {
 		since := func(records []record) []string {

@@ -20,7 +20,7 @@ type generator struct {
 
 	today time.Time // the start of the day on which the task is set
 	lines []demo.Line
-	words map[string]string // what the person who sets the task says
+	words map[string]string // the names and dates that the task mentions, such as words["monday"]
 
 	prefixes  map[string]string // the prefixes of ids, by record type
 	createdAt time.Time         // the creation time of the record that add is adding
@@ -45,7 +45,7 @@ func newGenerator(seed uint64, name string) *generator {
 	return g
 }
 
-// day returns the date of a time in the form that tools accept.
+// day formats the date of t in the form that tools accept.
 func day(t time.Time) string { return t.Format(time.DateOnly) }
 
 // add adds a record that was created and last updated the given numbers of days ago. The times of
@@ -193,19 +193,19 @@ func (g *generator) publish(board record, items []record) {
 	board["snapshot"] = snapshot
 }
 
-// addMetric adds the definition of a metric. more overwrites its properties.
-func (g *generator) addMetric(key, name string, more record) record {
+// addMetric adds the definition of a metric. The properties in overrides replace the default ones.
+func (g *generator) addMetric(key, name string, overrides record) record {
 	r := record{
 		"key": key, "name": name, "description": g.prose(1), "unit": "count", "aggregation": "sum", "polarity": "up_is_good", "kind": "measured", "source": "product database", "needsReview": false,
 	}
-	for property, value := range more {
+	for property, value := range overrides {
 		r[property] = value
 	}
 	return g.add("metric-definition", r, g.between(100, 300), g.between(8, 90))
 }
 
-// addPoints adds a point for each day from first to last, which are numbers of days before today.
-// value returns the value for a day.
+// addPoints adds a point for each day from first to last, both given as numbers of days before
+// today. value returns the value for a day.
 func (g *generator) addPoints(key string, dims record, first, last int, value func(daysAgo int) float64) (out []record) {
 	for n := first; n >= last; n-- {
 		at := g.today.AddDate(0, 0, -n)
@@ -224,7 +224,7 @@ func (g *generator) addPoints(key string, dims record, first, last int, value fu
 var countries = []string{"de", "gb", "pt", "us"}
 
 // addSignups adds sign-ups by country for the given number of days up to yesterday. trend returns
-// the factor for a country and a day, by which its usual number is multiplied.
+// the factor by which a country's usual number is multiplied on a day.
 func (g *generator) addSignups(days int, trend func(country string, daysAgo int) float64) (points []record) {
 	g.addMetric("growth.signups", "Sign-ups", record{"dimensions": []string{"country"}})
 	for _, country := range countries {
@@ -248,7 +248,7 @@ func (g *generator) addOtherMetrics() {
 	}
 }
 
-// addIdeas adds content ideas and posts of all states. About half of the accepted ideas have posts.
+// addIdeas adds content ideas and posts in all states. About half of the accepted ideas have posts.
 func (g *generator) addIdeas(ideas, posts int) (allIdeas, allPosts []record) {
 	plan := g.add("content-plan", record{"name": "Wet season", "brief": g.prose(3), "status": "active", "platforms": platforms}, 90, 40)
 	for i := range ideas {

@@ -47,7 +47,7 @@ func sumMonths(points []record, today time.Time, lastDays int) answer {
 	return answer{"this": this, "last": last}
 }
 
-// metricNamed returns the definition of the metric with a display name.
+// metricNamed returns the definition of the metric with the given display name.
 func metricNamed(s *session, name string) record {
 	for _, d := range s.list("list_metric_definitions", nil, nil, "key", "name", "aggregation", "dimensions") {
 		if d.text("name") == name {
@@ -155,8 +155,8 @@ func findGrowth(days int, enough func([]record) bool) agent {
 	}
 }
 
-// rightKey is the key of the metric whose points a program pushed under a wrong key.
-const rightKey = "growth.signups"
+// correctKey is the key of the metric whose points a program pushed under a wrong key.
+const correctKey = "growth.signups"
 
 func wrongNameTask() task {
 	return task{
@@ -176,7 +176,7 @@ func wrongNameTask() task {
 			for _, p := range points {
 				if p.text("ts") >= first {
 					p["metricKey"] = wrong
-					moved = append(moved, pointText(p))
+					moved = append(moved, pointContent(p))
 				}
 			}
 			slices.Sort(moved)
@@ -186,8 +186,8 @@ func wrongNameTask() task {
 				gone := 0
 				for _, c := range o.changes {
 					switch {
-					case c.kind == created && c.list == pointsOfMetric(rightKey):
-						now = append(now, pointText(c.record))
+					case c.kind == created && c.list == pointsOfMetric(correctKey):
+						now = append(now, pointContent(c.record))
 					case c.kind == deleted && c.list == pointsOfMetric(wrong):
 						gone++
 					case c.kind == deleted && c.list == "definitions" && c.record.text("key") == wrong:
@@ -197,7 +197,7 @@ func wrongNameTask() task {
 				}
 				slices.Sort(now)
 				if !slices.Equal(now, moved) {
-					problems = append(problems, fmt.Errorf("%s has %d new points instead of %d, or others", rightKey, len(now), len(moved)))
+					problems = append(problems, fmt.Errorf("%s has %d new points instead of %d, or others", correctKey, len(now), len(moved)))
 				}
 				if gone != len(moved) || len(o.after[pointsOfMetric(wrong)]) > 0 {
 					problems = append(problems, fmt.Errorf("%s still has points", wrong))
@@ -217,9 +217,9 @@ func wrongNameTask() task {
 	}
 }
 
-// pointText returns a string with the values of a point that must not change when the point moves
-// to a different metric.
-func pointText(p record) string {
+// pointContent returns a string with the values of a point that must not change when the point
+// moves to a different metric.
+func pointContent(p record) string {
 	return fmt.Sprint(p.text("ts")[:len(time.DateOnly)], p["dims"], p["value"])
 }
 
@@ -325,10 +325,10 @@ func goalsTask() task {
 }
 
 // lateRule reports whether a value is behind the straight line from the baseline to the target,
-// when the given share of the goal's time has passed. up is 1 if the target is above the baseline,
-// and -1 otherwise.
-func lateRule(value, baseline, target, up, share float64) bool {
-	return up*(value-(baseline+(target-baseline)*share)) < 0
+// when the given share of the goal's time has passed. direction is 1 if the target is above the
+// baseline, and -1 otherwise.
+func lateRule(value, baseline, target, direction, share float64) bool {
+	return direction*(value-(baseline+(target-baseline)*share)) < 0
 }
 
 func findLateGoals(late func(value, baseline, target, up, share float64) bool) agent {

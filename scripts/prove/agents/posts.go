@@ -62,12 +62,12 @@ func ideasTask() task {
 	}
 }
 
-// postIdeas returns an agent that creates posts from ideas. of is the status of the ideas, and
-// status is the status of the new posts. If onlyNew is set, the agent skips ideas that already have
-// posts.
-func postIdeas(of string, onlyNew bool, status string) agent {
+// postIdeas returns an agent that creates posts from ideas. ideaStatus is the status of the ideas,
+// and status is the status of the new posts. If onlyNew is set, the agent skips ideas that already
+// have posts.
+func postIdeas(ideaStatus string, onlyNew bool, status string) agent {
 	return func(s *session, words map[string]string) answer {
-		ideas := s.list("list_broadcast_ideas", arguments{"status": of}, nil, "title", "summary", "platforms", "suggestedFor")
+		ideas := s.list("list_broadcast_ideas", arguments{"status": ideaStatus}, nil, "title", "summary", "platforms", "suggestedFor")
 		slices.SortStableFunc(ideas, func(a, b record) int { return strings.Compare(a.text("suggestedFor"), b.text("suggestedFor")) })
 		kit := s.read("get_context_brand_kit", nil, "voiceTone", "voiceGuidelines", "avoidWords").asRecord()
 		n := 0
@@ -130,9 +130,9 @@ func calendarTask() task {
 	}
 }
 
-// freeDays returns an agent that lists the days of a week without scheduled posts. early is the
-// number of days by which the week starts too early. If drafts is set, the agent also counts drafts
-// as scheduled.
+// freeDays returns an agent that lists the days of a week that have no scheduled posts. early is
+// the number of days by which the week starts too early. If drafts is set, the agent also counts
+// drafts as scheduled.
 func freeDays(early int, drafts bool) agent {
 	return func(s *session, words map[string]string) answer {
 		monday := daysBefore(words["monday"], early)

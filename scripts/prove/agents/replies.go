@@ -198,7 +198,7 @@ func flagsOf(reviews []record) answer {
 	return mostFrequent(counts)
 }
 
-// daysBefore returns the day that is n days before another.
+// daysBefore returns the date n days before today.
 func daysBefore(today string, n int) string {
 	at, err := time.Parse(time.DateOnly, today)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 // record is a record, or any other object in a result.
 type record map[string]any
 
-// text returns a property that is a string, or "".
+// text returns the string in the named property, or "" if there is none.
 func (r record) text(name string) string { text, _ := r[name].(string); return text }
 
-// number returns a property that is a number, or 0.
+// number returns the number in the named property, or 0 if there is none.
 func (r record) number(name string) float64 { n, _ := r[name].(float64); return n }
 
-// texts returns a property that is an array of strings.
+// texts returns the strings in the named property, which is an array.
 func (r record) texts(name string) (out []string) {
 	values, _ := r[name].([]any)
 	for _, value := range values {
@@ -29,7 +29,7 @@ func (r record) texts(name string) (out []string) {
 	return out
 }
 
-// objects returns a property that is an array of objects.
+// objects returns the objects in the named property, which is an array.
 func (r record) objects(name string) []record { return objectsOf(r[name]) }
 
 func objectsOf(value any) (out []record) {
@@ -52,7 +52,7 @@ type result struct {
 	StructuredContent json.RawMessage
 }
 
-// text returns the texts of a result, joined with newlines.
+// text returns the text blocks of a result, joined with newlines.
 func (r result) text() string {
 	texts := make([]string, len(r.Content))
 	for i, c := range r.Content {
@@ -61,7 +61,7 @@ func (r result) text() string {
 	return strings.Join(texts, "\n")
 }
 
-// value returns the JSON of a result.
+// value returns the decoded JSON of a result.
 func (r result) value() (value any, err error) {
 	for _, c := range r.Content {
 		if json.Unmarshal([]byte(c.Text), &value) == nil {

@@ -20,8 +20,8 @@ type Counts struct {
 	TextBytes       int `json:"textBytes"`       // text of the results
 	StructuredBytes int `json:"structuredBytes"` // structured content of the results
 	ListBytes       int `json:"listBytes"`       // the response to tools/list, and the server's instructions
-	LargestText     int `json:"largestText"`     // the largest text of one result
-	LargestResult   int `json:"largestResult"`   // the largest text and structured content of one result
+	LargestText     int `json:"largestText"`     // the size of the largest text of a result
+	LargestResult   int `json:"largestResult"`   // the size of the largest result, its text and structured content together
 }
 
 // add adds the counts of another run.
@@ -61,8 +61,8 @@ type toolInfo struct {
 // toolPrefix is the prefix of every tool's name.
 const toolPrefix = "service_"
 
-// connect connects to a company's tools as a client does, and lists them. words contains what the
-// person who sets the task says.
+// connect connects to a company's tools as a client does, and lists them. words contains the names
+// and dates that the task mentions.
 func connect(ctx context.Context, c company, words map[string]string) (*session, error) {
 	s := &session{ctx: ctx, company: c, tools: map[string]toolInfo{}}
 	for word := range maps.Values(words) {
@@ -94,8 +94,8 @@ func connect(ctx context.Context, c company, words map[string]string) (*session,
 	return s, nil
 }
 
-// offers reports whether a tool accepts an argument, according to tools/list.
-func (s *session) offers(tool, argument string) bool {
+// acceptsArgument reports whether a tool accepts an argument, according to tools/list.
+func (s *session) acceptsArgument(tool, argument string) bool {
 	_, ok := s.tools[toolPrefix+tool].InputSchema.Properties[argument]
 	return ok
 }
@@ -108,7 +108,7 @@ func (s *session) call(tool string, a arguments) (r result) {
 	if s.err != nil {
 		return r
 	}
-	if unknown := s.unknown(a); len(unknown) > 0 {
+	if unknown := s.unknownValues(a); len(unknown) > 0 {
 		s.err = fmt.Errorf("%s: the agent was never shown %s", tool, strings.Join(unknown, ", "))
 		return r
 	}
@@ -138,10 +138,10 @@ type toolError struct{ tool, text string }
 
 func (e *toolError) Error() string { return e.tool + ": " + e.text }
 
-// read calls a read-only tool. If the tool has the argument fields, read requests only the given
-// fields.
+// read calls a read-only tool. If the tool has an argument named fields, read requests only the
+// given fields.
 func (s *session) read(tool string, a arguments, fields ...string) result {
-	if len(fields) > 0 && s.offers(tool, "fields") {
+	if len(fields) > 0 && s.acceptsArgument(tool, "fields") {
 		a = maps.Clone(a)
 		if a == nil {
 			a = arguments{}
@@ -175,7 +175,7 @@ func (s *session) list(tool string, a arguments, enough func([]record) bool, fie
 // parts, the part is taken from whole, the result that contains the record. If whole is empty, the
 // agent reads the record first.
 func (s *session) part(tool string, a arguments, whole result, pointer string) any {
-	if !s.offers(tool, "at") {
+	if !s.acceptsArgument(tool, "at") {
 		if whole.Content == nil {
 			whole = s.call(tool, a)
 		}
@@ -214,8 +214,8 @@ var idPattern = regexp.MustCompile(`^[a-z]{2,4}_[0-9a-z]{20,}$`)
 // shownArgumentPattern matches the names of arguments whose values an agent cannot make up.
 var shownArgumentPattern = regexp.MustCompile(`(Id|Ids|Key)$|^(cursor|ifMatch)$`)
 
-// unknown returns the values of arguments that the agent was never shown.
-func (s *session) unknown(a arguments) (out []string) {
+// unknownValues returns the argument values that the agent was never shown.
+func (s *session) unknownValues(a arguments) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		for _, value := range unknownIDs(a[name], name) {
 			if !strings.Contains(s.shown.String(), value) && !strings.Contains(s.shown.String(), escapeJSON(value)) {

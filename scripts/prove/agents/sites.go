@@ -94,10 +94,10 @@ func scoreTask() task {
 	}
 }
 
-// explainFall returns an agent that compares the newest complete audit of a site with an older one.
-// back says how many audits apart they are. If grown is set, the agent names the rule for which the
-// number of pages that break it grew most. Otherwise it names the rule that most pages break.
-func explainFall(back int, grown bool) agent {
+// explainFall returns an agent that compares the newest complete audit of a site with the one
+// auditsBack audits earlier. If grown is set, the agent names the rule whose number of violating
+// pages grew most. Otherwise it names the rule that most pages break.
+func explainFall(auditsBack int, grown bool) agent {
 	return func(s *session, words map[string]string) answer {
 		siteID := ""
 		for _, site := range s.list("list_optimise_sites", nil, nil, "name") {
@@ -105,11 +105,11 @@ func explainFall(back int, grown bool) agent {
 				siteID = site.text("id")
 			}
 		}
-		audits := s.list("list_optimise_audits", arguments{"siteId": siteID, "status": "complete", "limit": back + 1}, func(all []record) bool { return len(all) > back }, "scoreSeo", "scoreAeo", "scoreGeo", "startedAt")
-		if len(audits) <= back {
+		audits := s.list("list_optimise_audits", arguments{"siteId": siteID, "status": "complete", "limit": auditsBack + 1}, func(all []record) bool { return len(all) > auditsBack }, "scoreSeo", "scoreAeo", "scoreGeo", "startedAt")
+		if len(audits) <= auditsBack {
 			return nil
 		}
-		was, is := audits[back], audits[0]
+		was, is := audits[auditsBack], audits[0]
 		first := s.call("get_optimise_audit", arguments{"auditId": is.text("id")}) // shows the agent the structure of findings
 		counts := func(audit record, whole result) map[string]float64 {
 			out := map[string]float64{}

@@ -94,7 +94,7 @@ func takeSnapshot(ctx context.Context, c company) (snapshot, error) {
 	return out, nil
 }
 
-// Kinds of a change.
+// The kinds of change.
 const (
 	created = "created"
 	changed = "changed"
@@ -117,8 +117,8 @@ func (c change) String() string {
 	return text
 }
 
-// uncheckedProperties are the properties that differ between companies with the same records, or that the
-// service may set when a record changes.
+// uncheckedProperties are the properties that differ between companies with the same records, or
+// that the service may set when a record changes.
 var uncheckedProperties = []string{"companyId", "updatedAt", "publishedVersion", "publishedAt", "ingestedAt"}
 
 // changesTo returns the differences between s and a later snapshot, sorted by list and id.

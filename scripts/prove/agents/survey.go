@@ -91,8 +91,8 @@ func (v *survey) callTool(s *session, tool string) {
 	}
 }
 
-// setsMax is the maximum number of records for which a tool is called.
-const setsMax = 12
+// argumentSetsMax is the maximum number of records for which a tool is called.
+const argumentSetsMax = 12
 
 // listToolPattern matches the part of an argument's description that names the tool for listing its
 // values.
@@ -126,7 +126,7 @@ func argumentSets(s *session, tool string) []arguments {
 				next = append(next, with)
 			}
 		}
-		sets = next[:min(setsMax, len(next))]
+		sets = next[:min(argumentSetsMax, len(next))]
 	}
 	return sets
 }

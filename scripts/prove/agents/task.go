@@ -17,14 +17,14 @@ type task struct {
 	scopes []string // the scopes of the agent's key; nil: all
 }
 
-// agent does a task with the tools. words contains what the person said. It returns what the agent
-// reports to the person.
+// agent does a task with the tools. words contains the names and dates that the task mentions. The
+// result is what the agent reports to the person who set the task.
 type agent func(s *session, words map[string]string) answer
 
 // answer is what an agent reports to the person who set the task.
 type answer map[string]any
 
-// wrongRun is an agent that makes a mistake, which the checker must reject.
+// wrongRun is an agent that makes a mistake. The checker must reject its work.
 type wrongRun struct {
 	mistake string
 	agent   agent
@@ -32,7 +32,7 @@ type wrongRun struct {
 	decides bool // it decides what only a person may decide, so tools must refuse it with a key that only drafts
 }
 
-// scenario contains what the seeding of a company leaves for the trial. No agent sees it.
+// scenario contains what the trial needs to know about a seeded company. No agent sees it.
 type scenario struct {
 	check     func(o outcome) error // returns an error if the agent did something wrong
 	delegates map[string]func(ctx context.Context, c company, ids ...string) error

@@ -24,8 +24,8 @@ type item struct {
 // id.
 type liveContent map[string]string
 
-// board is the only board of a company. It knows the two contents that visitors may see after an
-// interrupted publish: the one before the publish and the one after it.
+// board is the only board of a company. It knows what visitors may see after an interrupted
+// publish: either the content before the publish or the content after it.
 type board struct {
 	testbed.Company
 	run             *testbed.Testbed
@@ -53,15 +53,15 @@ func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
 	return b, nil
 }
 
-// fullEditItemsMax is the maximum number of items on a board for which an edit changes all of them.
-// To save time, an edit of a larger board changes only every fourth item.
+// fullEditItemsMax is the size of the largest board on which every edit changes all items. To save
+// time, later edits of a larger board change only every fourth item.
 const fullEditItemsMax = 200
 
 // edit changes the titles and statuses of items, so that the next publish makes items appear,
-// disappear and change. On a small board, the first edit gives every item the status published, the
-// second gives it to every second item, and so on in turn. On a large board, every edit after the
-// first gives it to half of the items that it changes. To publish a large board, the service writes
-// more records than a transaction accepts.
+// disappear and change. The first edit gives every item the status published. On a small board,
+// later edits alternate: one gives that status to every second item, the next to every item. On a
+// large board, a later edit gives it to half of the items that it changes. To publish a large
+// board, the service writes more records than a transaction accepts.
 func (b *board) edit(ctx context.Context) error {
 	b.generation++
 	var records []any
@@ -87,9 +87,9 @@ func (b *board) edit(ctx context.Context) error {
 }
 
 // checkLiveContent reads the content that visitors see. published reports whether the last publish
-// has taken effect. wrong lists violations: content that is neither the old nor the new one, the
-// old content after an acknowledged publish, or an item with a wrong version.
-func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (published bool, wrong []string, err error) {
+// has taken effect. violations describes any content that is neither the old nor the new one, old
+// content after an acknowledged publish, and items with a wrong version.
+func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (published bool, violations []string, err error) {
 	version, content, err := b.snapshot(ctx)
 	if err != nil {
 		return false, []string{fmt.Sprintf("the snapshot cannot be read: %v", err)}, nil
@@ -99,7 +99,7 @@ func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (publis
 		b.liveVersion, b.liveContent, b.nextContent, published = version, b.nextContent, nil, true
 	case version == b.liveVersion && reflect.DeepEqual(content, b.liveContent):
 		if acknowledged {
-			wrong = append(wrong, "an acknowledged publish is lost")
+			violations = append(violations, "an acknowledged publish is lost")
 		}
 	default:
 		return false, []string{fmt.Sprintf("version %d shows %d items, neither the %d of version %d nor the %d of the next",
@@ -115,13 +115,13 @@ func (b *board) checkLiveContent(ctx context.Context, acknowledged bool) (publis
 			got = *i.PublishedVersion
 		}
 		if got != b.lastLiveVersion[i.ID] {
-			wrong = append(wrong, fmt.Sprintf("item %s has version %d and was last live in %d", i.ID, got, b.lastLiveVersion[i.ID]))
+			violations = append(violations, fmt.Sprintf("item %s has version %d and was last live in %d", i.ID, got, b.lastLiveVersion[i.ID]))
 		}
 	}
 	if err == nil && len(records) != b.size {
-		wrong = append(wrong, fmt.Sprintf("%d items of %d are left", len(records), b.size))
+		violations = append(violations, fmt.Sprintf("%d items of %d are left", len(records), b.size))
 	}
-	return published, wrong, err
+	return published, violations, err
 }
 
 // snapshot exports the board, and returns the live version and its content.

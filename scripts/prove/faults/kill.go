@@ -93,8 +93,8 @@ type sizedBoard struct {
 	hasViolation bool // whether a violation has left the board in an unknown state
 }
 
-// newBoard replaces the board of a with a new one, and measures how long it takes to publish a
-// board of that size.
+// newBoard replaces a.board with a new board, and measures how long it takes to publish a board of
+// that size.
 func (k *killer) newBoard(ctx context.Context, a *sizedBoard) (err error) {
 	measured := a.publishTime > 0
 	if a.board, err = newBoard(ctx, k.checkRun, a.size); err != nil {

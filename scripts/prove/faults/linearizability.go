@@ -30,8 +30,8 @@ const checkMax = time.Minute
 
 // checkLinearizability checks that the service is linearizable. It uses one review after another.
 // Concurrent clients change the reply to that review, while responses from the table are lost and
-// calls to it are throttled. The outcomes of all requests must be possible if the requests had run
-// one after another in some order.
+// calls to it are throttled. There must be an order in which the requests, run one after another,
+// could have had the same outcomes.
 func checkLinearizability(ctx context.Context, t *checkRun, records, requests int) error {
 	var lost, refused atomic.Int64
 	transport := loseResponses(t.transport, &lost, func(call string, _ int) bool { return isWrite(call) && t.random.chance(lostResponseShare) })
@@ -118,11 +118,11 @@ func (t *checkRun) recordHistory(ctx context.Context, bases []string, requests i
 	return history, err
 }
 
-// replyEdit is a request that sets a new text or a new status. If it has neither, it is a read.
+// replyEdit is a request that sets the reply's text or its status. If it has neither, it is a read.
 type replyEdit struct{ text, status string }
 
-// drawEdit returns the m-th request of a client. All texts are different, so each outcome
-// identifies its request.
+// drawEdit returns the m-th request of a client. Every request that sets the text sets a different
+// one, so each outcome identifies its request.
 func (t *checkRun) drawEdit(client, m int) replyEdit {
 	switch p := t.random.float(); {
 	case p < 0.4:
@@ -146,9 +146,9 @@ type editOutcome struct {
 	state  replyState
 }
 
-// replyModel describes how a reply behaves without concurrency. A new text moves an approved reply
-// back to draft. This rule involves both fields, so two concurrent changes that overwrite each
-// other break it.
+// replyModel describes how a reply behaves without concurrency. Changing the text moves an approved
+// reply back to draft. This rule involves both fields, so two concurrent changes that overwrite
+// each other break it.
 var replyModel = porcupine.Model{
 	Init: func() any { return replyState{"", "draft"} },
 	Step: func(before, in, out any) (bool, any) {

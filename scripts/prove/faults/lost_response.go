@@ -14,8 +14,8 @@ import (
 
 const (
 	lossClients        = 8   // concurrent clients, each with its own company
-	lossShare          = 0.4 // how many of the table's responses to writes are lost in the "loss-key" check; more than retries can hide
-	lossesMax          = 2   // how many responses to each write are lost in the "loss" check, so that the third attempt succeeds
+	lossShare          = 0.4 // the share of the table's responses to writes that the "loss-key" check loses; more than retries can hide
+	lossesMax          = 2   // how many responses to each write the "loss" check loses; the third attempt succeeds
 	requestAttemptsMax = 100 // the maximum number of times that a client sends a request
 )
 

@@ -71,7 +71,7 @@ func failUpdateConditions(next http.RoundTripper) http.RoundTripper {
 const writeDelay = 20 * time.Millisecond
 
 // delayWrites acknowledges transactions and batches at once and sends them later, in the same
-// order. So it acts like a service that buffers writes in memory, which are lost if the process
+// order. So it acts like a service that buffers writes in memory and loses them if the process
 // crashes.
 func delayWrites(next http.RoundTripper) http.RoundTripper {
 	type write struct {

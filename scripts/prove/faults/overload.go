@@ -180,21 +180,21 @@ func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 }
 
 // compareUnderLoad measures a polite client's median response time without and with a load. It
-// requires that the load does not make it much longer. start starts the load, counts the load's
-// requests in did, and returns a function that stops the load.
-func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, start func(ctx context.Context, did *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
+// requires that the load does not make it much longer. startLoad starts the load, counts its
+// requests in sent, and returns a function that stops the load.
+func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, startLoad func(ctx context.Context, sent *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
 	const rounds, warm = 3, 5
 	var before, beside []time.Duration
 	for range rounds {
 		before = append(before, l.measureReads(ctx, p.caseDuration/(2*rounds), true)...)
-		var did atomic.Int64
-		stop := start(ctx, &did)
-		for begin := time.Now(); did.Load() < warm && time.Since(begin) < time.Minute; { // wait until the load has reached the server
+		var sent atomic.Int64
+		stop := startLoad(ctx, &sent)
+		for begin := time.Now(); sent.Load() < warm && time.Since(begin) < time.Minute; { // wait until the load has reached the server
 			<-time.After(5 * time.Millisecond)
 		}
 		beside = append(beside, l.measureReads(ctx, p.caseDuration/(2*rounds), true)...)
 		stop()
-		all += did.Load()
+		all += sent.Load()
 	}
 	quiet, loud = median(before), median(beside)
 	limit := max(p.acceptableMedian, time.Duration(p.slowdownMax*float64(quiet)))
@@ -233,8 +233,8 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// measureReads reads one record again and again, with a pause, and returns how long each response
-// took. If strict is set, no response may be a 503.
+// measureReads reads one record repeatedly, with a pause between reads, and returns how long each
+// response took. If strict is set, no response may be a 503.
 func (l *loadedServer) measureReads(ctx context.Context, d time.Duration, strict bool) (took []time.Duration) {
 	c := newClient(l.base, l.company)
 	for end := time.Now().Add(d); time.Now().Before(end) || len(took) == 0; {
@@ -249,9 +249,9 @@ func (l *loadedServer) measureReads(ctx context.Context, d time.Duration, strict
 	return took
 }
 
-// sendRaw connects to the server, sends the raw bytes of a request and then, unless read is nil,
-// calls read with the connection.
-func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, read func(c net.Conn)) {
+// sendRaw connects to the server, sends the raw bytes of a request and then, unless readResponse is
+// nil, calls readResponse with the connection.
+func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, readResponse func(c net.Conn)) {
 	u, err := url.Parse(l.base)
 	if err != nil {
 		l.violate("%s: the address %q: %v", l.name, l.base, err)
@@ -264,8 +264,8 @@ func (l *loadedServer) sendRaw(ctx context.Context, send io.WriterTo, read func(
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
 	_, _ = send.WriteTo(c) // ignore the error, because the server may close the connection at any time
-	if read != nil {
-		read(c)
+	if readResponse != nil {
+		readResponse(c)
 	}
 }
 
@@ -327,7 +327,7 @@ func reconnectingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions
 	const clients, stays = 200, 200 * time.Millisecond
 	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
 		l.company.ID, l.company.Key)
-	quiet, loud, all := l.compareUnderLoad(ctx, p, func(ctx context.Context, did *atomic.Int64) (stop func()) {
+	quiet, loud, all := l.compareUnderLoad(ctx, p, func(ctx context.Context, sent *atomic.Int64) (stop func()) {
 		ctx, cancel := context.WithCancel(ctx)
 		ended := make(chan struct{})
 		go func() {
@@ -337,7 +337,7 @@ func reconnectingSlowReaders(ctx context.Context, l *loadedServer, p loadOptions
 					if half, ok := c.(*net.TCPConn); ok {
 						_ = half.SetReadBuffer(4 << 10)
 					}
-					did.Add(1)
+					sent.Add(1)
 					select {
 					case <-ctx.Done():
 					case <-time.After(stays):

@@ -33,7 +33,7 @@ type burst struct {
 	startsEmpty bool          // whether the key's bucket starts empty instead of full
 	// No engine is fast enough to use up a very large quota. If shortfallMax is not zero, the burst
 	// measures how many requests the engine can handle if each admission is only a bare write of
-	// one item. The number of admitted requests may be smaller than that by the share shortfallMax.
+	// one item. The number of admitted requests may fall short of that by the share shortfallMax.
 	shortfallMax float64
 }
 

@@ -123,15 +123,15 @@ func (c *reader) nextPath(h http.Header) (string, error) {
 	return target, nil
 }
 
-// patience is how long a request is retried while the server is busy. On a small machine, the
+// retryTimeout is how long a request is retried while the server is busy. On a small machine, the
 // server handles one large response at a time, and refuses a request that has waited for a second.
-const patience = 5 * time.Minute
+const retryTimeout = 5 * time.Minute
 
 func (c *reader) get(ctx context.Context, path string, into any) (http.Header, error) {
 	for begin := time.Now(); ; {
 		response, err := c.Do(ctx, client.Request{Method: http.MethodGet, Path: path})
 		var refused *client.Error
-		if errors.As(err, &refused) && refused.Code == client.CodeUnavailable && time.Since(begin) < patience {
+		if errors.As(err, &refused) && refused.Code == client.CodeUnavailable && time.Since(begin) < retryTimeout {
 			select {
 			case <-time.After(refused.RetryAfter):
 			case <-ctx.Done():
@@ -145,8 +145,8 @@ func (c *reader) get(ctx context.Context, path string, into any) (http.Header, e
 	}
 }
 
-// compare returns an error that describes the first difference, or nil if got contains the records
-// of want in the same order. If whole is set, the contents of the records must be equal, too.
+// compare returns an error that describes the first difference, or nil if got and want contain the
+// same records in the same order. If whole is set, the contents of the records must also be equal.
 func (l expectedList) compare(got, want []record, whole bool) error {
 	if l.newestFirst { // points are sorted by ts and seriesId, which the generator does not know, so check their order in the response itself
 		if !sort.SliceIsSorted(got, func(i, j int) bool {
@@ -177,9 +177,10 @@ func byIdentity(records []record, kind string) []record {
 	return out
 }
 
-// checkGets compares the records that are in no list or incomplete in lists: the company, its brand
-// kit, and the audits with their findings. It returns the number of records that it compared.
-func (c *reader) checkGets(ctx context.Context, of *generatedCompany) (n int, err error) {
+// checkGets compares the records that no list returns, or that lists return incompletely: the
+// company, its brand kit, and the audits with their findings. It returns the number of records that
+// it compared.
+func (c *reader) checkGets(ctx context.Context, expected *generatedCompany) (n int, err error) {
 	company := "/v1/companies/" + c.companyID
 	var companies struct{ Items []record }
 	if _, err := c.get(ctx, "/v1/companies", &companies); err != nil {
@@ -199,13 +200,13 @@ func (c *reader) checkGets(ctx context.Context, of *generatedCompany) (n int, er
 		n++
 		return nil
 	}
-	if err := same("company", company, of.records["company"][0]); err != nil {
+	if err := same("company", company, expected.records["company"][0]); err != nil {
 		return n, err
 	}
-	if err := same("brand-kit", company+"/context/brand-kit", of.records["brand-kit"][0]); err != nil {
+	if err := same("brand-kit", company+"/context/brand-kit", expected.records["brand-kit"][0]); err != nil {
 		return n, err
 	}
-	for _, want := range of.records["audit"] {
+	for _, want := range expected.records["audit"] {
 		if err := same("audit", company+"/optimise/audits/"+want.text("id"), want); err != nil {
 			return n, err
 		}

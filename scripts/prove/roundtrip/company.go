@@ -40,9 +40,9 @@ type generatedCompany struct {
 }
 
 // newGeneratedCompany generates a company. The same scale always gives the same company. It copies
-// the demo company's records until there are enough, and varies them. Every enum field has each of
-// its values and null in some record. Times and numbers are often equal, because sorting bugs show
-// up in ties. Strings include characters that often break encoders.
+// the demo company's records until there are enough, and varies them. For every enum field, each
+// value and null occur in at least one record. Times and numbers are often equal, because sorting
+// bugs show up in ties. Strings include characters that often break encoders.
 func newGeneratedCompany(scale float64) (*generatedCompany, error) {
 	of := func(s recordCount) int { return max(s.min, int(float64(s.full)*scale)) }
 	c := &generatedCompany{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optionalByKind: map[string][]string{}, ideasWithPosts: of(recordCount{30, 4})}
@@ -111,8 +111,8 @@ func (c *generatedCompany) addReferences(kind string) {
 	}
 }
 
-// awkwardTexts contains strings that often break encoders.
-var awkwardTexts = []string{"café", "naïve", "übersicht", "日本語", "🌲", "<b>&</b>", `"quoted"`, "line\nbreak", "tab\there", "don't", ""}
+// awkwardStrings contains strings that often break encoders.
+var awkwardStrings = []string{"café", "naïve", "übersicht", "日本語", "🌲", "<b>&</b>", `"quoted"`, "line\nbreak", "tab\there", "don't", ""}
 
 // changeRecord varies the n-th record of a type. It sets random values, nulls and strings that
 // often break encoders.
@@ -126,7 +126,7 @@ func (c *generatedCompany) changeRecord(kind string, n int, r record) error {
 	}
 	for _, name := range []string{"title", "name", "summary", "body", "description", "brief", "guidance", "replyBody"} {
 		if text := r.text(name); text != "" && c.random.IntN(4) == 0 {
-			r[name] = text + " " + awkwardTexts[c.random.IntN(len(awkwardTexts))]
+			r[name] = text + " " + awkwardStrings[c.random.IntN(len(awkwardStrings))]
 		}
 	}
 	for _, name := range c.optionalByKind[kind] {

@@ -39,8 +39,8 @@ var orderParameters = map[string]struct {
 	order string
 }{"list_feedback": {[2]string{"postedFrom", "postedTo"}, "-postedAt"}}
 
-// readyRecords is for the operations that list only the records that a program can claim. By
-// operation, it reports whether a record is in the list at a given time.
+// readyRecords contains the operations that list only the records that a program can claim. It maps
+// each to a function that reports whether the list contains a record at a given time.
 var readyRecords = map[string]func(r record, now string) bool{
 	"list_due_posts": func(r record, now string) bool {
 		at, _ := r["scheduledFor"].(string)

@@ -19,7 +19,7 @@ import (
 )
 
 // engineBed is an in-memory engine with the demo company, one of the company's keys, and a folder
-// for built programs.
+// for compiled programs.
 type engineBed struct {
 	*testbed.Testbed
 	dir    string

@@ -39,11 +39,11 @@ func TestPricesAreTheRunbooks(t *testing.T) {
 // the program reports.
 func TestRuntimeAPI(t *testing.T) {
 	api := newRuntimeAPI()
-	var program sync.WaitGroup
-	defer program.Wait() // wait until its requests have ended
+	var programWG sync.WaitGroup
+	defer programWG.Wait() // wait until its requests have ended
 	defer api.Close()
 	base := api.URL + runtimePrefix
-	program.Go(func() {
+	programWG.Go(func() {
 		for _, path := range []string{"invocation/1/response", "invocation/2/error", "invocation/next"} {
 			next, err := http.Get(base + "invocation/next")
 			if err != nil {

@@ -177,9 +177,9 @@ func median(values []time.Duration) time.Duration {
 	return values[(len(values)-1)/2]
 }
 
-// measureStarts measures how fast two functions start and respond: one of an area, and the one of
-// /mcp. Both read one review, and their processes run in turn. Unlike in Lambda, their CPU is not
-// limited, and the engine is on the same machine and without TLS.
+// measureStarts measures how fast two functions start and respond: an area's function and the /mcp
+// function. Both read one review, and their processes run in turn. Unlike in Lambda, their CPU is
+// not limited, and the engine is on the same machine and without TLS.
 func (b *bench) measureStarts(ctx context.Context) (goals []target, err error) {
 	s, err := newEngineBed(ctx, b.log)
 	if err != nil {
@@ -218,7 +218,8 @@ func (b *bench) measureStarts(ctx context.Context) (goals []target, err error) {
 	}, nil
 }
 
-// readEvents returns an event that reads one review for each function, by the function's name.
+// readEvents returns an event for each function, by the function's name. Each event reads one
+// review.
 func (s *engineBed) readEvents() (events map[string][]byte, err error) {
 	call, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
 		"name": "service_get_feedback", "arguments": map[string]any{"feedbackId": firstID("feedback")},

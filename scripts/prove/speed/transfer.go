@@ -83,7 +83,7 @@ func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 	return goals, nil
 }
 
-// transferRunner imports and exports records with the program workspace.
+// transferRunner imports and exports records with the workspace program.
 type transferRunner struct {
 	testbed.Workspace
 	dir     string
@@ -97,8 +97,7 @@ type runUsage struct {
 }
 
 // run runs a command and polls its memory. It does not use the maximum that the system reports when
-// the command exits. That maximum includes the memory of this process, from which the command was
-// forked.
+// the command exits, because that includes the memory of this process, which forked the command.
 func (m *transferRunner) run(ctx context.Context, args ...string) (r runUsage, err error) {
 	begin := time.Now()
 	var out bytes.Buffer
@@ -192,7 +191,7 @@ func (m *transferRunner) importedItems(ctx context.Context, n int, partition str
 	return func(n int) table.Item { return items[n] }, errors.Join(err, e.Close())
 }
 
-// workspaceTable is the name of the local table of the program workspace.
+// workspaceTable is the name of the workspace program's local table.
 const workspaceTable = "workspace"
 
 // measureBaseline writes n items in batches to a new engine and reads them back. It returns how

@@ -31,38 +31,38 @@ func BuildWorkspace(ctx context.Context, dir string) (Workspace, error) {
 	return w, nil
 }
 
-// Start starts a command with --json. It writes the command's output to out, which is complete when
-// WaitCommand returns.
+// Start starts a command with --json. It writes the command's output to out. The output is complete
+// when WaitCommand returns.
 func (w Workspace) Start(ctx context.Context, out *bytes.Buffer, args ...string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, w.Program, append(args, "--json", "--data", w.Data)...)
 	cmd.Stdout, cmd.Stderr = out, &bytes.Buffer{}
 	return cmd, cmd.Start()
 }
 
-// WaitCommand waits for a command that Start has started. Unless into is nil, it decodes the
-// command's output into that variable.
-func WaitCommand(cmd *exec.Cmd, out *bytes.Buffer, into any) error {
+// WaitCommand waits for a command that Start has started. Unless result is nil, it decodes the
+// command's output into result.
+func WaitCommand(cmd *exec.Cmd, out *bytes.Buffer, result any) error {
 	name := "workspace " + strings.Join(cmd.Args[1:], " ")
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", name, err, cmd.Stderr)
 	}
-	if into == nil {
+	if result == nil {
 		return nil
 	}
-	if err := json.Unmarshal(out.Bytes(), into); err != nil {
+	if err := json.Unmarshal(out.Bytes(), result); err != nil {
 		return fmt.Errorf("%s: not one JSON object: %w: %s", name, err, out)
 	}
 	return nil
 }
 
-// Run runs a command. Unless into is nil, it decodes the command's output into that variable.
-func (w Workspace) Run(ctx context.Context, into any, args ...string) error {
+// Run runs a command. Unless result is nil, it decodes the command's output into result.
+func (w Workspace) Run(ctx context.Context, result any, args ...string) error {
 	var out bytes.Buffer
 	cmd, err := w.Start(ctx, &out, args...)
 	if err != nil {
 		return fmt.Errorf("start the workspace command: %w", err)
 	}
-	return WaitCommand(cmd, &out, into)
+	return WaitCommand(cmd, &out, result)
 }
 
 // CreateCompany creates a company without records.

@@ -40,7 +40,7 @@ var demoPeriods = map[any]func(t time.Time, n int) time.Time{
 	"month": func(t time.Time, n int) time.Time { return t.AddDate(0, -12*n, 0) },
 }
 
-// Record returns the n-th record of a type, which the caller may change.
+// Record returns the n-th record of a type. The caller may change it.
 func (r RecordGenerator) Record(kind string, n int) demo.Record {
 	records := r.kinds[kind]
 	record, copied := maps.Clone(records[n%len(records)]), n/len(records)

@@ -1,5 +1,5 @@
 // Package testbed provides what the proofs need to run: a local engine with a table, companies with
-// keys, any number of records copied from the demo company, and the built program workspace.
+// keys, any number of records copied from the demo company, and a build of the workspace program.
 package testbed
 
 import (

@@ -22,7 +22,7 @@ import (
 // Status is what needs a person at one moment.
 type Status struct {
 	CheckedAt  time.Time   `json:"checkedAt"`
-	Needs      []Need      `json:"needs"`      // one for each kind, the most urgent first; empty if nothing needs a person
+	Needs      []Need      `json:"needs"`      // at most one need of each kind, the most urgent kind first; empty if nothing needs a person
 	NotChecked []batch.Gap `json:"notChecked"` // what could not be read
 	Calls      int         `json:"calls"`      // how many requests of the read quota the check used, without retries
 }
@@ -32,8 +32,8 @@ type Need struct {
 	Kind  string   `json:"kind"`
 	Count int      `json:"count"`
 	More  bool     `json:"more"` // there are more records than Count
-	Text  string   `json:"text"` // what is needed, and the first record
-	IDs   []string `json:"ids"`  // of the first records, the most urgent first
+	Text  string   `json:"text"` // what needs a person, and the first record
+	IDs   []string `json:"ids"`  // the ids of the first records, the most urgent first
 }
 
 // The kinds of needs, in the order in which Read returns them.
@@ -62,11 +62,11 @@ const (
 
 // Limits of the check. They keep the number of calls small.
 const (
-	reviewsMax = 200 // waiting reviews that are counted
-	postsMax   = 50  // posts of each status that are counted
-	boardsMax  = 10  // boards that are previewed
-	goalsMax   = 10  // metrics of goals that are read
-	auditsMax  = 50  // latest audits that are read
+	reviewsMax = 200 // the maximum number of waiting reviews to count
+	postsMax   = 50  // the maximum number of posts of each status to count
+	boardsMax  = 10  // the maximum number of boards to preview
+	goalsMax   = 10  // the maximum number of goals' metrics to read
+	auditsMax  = 50  // the maximum number of audits to read, the latest ones
 	idsMax     = 5
 )
 
@@ -195,7 +195,7 @@ func ListAudits(r *batch.Reader, part string, limit int) *batch.Result[client.Pa
 	})
 }
 
-// addCut adds a gap if a list has more records than were read.
+// addCut adds a gap if a list contains more records than were read.
 func addCut[T any](r *batch.Reader, part string, read *batch.Result[client.Page[T]]) {
 	if read.Value.Next != "" {
 		r.AddGap(batch.Gap{Part: part, Reason: fmt.Sprintf("only the first %d were read", len(read.Value.Items))})
@@ -232,7 +232,7 @@ func (c *check) startGoals() (judge func() []Judgement) {
 	return JudgeGoals(c.Reader, partMetrics, c.goals.Value.Items, c.definitions.Value.Items, goalsMax, c.now)
 }
 
-// JudgeGoals starts the calls for the metrics of goals, but for at most limit metrics. It starts
+// JudgeGoals starts the calls for the goals' metrics, but for no more than limit metrics. It begins
 // with the goals of the highest priority. Once the calls have ended, judge returns all goals with
 // their states.
 func JudgeGoals(r *batch.Reader, part string, goals []client.Goal, definitions []client.Definition, limit int, now time.Time) (judge func() []Judgement) {
@@ -314,7 +314,7 @@ func needOf(kind string, read *batch.Result[client.Page[client.Feedback]]) (n Ne
 	return n, first
 }
 
-// ReviewName names a review by its stars and its first words.
+// ReviewName returns a name for a review: its stars and its first words.
 func ReviewName(f client.Feedback) string {
 	name := phrase.Words(string(f.Source.Or("")))
 	if rating, ok := f.Rating.Get(); ok {
@@ -368,7 +368,7 @@ func (c *check) needFailedPosts() Need {
 	return n
 }
 
-// PostName names a post by its platform and its first words.
+// PostName returns a name for a post: its platform and its first words.
 func PostName(p client.Post) string {
 	return phrase.Words(string(p.Platform.Or(""))) + ", " + phrase.Excerpt(cmp.Or(p.Title.Or(""), p.Body.Or(""), "(no text)"), 40)
 }
@@ -445,8 +445,8 @@ func (c *check) needAudits() Need {
 	return n
 }
 
-// AuditProblem says which scores of an audit are lower than in the audit before, or that it failed.
-// It returns "" if neither applies. older are the audits that are older than a, newest first.
+// AuditProblem returns the scores of an audit that are lower than in the previous audit, or why the
+// audit failed. It returns "" if neither applies. older contains the audits before a, newest first.
 func AuditProblem(a client.AuditSummary, older []client.AuditSummary) string {
 	if a.Status.Or("") == client.OptimiseAuditStatusFailed {
 		return "failed: " + phrase.Excerpt(a.Error.Or("no reason is stored"), 50)
@@ -468,7 +468,8 @@ func (n Need) number(one, many string) string {
 	return countText(n.Count, n.More) + " " + many
 }
 
-// countText formats a count. more says that there are more than n.
+// countText formats the number n. If more is set, it adds a plus sign, because there are more than
+// n.
 func countText(n int, more bool) string {
 	if more {
 		return fmt.Sprintf("%d+", n)
@@ -476,7 +477,7 @@ func countText(n int, more bool) string {
 	return fmt.Sprint(n)
 }
 
-// ago formats how long ago something was, such as "3 days".
+// ago formats the time from at to now, such as "3 days".
 func ago(now, at time.Time) string {
 	switch d := now.Sub(at); {
 	case d < time.Hour:

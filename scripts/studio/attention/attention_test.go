@@ -53,7 +53,7 @@ func lines(s attention.Status) string {
 	return strings.Join(out, "\n")
 }
 
-// Ensure an empty company needs nobody, and that the check sends 13 calls.
+// Ensure nothing needs a person in an empty company, and the check sends 13 calls.
 func TestEmptyCompany(t *testing.T) {
 	t.Parallel()
 	status, err := read(t, demotest.NewService(t), &demotest.Counter{})
@@ -62,8 +62,8 @@ func TestEmptyCompany(t *testing.T) {
 	}
 }
 
-// Ensure each kind of record that needs a person has one line, and records that need nobody have
-// none.
+// Ensure there is one line for each kind of record that needs a person, and none for records that
+// do not.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	s := demotest.NewService(t)
@@ -116,7 +116,7 @@ func TestKinds(t *testing.T) {
 		t.Errorf("ids %v", ids)
 	}
 
-	// A key with few scopes
+	// A key with few scopes checks only the parts that it may read.
 	for scopes, want := range map[string]string{
 		"feedback:read": "not checked: audits: the key lacks the scope optimise:read", "broadcast:draft": "1 channel fails", "context:read": "1 goal is behind or past the due date: Old",
 		"optimise:read": "SEO 80.5",
@@ -130,7 +130,7 @@ func TestKinds(t *testing.T) {
 		t.Errorf("no scope of the check: %v", err)
 	}
 
-	// A 429 is retried after its Retry-After, and a part that fails is a gap.
+	// The check retries a 429 after its Retry-After, and reports a part that fails as a gap.
 	refuse := func(status int, header http.Header) *http.Response {
 		w := httptest.NewRecorder()
 		for name := range header {
@@ -163,8 +163,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// Ensure the check says which lists were not read to the end, and that a stuck post is found among
-// many that are being sent.
+// Ensure the check says which lists were not read to the end, and finds a stuck post among many
+// that are being sent.
 func TestLongLists(t *testing.T) {
 	t.Parallel()
 	s := demotest.NewService(t)
@@ -175,7 +175,7 @@ func TestLongLists(t *testing.T) {
 		}
 		records = append(records, demo.Line{Type: "metric-definition", Record: demo.Record{"id": fmt.Sprintf("mdf_%d", i), "key": fmt.Sprintf("a.m%d", i)}})
 	}
-	for i := range 51 { // one is stuck; it was due before the others
+	for i := range 51 { // one post is stuck; it was due before the others
 		updated := apitest.Epoch
 		if i == 0 {
 			updated = updated.Add(-time.Hour)
@@ -193,7 +193,7 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// Ensure the number of calls has a limit, whatever the number of records.
+// Ensure the number of calls is limited, no matter how many records there are.
 func TestManyRecords(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -17,8 +17,8 @@ type GoalState string
 
 // The states of a goal. A goal that nobody can judge, such as one without a date, has no state.
 const (
-	GoalPast   GoalState = "past"   // its due day is over and it is still active, so a person has to close it
-	GoalBehind GoalState = "behind" // its value has not come as far as a straight line from baseline to target
+	GoalPast   GoalState = "past"   // its due day is over but it is still active, so a person has to close it
+	GoalBehind GoalState = "behind" // its value has not reached the straight line from baseline to target
 	GoalOnPace GoalState = "on_pace"
 )
 
@@ -35,7 +35,7 @@ The value is that of the last full month (UTC), as the service rolls it up. It i
 with the line at the end of that month. Of a metric whose aggregation is last, it is the
 newest value. A goal that was created after the last full month is not judged yet.`
 
-// Judgement is a goal with what is known about it.
+// Judgement is a goal with its state and the values that determine the state.
 type Judgement struct {
 	client.Goal
 

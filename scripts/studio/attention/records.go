@@ -32,8 +32,8 @@ func ByUrgency(lists ...[]client.Feedback) []client.Feedback {
 	return out
 }
 
-// ChannelProblem says in words why a channel fails, or soon will. fails is false if the channel
-// works.
+// ChannelProblem returns in words why a channel fails or will soon fail. fails is false if the
+// channel works.
 func ChannelProblem(c client.Channel) (why string, fails bool) {
 	status := c.Status.Or("")
 	valid, checked := c.CredentialsValid.Get()
@@ -51,7 +51,7 @@ func ChannelProblem(c client.Channel) (why string, fails bool) {
 	return why, true
 }
 
-// ChannelName names a channel by its platform and its account.
+// ChannelName returns a name for a channel: its platform and its account.
 func ChannelName(c client.Channel) string {
 	return phrase.Words(string(c.Platform.Or(""))) + " " + c.Handle.Or(c.Name.Or(""))
 }

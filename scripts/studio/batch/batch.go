@@ -24,7 +24,7 @@ type Reader struct {
 	running sync.WaitGroup
 	mu      sync.Mutex
 	gaps    []Gap
-	sent    int // calls, without the one that reads the key
+	sent    int // the number of calls, not counting the one that reads the key
 }
 
 // Gap is a part of a report that could not be read.
@@ -35,7 +35,7 @@ type Gap struct {
 	Failed bool   `json:"failed"`          // the call failed
 }
 
-// NewReader returns a reader. It sends one call, which reads the key's scopes. It returns an error
+// NewReader returns a reader. It sends one call to read the key's scopes. It returns an error
 // if the service rejects the key or cannot be reached.
 func NewReader(ctx context.Context, api *client.Client) (*Reader, error) {
 	r := &Reader{API: api, ctx: ctx}
@@ -106,7 +106,7 @@ func (r *Reader) CountCall() {
 func (r *Reader) Wait() { r.running.Wait() }
 
 // AddGap adds a gap, unless the part already has one. A failed call replaces a gap of another kind,
-// such as a list that is too long, because a reader must not take the part for complete.
+// such as a list that is too long, because nobody must take the part for complete.
 func (r *Reader) AddGap(g Gap) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,8 +152,8 @@ func gapOf(part, scope string, err error) Gap {
 	return Gap{Part: part, Reason: reasonOf(err), Failed: true}
 }
 
-// reasonOf describes an error without the address of the request, which is long and says nothing
-// about the cause.
+// reasonOf describes an error without the address of the request, because the address is long and
+// says nothing about the cause.
 func reasonOf(err error) string {
 	var refused *client.Error
 	if errors.As(err, &refused) {

@@ -22,15 +22,15 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 const noOperation = `{"errors":[{"code":"not_found","message":"no such path"}]}`
 
 // newAPI returns a client for a service whose key has the given scopes. If scopes is nil, every
-// response is a 404 with the body missing.
-func newAPI(t *testing.T, scopes []string, missing string) *client.Client {
+// response is a 404 with the body notFoundBody.
+func newAPI(t *testing.T, scopes []string, notFoundBody string) *client.Client {
 	t.Helper()
 	api, err := client.New("https://api.example", "sk_live_made_up", client.WithCompany("co_1"), client.WithAttempts(1), client.WithHTTPClient(&http.Client{
 		Transport: roundTrip(func(*http.Request) *http.Response {
 			w := httptest.NewRecorder()
 			if scopes == nil {
 				w.WriteHeader(http.StatusNotFound)
-				fmt.Fprint(w, missing)
+				fmt.Fprint(w, notFoundBody)
 				return w.Result()
 			}
 			fmt.Fprintf(w, `{"id":"key_1","companyId":"co_1","scopes":["%s"]}`, slices.Concat(scopes, []string{"none"})[0])
@@ -43,8 +43,8 @@ func newAPI(t *testing.T, scopes []string, missing string) *client.Client {
 	return api
 }
 
-// Ensure a call whose scope the key lacks is not sent, and that each part has one gap. The gap has
-// the first reason why the part could not be read, but a failure takes precedence over any other
+// Ensure a call is not sent if the key lacks its scope. Each part must have at most one gap, with
+// the first reason why the part could not be read. A failure takes precedence over any other
 // reason.
 func TestGaps(t *testing.T) {
 	t.Parallel()

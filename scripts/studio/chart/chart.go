@@ -262,16 +262,16 @@ func (d *drawing) goal() {
 		max(d.left, from), y, min(d.width-right, to), min(d.width-right, to), above, escape(d.Goal.Text))
 }
 
-// alone reports whether the values before and after value i are missing. In that case the chart
-// draws no line to value i.
-func alone(values []Value, i int) bool {
+// isIsolated reports whether the values before and after value i are missing. In that case the
+// chart draws no line to value i.
+func isIsolated(values []Value, i int) bool {
 	return (i == 0 || !values[i-1].OK) && (i+1 >= len(values) || !values[i+1].OK)
 }
 
 // point draws what the chart shows when a user hovers over bucket i or focuses it. It draws nothing
-// for a bucket without a value. every is the width, in buckets, of the area that reacts to the
+// for a bucket without a value. step is the width, in buckets, of the area that reacts to the
 // pointer.
-func (d *drawing) point(i, every int) {
+func (d *drawing) point(i, step int) {
 	lines := []string{d.Names[i]}
 	var dots strings.Builder
 	for n, s := range d.Series {
@@ -287,7 +287,7 @@ func (d *drawing) point(i, every int) {
 		case i >= d.Open:
 			text += " so far"
 			class = " open"
-		case alone(s.Values, i):
+		case isIsolated(s.Values, i):
 			class = " alone"
 		}
 		lines = append(lines, text)
@@ -305,7 +305,7 @@ func (d *drawing) point(i, every int) {
 	}
 	width := letter*float64(longest) + 18
 	height := lineHeight*float64(len(lines)) + 10
-	slice := float64(every) * (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
+	slice := float64(step) * (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
 	from, to := max(d.left, d.x(i)-slice/2), min(d.width-right, d.x(i)+slice/2) // the area must not reach beyond the chart, where it would cover other controls
 	x := min(max(d.left, d.x(i)-width/2), d.width-width)
 	d.printf(`<g class="point" tabindex="0" role="img" aria-label="%s"><rect class="hit" x="%.1f" y="0" width="%.1f" height="%g"/>%s`+

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure marks are drawn below the axis in both sizes, and that each can be reached by keyboard and
-// read by a screen reader. Lanes make a chart higher and do not move its line.
+// Ensure marks are drawn below the axis in both sizes. Each mark must be reachable by keyboard and
+// readable by a screen reader. Lanes must make a chart higher without moving its line.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	plain := string(sample().SVG())

@@ -71,7 +71,7 @@ var (
 // that have no severity of their own.
 var impliedSeverities = map[string]string{"errors": "error", "warnings": "warning"}
 
-// depthMax bounds how deeply pages and issues may be nested.
+// depthMax is the maximum nesting depth of pages and issues.
 const depthMax = 8
 
 type reader struct {
@@ -265,11 +265,12 @@ func Rank(severity string) int {
 	return 3
 }
 
-// Compare compares two audits of a site. It returns the issues that only now has and those that
-// only before has. Two issues count as the same if they have the same page and rule, even if their
-// texts differ, for example in a number. Issues without a rule are compared by page and text.
-func Compare(now, before Report) (fresh, gone []Issue) {
-	return subtract(now.Issues(), before.Issues()), subtract(before.Issues(), now.Issues())
+// Compare compares two audits of a site. added contains the issues that are only in current, and
+// gone those that are only in previous. Two issues count as the same if they have the same page and
+// rule, even if their Text differs, for example in a number. Issues without a rule are compared by
+// page and Text.
+func Compare(current, previous Report) (added, gone []Issue) {
+	return subtract(current.Issues(), previous.Issues()), subtract(previous.Issues(), current.Issues())
 }
 
 // subtract returns the issues that are not in others. If an issue occurs three times in issues and
@@ -289,7 +290,7 @@ func subtract(issues, others []Issue) (out []Issue) {
 	return out
 }
 
-// Group is a group of equal issues, which may occur on several pages.
+// Group is a group of equal issues. They may be on several pages.
 type Group struct {
 	Severity, Rule, Text string
 	Pages                []string // each page is listed once

@@ -11,7 +11,7 @@ import (
 const (
 	linesMax  = 300
 	textMax   = 160 // the maximum number of runes in a value or label
-	indentMax = 12  // levels
+	indentMax = 12  // the maximum number of indentation levels
 )
 
 // Outline formats any JSON as indented lines and keeps its order. whole is false if the outline

@@ -27,7 +27,7 @@ type node func(of func(key string) (float64, bool)) (float64, bool)
 // or a sign such as + or (.
 var tokenPattern = regexp.MustCompile(`^\s*(?:(\d+(?:\.\d+)?)|([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)|([-+*/()]))`)
 
-// depthMax bounds how deeply parentheses may be nested.
+// depthMax is the maximum nesting depth of parentheses.
 const depthMax = 50
 
 var errTooDeep = fmt.Errorf("parentheses are nested more than %d deep", depthMax)

@@ -50,9 +50,9 @@ const StaticPath = "/static/"
 
 // NewPublic returns a guard for a page behind a TLS proxy. host is the host in the public URL.
 // secret is the same function as in New. The token is not part of a URL, because proxies log URLs.
-// Instead, people type it into the form that show writes.
-func NewPublic(host, token string, secret func() string, show SignIn) *Guard {
-	return &Guard{host: host, token: token, signIn: show, session: secret(), form: secret(), crossOrigin: http.NewCrossOriginProtection()}
+// Instead, people type it into the form that showForm writes.
+func NewPublic(host, token string, secret func() string, showForm SignIn) *Guard {
+	return &Guard{host: host, token: token, signIn: showForm, session: secret(), form: secret(), crossOrigin: http.NewCrossOriginProtection()}
 }
 
 // URL returns the address to open. It contains the token, so it must not be logged.
@@ -64,7 +64,7 @@ const FormField = "form"
 // FormToken returns the value that a POST must send in FormField.
 func (g *Guard) FormToken() string { return g.form }
 
-// bodyBytesMax bounds the size of the request body of a form.
+// bodyBytesMax is the maximum size of the request body of a form.
 const bodyBytesMax = 1 << 20
 
 // policy is the Content-Security-Policy. It allows only files from this origin, and no inline

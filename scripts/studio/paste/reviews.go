@@ -47,7 +47,7 @@ func Reviews(text string, source client.FeedbackSource, zone *time.Location) (re
 	if err != nil {
 		return nil, nil, err
 	}
-	at := map[string]int{} // positions in records, because a later row replaces an earlier one with the same identity
+	at := map[string]int{} // indexes in records by identity, because a later row replaces an earlier one with the same identity
 	for _, r := range rows {
 		if r.problem != "" {
 			problems = append(problems, Problem{r.number, r.problem})
@@ -91,8 +91,8 @@ var names = map[string]string{
 	"source": "source", "store": "source", "platform": "source",
 }
 
-// property returns the property of a review that the name of a column or of a JSON property stands
-// for, or an empty string.
+// property returns the review property that belongs to a column heading or JSON property name, or
+// an empty string if there is none.
 func property(name string) string {
 	return names[strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -239,10 +239,10 @@ func (w Window) Text(starts []time.Time, n int) string {
 	return first.Format("Jan 2, 2006") + " to " + last.Format("Jan 2, 2006")
 }
 
-// FullDays returns two ranges of equal length. The first has the finished days of the unfinished
-// bucket, and the second has as many days of the bucket that it is compared with. some is
-// false if no day has finished, or if each bucket is a single day.
-func (w Window) FullDays(now time.Time) (from, to, before, beforeTo time.Time, some bool) {
+// FullDays returns two ranges of equal length. from and to bound the finished days of the
+// unfinished bucket. before and beforeTo bound the same number of days of the earlier bucket with
+// which it is compared. ok is false if no day has finished, or if each bucket is a single day.
+func (w Window) FullDays(now time.Time) (from, to, before, beforeTo time.Time, ok bool) {
 	if w.Grain == Day || w.Open >= w.Future {
 		return from, to, before, beforeTo, false
 	}

@@ -28,15 +28,14 @@ func Stars(rating int) string {
 	return strings.Repeat("★", n) + strings.Repeat("☆", 5-n)
 }
 
-// Excerpt shortens a text to one line with a maximum number of characters. It cuts between words if
-// it can.
-func Excerpt(text string, most int) string {
+// Excerpt truncates text to one line of at most limit characters. It cuts between words if it can.
+func Excerpt(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= most {
+	if utf8.RuneCountInString(text) <= limit {
 		return text
 	}
-	cut := string([]rune(text)[:most])
-	if i := strings.LastIndexFunc(cut, unicode.IsSpace); i > most/2 {
+	cut := string([]rune(text)[:limit])
+	if i := strings.LastIndexFunc(cut, unicode.IsSpace); i > limit/2 {
 		cut = cut[:i]
 	}
 	return cut + "…"

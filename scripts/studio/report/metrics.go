@@ -93,14 +93,14 @@ func (r *reading) startPoints(key string, grain period.Grain, from, to time.Time
 // metricValues are the values of a metric in the report.
 type metricValues struct {
 	unit        units.Unit
-	weeks       []chart.Value // the last one is that of the week
+	weeks       []chart.Value // the last value is that of the report's week
 	now, before chart.Value
 	note        string
 }
 
-// metricRows returns the rows of the metrics, and how many metrics are left out. Derived metrics
-// are left out if their formula contains a metric without values.
-func (r *reading) metricRows() (rows []Metric, left int) {
+// metricRows returns the rows of the metrics. omitted is the number of metrics that have no row. A
+// derived metric has no row if its formula contains a metric without values.
+func (r *reading) metricRows() (rows []Metric, omitted int) {
 	rows = []Metric{}
 	values := map[string]metricValues{}
 	for _, m := range r.metrics {
@@ -115,7 +115,7 @@ func (r *reading) metricRows() (rows []Metric, left int) {
 			m.Computed = true
 		}
 		if !known {
-			left++
+			omitted++
 			continue
 		}
 		rows = append(rows, r.row(m.Metric, v))
@@ -123,7 +123,7 @@ func (r *reading) metricRows() (rows []Metric, left int) {
 	if r.definitions.Value.Next != "" {
 		r.AddGap(batch.Gap{Part: partMetrics, Reason: "only the first 200 definitions were read"})
 	}
-	return rows, left
+	return rows, omitted
 }
 
 func bareKey(key string) string { return strings.TrimPrefix(key, "custom.") }

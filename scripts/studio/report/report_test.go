@@ -68,7 +68,8 @@ func pages(t *testing.T, r report.Report) map[string]string {
 // spaces matches runs of spaces, including non-breaking ones.
 var spaces = regexp.MustCompile(`[ \x{a0}]+`)
 
-// has requires texts in a page, whatever the width of its columns.
+// has requires that text contains the given strings. It ignores the widths of columns. name is for
+// messages.
 func has(t *testing.T, name, text string, want ...string) {
 	t.Helper()
 	text = spaces.ReplaceAllString(text, " ")
@@ -81,7 +82,7 @@ func has(t *testing.T, name, text string, want ...string) {
 
 func line(kind string, r demo.Record) demo.Line { return demo.Line{Type: kind, Record: r} }
 
-// Ensure an empty company has a report that says so, and that it takes 12 calls.
+// Ensure the report of an empty company says that there is nothing to report, and takes 12 calls.
 func TestEmptyCompany(t *testing.T) {
 	t.Parallel()
 	r, err := read(t, demotest.NewService(t), &demotest.Counter{}, report.LastWeek)
@@ -151,7 +152,7 @@ func TestWeekOfCompany(t *testing.T) {
 		line("brand-goal", demo.Record{"id": "bgl_2", "name": "Done", "status": "achieved"}),
 		audit("1", "2026-07-20T00:00:00Z", 90), audit("2", "2026-08-09T11:00:00Z", 80), audit("3", "2026-08-09T12:00:00Z", 20),
 	}
-	for day := range 30 { // from July 13 to August 11: a sale on the first day, two on the second
+	for day := range 30 { // the days from July 13 to August 11; the number of sales grows by one each day
 		at := time.Date(2026, 7, 13+day, 0, 0, 0, 0, time.UTC).Format(time.RFC3339)
 		lines = append(lines, line("metric-point", demo.Record{"metricKey": "a.sales", "grain": "day", "ts": at, "value": day + 1}),
 			line("metric-point", demo.Record{"metricKey": "a.visits", "grain": "day", "ts": at, "value": 100}))
@@ -174,7 +175,7 @@ func TestWeekOfCompany(t *testing.T) {
 		t.Errorf("stars %v, %d before, %d calls", r.Reviews.Stars, r.Reviews.Before, r.Calls)
 	}
 
-	// The values of weeks are those of the API.
+	// The weekly values must equal those of the API.
 	api := s.Call(t, s.Key(t), "list_metric_points", map[string]any{"metricKey": "a.sales", "grain": "week", "from": "2026-08-03", "to": "2026-08-03", "total": true}).Items(t)
 	if got := r.Metrics[0].Value; got == nil || len(api) != 1 || *got != api[0]["value"] {
 		t.Errorf("the value of the week is %v, and that of the API %v", got, api)
@@ -192,7 +193,7 @@ func TestWeekOfCompany(t *testing.T) {
 	requireSelfContained(t, pages(t, r)["HTML"])
 	has(t, "HTML", pages(t, r)["HTML"], `<svg class="spark"`, "Sales by week", `<rect class="fill star"`, "&lt;script&gt;")
 
-	// This week: on Tuesday evening in Auckland, Monday is over, also in UTC.
+	// On Tuesday evening in Auckland, Monday is over both there and in UTC.
 	this, err := read(t, s, &demotest.Counter{}, report.ThisWeek)
 	has(t, "this week", this.Text(), "Week 33", "Mon  Same days before  Change", "Sales   29   22                +32 %", "Rate    29 %  22 %", "values are those of Mon, against the same days of the week before", "counted until the same weekday and time")
 	if err != nil || this.Reviews.Count != 1 || this.Reviews.Before != 1 || this.Over || this.Calls != 12+4+4+1 {
@@ -202,7 +203,7 @@ func TestWeekOfCompany(t *testing.T) {
 		t.Errorf("the next week: %v", err)
 	}
 
-	// A key with few scopes
+	// A key with few scopes gets a report with only the parts that it may read.
 	for scope, want := range map[auth.Scope]string{
 		"feedback:read": "3 reviews and mentions", "broadcast:read": "Sent: 2", "metrics:read": "Sales   175", "context:read": "Sell", "optimise:read": "SEO 80", "plan:read": "nothing was published", "company:read": "Kauri",
 	} {
@@ -223,7 +224,7 @@ func TestWeekOfCompany(t *testing.T) {
 		t.Errorf("without the company: %v, %s, %d reviews", err, utc.TimeZone, utc.Reviews.Count)
 	}
 
-	// A 429 is retried after its Retry-After, and a part that fails is a gap.
+	// The report retries a 429 after its Retry-After, and lists a part that fails as a gap.
 	again, err := read(t, s, &demotest.Counter{Refuse: func(n int64, _ *http.Request) *http.Response {
 		if n%3 == 0 && n < 30 {
 			return refusal(http.StatusTooManyRequests, "1")
@@ -304,7 +305,8 @@ func requireSelfContained(t *testing.T, page string) {
 	}
 }
 
-// Ensure the number of calls and the size of the page have limits, whatever the number of records.
+// Ensure the number of calls and the size of the page are limited, no matter how many records there
+// are.
 func TestManyRecords(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

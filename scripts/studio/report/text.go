@@ -94,10 +94,10 @@ func (v Reviews) WaitingText() string {
 	return "Now waiting: " + cmp.Or(text, "not known")
 }
 
-// StarCount is how many reviews have a number of stars.
+// StarCount is the number of reviews with a given number of stars.
 type StarCount struct {
 	Stars, Count int
-	Share        float64 // of all reviews with stars
+	Share        float64 // the share of all reviews with stars
 }
 
 // ByStars returns the counts, most stars first.
@@ -116,8 +116,8 @@ func (v Reviews) ByStars() (out []StarCount) {
 // barChars is the length of a bar that stands for all reviews.
 const barChars = 30
 
-// Text formats the report for a terminal. Its lines contain text of third parties, whose control
-// characters the caller must escape.
+// Text formats the report for a terminal. Its lines contain third-party text, so the caller must
+// escape control characters.
 func (r Report) Text() string {
 	var out strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
@@ -204,13 +204,13 @@ func (r Report) HasRoadmap() bool { return len(r.Roadmap) > 0 || !r.lacks(partRo
 // HasAudits reports whether the audits were read.
 func (r Report) HasAudits() bool { return len(r.Audits) > 0 || !r.lacks(partAudits) }
 
-// PostGroup is a number of posts with a title.
+// PostGroup is a group of posts under a title.
 type PostGroup struct {
 	Title string
 	Posts []Post
 }
 
-// PostGroups returns the posts that were sent, those that failed, and the next ones.
+// PostGroups returns groups of the posts that were sent, that failed, and that come next.
 func (r Report) PostGroups() (out []PostGroup) {
 	add := func(title, none string, posts []Post, most int) {
 		switch {
@@ -233,7 +233,7 @@ func (r Report) PostGroups() (out []PostGroup) {
 	return out
 }
 
-// Lines returns what was published on the board.
+// Lines returns the lines that say what was published on the board.
 func (b Board) Lines() (out []string) {
 	if len(b.Created) > 0 {
 		out = append(out, "created this week: "+strings.Join(b.Created, "; "))
@@ -296,7 +296,7 @@ func table(rows []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Markdown formats the report as Markdown, without the control characters of third parties' texts.
+// Markdown formats the report as Markdown. It removes the control characters in third-party text.
 func (r Report) Markdown() string {
 	var out strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
@@ -386,8 +386,8 @@ func withoutControls(text string) string {
 	}, text)
 }
 
-// markdownEscaper escapes the characters that can start markup, a link with a text, or HTML. It
-// leaves a plain URL as it is, which some programs show as a link.
+// markdownEscaper escapes the characters that can start markup, a link with a label, or HTML. It
+// leaves a plain URL unchanged, although some programs show it as a link.
 var markdownEscaper = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "|", `\|`, "~", `\~`, "#", `\#`, "&", `\&`)
 
 func escapeMarkdown(text string) string { return markdownEscaper.Replace(text) }

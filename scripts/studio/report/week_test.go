@@ -37,8 +37,8 @@ func TestWeek(t *testing.T) {
 	}
 }
 
-// Ensure a day counts as over once it is over both in the company's zone and in UTC, and that a
-// week begins and ends by the clock of its zone, even when the clocks change.
+// Ensure a day counts as over once it is over both in the company's zone and in UTC. A week must
+// begin and end by the clocks of its zone, even when they change.
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	at := func(text string) time.Time {

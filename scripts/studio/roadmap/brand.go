@@ -28,7 +28,7 @@ const (
 	card        = "#ffffff"
 )
 
-// contrastMin is the minimum contrast between a text and its background that WCAG 2 requires.
+// contrastMin is the minimum contrast between text and its background that WCAG 2 requires.
 const contrastMin = 4.5
 
 // Names under which a brand kit may store colours and fonts, in order of preference. A kit may also
@@ -41,8 +41,9 @@ var (
 	bodyNames    = []string{"body", "text", "base", "secondary", "primary"}
 )
 
-// ReadBrand chooses the look of the page from the colours and fonts of a brand kit, which may be
-// any JSON. A colour that would make a text hard to read is made darker or lighter, or left out.
+// ReadBrand chooses the look of the page from the colours and fonts in a brand kit. These may be
+// any JSON. It makes a colour darker or lighter, or leaves it out, if text in that colour would be
+// hard to read.
 func ReadBrand(colors, fonts []byte) (b Brand) {
 	named := func(text []byte, names []string, valid func(string) bool) string {
 		var all any
@@ -50,7 +51,7 @@ func ReadBrand(colors, fonts []byte) (b Brand) {
 			return ""
 		}
 		for _, name := range names {
-			if value := find(all, name, valid, 0); value != "" {
+			if value := findString(all, name, valid, 0); value != "" {
 				return value
 			}
 		}
@@ -65,7 +66,7 @@ func ReadBrand(colors, fonts []byte) (b Brand) {
 		b.Ink = c.String()
 	}
 	if c, ok := parseColor(named(colors, accentNames, isColor)); ok {
-		b.Accent, b.AccentDark = readable(c, ground).String(), readable(c, mustColor(darkGround)).String()
+		b.Accent, b.AccentDark = ensureContrast(c, ground).String(), ensureContrast(c, mustColor(darkGround)).String()
 	}
 	b.Heading, b.Body = named(fonts, headingNames, fontPattern.MatchString), named(fonts, bodyNames, fontPattern.MatchString)
 	return b
@@ -74,16 +75,16 @@ func ReadBrand(colors, fonts []byte) (b Brand) {
 // fontPattern matches the name of a font.
 var fontPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 -]{0,39}$`)
 
-// find returns the first valid string in a value that has the given name, or that is inside a part
-// with that name.
-func find(value any, name string, valid func(string) bool, depth int) string {
+// findString returns the first valid string in a value that has the given name, or that is inside a
+// part with that name.
+func findString(value any, name string, valid func(string) bool, depth int) string {
 	if depth > 4 {
 		return ""
 	}
 	switch v := value.(type) {
 	case []any:
 		for _, one := range v {
-			if found := find(one, name, valid, depth+1); found != "" {
+			if found := findString(one, name, valid, depth+1); found != "" {
 				return found
 			}
 		}
@@ -91,11 +92,11 @@ func find(value any, name string, valid func(string) bool, depth int) string {
 		own, _ := v["name"].(string)
 		for _, key := range sortedKeys(v) {
 			if strings.EqualFold(key, name) || strings.EqualFold(own, name) && key != "name" {
-				if found := first(v[key], valid); found != "" {
+				if found := firstString(v[key], valid); found != "" {
 					return found
 				}
 			}
-			if found := find(v[key], name, valid, depth+1); found != "" {
+			if found := findString(v[key], name, valid, depth+1); found != "" {
 				return found
 			}
 		}
@@ -103,8 +104,8 @@ func find(value any, name string, valid func(string) bool, depth int) string {
 	return ""
 }
 
-// first returns a valid string: the value itself, or one of its properties, such as hex.
-func first(value any, valid func(string) bool) string {
+// firstString returns a valid string: the value itself, or one of its properties, such as hex.
+func firstString(value any, valid func(string) bool) string {
 	switch v := value.(type) {
 	case string:
 		if text := strings.TrimSpace(v); valid(text) {
@@ -165,9 +166,9 @@ func mustColor(text string) rgb {
 	return c
 }
 
-// readable returns the colour, unless text in that colour would be hard to read on the ground. Then
-// it returns the nearest mixture with black or white that is easy to read.
-func readable(c, ground rgb) rgb {
+// ensureContrast returns the colour, unless text in that colour would be hard to read on the
+// ground. In that case, it returns the nearest mixture with black or white that is easy to read.
+func ensureContrast(c, ground rgb) rgb {
 	end := rgb{}
 	if luminance(ground) < 0.18 {
 		end = rgb{255, 255, 255}

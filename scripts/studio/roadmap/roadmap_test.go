@@ -62,8 +62,8 @@ func render(t *testing.T, b roadmap.Board) string {
 	return out.String()
 }
 
-// Ensure the page for visitors shows every public text of an item, escaped, and nothing else of the
-// item. The page loads no files and runs no scripts.
+// Ensure the page for visitors shows every public field of an item, escaped, and nothing else from
+// the item. The page loads no files and runs no scripts.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	hostile := `<script>alert("x")</script>`

@@ -52,7 +52,7 @@ func Of(definitions []client.Definition, goals []client.Goal) []Metric {
 		out = append(out, m)
 	}
 	slices.SortStableFunc(out, func(a, b Metric) int {
-		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(sortRank(a), sortRank(b)), cmp.Compare(a.Key, b.Key))
 	})
 	return out
 }
@@ -64,9 +64,9 @@ func goalOrder(g client.Goal) int {
 	return 1
 }
 
-// order returns the sort key of a metric. Metrics with an active goal come first, then metrics with
-// only inactive goals, then metrics without a goal. Unconfirmed metrics come last.
-func order(m Metric) int {
+// sortRank returns the sort key of a metric. Metrics with an active goal come first, then metrics
+// with only inactive goals, then metrics without a goal. Unconfirmed metrics come last.
+func sortRank(m Metric) int {
 	switch {
 	case m.NeedsReview:
 		return 3
@@ -130,7 +130,7 @@ func (m Metric) Combine(values []chart.Value) chart.Value {
 	return out
 }
 
-// CombinePoints is Combine for points.
+// CombinePoints is like Combine, for points.
 func (m Metric) CombinePoints(points []client.Point, money Money) chart.Value {
 	values := make([]chart.Value, len(points))
 	for i, p := range points {

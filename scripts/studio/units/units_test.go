@@ -42,7 +42,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// unbroken replaces the spaces of a text with spaces at which a line does not break.
+// unbroken replaces the spaces in text with non-breaking spaces.
 func unbroken(text string) string { return strings.ReplaceAll(text, " ", "\u00a0") }
 
 func TestChange(t *testing.T) {

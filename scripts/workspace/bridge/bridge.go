@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	callsMax         = 16          // messages forwarded at the same time
+	callsMax         = 16          // the maximum number of messages forwarded at the same time
 	callTimeout      = time.Minute // the service responds within 30 s
 	responseBytesMax = 32 << 20    // longer than any response of the service
 	versionMeta      = "io.modelcontextprotocol/protocolVersion"
@@ -139,7 +139,7 @@ func isInitialize(line []byte) bool {
 	return json.Unmarshal(line, &m) == nil && m.Method == "initialize"
 }
 
-// write writes a message on a line of its own. It does nothing if text is empty.
+// write writes a message as one line. It does nothing if text is empty.
 func (b *Bridge) write(text []byte) error {
 	if len(text) == 0 {
 		return nil
@@ -157,7 +157,7 @@ func (b *Bridge) write(text []byte) error {
 	return nil
 }
 
-// forward sends one line, which is a message or a batch. It returns the response, or nil if there
+// forward sends one line: a message or a batch. It returns the response, or nil if there
 // is none.
 func (b *Bridge) forward(ctx context.Context, line []byte) []byte {
 	messages := []message{{}}
@@ -281,8 +281,8 @@ func errorOf(response *http.Response, body []byte) *client.Error {
 	return out
 }
 
-// errorResponse logs an error once for each message. It returns the error as the response to the messages
-// that expect one, or nil if there are none.
+// errorResponse logs an error once for each message. It returns the error as the response to the
+// messages that expect one, or nil if there are none.
 func (b *Bridge) errorResponse(messages []message, isBatch bool, err error) []byte {
 	var out []json.RawMessage
 	for _, m := range messages {

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// csvRowBytesMax is the maximum size of a row. A quote that is never closed would otherwise make
-// one row of the rest of the file.
+// csvRowBytesMax is the maximum size of a row. Without a limit, an unclosed quote would turn the
+// rest of the file into one row.
 const csvRowBytesMax = 4 << 20
 
-// CSV reads the rows of a CSV file. Its memory is bounded.
+// CSV reads the rows of a CSV file with bounded memory.
 type CSV struct {
 	reader *csv.Reader
 	limit  *rowLimit
-	row    int // of the last record, as a spreadsheet counts: cells with line breaks are one row
-	line   int // on which the last record ends
+	row    int // the row number of the last record, as in a spreadsheet: a cell with line breaks is still one row
+	line   int // the number of the line on which the last record ends
 }
 
-// NewCSV returns a reader of a text. Rows may have different numbers of cells. If lazy is set, a
-// quote inside an unquoted cell is an ordinary character; otherwise it is a problem.
+// NewCSV returns a CSV that reads from text. Rows may have different numbers of cells. If lazy is
+// set, a quote inside an unquoted cell is an ordinary character; otherwise it is a problem.
 func NewCSV(text io.Reader, separator rune, lazy bool) *CSV {
 	limit := &rowLimit{in: text}
 	r := csv.NewReader(limit)
@@ -30,7 +30,7 @@ func NewCSV(text io.Reader, separator rune, lazy bool) *CSV {
 }
 
 // Read returns the cells of the next row and the row's number in a spreadsheet. Empty rows are
-// skipped, but counted. The cells are valid until the next Read. The error is io.EOF after the last
+// skipped, but counted. cells is valid until the next Read. The error is io.EOF after the last
 // row, or a Problem for a row that cannot be read.
 func (c *CSV) Read() (cells []string, row int, err error) {
 	c.limit.left = csvRowBytesMax

@@ -21,12 +21,13 @@ import (
 type Flags struct {
 	From    string
 	DryRun  bool
-	SkipBad string // the file for the rows that are left out
+	SkipBad string // the file to which rows with problems are written
 
 	kinds []Kind
 }
 
-// Register registers the flags, and the flags of the kinds, which kindsOf registers itself.
+// Register registers the flags and calls kindsOf. That function must register the flags of the
+// kinds and return the kinds.
 func (f *Flags) Register(cmd *cobra.Command, kindsOf func(*pflag.FlagSet) []Kind) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.From, "from", "", "the `kind` of the files; the kinds are listed above")
@@ -42,8 +43,8 @@ func (f *Flags) Register(cmd *cobra.Command, kindsOf func(*pflag.FlagSet) []Kind
 	}
 }
 
-// HelpKinds returns the list of kinds for the help of a command. Kinds with the same flags share
-// one list of them.
+// HelpKinds returns the list of kinds for a command's help text. It lists the flags of consecutive
+// kinds only once if they are the same.
 func (f *Flags) HelpKinds() string {
 	var lines []string
 	for i, k := range f.kinds {
@@ -65,8 +66,8 @@ func (f *Flags) HelpKinds() string {
 	return strings.Join(lines, "\n")
 }
 
-// Kind returns the kind of --from. It returns a usage error if there is none, or if a flag of
-// another kind is set.
+// Kind returns the kind that --from names. It returns a usage error if there is no such kind, or if
+// a flag of a different kind is set.
 func (f *Flags) Kind(cmd *cobra.Command) (Kind, error) {
 	var names, foreign []string
 	var chosen *Kind
@@ -92,16 +93,15 @@ func (f *Flags) Kind(cmd *cobra.Command) (Kind, error) {
 	return *chosen, nil
 }
 
-// RequireFrom returns a usage error if a flag that needs --from is set without it: a flag of a kind,
-// or one of own.
-func (f *Flags) RequireFrom(cmd *cobra.Command, own ...string) error {
+// RequireFrom returns a usage error if --from is not set, but one of names or a flag of a kind is.
+func (f *Flags) RequireFrom(cmd *cobra.Command, names ...string) error {
 	if f.From != "" {
 		return nil
 	}
 	for _, k := range f.kinds {
-		own = append(own, k.Flags...)
+		names = append(names, k.Flags...)
 	}
-	for _, name := range own {
+	for _, name := range names {
 		if cmd.Flags().Changed(name) {
 			return terminal.NewCommandUsageError(cmd, "--%s needs --from KIND", name)
 		}
@@ -109,9 +109,8 @@ func (f *Flags) RequireFrom(cmd *cobra.Command, own ...string) error {
 	return nil
 }
 
-// Run converts files and calls use with the result. It calls use only if the files are valid, or if
-// invalid rows are to be skipped. With --dry-run it prints the first records and all problems
-// instead.
+// Run converts files and calls use with the result. It calls use only if all rows are valid or
+// --skip-bad is set. With --dry-run it prints the first records and all problems instead.
 func (f *Flags) Run(ctx context.Context, t *terminal.Terminal, kind Kind, names []string, use func(*Result) error) error {
 	if f.SkipBad != "" {
 		if err := CheckReplaceable(f.SkipBad, `{"file":`); err != nil {
@@ -154,7 +153,7 @@ func (f *Flags) Run(ctx context.Context, t *terminal.Terminal, kind Kind, names 
 	return use(result)
 }
 
-// writeSkipped writes the rows with problems to the file of --skip-bad.
+// writeSkipped writes the rows with problems to the --skip-bad file.
 func (f *Flags) writeSkipped(result *Result) error {
 	file, err := os.OpenFile(f.SkipBad, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -166,9 +165,9 @@ func (f *Flags) writeSkipped(result *Result) error {
 	return nil
 }
 
-// CheckReplaceable returns an error if a file exists and does not begin with head, as the files do
-// that a flag writes. Without this check, a flag whose FILE was forgotten would replace the first file
-// to convert.
+// CheckReplaceable returns an error if a file exists and does not begin with head, the start of
+// every file that the flag writes. Without this check, a flag whose FILE was forgotten would take
+// the first file to convert as its FILE and overwrite it.
 func CheckReplaceable(name, head string) error {
 	st, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && (!st.Mode().IsRegular() || st.Size() == 0) {
@@ -192,8 +191,8 @@ func CheckReplaceable(name, head string) error {
 	return nil
 }
 
-// watchedReader advances a progress bar to the last byte that was read. Bytes that are read again do
-// not count.
+// watchedReader advances a progress bar to the farthest byte that was read. Reading bytes again
+// does not advance it.
 type watchedReader struct {
 	io.ReaderAt
 

@@ -16,11 +16,11 @@ import (
 type Input struct {
 	io.ReaderAt
 
-	Name string // as the user named it; for messages
+	Name string // the name that the user gave, for messages
 	Size int64
 }
 
-// NewInput returns an Input with a content that is in memory.
+// NewInput returns an Input whose content is in memory.
 func NewInput(name string, content []byte) Input {
 	return Input{bytes.NewReader(content), name, int64(len(content))}
 }
@@ -36,8 +36,8 @@ var (
 )
 
 // Text returns a reader of the file as UTF-8 without a byte order mark. It recognises UTF-16 by its
-// byte order mark, or by the zero bytes of its first characters. Everything else must be UTF-8:
-// reading fails at the first byte that is not.
+// byte order mark, or by zero bytes among the first characters. Any other file must be UTF-8: the
+// reader returns an error at the first invalid byte.
 func (in Input) Text() (io.Reader, error) {
 	r, err := in.UncheckedText()
 	if err != nil {
@@ -46,7 +46,7 @@ func (in Input) Text() (io.Reader, error) {
 	return transform.NewReader(r, encoding.UTF8Validator), nil
 }
 
-// UncheckedText is Text for a caller that checks whether the text is valid UTF-8.
+// UncheckedText is like Text, but the caller must check that the text is valid UTF-8.
 func (in Input) UncheckedText() (io.Reader, error) {
 	head := make([]byte, min(in.Size, 64))
 	if _, err := in.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -60,9 +60,9 @@ func (in Input) UncheckedText() (io.Reader, error) {
 		return r, err
 	case bytes.HasPrefix(head, markUTF16LE), bytes.HasPrefix(head, markUTF16BE):
 		wide = unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
-	case zeroBytes(head, 1) > len(head)/4:
+	case countZeroBytes(head, 1) > len(head)/4:
 		wide = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
-	case zeroBytes(head, 0) > len(head)/4:
+	case countZeroBytes(head, 0) > len(head)/4:
 		wide = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 	default:
 		return r, nil
@@ -73,9 +73,9 @@ func (in Input) UncheckedText() (io.Reader, error) {
 	return transform.NewReader(r, wide.NewDecoder()), nil
 }
 
-// zeroBytes counts the zero bytes at the even or odd positions of text. In UTF-16, one of the two
-// bytes of each Latin character is zero.
-func zeroBytes(text []byte, odd int) (n int) {
+// countZeroBytes counts the zero bytes at the odd positions of text if odd is 1, or at the even
+// positions if odd is 0. In UTF-16, one of the two bytes of a Latin character is zero.
+func countZeroBytes(text []byte, odd int) (n int) {
 	for i := odd; i < len(text); i += 2 {
 		if text[i] == 0 {
 			n++
@@ -84,8 +84,8 @@ func zeroBytes(text []byte, odd int) (n int) {
 	return n
 }
 
-// IsEncodingError reports whether an error of the reader of Text means that the file has another
-// encoding.
+// IsEncodingError reports whether an error from the reader that Text returns means that the file
+// has a different encoding.
 func IsEncodingError(err error) bool { return errors.Is(err, encoding.ErrInvalidUTF8) }
 
 // EncodingMessage is the message for a file in an unknown encoding.
@@ -94,14 +94,14 @@ const EncodingMessage = "is neither UTF-8 nor UTF-16"
 // Inputs are the open files of a command.
 type Inputs struct {
 	List  []Input
-	Bytes int64 // the size of all files
+	Bytes int64 // the total size of the files
 
-	files  []*os.File // of the user
-	spools []*os.File // copies of what can be read only once
+	files  []*os.File // files of the user
+	spools []*os.File // temporary copies of inputs that can be read only once
 }
 
-// OpenInputs opens files. The name - is standard input. Standard input and pipes are copied to
-// private temporary files.
+// OpenInputs opens files. The name - stands for standard input. OpenInputs copies standard input
+// and pipes to private temporary files.
 func OpenInputs(names []string, standard io.Reader) (*Inputs, error) {
 	inputs := &Inputs{}
 	for _, name := range names {
@@ -158,10 +158,10 @@ func (i *Inputs) add(in Input) {
 	i.Bytes += in.Size
 }
 
-// Close closes the files. It removes the temporary ones only.
+// Close closes all files and removes the temporary ones.
 func (i *Inputs) Close() {
 	for _, f := range i.files {
-		_ = f.Close() // it was only read
+		_ = f.Close() // ignore the error, because the file was only read
 	}
 	for _, f := range i.spools {
 		closeTemporary(f)

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Elements maps the path of an array in a JSON file, such as "data.children", to a function that is
-// called with each element and its number, counted from 1 through the whole file.
+// Elements maps the path of an array in a JSON file, such as "data.children", to a function to call
+// with each element. number counts the elements in the whole file, from 1.
 type Elements map[string]func(number int, element json.RawMessage) error
 
-// elementBytesMax is the maximum size of an element, which has to fit into memory.
+// elementBytesMax is the maximum size of an element. Each element is read into memory.
 const elementBytesMax = 16 << 20
 
-// jsonDepthMax bounds how deeply a file may be nested, as package json does for a value that it
-// decodes. Each level takes memory.
+// jsonDepthMax is the maximum nesting depth of a file, because each level takes memory. It is the
+// limit that encoding/json has for a decoded value.
 const jsonDepthMax = 10_000
 
-// EachElement reads a JSON file and calls the functions for the elements of arrays. Only one element
-// is in memory at a time. The file may contain several values one after the other, or an array of
-// them; a path begins in each of these values. found reports whether the file has any of the arrays.
+// EachElement reads a JSON file and calls the functions in elements. It keeps only one element in
+// memory at a time. The file may contain several values, one after another or in an array. Paths
+// are relative to each of these values. found reports whether the file contains any of the arrays.
 func EachElement(in Input, elements Elements) (found bool, err error) {
 	text, err := in.Text()
 	if err != nil {
@@ -48,18 +48,18 @@ type elementWalk struct {
 	limit    *rowLimit
 	elements Elements
 	numbers  map[string]int
-	depth    int // of the last token
+	depth    int // the nesting depth after the last token
 	found    bool
 }
 
 var errTooDeep = errors.New("the JSON is nested too deeply")
 
-// visitError is an error of a function of Elements, as opposed to one of the JSON.
+// visitError is an error that a function in Elements returned. All other errors are about the JSON.
 type visitError struct{ error }
 
 func (e visitError) Unwrap() error { return e.error }
 
-// explain adds the position to an error of the JSON.
+// explain adds the position to an error about the JSON.
 func (w *elementWalk) explain(err error) error {
 	var own visitError
 	switch {
@@ -77,7 +77,7 @@ func (w *elementWalk) explain(err error) error {
 	return fmt.Errorf("is not JSON after byte %d: %w", w.d.InputOffset(), err)
 }
 
-// value reads one value at a path.
+// value reads the value at a path.
 func (w *elementWalk) value(path string) error {
 	token, err := w.token()
 	if err != nil {
@@ -92,7 +92,7 @@ func (w *elementWalk) value(path string) error {
 	return nil
 }
 
-// token reads a token. Its size is limited to that of an element.
+// token reads a token of at most elementBytesMax bytes.
 func (w *elementWalk) token() (json.Token, error) {
 	w.limit.left = elementBytesMax
 	token, err := w.d.Token()
@@ -107,7 +107,7 @@ func (w *elementWalk) token() (json.Token, error) {
 	return token, err
 }
 
-// more is Decoder.More, which takes an error of the reader for the end of the array.
+// more is like Decoder.More, which also returns false if reading fails.
 func (w *elementWalk) more() bool {
 	w.limit.left = elementBytesMax
 	return w.d.More()
@@ -160,7 +160,7 @@ func (w *elementWalk) array(path string) error {
 	return unexpectedEnd(err)
 }
 
-// skip reads a value without keeping it.
+// skip reads a value and discards it.
 func (w *elementWalk) skip() error {
 	for depth := w.depth; ; {
 		if _, err := w.token(); err != nil {
@@ -172,7 +172,7 @@ func (w *elementWalk) skip() error {
 	}
 }
 
-// leadsToElements reports whether one of the arrays is at a path or below it.
+// leadsToElements reports whether one of the arrays is at path or below it.
 func (w *elementWalk) leadsToElements(path string) bool {
 	for wanted := range w.elements {
 		if wanted == path || strings.HasPrefix(wanted, path+".") {

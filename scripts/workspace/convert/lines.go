@@ -13,8 +13,8 @@ import (
 // lineBytesMax is the maximum length of a line, the same as for an import.
 const lineBytesMax = 40 << 20
 
-// Lines returns the kind of files that are lines of an import already. Records of types other than
-// those given are skipped.
+// Lines returns the kind for files that already consist of import lines. It skips records whose
+// type is not in types.
 func Lines(types ...string) Kind {
 	return Kind{Name: "lines", Summary: "lines of an import", Types: types, Convert: func(ctx context.Context, in Input, out *Output) error {
 		return readLines(ctx, in, out, types)

@@ -25,22 +25,22 @@ type Output struct {
 	types    map[string]transfer.Type
 	records  *spool
 	problems *spool
-	rows     int // the number of records that were written, superseded ones included
+	rows     int // the number of records written, including superseded ones
 	badRows  int
 
 	counts     map[string]int
 	skipped    map[string]int
-	latest     map[[16]byte]version
+	latest     map[[16]byte]newestVersion
 	superseded map[int]bool // the indexes of the records that have a newer version
 }
 
-// version is the newest record of an identity.
-type version struct {
+// newestVersion is the newest record so far with a given identity.
+type newestVersion struct {
 	index int
 	at    int64
 }
 
-// spool is a temporary file that is written once and then read.
+// spool is a temporary file that is written first and then read, possibly several times.
 type spool struct {
 	file *os.File
 	out  *bufio.Writer
@@ -54,11 +54,11 @@ func newSpool() (*spool, error) {
 	return &spool{f, bufio.NewWriterSize(f, 64<<10)}, nil
 }
 
-// importTypes returns the record types of an import. They have no table, which is enough to check
-// records.
+// importTypes returns the record types that an import accepts. They have no table, because checking
+// a record needs none.
 var importTypes = sync.OnceValue(func() []transfer.Type { return functions.Transfers(nil) })
 
-// reader returns a reader of the whole spool. Several can read at the same time.
+// reader returns a reader of the whole spool. Several readers can be in use at the same time.
 func (s *spool) reader() io.Reader { return io.NewSectionReader(s.file, 0, 1<<62) }
 
 func newOutput(kind Kind) (*Output, error) {
@@ -73,7 +73,7 @@ func newOutput(kind Kind) (*Output, error) {
 	}
 	o := &Output{
 		kind: kind, types: map[string]transfer.Type{}, records: records, problems: problems,
-		counts: map[string]int{}, skipped: map[string]int{}, latest: map[[16]byte]version{}, superseded: map[int]bool{},
+		counts: map[string]int{}, skipped: map[string]int{}, latest: map[[16]byte]newestVersion{}, superseded: map[int]bool{},
 	}
 	for _, t := range importTypes() {
 		if slices.Contains(kind.Types, t.Name) {
@@ -83,8 +83,9 @@ func newOutput(kind Kind) (*Output, error) {
 	return o, nil
 }
 
-// Emit adds a record. If an import would refuse it, Emit reports the problems of its row instead.
-// An error means that the temporary file cannot be written.
+// Emit adds a record. If an import would refuse the record, Emit reports its problems instead. An
+// error means that the temporary file cannot be written, or that the kind does not declare the
+// record's type.
 func (o *Output) Emit(r Record) error {
 	t, known := o.types[r.Type]
 	if !known {
@@ -99,7 +100,7 @@ func (o *Output) Emit(r Record) error {
 	}
 	if r.Identity != "" {
 		sum := sha256.Sum256([]byte(r.Type + "\n" + r.Identity))
-		key, own := [16]byte(sum[:16]), version{o.rows, r.Version.UnixMilli()}
+		key, own := [16]byte(sum[:16]), newestVersion{o.rows, r.Version.UnixMilli()}
 		if r.Version.IsZero() {
 			own.at = 0
 		}
@@ -125,10 +126,10 @@ func (o *Output) Emit(r Record) error {
 	return nil
 }
 
-// reasonSuperseded is the reason to skip a record if the files have a newer version of it.
+// reasonSuperseded is the reason for skipping a record of which the files contain a newer version.
 const reasonSuperseded = "an older version of a record that is in the files again"
 
-// reportRecord reports the problems that an import has with a record.
+// reportRecord reports the problems for which an import would refuse a record.
 func (o *Output) reportRecord(r Record, problems []string) error {
 	if len(problems) > 1 { // an import derives a missing id once the other fields are valid
 		problems = slices.DeleteFunc(problems, func(p string) bool { return p == "record.id: is required" })
@@ -152,8 +153,8 @@ func (o *Output) reportRecord(r Record, problems []string) error {
 	return nil
 }
 
-// Report adds a problem with a row. The row is left out, and the conversion fails unless bad rows
-// are to be skipped.
+// Report adds a problem with a row. The row is left out, and the command fails unless --skip-bad is
+// set.
 func (o *Output) Report(p Problem) error {
 	p.File = o.names[o.file]
 	o.badRows++
@@ -171,7 +172,7 @@ func (o *Output) Report(p Problem) error {
 // "ratings without a text".
 func (o *Output) Skip(reason string) { o.SkipMany(reason, 1) }
 
-// SkipMany counts several rows as Skip does.
+// SkipMany is like Skip, for several rows.
 func (o *Output) SkipMany(reason string, count int) { o.skipped[reason] += count }
 
 // encode encodes a value as compact JSON. It keeps the characters <, > and & as they are.
@@ -188,12 +189,12 @@ func encode(v any) ([]byte, error) {
 // Time formats a time for a field of a record, in UTC with milliseconds.
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// DeriveID returns the id of a record that has none in its file: a digest of parts, so that the same
-// file yields the same ids.
+// DeriveID returns an id for a record that has none in its file. The id is a digest of parts, so
+// the same file always gives the same ids.
 func DeriveID(prefix string, parts ...string) string {
 	digest := sha256.New()
 	for _, part := range parts {
-		fmt.Fprintf(digest, "%d %s\n", len(part), part) // the length keeps "a", "b" and "ab", "" apart
+		fmt.Fprintf(digest, "%d %s\n", len(part), part) // without the lengths, "a", "b" and "ab", "" would have the same digest
 	}
 	return id.FromBytes(prefix, [16]byte(digest.Sum(nil)[:16]))
 }

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	previewRows      = 10 // records of each type that a dry run shows
-	previewCellWidth = 32 // characters of a value that a dry run shows
+	previewRows      = 10 // the maximum number of records of each type that a dry run shows
+	previewCellWidth = 32 // the maximum number of characters of a value that a dry run shows
 )
 
 // preview is the result of a dry run.
@@ -24,14 +24,14 @@ type preview struct {
 	Problems []Problem         `json:"problems"`
 }
 
-// previewTable is the first records of one type.
+// previewTable contains the first records of one type.
 type previewTable struct {
-	rows   []int // in the file
+	rows   []int // the records' row numbers in the file
 	fields []map[string]any
 }
 
-// preview prints the first records of each type as they would be stored, the reasons for skipped
-// rows, and all problems. It returns an error if there are problems.
+// preview prints the first records of each type, the reasons for skipped rows, and all problems. It
+// returns an error if there are problems.
 func (r *Result) preview(t *terminal.Terminal) error {
 	p := preview{Records: r.Counts, Skipped: r.Skipped, First: []json.RawMessage{}, Problems: []Problem{}}
 	tables := map[string]*previewTable{}
@@ -114,7 +114,7 @@ func (p *previewTable) String() string {
 	return terminal.AlignColumns(lines)
 }
 
-// previewCell returns a value on one line.
+// previewCell formats a value on one line.
 func previewCell(value any) string {
 	if value == nil {
 		return "-"

@@ -13,21 +13,21 @@ import (
 	"strings"
 )
 
-// Result is what the files of a conversion contain.
+// Result contains the records and problems of the converted files.
 type Result struct {
-	Counts  map[string]int // records of each type
-	Skipped map[string]int // rows that were left out on purpose, by reason
-	Bad     int            // problems with rows
+	Counts  map[string]int // the number of records, by type
+	Skipped map[string]int // the number of rows that were left out on purpose, by reason
+	Bad     int            // the number of problems with rows
 
 	out    *Output
-	places *places // of PlaceOf; nil before its first call
+	places *places // the state of PlaceOf; nil before its first call
 }
 
 // problemsMax is the maximum number of problems that an error lists.
 const problemsMax = 20
 
-// Convert reads all files. The caller closes the Result. Convert returns an error if a file is
-// unreadable as a whole; problems with rows are in the Result.
+// Convert converts all files. The caller must close the Result. Convert returns an error if a whole
+// file is unreadable. Problems with single rows are in the Result.
 func Convert(ctx context.Context, kind Kind, inputs []Input) (*Result, error) {
 	out, err := newOutput(kind)
 	if err != nil {
@@ -38,7 +38,7 @@ func Convert(ctx context.Context, kind Kind, inputs []Input) (*Result, error) {
 		out.file, out.names = i, append(out.names, in.Name)
 		if err := kind.Convert(ctx, in, out); err != nil {
 			r.Close()
-			return nil, describe(in.Name, err)
+			return nil, withFileName(in.Name, err)
 		}
 	}
 	err = errors.Join(ctx.Err(), out.records.out.Flush(), out.problems.out.Flush())
@@ -47,7 +47,7 @@ func Convert(ctx context.Context, kind Kind, inputs []Input) (*Result, error) {
 		return nil, fmt.Errorf("convert: %w", err)
 	}
 	r.Bad = out.badRows
-	out.latest = nil // all versions are known, and a caller may need the memory
+	out.latest = nil // no further version can follow, so free the memory
 	for name, n := range r.Counts {
 		if n == 0 {
 			delete(r.Counts, name)
@@ -56,8 +56,8 @@ func Convert(ctx context.Context, kind Kind, inputs []Input) (*Result, error) {
 	return r, nil
 }
 
-// describe adds the name of the file to an error.
-func describe(name string, err error) error {
+// withFileName adds the name of the file to an error.
+func withFileName(name string, err error) error {
 	var p Problem
 	switch {
 	case errors.As(err, &p):
@@ -87,7 +87,7 @@ func (r *Result) Total() (n int) {
 type Line struct {
 	File string
 	Row  int
-	JSON []byte // {"type": …, "record": …}; valid until the next line
+	JSON []byte // {"type": …, "record": …}; valid only until the next line is read
 }
 
 // Place returns where the line was read, such as "reviews.csv, row 12".
@@ -98,7 +98,7 @@ func (l Line) Place() string {
 	return fmt.Sprintf("%s, row %d", l.File, l.Row)
 }
 
-// Each calls visit with each record, in the order of the files.
+// Each calls visit with each record, in the order in which the records were read.
 func (r *Result) Each(visit func(Line) error) error {
 	for in := r.lineReader(); ; {
 		line, err := in.next()
@@ -118,7 +118,7 @@ func (r *Result) Each(visit func(Line) error) error {
 type lineReader struct {
 	out   *Output
 	in    *bufio.Reader
-	index int // of the next record of out, superseded ones included
+	index int // the index of the next record in out, counting superseded ones
 }
 
 func (r *Result) lineReader() *lineReader {
@@ -145,8 +145,8 @@ func (l *lineReader) next() (Line, error) {
 	return Line{l.out.names[f], n, line}, nil
 }
 
-// readLine returns the next line of any length, without its newline. It is valid until the next
-// read if it fits the reader's buffer.
+// readLine returns the next line without its newline. A line may have any length. The result may be
+// valid only until the next read.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	text, err := in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -163,7 +163,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	return text[:len(text)-1], nil
 }
 
-// WriteLines writes the records as the lines of an import.
+// WriteLines writes the records as import lines.
 func (r *Result) WriteLines(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	err := r.Each(func(l Line) error {
@@ -176,7 +176,7 @@ func (r *Result) WriteLines(w io.Writer) error {
 	return nil
 }
 
-// Lines returns a reader of the lines that WriteLines writes. The caller closes it.
+// Lines returns a reader of the lines that WriteLines writes. The caller must close it.
 func (r *Result) Lines() io.ReadCloser {
 	in, out := io.Pipe()
 	go func() { out.CloseWithError(r.WriteLines(out)) }()
@@ -190,8 +190,9 @@ type places struct {
 	last  Line
 }
 
-// PlaceOf returns where the n-th line of WriteLines was read. Calls with ascending numbers read the
-// temporary file once, because a message can list thousands of lines.
+// PlaceOf returns the place in the files from which the n-th line of WriteLines comes. Calls with
+// ascending n read the temporary file only once, which matters because a message can list thousands
+// of lines.
 func (r *Result) PlaceOf(n int) string {
 	if r.places == nil || n < r.places.read {
 		r.places = &places{lines: r.lineReader()}
@@ -200,15 +201,15 @@ func (r *Result) PlaceOf(n int) string {
 	for ; p.read < n; p.read++ {
 		line, err := p.lines.next()
 		if err != nil {
-			return fmt.Sprintf("line %d", n) // without the temporary file, the number of the line is the best place
+			return fmt.Sprintf("line %d", n) // the line number is all that is known if the temporary file cannot be read
 		}
-		line.JSON = nil // it is valid until the next line only
+		line.JSON = nil // it is valid only until the next line is read
 		p.last = line
 	}
 	return p.last.Place()
 }
 
-// EachProblem calls visit with each problem of a row.
+// EachProblem calls visit with each problem with a row.
 func (r *Result) EachProblem(visit func(Problem) error) error {
 	d := json.NewDecoder(r.out.problems.reader())
 	for d.More() {
@@ -245,7 +246,7 @@ func (r *Result) Err() error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// WriteProblems writes the rows with problems as lines of JSON.
+// WriteProblems writes the problems, with their rows, as lines of JSON.
 func (r *Result) WriteProblems(w io.Writer) error {
 	if _, err := io.Copy(w, r.out.problems.reader()); err != nil {
 		return fmt.Errorf("write the rows with problems: %w", err)

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// ideas is a kind whose files have an idea on each line. Lines with the same text are versions of
-// one idea.
+// ideas is a kind whose files contain one idea per word. Equal words are versions of the same idea.
 var ideas = Kind{Name: "ideas", Types: []string{"content-idea"}, Convert: func(_ context.Context, in Input, out *Output) error {
 	text, err := io.ReadAll(in.Reader())
 	for i, title := range strings.Fields(string(text)) {
@@ -21,8 +20,9 @@ var ideas = Kind{Name: "ideas", Types: []string{"content-idea"}, Convert: func(_
 	return err
 }}
 
-// Ensure the place of a line is that of the record that is kept, in any order of the calls, and that
-// ascending calls read the records once: an import can refuse every line of a file.
+// Ensure PlaceOf returns the place of the version that is kept, no matter in which order it is
+// called. Calls with ascending numbers must read the records only once, because an import can
+// refuse every line of a file.
 func TestPlaceOf(t *testing.T) {
 	t.Parallel()
 	r, err := Convert(t.Context(), ideas, []Input{NewInput("1", []byte("a b c")), NewInput("2", []byte("b d"))})

@@ -5,19 +5,20 @@ import (
 	"os"
 )
 
-// newTemporary returns a new private file without a name where the system allows that, so that
-// nothing remains however the process ends. Elsewhere closeTemporary removes it.
+// newTemporary creates a private temporary file. If the system allows it, newTemporary removes the
+// file's name at once, so that no file remains even if the process is killed. Otherwise
+// closeTemporary removes the file.
 func newTemporary() (*os.File, error) {
 	f, err := os.CreateTemp("", "workspace-convert-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a temporary file: %w", err)
 	}
-	_ = os.Remove(f.Name()) // fails on systems where an open file has to have a name
+	_ = os.Remove(f.Name()) // fails on systems that cannot remove an open file
 	return f, nil
 }
 
-// closeTemporary closes and removes a file of newTemporary.
+// closeTemporary closes and removes a file that newTemporary created.
 func closeTemporary(f *os.File) {
-	_ = f.Close()           // what was written has been read
-	_ = os.Remove(f.Name()) // it has been removed already where the system allows that
+	_ = f.Close()           // ignore the error, because the content is no longer needed
+	_ = os.Remove(f.Name()) // fails if newTemporary has already removed the name
 }

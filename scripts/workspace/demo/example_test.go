@@ -8,8 +8,8 @@ import (
 	"growthworkspace/functions"
 )
 
-// Ensure addExamples adds records of each type that has none. An import accepts these records, and
-// their ids and names are distinct. It adds no records of other types.
+// Ensure addExamples adds records of each type that has none, and no records of other types. An
+// import must accept the added records, and their ids and names must be distinct.
 func TestExamplesOfOtherTypes(t *testing.T) {
 	t.Parallel()
 	g := newGenerator(time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC))

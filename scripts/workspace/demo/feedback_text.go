@@ -1,7 +1,6 @@
 package demo
 
-// feedbackText is the text of a review or mention. The texts and the author names below are
-// invented.
+// feedbackText is the text of a review or mention. All text and author names below are invented.
 type feedbackText struct {
 	sentiment, title, body string
 	flags                  []string

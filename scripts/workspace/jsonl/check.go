@@ -27,11 +27,11 @@ const BadLinesMax = 20
 
 // Options are the options of an import.
 type Options struct {
-	NewOnly bool // whether to skip records that the company already has
-	Merge   bool // whether to merge records of mergeable types, to which NewOnly then does not apply
+	SkipExisting bool // whether to skip records that the company already has
+	Merge        bool // whether to merge records of mergeable types; SkipExisting then does not apply to them
 
-	// NewOnlyTypes are types whose existing records are skipped even if NewOnly is false.
-	NewOnlyTypes []string
+	// SkipExistingTypes are types whose existing records are skipped even if SkipExisting is false.
+	SkipExistingTypes []string
 
 	// PlaceOf returns where the line with the given number comes from, for messages. If it is nil,
 	// messages contain the line number.
@@ -40,7 +40,7 @@ type Options struct {
 
 // skipsExisting reports whether existing records of a type are skipped.
 func (o Options) skipsExisting(t transfer.Type) bool {
-	return (o.NewOnly || slices.Contains(o.NewOnlyTypes, t.Name)) && !o.merges(t)
+	return (o.SkipExisting || slices.Contains(o.SkipExistingTypes, t.Name)) && !o.merges(t)
 }
 
 // merges reports whether records of a type are merged.

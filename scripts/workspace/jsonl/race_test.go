@@ -11,8 +11,8 @@ import (
 )
 
 // importWhile imports lines. Between the check and the write, it calls duringImport, which acts as
-// a concurrent caller. It returns how many records were written, the lines that were refused, and
-// how many records were skipped.
+// a concurrent caller. written is the number of records written, by type. refused contains a
+// message for each refused line. skipped is the number of skipped records.
 func importWhile(t *testing.T, s *apitest.Service, o Options, duringImport func(), lines ...string) (written map[string]int, refused []string, skipped map[string]int) {
 	t.Helper()
 	checked, err := Check(t.Context(), functions.Transfers(s.Table), s.CompanyID, strings.NewReader(strings.Join(lines, "\n")), o)
@@ -33,7 +33,7 @@ func importWhile(t *testing.T, s *apitest.Service, o Options, duringImport func(
 // the same lines.
 func TestRefusedLines(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]Options{"import": {}, "only new records": {NewOnly: true}} {
+	for name, o := range map[string]Options{"import": {}, "only new records": {SkipExisting: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := apitest.New(t, functions.Operations)
@@ -72,7 +72,7 @@ func TestRefusedLines(t *testing.T) {
 			if err == nil || !slices.EqualFunc(strings.Split(err.Error(), "\n"), want, strings.HasPrefix) {
 				t.Errorf("the second check: %v", err)
 			}
-			if written, refused, _ := importWhile(t, s, o, none, file[3], file[5], file[6]); len(refused) > 0 || len(written) > 0 == o.NewOnly {
+			if written, refused, _ := importWhile(t, s, o, none, file[3], file[5], file[6]); len(refused) > 0 || len(written) > 0 == o.SkipExisting {
 				t.Errorf("the second import of the good lines: %v, %q", written, refused)
 			}
 		})

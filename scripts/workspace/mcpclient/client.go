@@ -57,10 +57,10 @@ type Client struct {
 
 // format is the format of a settings file.
 type format interface {
-	// merge returns the text with the entry added, and the text of the entry that it replaces, or
-	// "" if there is none. If the text already contains the entry, merge returns the text
-	// unchanged. The rest of the text, with its comments, stays as it is. The error is a
-	// *syntaxError if the text cannot be parsed.
+	// merge returns text with the entry added. replaced is the text of the entry that it replaces,
+	// or "" if there is none. If text already contains the entry, merge returns text unchanged.
+	// Otherwise it changes nothing but the entry, and keeps comments. The error is a *syntaxError
+	// if the text cannot be parsed.
 	merge(text []byte, e Entry) (merged []byte, replaced string, err error)
 
 	// render formats the entry for a person.

@@ -44,7 +44,7 @@ func (f jsonFormat) render(e Entry) string {
 	return fmt.Sprintf("%q: %s", EntryName, f.value(e, "", "  "))
 }
 
-// hasJSONComments reports whether a text contains comments or trailing commas.
+// hasJSONComments reports whether text contains comments or trailing commas.
 func hasJSONComments(text []byte) bool {
 	root, err := parseRelaxed(text)
 	return err == nil && !root.IsStandard()
@@ -180,17 +180,17 @@ func layoutOf(text []byte, top *hujson.Object) layout {
 	return out
 }
 
-// indentOf returns the indentation of an object's members. It returns otherwise if the first member
+// indentOf returns the indentation of an object's members. It returns fallback if the first member
 // is not on a line of its own.
-func indentOf(o *hujson.Object, otherwise string) string {
+func indentOf(o *hujson.Object, fallback string) string {
 	if len(o.Members) == 0 {
-		return otherwise
+		return fallback
 	}
 	before := string(o.Members[0].Name.BeforeExtra)
 	if i := strings.LastIndexByte(before, '\n'); i >= 0 && strings.Trim(before[i+1:], " \t") == "" && before[i+1:] != "" {
 		return before[i+1:]
 	}
-	return otherwise
+	return fallback
 }
 
 func (l layout) lines(text []byte) []byte {
@@ -245,8 +245,8 @@ func (f jsonFormat) decode(text []byte) (out map[string]any, err error) {
 	return out, err
 }
 
-// checkOnlyEntryChanged returns an error unless after contains an entry that isEntry accepts, and is otherwise
-// equal to before. object is the name of the member that contains the entries.
+// checkOnlyEntryChanged returns an error unless after contains an entry that isEntry accepts, and
+// is otherwise equal to before. object is the name of the member that contains the entries.
 func checkOnlyEntryChanged(before, after map[string]any, object string, isEntry func(any) bool) error {
 	list, _ := after[object].(map[string]any)
 	if !isEntry(list[EntryName]) {

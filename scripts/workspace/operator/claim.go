@@ -31,7 +31,8 @@ type workerCommands[S, R, C any] struct {
 	inTable func(*table.Client) S
 	overAPI func(user.RemoteService) S
 
-	// listReady returns a page of records for one platform or source, or for all if target is empty.
+	// listReady returns a page of records for one platform or source, or for all if target is
+	// empty.
 	listReady func(s S, ctx context.Context, companyID, target, after string, limit int) (table.Page[R], error)
 	claim     func(s S, ctx context.Context, companyID, recordID, confirmedBy string) (C, error)
 	listStuck func(s S, ctx context.Context, companyID, claimedBefore string) ([]C, error)
@@ -45,15 +46,15 @@ type workerCommands[S, R, C any] struct {
 	sending sendingSteps[S, R, C]
 }
 
-// workplace is where a command finds the records of companies.
-type workplace[S any] struct {
+// recordAccess is the store that a command uses and the companies whose records it uses.
+type recordAccess[S any] struct {
 	store     S
 	companies []string // their ids
 	isTable   bool
 }
 
 // company returns the id of the company, for a command on one company.
-func (p workplace[S]) company() string { return p.companies[0] }
+func (p recordAccess[S]) company() string { return p.companies[0] }
 
 // limitedList is the JSON of a list that has at most as many items as --limit says.
 type limitedList[T any] struct {
@@ -72,12 +73,12 @@ func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command 
 		}
 		return nil
 	}
-	return w.sweepCommand(cmd, check, func(ctx context.Context, p workplace[S]) error {
+	return w.sweepCommand(cmd, check, func(ctx context.Context, p recordAccess[S]) error {
 		found := limitedList[R]{Items: []R{}}
 		for _, companyID := range p.companies {
 			page, err := w.listReady(p.store, ctx, companyID, "", "", *limit)
 			if err != nil {
-				return fmt.Errorf("list the %s that are %s%s: %w", w.nouns, w.readyWord, ofCompany(companyID), err)
+				return fmt.Errorf("list the %s that are %s%s: %w", w.nouns, w.readyWord, companySuffix(companyID), err)
 			}
 			found.Items, found.HasMore = append(found.Items, page.Records...), found.HasMore || page.Next != ""
 		}
@@ -89,9 +90,9 @@ func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command 
 	})
 }
 
-// ofCompany returns ": company " followed by the id. It returns "" if the id is empty, which stands
-// for the company of the key.
-func ofCompany(companyID string) string {
+// companySuffix returns ": company " followed by the id. It returns "" if the id is empty, which
+// stands for the company of the key.
+func companySuffix(companyID string) string {
 	if companyID == "" {
 		return ""
 	}
@@ -110,7 +111,7 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 		}
 		return nil
 	}
-	return w.sweepCommand(cmd, check, func(ctx context.Context, p workplace[S]) error {
+	return w.sweepCommand(cmd, check, func(ctx context.Context, p recordAccess[S]) error {
 		before := timestamp.Format(w.Now().Add(-older))
 		if older == 0 {
 			before = latestTime // include every claim, even if this machine's clock is behind the service's
@@ -119,7 +120,7 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 		for _, companyID := range p.companies {
 			items, err := w.listStuck(p.store, ctx, companyID, before)
 			if err != nil {
-				return fmt.Errorf("list the %s that are stuck%s: %w", w.nouns, ofCompany(companyID), err)
+				return fmt.Errorf("list the %s that are stuck%s: %w", w.nouns, companySuffix(companyID), err)
 			}
 			found.Items = append(found.Items, items...)
 		}
@@ -131,7 +132,7 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 // names the person who confirmed the record; it is nil if the command has no such flag. With a key,
 // the flag is required.
 func (w workerCommands[S, R, C]) claimCommand(cmd *cobra.Command, confirmedBy *string) *cobra.Command {
-	return w.recordCommand(cmd, nil, func(ctx context.Context, p workplace[S], companyID string, args []string) error {
+	return w.recordCommand(cmd, nil, func(ctx context.Context, p recordAccess[S], companyID string, args []string) error {
 		by := ""
 		if confirmedBy != nil {
 			if by = *confirmedBy; by == "" && !p.isTable {
@@ -150,7 +151,7 @@ func (w workerCommands[S, R, C]) claimCommand(cmd *cobra.Command, confirmedBy *s
 
 // suggest returns a command line that reaches the records of a company in the same way as this
 // command.
-func (w workerCommands[S, R, C]) suggest(p workplace[S], companyID, format string, args ...any) string {
+func (w workerCommands[S, R, C]) suggest(p recordAccess[S], companyID, format string, args ...any) string {
 	line := w.Command(format, args...)
 	if companyID != "" {
 		line += " --company " + companyID
@@ -164,7 +165,7 @@ func (w workerCommands[S, R, C]) suggest(p workplace[S], companyID, format strin
 // noClaimText is the value of --claim for a record that was imported without a claim.
 const noClaimText = "none"
 
-// reportCommand returns a command that reports how the work on a claimed record ended. check
+// reportCommand returns a command that reports the outcome of the work on a claimed record. check
 // validates the command's other flags, and may be nil.
 func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagCheck, report func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error)) *cobra.Command {
 	claim := cmd.Flags().String("claim", "", "the `id` of the current claim; none for a record that was imported without one")
@@ -177,7 +178,7 @@ func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagChe
 		}
 		return check(cmd)
 	}
-	return w.recordCommand(cmd, both, func(ctx context.Context, p workplace[S], companyID string, args []string) error {
+	return w.recordCommand(cmd, both, func(ctx context.Context, p recordAccess[S], companyID string, args []string) error {
 		claimID := *claim
 		if claimID == noClaimText {
 			claimID = "" // to the stores, an empty id means no claim
@@ -195,19 +196,19 @@ const everyCompany = "all"
 
 // sweepCommand makes cmd a command on the records of one company or, with --company all, of every
 // company.
-func (w workerCommands[S, R, C]) sweepCommand(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, p workplace[S]) error) *cobra.Command {
+func (w workerCommands[S, R, C]) sweepCommand(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, p recordAccess[S]) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended (default: the key's company)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := check(cmd); err != nil {
 			return err
 		}
-		return w.openWorkplace(cmd, *companyID, "name the company with --company ID, or --company all, or set WORKSPACE_KEY", do)
+		return w.withRecordAccess(cmd, *companyID, "name the company with --company ID, or --company all, or set WORKSPACE_KEY", do)
 	}
 	return cmd
 }
 
 // recordCommand makes cmd a command on one company. check may be nil.
-func (w workerCommands[S, R, C]) recordCommand(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, p workplace[S], companyID string, args []string) error) *cobra.Command {
+func (w workerCommands[S, R, C]) recordCommand(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, p recordAccess[S], companyID string, args []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id` (default: the key's company)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if check != nil {
@@ -218,19 +219,19 @@ func (w workerCommands[S, R, C]) recordCommand(cmd *cobra.Command, check flagChe
 		if *companyID == everyCompany {
 			return terminal.NewCommandUsageError(cmd, "--company: name one company")
 		}
-		return w.openWorkplace(cmd, *companyID, "name the company with --company ID, or set WORKSPACE_KEY", func(ctx context.Context, p workplace[S]) error {
+		return w.withRecordAccess(cmd, *companyID, "name the company with --company ID, or set WORKSPACE_KEY", func(ctx context.Context, p recordAccess[S]) error {
 			return do(ctx, p, p.company(), args)
 		})
 	}
 	return cmd
 }
 
-// openWorkplace calls do for the records of one company, or of every company. It uses the table if
-// a flag selects the table or if every company is requested. Otherwise it uses the API if a key is
-// chosen, or if no company is named and there is a login. In all other cases it uses the table. It
-// prints which of the two it uses. noCompany is the error message if neither a company nor a key is
-// chosen.
-func (w workerCommands[S, R, C]) openWorkplace(cmd *cobra.Command, companyID, noCompany string, do func(ctx context.Context, p workplace[S]) error) error {
+// withRecordAccess calls do with access to the records of one company, or of every company. It uses
+// the table if a flag selects the table or if every company is requested. Otherwise it uses the API
+// if a key is chosen, or if no company is named and there is a login. In all other cases it uses
+// the table. It prints which of the two it uses. noCompany is the error message if neither a
+// company nor a key is chosen.
+func (w workerCommands[S, R, C]) withRecordAccess(cmd *cobra.Command, companyID, noCompany string, do func(ctx context.Context, p recordAccess[S]) error) error {
 	hasTable := *w.table != tableconn.Flags{}
 	switch {
 	case hasTable && w.remote.HasFlag():
@@ -241,7 +242,7 @@ func (w workerCommands[S, R, C]) openWorkplace(cmd *cobra.Command, companyID, no
 			return err
 		}
 		w.Note("using the API at %s", service.Name)
-		return do(cmd.Context(), workplace[S]{w.overAPI(service), []string{companyID}, false})
+		return do(cmd.Context(), recordAccess[S]{w.overAPI(service), []string{companyID}, false})
 	case companyID == "":
 		return terminal.NewCommandUsageError(cmd, "%s", noCompany)
 	}
@@ -251,7 +252,7 @@ func (w workerCommands[S, R, C]) openWorkplace(cmd *cobra.Command, companyID, no
 			return err
 		}
 		w.Note("using the table: %s", s.Target)
-		err = do(ctx, workplace[S]{w.inTable(s.Table), companies, true})
+		err = do(ctx, recordAccess[S]{w.inTable(s.Table), companies, true})
 		if err == nil && ctx.Err() != nil { // a run that is told to stop returns no error
 			err = s.EngineError()
 		}

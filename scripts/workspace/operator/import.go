@@ -82,8 +82,8 @@ skipped, unless you pass --replace; definitions of metrics are skipped even then
 				lines := r.Lines()
 				defer lines.Close()
 				return o.importRecords(ctx, s, companyID, lines, -1, jsonl.Options{
-					NewOnly: !replace, Merge: !newOnly, PlaceOf: r.PlaceOf,
-					NewOnlyTypes: []string{"metric-definition"}, // a stored definition says more about a metric than a file does
+					SkipExisting: !replace, Merge: !newOnly, PlaceOf: r.PlaceOf,
+					SkipExistingTypes: []string{"metric-definition"}, // a stored definition says more about a metric than a file does
 				})
 			})
 		}
@@ -92,7 +92,7 @@ skipped, unless you pass --replace; definitions of metrics are skipped even then
 			return err
 		}
 		defer in.Close()
-		return o.importRecords(ctx, s, companyID, in, size, jsonl.Options{NewOnly: newOnly})
+		return o.importRecords(ctx, s, companyID, in, size, jsonl.Options{SkipExisting: newOnly})
 	})
 	c.Flags().BoolVar(&newOnly, "new-only", false, "skip the records that the company has already")
 	c.Flags().BoolVar(&replace, "replace", false, "replace the records that the company has already, except reviews and mentions (needs --from)")

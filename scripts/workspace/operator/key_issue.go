@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// issuedKey is a new key with its secret, which is printed only this once.
+// issuedKey is a new key with its secret. The secret is printed only this once.
 type issuedKey struct {
 	keys.Key
 	Secret string `json:"key"`

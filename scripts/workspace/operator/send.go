@@ -37,7 +37,7 @@ type sendFlags struct {
 	company, target, onUnknown, every, timeout, confirmedBy string
 	parallel                                                int
 
-	period, limit time.Duration // every and timeout, parsed
+	interval, programTimeout time.Duration // every and timeout, parsed
 }
 
 const (
@@ -74,9 +74,9 @@ func (w workerCommands[S, R, C]) runCommand(cmd *cobra.Command, targetFlag strin
 				return terminal.NewCommandUsageError(cmd, "--parallel: needs --confirmed-by, because there is one terminal to ask at")
 			}
 		}
-		return w.openWorkplace(cmd, f.company, "name the company with --company ID, or set WORKSPACE_KEY", func(ctx context.Context, p workplace[S]) error {
-			r := &sendRun[S, R, C]{workerCommands: w, flags: *f, place: p}
-			r.sender = sender{program: args, timeout: f.limit, errOut: lockedWriter{&r.mu, w.Err}}
+		return w.withRecordAccess(cmd, f.company, "name the company with --company ID, or set WORKSPACE_KEY", func(ctx context.Context, p recordAccess[S]) error {
+			r := &sendRun[S, R, C]{workerCommands: w, flags: *f, access: p}
+			r.sender = sender{program: args, timeout: f.programTimeout, errOut: lockedWriter{&r.mu, w.Err}}
 			if w.sending.show != nil {
 				r.confirmedBy = cmp.Or(f.confirmedBy, userName())
 				w.Note("the texts are confirmed by %s", terminal.EscapeControls(r.confirmedBy))
@@ -112,13 +112,13 @@ func (f *sendFlags) check(cmd *cobra.Command, args []string, targetFlag string, 
 	if _, err := exec.LookPath(args[0]); err != nil {
 		return terminal.NewCommandUsageError(cmd, "%v", err)
 	}
-	if f.limit, err = terminal.ParseDuration(f.timeout); err != nil || f.limit == 0 {
+	if f.programTimeout, err = terminal.ParseDuration(f.timeout); err != nil || f.programTimeout == 0 {
 		return terminal.NewCommandUsageError(cmd, "--timeout: must be a length of time such as 30s or 5m")
 	}
 	if f.every == "" {
 		return nil
 	}
-	if f.period, err = terminal.ParseDuration(f.every); err != nil || f.period == 0 {
+	if f.interval, err = terminal.ParseDuration(f.every); err != nil || f.interval == 0 {
 		return terminal.NewCommandUsageError(cmd, "--every: must be a length of time such as 30s or 1m")
 	}
 	return nil
@@ -129,7 +129,7 @@ type sendRun[S, R, C any] struct {
 	workerCommands[S, R, C]
 
 	flags       sendFlags
-	place       workplace[S]
+	access      recordAccess[S]
 	sender      sender
 	confirmedBy string
 
@@ -165,7 +165,7 @@ type sendResult struct {
 func (r *sendRun[S, R, C]) run(ctx context.Context) error {
 	for {
 		err := r.sendReady(ctx)
-		if ctx.Err() != nil || r.flags.period == 0 {
+		if ctx.Err() != nil || r.flags.interval == 0 {
 			return errors.Join(err, r.unknownError())
 		}
 		if err != nil { // the next round may succeed
@@ -173,7 +173,7 @@ func (r *sendRun[S, R, C]) run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(r.flags.period):
+		case <-time.After(r.flags.interval):
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (r *sendRun[S, R, C]) unknownError() error {
 
 // stuckCommandLine returns the command line that lists the claimed records.
 func (r *sendRun[S, R, C]) stuckCommandLine() string {
-	return r.suggest(r.place, r.flags.company, "%s stuck --older 0s", r.readyWord)
+	return r.suggest(r.access, r.flags.company, "%s stuck --older 0s", r.readyWord)
 }
 
 // sendPage is the number of records that are listed at once.
@@ -202,11 +202,11 @@ func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 			return err
 		}
 	}
-	company := r.place.company()
+	company := r.access.company()
 	for after := ""; ctx.Err() == nil; {
-		page, err := r.listReady(r.place.store, ctx, company, r.flags.target, after, sendPage)
+		page, err := r.listReady(r.access.store, ctx, company, r.flags.target, after, sendPage)
 		if err != nil {
-			return unlessEnded(ctx, fmt.Errorf("list the %s that are %s: %w", r.nouns, r.readyWord, err))
+			return ignoreIfEnded(ctx, fmt.Errorf("list the %s that are %s: %w", r.nouns, r.readyWord, err))
 		}
 		err = parallel.Do(len(page.Records), r.flags.parallel, func(n int) error { return r.claimAndSend(ctx, page.Records[n]) })
 		if err != nil {
@@ -219,9 +219,9 @@ func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 	return nil
 }
 
-// unlessEnded returns err, or nil if ctx has ended: a list that is cut short for this reason is no
-// error.
-func unlessEnded(ctx context.Context, err error) error {
+// ignoreIfEnded returns err, or nil if ctx has ended, because a list that ends early for this
+// reason is not an error.
+func ignoreIfEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -234,13 +234,13 @@ const stuckMargin = time.Minute
 
 // resendStuck runs the program again on each record whose claim is so old that its program has
 // probably exited. The claim stays the same, so the platform recognises a record that it already
-// has. At a terminal, the person confirms each of these texts, too, because another program or
+// has. At a terminal, the person confirms each of these records, too, because another program or
 // person may have created the claim.
 func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
-	before := timestamp.Format(r.Now().Add(-r.flags.limit - stuckMargin))
-	stuck, err := r.listStuck(r.place.store, ctx, r.place.company(), before)
+	before := timestamp.Format(r.Now().Add(-r.flags.programTimeout - stuckMargin))
+	stuck, err := r.listStuck(r.access.store, ctx, r.access.company(), before)
 	if err != nil {
-		return unlessEnded(ctx, fmt.Errorf("list the %s that are stuck: %w", r.nouns, err))
+		return ignoreIfEnded(ctx, fmt.Errorf("list the %s that are stuck: %w", r.nouns, err))
 	}
 	stuck = slices.DeleteFunc(stuck, func(c C) bool {
 		_, claimID, target := r.sending.claimOf(c)
@@ -275,7 +275,7 @@ func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
 			return err
 		}
 	}
-	claimed, err := r.claim(r.place.store, context.WithoutCancel(ctx), r.place.company(), recordID, r.confirmedBy)
+	claimed, err := r.claim(r.access.store, context.WithoutCancel(ctx), r.access.company(), recordID, r.confirmedBy)
 	var refused *fault.Error
 	if errors.As(err, &refused) && (refused.Code == fault.Conflict || errors.Is(err, fault.ErrNotFound)) {
 		r.mu.Lock()
@@ -292,14 +292,14 @@ func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
 	if r.sending.show != nil {
 		if text := r.sending.showClaim(claimed); text != shown { // changed and approved again since it was listed
 			if yes, err := r.confirm(text); err != nil || !yes {
-				return errors.Join(err, r.end(ctx, claimed, senderReport{ending: endingRetry}))
+				return errors.Join(err, r.reportOutcome(ctx, claimed, senderReport{outcome: outcomeRetry}))
 			}
 		}
 	}
 	return r.finish(ctx, claimed, false)
 }
 
-// confirm shows a text and asks whether to post it. With --confirmed-by it does not ask.
+// confirm shows text and asks whether to post it. With --confirmed-by it does not ask.
 func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
 	if r.flags.confirmedBy != "" {
 		return true, nil
@@ -315,36 +315,36 @@ func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
 func (r *sendRun[S, R, C]) finish(ctx context.Context, claimed C, again bool) error {
 	done := r.sender.send(context.WithoutCancel(ctx), claimed)
 	switch {
-	case again && done.ending == endingRetry:
-		done = senderReport{ending: endingUnknown, problem: "it sent nothing now, but may have before"}
-	case again && done.ending == endingFailed:
-		done = senderReport{ending: endingUnknown, problem: strings.TrimSuffix("it failed now, but may have been sent before: "+valueOrEmpty(done.printed.FailureReason), ": ")}
+	case again && done.outcome == outcomeRetry:
+		done = senderReport{outcome: outcomeUnknown, problem: "it sent nothing now, but may have before"}
+	case again && done.outcome == outcomeFailed:
+		done = senderReport{outcome: outcomeUnknown, problem: strings.TrimSuffix("it failed now, but may have been sent before: "+valueOrEmpty(done.printed.FailureReason), ": ")}
 	}
-	return r.end(ctx, claimed, done)
+	return r.reportOutcome(ctx, claimed, done)
 }
 
-// end reports the outcome of the program to the store. If the outcome is unknown, or if the report
-// is not accepted, the claim stays.
-func (r *sendRun[S, R, C]) end(ctx context.Context, claimed C, done senderReport) error {
+// reportOutcome reports the outcome of the program to the store. If the outcome is unknown, or if
+// the report is not accepted, the claim stays.
+func (r *sendRun[S, R, C]) reportOutcome(ctx context.Context, claimed C, done senderReport) error {
 	recordID, claimID, _ := r.sending.claimOf(claimed)
-	company, s := r.place.company(), r.place.store
+	company, s := r.access.company(), r.access.store
 	line := sendResult{ID: recordID, ClaimID: claimID}
 	report := func(context.Context) (C, error) { return claimed, nil }
-	switch done.ending {
-	case endingSent:
+	switch done.outcome {
+	case outcomeSent:
 		line.Outcome, line.ExternalID, line.ExternalURL = "sent", done.printed.ExternalID, done.printed.ExternalURL
 		report = func(ctx context.Context) (C, error) {
 			return r.sending.reportSent(s, ctx, company, recordID, claimID, done.printed)
 		}
-	case endingFailed:
+	case outcomeFailed:
 		line.Outcome, line.Problem = "failed", done.printed.FailureReason
 		report = func(ctx context.Context) (C, error) {
 			return r.sending.reportFail(s, ctx, company, recordID, claimID, done.printed)
 		}
-	case endingRetry:
+	case outcomeRetry:
 		line.Outcome, line.Problem = "retry", textOrNil(done.problem)
 		report = func(ctx context.Context) (C, error) { return r.sending.giveBack(s, ctx, company, recordID, claimID) }
-	case endingUnknown:
+	case outcomeUnknown:
 		line.Outcome, line.Problem = "unknown", &done.problem
 	}
 	if err := r.repeatReport(ctx, report); err != nil {

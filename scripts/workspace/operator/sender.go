@@ -30,14 +30,14 @@ const exitNothingSent = 75
 // outcome is unknown.
 const senderOutputBytesMax = 64 << 10
 
-// ending is how a program ended.
-type ending int
+// outcome says whether a program has sent a record.
+type outcome int
 
 const (
-	endingSent    ending = iota
-	endingFailed         // the platform refused the record; it was not sent
-	endingRetry          // nothing was sent; the program wants to be called again
-	endingUnknown        // nobody knows whether the record was sent
+	outcomeSent    outcome = iota
+	outcomeFailed          // the platform refused the record; it was not sent
+	outcomeRetry           // nothing was sent; the program wants to be called again
+	outcomeUnknown         // nobody knows whether the record was sent
 )
 
 // senderReport is what is known after a program has ended.
@@ -49,8 +49,8 @@ const (
 //
 // If the output contradicts itself or the exit code, the outcome is unknown, too.
 type senderReport struct {
-	ending  ending
-	printed senderOutput // only for endingSent and endingFailed
+	outcome outcome
+	printed senderOutput // only for outcomeSent and outcomeFailed
 	problem string       // why the outcome is unknown, or why the program could not be run
 }
 
@@ -63,28 +63,28 @@ type senderOutput struct {
 	FailureReason *string `json:"failureReason"`
 }
 
-// send runs the program on a record. It returns endingUnknown unless the program has clearly said
+// send runs the program on a record. It returns outcomeUnknown unless the program has clearly said
 // what happened.
 func (s sender) send(ctx context.Context, record any) senderReport {
 	text, err := schema.Encode(record)
 	if err != nil {
-		return senderReport{ending: endingRetry, problem: err.Error()}
+		return senderReport{outcome: outcomeRetry, problem: err.Error()}
 	}
 	out := &boundedBuffer{limit: senderOutputBytesMax}
 	err = program.Program{Args: s.program, Timeout: s.timeout, Out: out, Err: s.errOut}.Run(ctx, append(text, '\n'))
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(err, program.ErrNotStarted):
-		return senderReport{ending: endingRetry, problem: err.Error()}
+		return senderReport{outcome: outcomeRetry, problem: err.Error()}
 	case errors.As(err, &exit) && exit.ExitCode() == exitNothingSent:
-		if len(bytes.TrimSpace(out.Bytes())) > 0 && readSenderOutput(out.Bytes()).ending != endingRetry {
-			return senderReport{ending: endingUnknown, problem: fmt.Sprintf("it ended with %d after it had printed something", exitNothingSent)}
+		if len(bytes.TrimSpace(out.Bytes())) > 0 && readSenderOutput(out.Bytes()).outcome != outcomeRetry {
+			return senderReport{outcome: outcomeUnknown, problem: fmt.Sprintf("it ended with %d after it had printed something", exitNothingSent)}
 		}
-		return senderReport{ending: endingRetry}
+		return senderReport{outcome: outcomeRetry}
 	case err != nil:
-		return senderReport{ending: endingUnknown, problem: err.Error()}
+		return senderReport{outcome: outcomeUnknown, problem: err.Error()}
 	case out.exceeded:
-		return senderReport{ending: endingUnknown, problem: fmt.Sprintf("it printed more than %d bytes", senderOutputBytesMax)}
+		return senderReport{outcome: outcomeUnknown, problem: fmt.Sprintf("it printed more than %d bytes", senderOutputBytesMax)}
 	}
 	return readSenderOutput(out.Bytes())
 }
@@ -92,7 +92,7 @@ func (s sender) send(ctx context.Context, record any) senderReport {
 // readSenderOutput reads the output of a program that exited with code 0.
 func readSenderOutput(text []byte) senderReport {
 	unreadable := func(problem string) senderReport {
-		return senderReport{ending: endingUnknown, problem: "it printed no outcome: " + problem}
+		return senderReport{outcome: outcomeUnknown, problem: "it printed no outcome: " + problem}
 	}
 	var printed *senderOutput
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -113,15 +113,15 @@ func readSenderOutput(text []byte) senderReport {
 		if valueOrEmpty(printed.FailureReason) != "" {
 			return unreadable("a failureReason needs the outcome failed")
 		}
-		return senderReport{ending: endingSent, printed: *printed}
+		return senderReport{outcome: outcomeSent, printed: *printed}
 	case "failed", "retry":
 		if onPlatform {
 			return unreadable("the outcome is " + outcome + ", but there is an externalId, externalUrl or publishedAt")
 		}
 		if outcome == "retry" {
-			return senderReport{ending: endingRetry}
+			return senderReport{outcome: outcomeRetry}
 		}
-		return senderReport{ending: endingFailed, printed: *printed}
+		return senderReport{outcome: outcomeFailed, printed: *printed}
 	}
 	return unreadable(fmt.Sprintf("no outcome %q", outcome))
 }

@@ -7,7 +7,7 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// Ensure the engine's name, which serve prints, says who can reach the engine.
+// Ensure the engine's name says who can reach the engine. The serve command prints this name.
 func TestEngineNameSaysWhoCanReachIt(t *testing.T) {
 	t.Parallel()
 	local := Target{Data: "d"}

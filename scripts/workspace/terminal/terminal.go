@@ -66,14 +66,14 @@ type ItemList[T any] struct {
 }
 
 // PrintList writes a list. With JSON it writes result. Without JSON it writes a table with a row
-// for each item, or none as a note if there are no items. header contains the names of the columns,
-// separated by tabs.
-func PrintList[T any](t *Terminal, result any, items []T, none, header string, row func(T) []string) error {
+// for each item. If there are no items, it writes emptyNote as a note instead. header contains the
+// names of the columns, separated by tabs.
+func PrintList[T any](t *Terminal, result any, items []T, emptyNote, header string, row func(T) []string) error {
 	if t.JSON {
 		return PrintJSON(t.Out, result)
 	}
 	if len(items) == 0 {
-		t.Note("%s", none)
+		t.Note("%s", emptyNote)
 		return nil
 	}
 	lines := []string{header}
@@ -130,7 +130,7 @@ func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 }
 
 // EscapeControls replaces control characters with escape sequences such as \n. Much of the output
-// is text that third parties wrote, whose control characters could move the cursor or break a row.
+// is third-party text, and its control characters could move the cursor or break a row.
 func EscapeControls(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)

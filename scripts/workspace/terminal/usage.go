@@ -14,7 +14,7 @@ func NewCommandUsageError(cmd *cobra.Command, format string, args ...any) error 
 	return NewUsageError("%s (see `%s --help`)", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
 
-// DidYouMean returns a text that suggests the subcommands with a similar name, or "" if there are
+// DidYouMean returns a sentence that suggests subcommands with a similar name, or "" if there are
 // none.
 func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 	cmd.SuggestionsMinimumDistance = 2
@@ -70,8 +70,8 @@ func unknownCommandError(cmd *cobra.Command, name string) error {
 	return NewCommandUsageError(cmd, "unknown command %q%s", name, DidYouMean(cmd, name, ""))
 }
 
-// RequireCommand is the cobra.Command.Args of a command that only has subcommands. It returns an
-// error for an argument, which must be a mistyped subcommand.
+// RequireCommand validates the arguments of a command that only has subcommands. It returns an
+// error for any argument, because the argument must be a mistyped subcommand.
 func RequireCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return unknownCommandError(cmd, args[0])

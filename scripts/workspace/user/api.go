@@ -159,11 +159,11 @@ func helpOf(op api.Operation) string {
 	if op.DraftScope != "" {
 		scope += ", for a draft " + string(op.DraftScope)
 	}
-	return text + objectsOf(op) + responseOf(op) + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
+	return text + objectFieldsHelp(op) + responseFieldsHelp(op) + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
 }
 
-// responseOf lists the fields of the response, which are the values that --fields accepts.
-func responseOf(op api.Operation) string {
+// responseFieldsHelp lists the fields of the response, which are the values that --fields accepts.
+func responseFieldsHelp(op api.Operation) string {
 	what := "The fields of the response"
 	if op.IsList() {
 		what = "The fields of each record"
@@ -171,8 +171,8 @@ func responseOf(op api.Operation) string {
 	return "\n\n" + wrapText(what+", for --fields: "+strings.Join(namesOf(recordFields(op.Record())), ", ")+".", 84)
 }
 
-// objectsOf describes the fields of the objects that an operation's flags accept as JSON.
-func objectsOf(op api.Operation) (text string) {
+// objectFieldsHelp describes the fields of the objects that an operation's flags accept as JSON.
+func objectFieldsHelp(op api.Operation) (text string) {
 	for _, f := range op.Input {
 		if f.Fields == nil {
 			continue

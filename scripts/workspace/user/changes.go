@@ -190,7 +190,7 @@ func (u *userCommands) printChanges(ctx context.Context, r connection, found lis
 		if by == nil {
 			by = c.KeyID
 		}
-		return []string{terminal.EscapeControls(minuteOf(c.OccurredAt)), terminal.EscapeControls(c.Type), terminal.EscapeControls(c.Action), terminal.FormatText(c.Status), terminal.FormatText(by), terminal.EscapeControls(c.RecordID)}
+		return []string{terminal.EscapeControls(truncateToMinute(c.OccurredAt)), terminal.EscapeControls(c.Type), terminal.EscapeControls(c.Action), terminal.FormatText(c.Status), terminal.FormatText(by), terminal.EscapeControls(c.RecordID)}
 	})
 	if err == nil && found.HasMore {
 		u.Note("\nThere are more: --after %s", terminal.QuoteArgument(found.After))

@@ -28,7 +28,7 @@ const (
 	completedTitleChars = 50
 )
 
-// addCompletions adds the completion of the arguments and of the values of flags.
+// addCompletions adds completions for the arguments and the flags' values.
 func (u *userCommands) addCompletions(cmd *cobra.Command, where *serviceFlags, c *operationCall) {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		known, rest := c.pathValues(args)
@@ -115,7 +115,7 @@ func (u *userCommands) completeIDs(ctx context.Context, where serviceFlags, op a
 		return nil, directive
 	}
 	for _, record := range records {
-		if value := textOf(record[cmp.Or(keyFields[name], idField)], " "); strings.HasPrefix(value, toComplete) {
+		if value := formatValue(record[cmp.Or(keyFields[name], idField)], " "); strings.HasPrefix(value, toComplete) {
 			out = append(out, cobra.CompletionWithDesc(value, titleOf(record)))
 		}
 	}
@@ -126,11 +126,11 @@ func (u *userCommands) completeIDs(ctx context.Context, where serviceFlags, op a
 // the referring field to the name of the record's field.
 var keyFields = map[string]string{"metricKey": "key"}
 
-// titleOf returns a short text with which a person recognises a record.
+// titleOf returns a short string by which a person recognises a record.
 func titleOf(record map[string]any) string {
 	for _, name := range []string{"name", "title", "body", "summary", "startedAt"} {
 		if record[name] != nil {
-			return cutText(textOf(record[name], " "), completedTitleChars)
+			return cutText(formatValue(record[name], " "), completedTitleChars)
 		}
 	}
 	return ""
@@ -199,7 +199,7 @@ func listForCompletion(ctx context.Context, r connection, list api.Operation, kn
 	if err := decodeJSON(response.Body, &page); err != nil {
 		return nil, err
 	}
-	return rowsOf(page["items"]), nil
+	return recordsOf(page["items"]), nil
 }
 
 // listOfParents returns the first records of a list for each of the first parents.

@@ -25,7 +25,7 @@ func newJQFilter(expression string) (*jqFilter, error) {
 	return &jqFilter{code}, nil
 }
 
-// run calls print with each result of the expression on a JSON text.
+// run evaluates the expression on JSON and calls print with each result.
 func (f *jqFilter) run(ctx context.Context, text []byte, print func(result any) error) error {
 	var value any
 	if err := decodeJSON(text, &value); err != nil {
@@ -43,8 +43,8 @@ func (f *jqFilter) run(ctx context.Context, text []byte, print func(result any) 
 				return nil // the function halt ends the expression without an error
 			}
 			// Do not wrap the error, because an interrupted expression must not be reported as a
-			// request without a response. Escape the message, because it may quote text by a third
-			// party.
+			// request without a response. Escape the message, because it may quote third-party
+			// text.
 			return fmt.Errorf("--jq: %s", terminal.EscapeControls(err.Error()))
 		}
 		if err := print(result); err != nil {

@@ -275,8 +275,8 @@ type skillFile struct {
 	old, text []byte // old is nil if the file does not exist
 }
 
-// chooseSkills asks whether to write the skills for the chosen areas that are missing or different.
-// It returns the skills to write.
+// chooseSkills finds the skills for the chosen areas that the client lacks or has in a different
+// version, and asks whether to write them. It returns the skills to write.
 func (i *installation) chooseSkills() (out []skillFile, err error) {
 	if !i.skills || i.client.SkillsFolder == "" {
 		return nil, nil
@@ -333,7 +333,7 @@ func (i *installation) apply(ctx context.Context, plan mcpclient.Plan, skills []
 	if plan.Exists && !newKey && len(skills) == 0 {
 		return i.Print(out, "%s has this entry already: nothing to change", i.client.Title)
 	}
-	i.show(plan)
+	i.printChange(plan)
 	switch yes, err := i.ask("Make this change?"); {
 	case err != nil:
 		return err
@@ -372,8 +372,8 @@ func (i *installation) apply(ctx context.Context, plan mcpclient.Plan, skills []
 	return i.Print(out, "%s", text)
 }
 
-// show prints the change to the settings.
-func (i *installation) show(plan mcpclient.Plan) {
+// printChange prints the change to the settings.
+func (i *installation) printChange(plan mcpclient.Plan) {
 	if plan.Exists {
 		i.Note("%s has the entry already.", plan.File)
 		return

@@ -41,8 +41,8 @@ func (u *userCommands) explainNetworkError(err error, base string) error {
 	return errors.New(terminal.EscapeControls(fmt.Sprintf("%s %s; %s", base, p.text, p.advice)))
 }
 
-// networkProblemOf returns the problem that err describes. ok is false if the error is not about the
-// network.
+// networkProblemOf returns the problem that err describes. ok is false if the error is not about
+// the network.
 func (u *userCommands) networkProblemOf(err error, base string) (p networkProblem, ok bool) {
 	at, parseErr := url.Parse(base)
 	if parseErr != nil {
@@ -51,7 +51,7 @@ func (u *userCommands) networkProblemOf(err error, base string) (p networkProble
 	host := at.Hostname()
 	var network interface{ Timeout() bool }
 	var lookup *net.DNSError
-	var certificate *tls.CertificateVerificationError
+	var certErr *tls.CertificateVerificationError
 	var operation *net.OpError
 	var syntax *json.SyntaxError
 	switch {
@@ -65,8 +65,8 @@ func (u *userCommands) networkProblemOf(err error, base string) (p networkProble
 		return networkProblem{fmt.Sprintf("does not respond: there is no host %s", host), "check the spelling of the address; an internal name needs its network or VPN"}, true
 	case errors.As(err, &lookup):
 		return networkProblem{fmt.Sprintf("does not respond: the name server does not resolve %s", host), "check the network of this machine"}, true
-	case errors.As(err, &certificate):
-		return certificateProblem(certificate, host), true
+	case errors.As(err, &certErr):
+		return certificateProblem(certErr, host), true
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return networkProblem{"does not use TLS", fmt.Sprintf("use http:%s if the service is on this machine; otherwise check the address and the port", strings.TrimPrefix(base, "https:"))}, true
 	case isTLSAlert(err):
@@ -101,7 +101,7 @@ func isTLSAlert(err error) bool {
 	return errors.As(err, &alert) || errors.As(err, &record) || errors.As(err, &operation) && (operation.Op == "remote error" || operation.Op == "local error")
 }
 
-// certificateProblem returns the problem with a certificate, which is one of three in practice.
+// certificateProblem returns the problem with a certificate. In practice, there are three kinds.
 func certificateProblem(err *tls.CertificateVerificationError, host string) networkProblem {
 	var wrongHost x509.HostnameError
 	var invalid x509.CertificateInvalidError

@@ -127,8 +127,8 @@ func readPages(ctx context.Context, r connection, c *operationCall) ([]byte, err
 	return body, nil
 }
 
-// printResponse prints a response: as JSON, as comma-separated values, as the fields of a record, or
-// as a table of records. next is the cursor of the list's next page, or empty.
+// printResponse prints a response: as JSON, as comma-separated values, as the fields of a record,
+// or as a table of records. next is the cursor of the list's next page, or empty.
 func (u *userCommands) printResponse(ctx context.Context, c *operationCall, response client.Response, next string, format responseFormat) error {
 	if format.isJSON {
 		return u.printJSON(ctx, c, response, next, format)
@@ -139,7 +139,7 @@ func (u *userCommands) printResponse(ctx context.Context, c *operationCall, resp
 	}
 	rows := []map[string]any{value}
 	if c.IsList() {
-		rows = rowsOf(value["items"])
+		rows = recordsOf(value["items"])
 	}
 	style := tableStyle{width: cmp.Or(terminal.Width(u.Out), widthDefault), color: u.hasColor()}
 	var text string
@@ -177,7 +177,7 @@ func (u *userCommands) hasColor() bool {
 	return terminal.Width(u.Out) > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// decodeJSON decodes a JSON text and keeps its numbers exactly as they are.
+// decodeJSON decodes JSON and keeps the numbers exactly as they are.
 func decodeJSON(text []byte, value any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -215,12 +215,12 @@ func (u *userCommands) printJSON(ctx context.Context, c *operationCall, response
 		}
 	}
 	if format.filter == nil {
-		return u.Write(u.indented(text) + "\n")
+		return u.Write(u.indentJSON(text) + "\n")
 	}
 	return format.filter.run(ctx, text, func(result any) error {
 		if s, ok := result.(string); ok {
 			if terminal.Width(u.Out) > 0 {
-				s = textOf(s, "\n")
+				s = formatValue(s, "\n")
 			}
 			return u.Write(s + "\n")
 		}
@@ -228,13 +228,13 @@ func (u *userCommands) printJSON(ctx context.Context, c *operationCall, response
 		if err != nil {
 			return err
 		}
-		return u.Write(u.indented(line) + "\n")
+		return u.Write(u.indentJSON(line) + "\n")
 	})
 }
 
-// indented indents a JSON text and escapes the characters in it that control a terminal. If the
-// output is not a terminal, it returns the text unchanged.
-func (u *userCommands) indented(text []byte) string {
+// indentJSON indents JSON and escapes the characters in it that control a terminal. If the output
+// is not a terminal, it returns text unchanged.
+func (u *userCommands) indentJSON(text []byte) string {
 	var lines bytes.Buffer
 	if terminal.Width(u.Out) > 0 && json.Indent(&lines, text, "", "  ") == nil {
 		return string(terminal.EscapeJSON(lines.Bytes()))

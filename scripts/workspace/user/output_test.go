@@ -34,8 +34,8 @@ func listedTypes() (out []reflect.Type) {
 	return out
 }
 
-// Ensure each type of record that is printed as a table has columns, and that each column is a
-// field of the record. No type may have columns that are never printed.
+// Ensure each type of record that is printed as a table has columns. Each column must be a field of
+// the record. No type may have columns that are never printed.
 func TestTableColumns(t *testing.T) {
 	t.Parallel()
 	types := listedTypes()
@@ -132,8 +132,7 @@ func TestTablesLead(t *testing.T) {
 	}
 }
 
-// Ensure text by third parties cannot move the terminal's cursor, neither in a table nor in a
-// record.
+// Ensure third-party text cannot move the terminal's cursor, neither in a table nor in a record.
 func TestPrintEscapes(t *testing.T) {
 	t.Parallel()
 	record := reflect.TypeFor[feedback.Feedback]()
@@ -196,8 +195,8 @@ func TestTableTimes(t *testing.T) {
 	}
 }
 
-// Ensure a column can be a field of a nested record, and that a nested record is printed as
-// additional lines.
+// Ensure a column can be a field of a nested record. A nested record must be printed as additional
+// lines.
 func TestNestedRecords(t *testing.T) {
 	t.Parallel()
 	type claim struct {
@@ -265,8 +264,8 @@ func TestStatusColors(t *testing.T) {
 	}
 }
 
-// Ensure comma-separated values can be parsed again, and that a spreadsheet program finds no
-// formula in text by a third party.
+// Ensure comma-separated values can be parsed again. A spreadsheet program must find no formula in
+// third-party text.
 func TestCSV(t *testing.T) {
 	t.Parallel()
 	fields := recordFields(reflect.TypeFor[feedback.Feedback]())

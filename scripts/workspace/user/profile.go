@@ -25,7 +25,7 @@ const profileVariable = "WORKSPACE_PROFILE"
 // defaultProfile is the name of the profile that login writes without --as.
 const defaultProfile = "default"
 
-// profileNamePattern matches the name of a profile, which is part of the name of its file.
+// profileNamePattern matches the name of a profile. The name is part of the profile's file name.
 var profileNamePattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 const profileNameCharsMax = 40
@@ -131,8 +131,8 @@ func noProfileError(name string) error {
 	return fmt.Errorf("there is no profile %s (stored profiles: %s)", name, stored)
 }
 
-// profilesOf returns the names of the profiles whose key is for a service. It ignores the files that
-// it cannot read, because it only helps to make a suggestion.
+// profilesOf returns the names of the profiles whose key is for a service. It ignores the files
+// that it cannot read, because it only helps to make a suggestion.
 func profilesOf(baseURL string) (out []string) {
 	names, _ := listProfileNames()
 	for _, name := range names {
@@ -152,8 +152,8 @@ func (c credential) namedProfile() string {
 	return c.profile
 }
 
-// profileArgument returns the argument, preceded by a space, with which another command uses the same
-// profile. It is empty if there is no named profile.
+// profileArgument returns the argument, preceded by a space, with which another command uses the
+// same profile. It is empty if there is no named profile.
 func (c credential) profileArgument(flag string) string {
 	if c.namedProfile() == "" {
 		return ""

@@ -44,8 +44,8 @@ applies twice, and repeating the command is safe. Kinds:
 
 `
 
-// push contains what the push commands share.
-type push struct {
+// pushFlags contains what the push commands share.
+type pushFlags struct {
 	*userCommands
 
 	service serviceFlags
@@ -53,7 +53,7 @@ type push struct {
 }
 
 // register adds the flags to cmd, and makes it send the records in the files.
-func (p *push) register(cmd *cobra.Command, recordType string, send func(ctx context.Context, c connection, r *convert.Result) error) *cobra.Command {
+func (p *pushFlags) register(cmd *cobra.Command, recordType string, send func(ctx context.Context, c connection, r *convert.Result) error) *cobra.Command {
 	p.service.register(cmd.Flags())
 	p.table.RegisterDemo(cmd.Flags())
 	p.files.Register(cmd, func(flags *pflag.FlagSet) []convert.Kind {
@@ -117,7 +117,7 @@ func decodePushed[T any](line []byte) (recordType string, out T, size int, err e
 
 // pushBatches sends records in batches. The errors of send name elements of a batch; pushBatches
 // names their places in the files instead.
-func pushBatches[T any](p *push, c connection, r *convert.Result, recordType string, most int, send func([]T) error) (count int, err error) {
+func pushBatches[T any](p *pushFlags, c connection, r *convert.Result, recordType string, most int, send func([]T) error) (count int, err error) {
 	bar := p.RecordProgress("pushing", r.Total())
 	defer bar.End()
 	var batch []T
@@ -170,7 +170,7 @@ var batchElementPattern = regexp.MustCompile(`^body\.(?:records|points)\[(\d+)\]
 
 // explainBatchError replaces the batch elements in an error's messages with their places in the
 // files, and adds how many records were pushed.
-func (p *push) explainBatchError(err error, c connection, places []string, done, total int) error {
+func (p *pushFlags) explainBatchError(err error, c connection, places []string, done, total int) error {
 	err = p.explainCallError(err, c)
 	var refused *callError
 	if errors.As(err, &refused) {
@@ -190,7 +190,7 @@ func (p *push) explainBatchError(err error, c connection, places []string, done,
 }
 
 func (u *userCommands) pushReviewsCommand() *cobra.Command {
-	p := &push{userCommands: u}
+	p := &pushFlags{userCommands: u}
 	cmd := &cobra.Command{
 		Use: "reviews FILE...", Short: "Push reviews and mentions",
 		Long: `Push reviews and mentions to the service. source and externalId identify a record: a new
@@ -221,9 +221,9 @@ const (
 )
 
 // createDefinitions creates the metric definitions in the files. It must run before the points are
-// pushed, which would create the definitions without a unit. It leaves existing definitions
-// unchanged.
-func (p *push) createDefinitions(ctx context.Context, c connection, r *convert.Result) error {
+// pushed. Otherwise, the push would create the definitions without a unit. It leaves existing
+// definitions unchanged.
+func (p *pushFlags) createDefinitions(ctx context.Context, c connection, r *convert.Result) error {
 	if r.Counts[definitionType] == 0 {
 		return nil
 	}
@@ -248,7 +248,7 @@ func (p *push) createDefinitions(ctx context.Context, c connection, r *convert.R
 }
 
 func (u *userCommands) pushPointsCommand() *cobra.Command {
-	p := &push{userCommands: u}
+	p := &pushFlags{userCommands: u}
 	cmd := &cobra.Command{
 		Use: "points FILE...", Short: "Push metric points",
 		Long: `Push metric points to the service. A point replaces the stored one of the same series and

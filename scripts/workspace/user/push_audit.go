@@ -61,13 +61,13 @@ type pushedAudit struct {
 	RootURL   string             `json:"rootUrl"`
 	Created   bool               `json:"created"` // false if the service had the audit already
 	Scores    map[string]float64 `json:"scores"`
-	Before    *auditBefore       `json:"before"` // null if there is none
+	Before    *previousAudit     `json:"before"` // null if there is none
 	NewIssues []string           `json:"newIssues"`
 	Failures  []string           `json:"failures"`
 }
 
-// auditBefore is the previous audit of the same URL.
-type auditBefore struct {
+// previousAudit is the previous audit of the same URL.
+type previousAudit struct {
 	ID        string             `json:"id"`
 	StartedAt string             `json:"startedAt"`
 	Scores    map[string]float64 `json:"scores"`
@@ -77,7 +77,7 @@ type auditBefore struct {
 const newIssuesMax = 20
 
 func (u *userCommands) pushAuditCommand() *cobra.Command {
-	p := &push{userCommands: u}
+	p := &pushFlags{userCommands: u}
 	var conditions []string
 	var limits []scoreLimit
 	cmd := &cobra.Command{
@@ -111,7 +111,7 @@ scores, and the issues that the audit of the same URL before it did not have.`,
 
 // sendAudits pushes audits one after the other, prints the result, and returns an error if a
 // condition holds.
-func (p *push) sendAudits(ctx context.Context, c connection, r *convert.Result, limits []scoreLimit) error {
+func (p *pushFlags) sendAudits(ctx context.Context, c connection, r *convert.Result, limits []scoreLimit) error {
 	done := []pushedAudit{}
 	err := r.Each(func(l convert.Line) error {
 		kind, audit, _, err := decodePushed[client.CreateOptimiseAuditInput](l.JSON)
@@ -160,7 +160,7 @@ func (p *push) sendAudits(ctx context.Context, c connection, r *convert.Result, 
 
 // pushOneAudit creates an audit unless the service has it, and compares it with the previous audit.
 func pushOneAudit(ctx context.Context, c connection, in client.CreateOptimiseAuditInput) (pushedAudit, error) {
-	out := pushedAudit{RootURL: in.RootURL, NewIssues: []string{}, Failures: []string{}, Scores: scoresOf(in.ScoreSEO, in.ScoreAEO, in.ScoreGEO)}
+	out := pushedAudit{RootURL: in.RootURL, NewIssues: []string{}, Failures: []string{}, Scores: knownScores(in.ScoreSEO, in.ScoreAEO, in.ScoreGEO)}
 	started, _ := in.StartedAt.Get()
 	started = started.Truncate(time.Millisecond) // as the service stores it
 	list := client.ListOptimiseAuditsInput{Limit: client.Value(50), SiteID: in.SiteID}
@@ -176,7 +176,7 @@ func pushOneAudit(ctx context.Context, c connection, in client.CreateOptimiseAud
 			out.ID = audit.ID
 		}
 		if at.Before(started) { // the list is sorted by this time, newest first
-			out.Before = &auditBefore{audit.ID, at.Format("2006-01-02T15:04:05Z07:00"), scoresOf(audit.ScoreSEO, audit.ScoreAEO, audit.ScoreGEO)}
+			out.Before = &previousAudit{audit.ID, at.Format("2006-01-02T15:04:05Z07:00"), knownScores(audit.ScoreSEO, audit.ScoreAEO, audit.ScoreGEO)}
 			break
 		}
 	}
@@ -201,8 +201,8 @@ func pushOneAudit(ctx context.Context, c connection, in client.CreateOptimiseAud
 	return out, nil
 }
 
-// scoresOf returns the scores that are known.
-func scoresOf(scores ...client.Optional[float64]) map[string]float64 {
+// knownScores returns the scores that are known.
+func knownScores(scores ...client.Optional[float64]) map[string]float64 {
 	out := map[string]float64{}
 	for i, score := range scores {
 		if value, ok := score.Get(); ok {

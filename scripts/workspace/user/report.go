@@ -112,7 +112,7 @@ type reportResult struct {
 	Week string `json:"week"`
 }
 
-// escapeLines escapes control characters in a text, apart from line breaks.
+// escapeLines escapes the control characters in text, except line breaks.
 func escapeLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

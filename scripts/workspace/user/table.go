@@ -81,13 +81,14 @@ type tableStyle struct {
 	color bool
 }
 
-// tableOf formats records as the rows of a table that fits into the width. It cuts texts, and leaves
-// out empty columns and the columns for which there is no space. The id is never cut.
+// tableOf formats records as the rows of a table that fits into the width. It truncates long
+// values, and leaves out empty columns and those for which there is no space. The id is never cut.
 func tableOf(t reflect.Type, rows []map[string]any, style tableStyle) string {
 	return formatColumns(fitColumns(columnsOf(t, rows), style.width), len(rows), style.color)
 }
 
-// wideTableOf formats records as the rows of a table that has the fields as columns. It cuts nothing.
+// wideTableOf formats records as the rows of a table that has the fields as columns. It cuts
+// nothing.
 func wideTableOf(fields []recordField, rows []map[string]any, color bool) string {
 	columns := make([]*tableColumn, len(fields))
 	for i, f := range fields {
@@ -122,7 +123,7 @@ func (c *tableColumn) cell(i int) string {
 	return cutText(c.cells[i], c.width)
 }
 
-// columnsOf returns the columns of a type of record that have a value in one of the rows.
+// columnsOf returns the columns for a record type, except those without a value in any row.
 func columnsOf(t reflect.Type, rows []map[string]any) (columns []*tableColumn) {
 	for _, column := range strings.Fields(tableColumns[t] + " " + idField) {
 		path, heading, found := strings.Cut(column, ":")
@@ -174,7 +175,7 @@ func valuesAt(rows []map[string]any, path string) []any {
 func newColumn(f recordField, heading string, values []any, short bool) *tableColumn {
 	c := &tableColumn{recordField: f, cells: []string{columnHeading(heading)}}
 	for _, value := range values {
-		c.cells = append(c.cells, textOf(value, " "))
+		c.cells = append(c.cells, formatValue(value, " "))
 	}
 	if short && f.isTime {
 		shortenTimes(c.cells[1:])
@@ -190,7 +191,7 @@ func shortenTimes(cells []string) {
 	const midnight = " 00:00"
 	days := true
 	for i, text := range cells {
-		cells[i] = minuteOf(text)
+		cells[i] = truncateToMinute(text)
 		days = days && (text == "-" || strings.HasSuffix(cells[i], midnight))
 	}
 	for i, text := range cells {
@@ -200,8 +201,8 @@ func shortenTimes(cells []string) {
 	}
 }
 
-// minuteOf shortens a time such as 2006-01-02T15:04:05.000Z to the minute.
-func minuteOf(text string) string {
+// truncateToMinute shortens a time such as 2006-01-02T15:04:05.000Z to the minute.
+func truncateToMinute(text string) string {
 	if len(text) <= minuteChars || text[dayChars] != 'T' {
 		return text
 	}
@@ -251,7 +252,7 @@ func fitColumns(columns []*tableColumn, width int) []*tableColumn {
 	return append(kept, last...)
 }
 
-// cutText shortens a text to a width.
+// cutText truncates text to width columns.
 func cutText(text string, width int) string {
 	if uniseg.StringWidth(text) <= width {
 		return text
@@ -373,20 +374,20 @@ func fieldsOf(fields []recordField, value map[string]any, style tableStyle) stri
 			fmt.Fprintf(&tables, "\n%s\n%s", f.name, fieldsOf(recordFields(f.element), inner, style))
 			continue
 		}
-		if rows := rowsOf(v); f.isRecordList() {
+		if rows := recordsOf(v); f.isRecordList() {
 			v = json.Number(fmt.Sprint(len(rows)))
 			if len(rows) > 0 {
 				fmt.Fprintf(&tables, "\n%s\n%s", f.name, tableOf(f.element, rows, style))
 			}
 		}
-		text := textOf(v, "\n"+strings.Repeat(" ", width+columnGap))
+		text := formatValue(v, "\n"+strings.Repeat(" ", width+columnGap))
 		fmt.Fprintf(&out, "%-*s%s\n", width+columnGap, f.name, f.colored(text, style.color))
 	}
 	return out.String() + tables.String()
 }
 
-// rowsOf returns the records of a list. A value of a different type counts as an empty list.
-func rowsOf(v any) (rows []map[string]any) {
+// recordsOf returns the records of a list. A value of a different type counts as an empty list.
+func recordsOf(v any) (rows []map[string]any) {
 	items, _ := v.([]any)
 	for _, item := range items {
 		if row, ok := item.(map[string]any); ok {
@@ -396,9 +397,9 @@ func rowsOf(v any) (rows []map[string]any) {
 	return rows
 }
 
-// textOf formats a value and escapes control characters. It replaces line breaks in a string with
-// newline.
-func textOf(v any, newline string) string {
+// formatValue formats a value and escapes control characters. It replaces line breaks in a string
+// with newline.
+func formatValue(v any, newline string) string {
 	switch v := v.(type) {
 	case nil:
 		return "-"
@@ -411,7 +412,7 @@ func textOf(v any, newline string) string {
 	case []any:
 		parts := make([]string, len(v))
 		for i, element := range v {
-			parts[i] = textOf(element, " ")
+			parts[i] = formatValue(element, " ")
 		}
 		return strings.Join(parts, ", ")
 	}

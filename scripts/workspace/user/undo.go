@@ -26,9 +26,9 @@ type undoHint struct {
 	before    map[string]json.RawMessage // the record before an update; nil if it could not be read
 }
 
-// prepareUndo returns the hint for a call, or nil if the call changes nothing or a program reads the
-// output. Before an update it reads the record, because the service does not store the values that an
-// update replaces.
+// prepareUndo returns the hint for a call, or nil if the call changes nothing or a program reads
+// the output. Before an update it reads the record, because the service does not store the values
+// that an update replaces.
 func (u *userCommands) prepareUndo(ctx context.Context, cmd *cobra.Command, r connection, c *operationCall, format responseFormat) *undoHint {
 	if !u.Interactive || format.isJSON || format.csv || c.Effect == api.Read {
 		return nil
@@ -132,7 +132,7 @@ func deleteOf(op api.Operation) (api.Operation, bool) {
 
 func (h *undoHint) createUndo(u *userCommands, after map[string]json.RawMessage) string {
 	remove, found := deleteOf(h.call.Operation)
-	id := stringOf(after[idField])
+	id := decodeString(after[idField])
 	if !found || id == "" {
 		return ""
 	}
@@ -183,12 +183,13 @@ func (c *operationCall) sends(f schema.Field) bool {
 	return found
 }
 
-// flagValue returns the text of a flag that sets a field to a value. ok is false if no flag can: for
-// null, for a value that requests cannot set, and for a text with characters that control a terminal.
+// flagValue returns the argument of a flag that sets a field to a value. ok is false if no flag can
+// set the value: if it is null, if requests cannot set it, or if it is a string with characters
+// that control a terminal.
 func flagValue(f schema.Field, value json.RawMessage) (text string, ok bool) {
 	text = string(value)
 	if f.Kind == schema.String {
-		text = stringOf(value)
+		text = decodeString(value)
 	}
 	if isNull(value) || len(f.Enum) > 0 && f.Kind == schema.String && !slices.Contains(f.Enum, text) {
 		return "", false
@@ -200,8 +201,8 @@ func flagValue(f schema.Field, value json.RawMessage) (text string, ok bool) {
 
 func isNull(value json.RawMessage) bool { return value == nil || string(value) == "null" }
 
-// stringOf decodes a JSON string. It returns "" for any other value.
-func stringOf(value json.RawMessage) string {
+// decodeString decodes a JSON string. It returns "" for any other value.
+func decodeString(value json.RawMessage) string {
 	var text string
 	if err := json.Unmarshal(value, &text); err != nil {
 		return ""
@@ -209,7 +210,7 @@ func stringOf(value json.RawMessage) string {
 	return text
 }
 
-// publishUndo returns how to make the content of the version before live again.
+// publishUndo returns the hint for making the content of the previous version live again.
 func (h *undoHint) publishUndo(u *userCommands, body []byte) string {
 	var done struct {
 		BoardID          string

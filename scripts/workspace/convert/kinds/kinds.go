@@ -10,8 +10,8 @@ import (
 	"growthworkspace/scripts/workspace/convert/sheet"
 )
 
-// All registers the flags of all kinds, and returns the kinds in the order of the help. The kinds
-// read their flags when they convert a file.
+// All registers the flags of all kinds, and returns the kinds in the order in which the help lists
+// them. The kinds read their flags when they convert a file.
 func All(flags *pflag.FlagSet) []convert.Kind {
 	var all []convert.Kind
 	for _, kindsOf := range []func(*pflag.FlagSet) []convert.Kind{

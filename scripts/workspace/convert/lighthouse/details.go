@@ -6,21 +6,22 @@ import (
 	"strings"
 )
 
-// depthMax bounds how deeply the details of a check may be nested.
+// depthMax is the maximum nesting depth of a check's details that is converted.
 const depthMax = 12
 
-// pictures are the types of details that show the page instead of saying where a problem is.
-var pictures = map[string]bool{"screenshot": true, "filmstrip": true, "full-page-screenshot": true, "debugdata": true, "treemap-data": true, "thumbnail": true}
+// pictureTypes contains the types of details that do not say where a problem is. Most of them are
+// pictures of the page.
+var pictureTypes = map[string]bool{"screenshot": true, "filmstrip": true, "full-page-screenshot": true, "debugdata": true, "treemap-data": true, "thumbnail": true}
 
-// places returns where on the page a check has failed, without pictures, and how many more places
-// there are.
+// places returns the first places on the page where a check has failed, without pictures, and the
+// number of further places.
 func places(details json.RawMessage) (where []any, more int) {
 	if len(details) == 0 {
 		return nil, 0
 	}
 	var value any
 	if err := json.Unmarshal(details, &value); err != nil {
-		return nil, 0 // the whole file has been parsed, so this is a number beyond float64; the check itself stays
+		return nil, 0 // the JSON is valid, so this is a number that float64 cannot hold; convert the check without places
 	}
 	for _, item := range items(value, 0) {
 		place := simplify(item, 0)
@@ -36,11 +37,11 @@ func places(details json.RawMessage) (where []any, more int) {
 	return where, more
 }
 
-// items returns the items of tables, lists and lists of tables.
+// items returns the items of a table, or those of all tables in a list.
 func items(value any, depth int) (out []any) {
 	v, ok := value.(map[string]any)
 	kind, _ := v["type"].(string)
-	if !ok || pictures[kind] || depth > depthMax {
+	if !ok || pictureTypes[kind] || depth > depthMax {
 		return nil
 	}
 	switch kind {
@@ -50,7 +51,7 @@ func items(value any, depth int) (out []any) {
 		}
 		return append(out, items(v["value"], depth+1)...)
 	case "criticalrequestchain", "network-tree", "checklist":
-		return nil // trees of requests and what passed, which say nothing about a place
+		return nil // trees of requests and lists of passed checks do not say where a problem is
 	case "node":
 		return []any{v}
 	}
@@ -62,8 +63,8 @@ func asList(value any) []any {
 	return list
 }
 
-// simplify returns a value of an item without the structure that only a viewer needs. It returns nil
-// for a picture, and for a value that is empty.
+// simplify returns a value in an item without the structure that only a viewer needs. It returns
+// nil for a picture and for an empty value.
 func simplify(value any, depth int) any {
 	if depth > depthMax {
 		return nil
@@ -73,7 +74,7 @@ func simplify(value any, depth int) any {
 		if v == "" || strings.HasPrefix(v, "data:") {
 			return nil
 		}
-		return shorten(v)
+		return truncate(v)
 	case float64, bool:
 		return v
 	case []any:
@@ -96,16 +97,16 @@ func simplify(value any, depth int) any {
 func simplifyObject(v map[string]any, depth int) any {
 	text := func(name string) string { s, _ := v[name].(string); return s }
 	switch kind := text("type"); {
-	case pictures[kind]:
+	case pictureTypes[kind]:
 		return nil
 	case kind == "node":
-		return keepTexts(v, "selector", "snippet", "nodeLabel", "explanation")
+		return keepStrings(v, "selector", "snippet", "nodeLabel", "explanation")
 	case kind == "source-location":
 		line, _ := v["line"].(float64)
 		column, _ := v["column"].(float64)
-		return fmt.Sprintf("%s:%.0f:%.0f", shorten(text("url")), line+1, column) // Lighthouse counts lines from 0
+		return fmt.Sprintf("%s:%.0f:%.0f", truncate(text("url")), line+1, column) // Lighthouse numbers lines from 0
 	case kind == "link":
-		return keepTexts(v, "text", "url")
+		return keepStrings(v, "text", "url")
 	case kind == "subitems":
 		return simplify(v["items"], depth+1)
 	case v["value"] != nil && kind != "":
@@ -126,12 +127,12 @@ func simplifyObject(v map[string]any, depth int) any {
 	return out
 }
 
-// keepTexts returns the properties with these names that are texts and no pictures.
-func keepTexts(v map[string]any, names ...string) any {
+// keepStrings returns the named properties that are strings and not pictures.
+func keepStrings(v map[string]any, names ...string) any {
 	out := map[string]any{}
 	for _, name := range names {
 		if s, ok := v[name].(string); ok && s != "" && !strings.HasPrefix(s, "data:") {
-			out[name] = shorten(s)
+			out[name] = truncate(s)
 		}
 	}
 	if len(out) == 0 {
@@ -140,10 +141,10 @@ func keepTexts(v map[string]any, names ...string) any {
 	return out
 }
 
-// shorten shortens a text of the page.
-func shorten(text string) string {
-	if runes := []rune(text); len(runes) > textMax {
-		return string(runes[:textMax-1]) + "…"
+// truncate truncates text taken from the page to pageTextMax characters.
+func truncate(text string) string {
+	if runes := []rune(text); len(runes) > pageTextMax {
+		return string(runes[:pageTextMax-1]) + "…"
 	}
 	return text
 }

@@ -1,5 +1,5 @@
-// Package lighthouse converts reports of Lighthouse, and responses of PageSpeed Insights, which
-// contain one. A report becomes an audit with one page.
+// Package lighthouse converts Lighthouse reports, and PageSpeed Insights responses that contain
+// such a report. A report becomes an audit with one page.
 package lighthouse
 
 import (
@@ -21,7 +21,7 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 )
 
-// Kinds returns the kind lighthouse and registers its flag.
+// Kinds registers the flag of the kind named lighthouse, and returns the kind.
 func Kinds(flags *pflag.FlagSet) []convert.Kind {
 	siteID := flags.String("site", "", "the `id` of the site that was audited")
 	return []convert.Kind{{
@@ -33,15 +33,15 @@ func Kinds(flags *pflag.FlagSet) []convert.Kind {
 }
 
 const (
-	reportBytesMax = 16 << 20 // a report has about 1 MB, and a screenshot of a long page some more
+	reportBytesMax = 16 << 20 // a report has about 1 MB, and more with a screenshot of a long page
 	oldestMajor    = 10
-	passScore      = 0.9 // Lighthouse shows an audit with this score as passed
-	halfScore      = 0.5 // and one with this score in orange, not in red
-	wherePlacesMax = 50  // places of one audit in the findings
-	textMax        = 500 // characters of a text that is copied from the page
+	passScore      = 0.9 // the minimum score that Lighthouse shows as passed
+	halfScore      = 0.5 // the minimum score that Lighthouse shows in orange instead of red
+	wherePlacesMax = 50  // the maximum number of places that the findings list for one check
+	pageTextMax    = 500 // the maximum number of characters in a string copied from the page
 )
 
-// report is the part of a report that is converted.
+// report contains the parts of a report that are converted.
 type report struct {
 	Version       string              `json:"lighthouseVersion"`
 	RequestedURL  string              `json:"requestedUrl"`
@@ -71,7 +71,7 @@ type category struct {
 	Score *float64 `json:"score"` // 0 to 1; null if Lighthouse could not compute it
 }
 
-// check is an audit in the words of Lighthouse: one test of the page.
+// check is one test of the page. Lighthouse calls it an audit.
 type check struct {
 	Title        string          `json:"title"`
 	Description  string          `json:"description"`
@@ -84,12 +84,12 @@ type check struct {
 	Details      json.RawMessage `json:"details"`
 }
 
-// failed reports whether the page has failed a check, or the check itself failed.
+// failed reports whether the page failed the check, or the check could not be run.
 func (c check) failed() bool {
 	switch c.Mode {
 	case "error":
 		return true
-	case "informative", "manual", "notApplicable": // these do not judge the page
+	case "informative", "manual", "notApplicable": // these have no score to pass or fail
 		return false
 	}
 	return c.Score != nil && *c.Score < passScore
@@ -177,16 +177,16 @@ func (r report) emit(out *convert.Output, siteID string) error {
 		f["scoreSeo"] = percent(*seo)
 	}
 	if e := r.RuntimeError; e != nil && e.Code != "" && e.Code != "NO_ERROR" {
-		f["status"], f["error"] = "failed", clip(e.Code+": "+e.Message)
+		f["status"], f["error"] = "failed", truncateField(e.Code+": "+e.Message)
 		delete(f, "scoreSeo")
 	}
 	return out.Emit(convert.Record{Type: "audit", Fields: f, Columns: reportColumns, Identity: id})
 }
 
-// percent converts a score of 0 to 1 to one of 0 to 100.
+// percent converts a score from the range 0 to 1 to the range 0 to 100.
 func percent(score float64) float64 { return math.Round(score*10_000) / 100 }
 
-// summary names the scores of all categories, because an audit has no fields for most of them.
+// summary lists the scores of all categories, because an audit has fields for only some of them.
 func (r report) summary(failed int) string {
 	scores := []string{}
 	for _, id := range slices.Sorted(maps.Keys(r.Categories)) {
@@ -201,11 +201,11 @@ func (r report) summary(failed int) string {
 	if len(scores) > 0 {
 		text += ": " + strings.Join(scores, ", ")
 	}
-	return clip(fmt.Sprintf("%s; failed audits: %d", text, failed))
+	return truncateField(fmt.Sprintf("%s; failed audits: %d", text, failed))
 }
 
-// findings returns the findings of the audit, and the number of failed checks. Their form is one of
-// those that the studio reads: pages with their issues.
+// findings returns the audit's findings and the number of failed checks. The findings have a form
+// that the studio understands: a list of pages, each with its issues.
 func (r report) findings() (findings map[string]any, failed int) {
 	issues := []any{}
 	for _, id := range slices.Sorted(maps.Keys(r.Audits)) {
@@ -231,7 +231,7 @@ func (r report) findings() (findings map[string]any, failed int) {
 	return findings, len(issues)
 }
 
-// issue returns a failed check as an issue of its page.
+// issue converts a failed check to an issue of the page. id is the check's id.
 func (c check) issue(id string) map[string]any {
 	issue := map[string]any{"rule": id, "title": cmp.Or(c.Title, id), "severity": "high"}
 	if c.Score != nil {
@@ -245,7 +245,7 @@ func (c check) issue(id string) map[string]any {
 	}
 	switch {
 	case c.ErrorMessage != "":
-		issue["value"] = clip(c.ErrorMessage)
+		issue["value"] = truncateField(c.ErrorMessage)
 	case c.DisplayValue != "":
 		issue["value"] = c.DisplayValue
 	case c.NumericValue != nil:
@@ -260,8 +260,8 @@ func (c check) issue(id string) map[string]any {
 	return issue
 }
 
-// clip shortens a text to the length that a field may have.
-func clip(text string) string {
+// truncateField truncates text to the maximum length of a field.
+func truncateField(text string) string {
 	if runes := []rune(text); len(runes) > 2000 {
 		return string(runes[:1999]) + "…"
 	}

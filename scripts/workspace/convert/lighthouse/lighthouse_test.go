@@ -13,7 +13,7 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 )
 
-// convertText converts a report. It returns its only audit, or the error or problem.
+// convertText converts a report. It returns the report's only audit, or the error or problem.
 func convertText(t testing.TB, text string, args ...string) (audit map[string]any, problem string) {
 	t.Helper()
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -50,8 +50,8 @@ func readTestdata(t testing.TB, name string) string {
 	return string(text)
 }
 
-// Ensure a report becomes an audit: the score of its SEO category, all categories and the failed
-// checks as findings with the places on the page, and no picture.
+// Ensure a report becomes an audit with the score of the SEO category. The findings must contain
+// all categories, and the failed checks with their places on the page, but no pictures.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	text := readTestdata(t, "report.json")
@@ -96,7 +96,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Ensure a run that failed becomes a failed audit without a score.
+// Ensure a report of a failed run becomes a failed audit without a score.
 func TestFailedRun(t *testing.T) {
 	t.Parallel()
 	audit, problem := convertText(t, strings.Replace(readTestdata(t, "report.json"), `"timing"`, `"runtimeError": {"code": "NO_FCP", "message": "The page painted nothing."}, "timing"`, 1))
@@ -105,7 +105,7 @@ func TestFailedRun(t *testing.T) {
 	}
 }
 
-// Ensure a file that is no report is one error that says why.
+// Ensure a file that is not a report causes one error that says why.
 func TestBadReports(t *testing.T) {
 	t.Parallel()
 	text := readTestdata(t, "report.json")
@@ -132,7 +132,7 @@ func TestBadReports(t *testing.T) {
 	}
 }
 
-// FuzzReport checks that no file makes the converter panic, and that each audit can be imported.
+// FuzzReport checks that no file makes the converter panic.
 func FuzzReport(f *testing.F) {
 	f.Add([]byte(readTestdata(f, "report.json")))
 	f.Add([]byte(`{"lighthouseVersion":"10","fetchTime":"2026-08-08T07:05:00Z","requestedUrl":"http://a","audits":{"a":{"score":0,"details":{"items":[[[1]]]}}}}`))

@@ -22,8 +22,8 @@ type appStoreAttributes struct {
 	Territory string `json:"territory"`
 }
 
-// appStoreReview is a review of the App Store Connect API. One of the programs named asc prints the
-// attributes on the same level as the id.
+// appStoreReview is a review from the App Store Connect API. Of the programs named asc, one prints
+// the attributes at the same level as the id.
 type appStoreReview struct {
 	appStoreAttributes
 
@@ -62,14 +62,14 @@ var appStoreColumns = map[string]string{
 	"territory": "attributes.territory", "postedAt": "attributes.createdDate", "replyBody": "responseBody",
 }
 
-// appStoreReply is the text and the time of a response.
+// appStoreReply contains the text and the time of a response.
 type appStoreReply struct {
 	text string
 	at   time.Time
 }
 
-// convertAppStore converts pages of reviews. It reads the file twice, because a page has the
-// responses after the reviews.
+// convertAppStore converts pages of reviews. It reads the file twice, because the responses follow
+// the reviews on a page.
 func convertAppStore(ctx context.Context, in convert.Input, out *convert.Output) error {
 	byReview, byResponse := map[string]appStoreReply{}, map[string]appStoreReply{}
 	_, err := convert.EachElement(in, convert.Elements{"included": func(number int, element json.RawMessage) error {
@@ -97,7 +97,7 @@ func convertAppStore(ctx context.Context, in convert.Input, out *convert.Output)
 	found, err := convert.EachElement(in, convert.Elements{"data": func(number int, element json.RawMessage) error {
 		var r appStoreReview
 		if err := json.Unmarshal(element, &r); err != nil {
-			return reportJSON(out, number, element, err)
+			return reportBadJSON(out, number, element, err)
 		}
 		reply, ok := byReview[r.ID]
 		if !ok && r.Relationships.Response.Data.ID != "" {
@@ -134,10 +134,10 @@ func (r appStoreReview) convert(number int, element json.RawMessage, reply appSt
 	f.text("territory", territory(a.Territory))
 	f.time("postedAt", created)
 	f.reply(reply.text)
-	return out.Emit(convert.Record{Type: recordType, Fields: f, Row: number, Columns: appStoreColumns, Identity: r.ID, Version: newest(created, reply.at)})
+	return out.Emit(convert.Record{Type: recordType, Fields: f, Row: number, Columns: appStoreColumns, Identity: r.ID, Version: later(created, reply.at)})
 }
 
-// parseTime parses a time with an offset. The time is zero if the text is empty.
+// parseTime parses a time with an offset. It returns the zero time if text is empty.
 func parseTime(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -149,8 +149,8 @@ func parseTime(text string) (time.Time, error) {
 	return at, nil
 }
 
-// territory returns the two-letter code of a country. The App Store has three letters. A code that
-// is unknown stays as it is.
+// territory converts a country's three-letter code, which the App Store uses, to the two-letter
+// code. It returns an unknown code unchanged.
 func territory(code string) string {
 	if code == "XKS" { // Kosovo, which has no code in ISO 3166
 		return "XK"

@@ -16,7 +16,7 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 )
 
-// The columns of the monthly report that are used.
+// The columns that are read from a monthly report.
 const (
 	columnVersion    = "App Version Name"
 	columnLanguage   = "Reviewer Language"
@@ -98,7 +98,8 @@ func convertPlayReport(ctx context.Context, text *bufio.Reader, out *convert.Out
 	return ctx.Err()
 }
 
-// cell returns the cell of a column, which is empty if the report does not have the column.
+// cell returns the current row's cell in the named column, or "" if the report does not have the
+// column.
 func (r playReport) cell(name string) string {
 	if i, ok := r.columns[name]; ok {
 		return strings.TrimSpace(r.cells[i])
@@ -139,10 +140,11 @@ func (r playReport) convert(row int, out *convert.Output) error {
 	f.text("locale", r.cell(columnLanguage))
 	f.time("postedAt", updated)
 	f.reply(r.cell(columnReply))
-	return out.Emit(convert.Record{Type: recordType, Fields: f, Row: row, Columns: playColumns, Identity: id, Version: newest(updated, replied)})
+	return out.Emit(convert.Record{Type: recordType, Fields: f, Row: row, Columns: playColumns, Identity: id, Version: later(updated, replied)})
 }
 
-// parseMillis parses milliseconds since 1970. The time is zero if the text is empty.
+// parseMillis parses a number of milliseconds since 1970. It returns the zero time if text is
+// empty.
 func parseMillis(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -154,16 +156,16 @@ func parseMillis(text string) (time.Time, error) {
 	return time.UnixMilli(n), nil
 }
 
-// playReviewID returns the id of a review in the link to it, or "" if it has none. Over the years,
-// the Play Console has put it into the query or the fragment, as reviewId or reviewid, escaped or
-// not.
+// playReviewID returns the id in a link to a review, or "" if the link has none. Over the years,
+// the Play Console has put the id into the query or the fragment, as reviewId or reviewid, escaped
+// or not.
 func playReviewID(link string) string {
 	for part := range strings.FieldsFuncSeq(link, func(r rune) bool { return strings.ContainsRune("?&#;", r) }) {
 		name, value, ok := strings.Cut(part, "=")
 		if !ok || !strings.EqualFold(name, "reviewid") {
 			continue
 		}
-		if id, err := url.PathUnescape(value); err == nil { // unlike a query, it keeps a plus sign
+		if id, err := url.PathUnescape(value); err == nil { // unlike url.QueryUnescape, it keeps a plus sign
 			return strings.TrimSpace(id)
 		}
 		return strings.TrimSpace(value)
@@ -171,7 +173,7 @@ func playReviewID(link string) string {
 	return ""
 }
 
-// playReview is a review of the Android Publisher API.
+// playReview is a review from the Android Publisher API.
 type playReview struct {
 	ReviewID   string `json:"reviewId"`
 	AuthorName string `json:"authorName"`
@@ -179,7 +181,7 @@ type playReview struct {
 		User *struct {
 			playComment
 
-			Original string `json:"originalText"` // if Text is a translation
+			Original string `json:"originalText"` // set if Text is a translation
 			Stars    int    `json:"starRating"`
 			Language string `json:"reviewerLanguage"`
 			Version  string `json:"appVersionName"`
@@ -196,7 +198,7 @@ type playComment struct {
 	} `json:"lastModified"`
 }
 
-// time returns the time of the last change, or an error if it is not a number.
+// time returns the time of the last change, or the zero time if there is none.
 func (c playComment) time() (time.Time, error) {
 	if c.Modified.Seconds == "" {
 		return time.Time{}, nil
@@ -209,7 +211,7 @@ func convertPlayAPI(ctx context.Context, in convert.Input, out *convert.Output) 
 	found, err := convert.EachElement(in, convert.Elements{"reviews": func(number int, element json.RawMessage) error {
 		var review playReview
 		if err := json.Unmarshal(element, &review); err != nil {
-			return reportJSON(out, number, element, err)
+			return reportBadJSON(out, number, element, err)
 		}
 		return errors.Join(ctx.Err(), review.convert(number, element, out))
 	}})
@@ -228,7 +230,7 @@ func (r playReview) convert(number int, element json.RawMessage, out *convert.Ou
 		if c.User != nil {
 			at, err := c.User.time()
 			if err != nil {
-				return reportJSON(out, number, element, err)
+				return reportBadJSON(out, number, element, err)
 			}
 			if at.Before(userTime) {
 				continue
@@ -244,7 +246,7 @@ func (r playReview) convert(number int, element json.RawMessage, out *convert.Ou
 		if c.Developer != nil {
 			at, err := c.Developer.time()
 			if err != nil {
-				return reportJSON(out, number, element, err)
+				return reportBadJSON(out, number, element, err)
 			}
 			if !at.Before(replyTime) {
 				replyTime = at
@@ -252,7 +254,7 @@ func (r playReview) convert(number int, element json.RawMessage, out *convert.Ou
 			}
 		}
 	}
-	title, body, hasTitle := strings.Cut(text, "\t") // the API joins them with a tab
+	title, body, hasTitle := strings.Cut(text, "\t") // the API separates title and body with a tab
 	if !hasTitle {
 		title, body = "", text
 	}
@@ -268,7 +270,7 @@ func (r playReview) convert(number int, element json.RawMessage, out *convert.Ou
 	f.text("body", strings.TrimSpace(body))
 	f.time("postedAt", userTime)
 	return out.Emit(convert.Record{
-		Type: recordType, Fields: f, Row: number, Identity: r.ReviewID, Version: newest(userTime, replyTime),
+		Type: recordType, Fields: f, Row: number, Identity: r.ReviewID, Version: later(userTime, replyTime),
 		Columns: map[string]string{"externalId": "reviewId", "rating": "starRating", "body": "text", "title": "text", "locale": "reviewerLanguage", "appVersion": "appVersionName", "postedAt": "lastModified", "replyBody": "developerComment.text"},
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 )
 
-// The kinds of the things in a listing.
+// The kinds of element in a listing. Reddit calls an element a thing.
 const (
 	redditComment = "t1"
 	redditPost    = "t3"
@@ -31,9 +31,9 @@ type redditThing struct {
 		Body      string          `json:"body"`
 		Permalink string          `json:"permalink"`
 		Created   float64         `json:"created_utc"`
-		Edited    json.RawMessage `json:"edited"`  // false, or the time
-		Replies   json.RawMessage `json:"replies"` // "", or a listing
-		Count     int             `json:"count"`   // of a more
+		Edited    json.RawMessage `json:"edited"`  // false or the time of the last edit
+		Replies   json.RawMessage `json:"replies"` // "" or a listing
+		Count     int             `json:"count"`   // for the kind redditMore, the number of comments that it hides
 	} `json:"data"`
 }
 
@@ -41,7 +41,8 @@ var redditColumns = map[string]string{
 	"externalId": "name", "externalUrl": "permalink", "title": "title", "body": "body", "authorName": "author", "postedAt": "created_utc",
 }
 
-// convertReddit converts a listing, or the listings of a post and its comments.
+// convertReddit converts a file with one listing, or with the listing of a post followed by that of
+// its comments.
 func convertReddit(ctx context.Context, in convert.Input, out *convert.Output) error {
 	found, err := convert.EachElement(in, convert.Elements{"data.children": func(number int, element json.RawMessage) error {
 		return errors.Join(ctx.Err(), emitThing(number, element, out))
@@ -52,12 +53,12 @@ func convertReddit(ctx context.Context, in convert.Input, out *convert.Output) e
 	return err
 }
 
-// emitThing emits a post or a comment, and the replies to it. number is the number of the post or
-// comment that all of them belong to.
+// emitThing emits a post or a comment and all replies to it. number is the number of the top-level
+// element to which they belong.
 func emitThing(number int, element json.RawMessage, out *convert.Output) error {
 	var thing redditThing
 	if err := json.Unmarshal(element, &thing); err != nil {
-		return reportJSON(out, number, element, err)
+		return reportBadJSON(out, number, element, err)
 	}
 	switch thing.Kind {
 	case redditPost, redditComment:
@@ -87,7 +88,7 @@ func emitReplies(number int, replies json.RawMessage, out *convert.Output) error
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(replies, &listing); err != nil {
-		return reportJSON(out, number, replies, err)
+		return reportBadJSON(out, number, replies, err)
 	}
 	for _, child := range listing.Data.Children {
 		if err := emitThing(number, child, out); err != nil {
@@ -103,7 +104,7 @@ func (t redditThing) emit(number int, element json.RawMessage, out *convert.Outp
 	if id == "" && d.ID != "" {
 		id = t.Kind + "_" + d.ID
 	}
-	body := html.UnescapeString(d.SelfText + d.Body) // a post has one, a comment the other
+	body := html.UnescapeString(d.SelfText + d.Body) // a post has only SelfText, and a comment only Body
 	switch {
 	case id == "":
 		out.Skip(skipNoID)
@@ -113,7 +114,7 @@ func (t redditThing) emit(number int, element json.RawMessage, out *convert.Outp
 		return nil
 	}
 	edited := 0.0
-	if text := string(d.Edited); text != "" && text != "false" && text != "true" && text != "null" { // very old posts have true
+	if text := string(d.Edited); text != "" && text != "false" && text != "true" && text != "null" { // the value is true for very old posts
 		if err := json.Unmarshal(d.Edited, &edited); err != nil {
 			return out.Report(convert.Problem{Row: number, Column: "edited", Message: "must be false or a time in seconds", Text: element})
 		}
@@ -136,7 +137,7 @@ func (t redditThing) emit(number int, element json.RawMessage, out *convert.Outp
 	return out.Emit(convert.Record{Type: recordType, Fields: f, Row: number, Columns: redditColumns, Identity: id, Version: version})
 }
 
-// isDeleted reports whether a text stands in place of one that was deleted.
+// isDeleted reports whether text is a placeholder for deleted text.
 func isDeleted(text string) bool {
 	switch strings.TrimSpace(text) {
 	case "[deleted]", "[removed]", "[deleted by user]", "[ Removed by Reddit ]":

@@ -1,6 +1,6 @@
-// Package review converts the reviews and mentions of the app stores and of Reddit.
+// Package review converts app store reviews and Reddit mentions.
 //
-// The formats come from scripts/docs/reference/import-formats.md, which names their sources.
+// scripts/docs/reference/import-formats.md describes the formats and names their sources.
 package review
 
 import (
@@ -12,7 +12,7 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 )
 
-// recordType is the type of all records of this package.
+// recordType is the type of all records that this package emits.
 const recordType = "feedback"
 
 // Kinds returns the kinds of this package. They have no flags.
@@ -25,7 +25,7 @@ func Kinds(*pflag.FlagSet) []convert.Kind {
 	}
 }
 
-// Reasons to skip a row.
+// Reasons for skipping a row.
 const (
 	skipNoText  = "ratings without a text: there is nothing to reply to, and the store shows them in its averages"
 	skipNoID    = "rows without an id"
@@ -34,8 +34,8 @@ const (
 	skipOther   = "neither posts nor comments"
 )
 
-// fields collects the properties of a record. A property without a value is left out, so that the
-// stored value stays.
+// fields collects the properties of a record. It leaves out properties without a value, so that an
+// import keeps their stored values.
 type fields map[string]any
 
 func (f fields) text(name, value string) {
@@ -50,24 +50,24 @@ func (f fields) time(name string, at time.Time) {
 	}
 }
 
-// reply adds a reply that the store shows.
+// reply adds a reply that was already posted to the store.
 func (f fields) reply(text string) {
 	if text != "" {
 		f["replyBody"], f["replyStatus"] = text, "posted"
 	}
 }
 
-// newest returns the later of two times. A store changes a review and the reply to it at different
-// times, so the later one is the version of both.
-func newest(a, b time.Time) time.Time {
+// later returns the later of two times. A review and the reply to it change at different times, so
+// the later time is the version of the record that contains both.
+func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
 	return a
 }
 
-// reportJSON reports an element whose JSON does not have the types of the format.
-func reportJSON(out *convert.Output, number int, element json.RawMessage, err error) error {
+// reportBadJSON reports an element whose JSON cannot be decoded into the types of the format.
+func reportBadJSON(out *convert.Output, number int, element json.RawMessage, err error) error {
 	p := convert.Problem{Row: number, Message: "has an unexpected form: " + err.Error(), Text: element}
 	return out.Report(p)
 }

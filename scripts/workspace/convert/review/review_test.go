@@ -15,7 +15,7 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 )
 
-// kindOf returns a kind of this package.
+// kindOf returns the kind with the given name.
 func kindOf(t testing.TB, name string) convert.Kind {
 	t.Helper()
 	for _, k := range Kinds(nil) {
@@ -27,12 +27,12 @@ func kindOf(t testing.TB, name string) convert.Kind {
 	return convert.Kind{}
 }
 
-// converted is what a file contains.
+// converted is the result of converting a file.
 type converted struct {
 	records  []map[string]any
 	skipped  map[string]int
 	problems []string
-	err      string // of the whole file
+	err      string // the error for the whole file
 }
 
 func convertText(t testing.TB, kind convert.Kind, files ...string) (c converted) {
@@ -71,7 +71,7 @@ func readTestdata(t testing.TB, name string) string {
 	return string(text)
 }
 
-// encodeUTF16 encodes a text as the Play Console does, with a byte order mark.
+// encodeUTF16 encodes text in UTF-16 with a byte order mark, as the Play Console does.
 func encodeUTF16(text string, bigEndian bool) string {
 	var out bytes.Buffer
 	for _, unit := range utf16.Encode([]rune("\ufeff" + text)) {
@@ -84,8 +84,8 @@ func encodeUTF16(text string, bigEndian bool) string {
 	return out.String()
 }
 
-// Ensure a monthly report of the Play Console becomes the same records in each encoding, with the
-// newest version of each review, and that rows without a text or an id are counted.
+// Ensure a monthly report of the Play Console becomes the same records in each encoding. Only the
+// newest version of each review may be kept, and rows without text or an id must be counted.
 func TestGooglePlayReport(t *testing.T) {
 	t.Parallel()
 	text := readTestdata(t, "googleplay.csv")
@@ -118,7 +118,7 @@ func TestGooglePlayReport(t *testing.T) {
 	}
 }
 
-// Ensure the id of a review is found in every form of the link.
+// Ensure playReviewID finds the id in every form of the link.
 func TestPlayReviewID(t *testing.T) {
 	t.Parallel()
 	for link, want := range map[string]string{
@@ -136,8 +136,8 @@ func TestPlayReviewID(t *testing.T) {
 	}
 }
 
-// Ensure the JSON of reviews.list has the ids of the report, and that the newest of both is kept in
-// any order of the files.
+// Ensure a review has the same id in the JSON of reviews.list and in a monthly report. The newer
+// version must be kept, no matter in which order the files are read.
 func TestGooglePlayAPI(t *testing.T) {
 	t.Parallel()
 	kind, report, api := kindOf(t, "google-play"), readTestdata(t, "googleplay.csv"), readTestdata(t, "googleplay.json")
@@ -166,7 +166,8 @@ func TestGooglePlayAPI(t *testing.T) {
 	}
 }
 
-// Ensure pages of the App Store Connect API become records with the responses of the developer.
+// Ensure pages from the App Store Connect API become records that include the developer's
+// responses.
 func TestAppStore(t *testing.T) {
 	t.Parallel()
 	const id = "00000042-a1b2-c3d4-e5f6-00000000000"
@@ -199,7 +200,7 @@ func TestAppStore(t *testing.T) {
 	}
 }
 
-// Ensure posts, comments and nested replies become mentions, and that what is deleted or hidden is
+// Ensure posts, comments and nested replies become mentions. Deleted and hidden ones must be
 // counted.
 func TestReddit(t *testing.T) {
 	t.Parallel()
@@ -219,12 +220,12 @@ func TestReddit(t *testing.T) {
 	}
 }
 
-// Ensure a file that is invalid as a whole is one error, and that each invalid row is a problem with
-// its row and column.
+// Ensure a file that is invalid as a whole causes one error. Each invalid row must cause a problem
+// that names the row and column.
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	report := readTestdata(t, "googleplay.csv")
-	row := func(column, value string) string { // a report with one row
+	row := func(column, value string) string { // returns a report with one row
 		heading := strings.Split(report[:strings.Index(report, "\n")], ",")
 		cells := make([]string, len(heading))
 		for i, name := range heading {
@@ -273,7 +274,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// FuzzFiles checks that no file makes a converter panic, and that each of its records can be read.
+// FuzzFiles checks that no file makes a converter panic, and that every emitted record can be read
+// back.
 func FuzzFiles(f *testing.F) {
 	for i, name := range []string{"googleplay.csv", "googleplay.json", "appstore.json", "reddit.json"} {
 		f.Add(uint8(i), []byte(readTestdata(f, name)))

@@ -82,7 +82,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// Multiplying is exact.
+// Ensure multiplication by a scale is exact.
 func TestScale(t *testing.T) {
 	for _, tt := range []struct {
 		cell, scale string
@@ -139,7 +139,7 @@ func TestDates(t *testing.T) {
 		{"2026-08", "YYYY-MM", "", "2026-08-01"},
 		{"11. Aug 2026, 21:30", "DD. MMM YYYY, HH:mm", "Europe/Berlin", "2026-08-11T19:30:00Z"},
 		{"08/11/26 9:30 PM", "MM/DD/YY h:mm A", "", "2026-08-11T21:30:00Z"},
-		{"2026-09-06", "", "America/Santiago", "2026-09-06"}, // the clock skips this midnight
+		{"2026-09-06", "", "America/Santiago", "2026-09-06"}, // a clock change skips this midnight
 		{"06.09.2026", "DD.MM.YYYY", "America/Santiago", "2026-09-06"},
 		{"13/09/2026", "", "America/Santiago", "2026-09-13"},
 		{"01/02/2026", "", "", "could be 1 February or 2 January"},
@@ -181,8 +181,8 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// A number that is certain has the same value when the user names its separator, and an exact
-// multiplication by one changes nothing.
+// FuzzNumber checks that a number is the same if --decimal names the separator that was recognised,
+// and that multiplying it by one changes nothing.
 func FuzzNumber(f *testing.F) {
 	for _, seed := range []string{"1,234.5", "1.234", "(5 %)", "-€5", "1e3", "12,34,567", "1 234,5", "1e99999"} {
 		f.Add(seed)
@@ -210,7 +210,7 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
-// A day is read back from its usual form.
+// FuzzDate checks that a day in ISO 8601 form is read as the same day.
 func FuzzDate(f *testing.F) {
 	for _, seed := range []string{"2026-08-11", "13/08/2026 9:30 pm", "Aug 11, 2026", "2026-08-11T23:59:60Z", "1.2.26"} {
 		f.Add(seed)

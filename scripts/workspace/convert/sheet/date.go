@@ -10,21 +10,20 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// moment is the date of a cell.
-type moment struct {
-	at      time.Time // if the cell has no time, midnight of the day in UTC
+// cellDate is the date, and perhaps the time, in a cell.
+type cellDate struct {
+	at      time.Time // midnight UTC of the day if the cell has no time
 	hasTime bool
 }
 
 // dateReader reads the dates of a file.
 type dateReader struct {
-	layout string         // of --date-format; if empty, dates have the usual layouts
-	clock  bool           // whether layout has a time
-	zone   *time.Location // of a time without an offset; UTC by default
+	layout string         // the layout from --date-format; if empty, dates may have any of dateLayouts
+	clock  bool           // whether layout includes a time
+	zone   *time.Location // the zone of times without an offset; UTC by default
 }
 
-// dateLayouts are the layouts of dates that have one meaning in every country. Each can be followed
-// by a time.
+// dateLayouts are the date layouts that have only one meaning. A time may follow each of them.
 var dateLayouts = []string{
 	"2006-1-2", "2006/1/2", "2006.1.2", "20060102",
 	"2 Jan 2006", "2 January 2006", "2. January 2006", "2-Jan-2006", "2 Jan, 2006",
@@ -32,13 +31,14 @@ var dateLayouts = []string{
 	"Mon, 2 Jan 2006", "Monday, 2 January 2006", "Mon, Jan 2, 2006", "Monday, January 2, 2006",
 }
 
-// timeLayouts are the layouts of times after a date.
+// timeLayouts are the layouts of a time that follows a date.
 var timeLayouts = []string{"15:04", "15:04:05", "3:04 PM", "3:04:05 PM", "3:04PM", "3:04:05PM"}
 
-// offsetLayouts are the layouts of offsets after a time.
+// offsetLayouts are the layouts of an offset that follows a time.
 var offsetLayouts = []string{"", "Z07:00", " Z07:00", " -0700", "-0700", " UTC", " GMT"}
 
-// newDateReader returns a reader for the format and the zone of the user, which may be empty.
+// newDateReader returns a reader for the values of --date-format and --timezone, which may be
+// empty.
 func newDateReader(format, zone string) (*dateReader, error) {
 	r := &dateReader{zone: time.UTC}
 	if zone != "" {
@@ -58,8 +58,8 @@ func newDateReader(format, zone string) (*dateReader, error) {
 	return r, nil
 }
 
-// formatTokens translates the tokens of --date-format, the longest first. The layouts accept one
-// digit where two are usual.
+// formatTokens translates the tokens of --date-format. A longer token precedes its prefixes. The
+// layouts for MM, DD and HH also accept one digit.
 var formatTokens = []struct{ token, layout string }{
 	{"YYYY", "2006"}, {"YY", "06"}, {"MMMM", "January"}, {"MMM", "Jan"}, {"MM", "1"}, {"M", "1"},
 	{"DDDD", "Monday"}, {"DDD", "Mon"}, {"DD", "2"}, {"D", "2"}, {"HH", "15"}, {"H", "15"}, {"hh", "3"}, {"h", "3"},
@@ -68,10 +68,10 @@ var formatTokens = []struct{ token, layout string }{
 
 const formatHelp = "use YYYY, YY, MM, MMM, DD, HH, hh, mm, ss, A, Z and the characters between them, for example DD.MM.YYYY"
 
-// layoutOf translates a --date-format, such as DD.MM.YYYY, to a layout of package time.
+// layoutOf translates a value of --date-format, such as DD.MM.YYYY, to a layout for package time.
 func layoutOf(format string) (string, error) {
 	var layout strings.Builder
-	year, month, adjoins := false, false, false // adjoins: the rest directly follows a token
+	year, month, adjoins := false, false, false // adjoins: whether rest directly follows a token
 	for rest := format; rest != ""; {
 		token, text := "", ""
 		for _, t := range formatTokens {
@@ -90,7 +90,7 @@ func layoutOf(format string) (string, error) {
 		default:
 			after := rest[len(token):]
 			isJoined := adjoins || after != "" && strings.IndexByte("YMDHhms", after[0]) >= 0
-			if isJoined && (token == "MM" || token == "DD") { // numbers without a character between them need their full width
+			if isJoined && (token == "MM" || token == "DD") { // numbers without a separator need their full width
 				text = "0" + text
 			}
 			year, month = year || token[0] == 'Y', month || token[0] == 'M'
@@ -108,13 +108,13 @@ func layoutOf(format string) (string, error) {
 const hintFormat = "name the order with --date-format DD.MM.YYYY or --date-format MM/DD/YYYY"
 
 // read parses a cell.
-func (r *dateReader) read(cell string) (moment, error) {
+func (r *dateReader) read(cell string) (cellDate, error) {
 	text := strings.Join(strings.Fields(cell), " ")
 	switch {
 	case isBlank(text):
-		return moment{}, errEmpty
+		return cellDate{}, errEmpty
 	case text[0] == '=':
-		return moment{}, errors.New("is a formula; export the values of the sheet")
+		return cellDate{}, errors.New("is a formula; export the values of the sheet")
 	}
 	if r.layout != "" {
 		zone := time.UTC
@@ -123,20 +123,20 @@ func (r *dateReader) read(cell string) (moment, error) {
 		}
 		at, err := time.ParseInLocation(r.layout, text, zone)
 		if err != nil {
-			return moment{}, fmt.Errorf("%q does not have the format of --date-format", text)
+			return cellDate{}, fmt.Errorf("%q does not have the format of --date-format", text)
 		}
-		return checkYear(moment{at, r.clock}, text)
+		return checkYear(cellDate{at, r.clock}, text)
 	}
 	if at, ok := timestamp.Parse(strings.Replace(text, " ", "T", 1)); ok {
-		return checkYear(moment{at, true}, text)
+		return checkYear(cellDate{at, true}, text)
 	}
 	date, clock := cutTime(text)
 	day, err := readDate(date)
 	if err != nil {
-		return moment{}, err
+		return cellDate{}, err
 	}
 	if clock == "" {
-		return checkYear(moment{day, false}, text)
+		return checkYear(cellDate{day, false}, text)
 	}
 	for _, layout := range timeLayouts {
 		for _, offset := range offsetLayouts {
@@ -144,24 +144,24 @@ func (r *dateReader) read(cell string) (moment, error) {
 			if err != nil {
 				continue
 			}
-			if strings.TrimSpace(offset) == "UTC" || strings.TrimSpace(offset) == "GMT" { // ParseInLocation would make up a zone
+			if strings.TrimSpace(offset) == "UTC" || strings.TrimSpace(offset) == "GMT" { // ParseInLocation would make up a zone with the offset 0
 				at = time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), time.UTC)
 			}
-			return checkYear(moment{at, true}, text)
+			return checkYear(cellDate{at, true}, text)
 		}
 	}
-	return moment{}, fmt.Errorf("%q is not a date: the time is not readable", text)
+	return cellDate{}, fmt.Errorf("%q is not a date: the time is not readable", text)
 }
 
-// checkYear returns an error for years that a table of a company cannot mean.
-func checkYear(m moment, text string) (moment, error) {
+// checkYear returns an error for a year that is implausible in a company's data.
+func checkYear(m cellDate, text string) (cellDate, error) {
 	if year := m.at.Year(); year < 1970 || year > 2200 {
-		return moment{}, fmt.Errorf("%q is in the year %d", text, year)
+		return cellDate{}, fmt.Errorf("%q is in the year %d", text, year)
 	}
 	return m, nil
 }
 
-// cutTime splits a text into a date and a time, which begins at the last T or space before the
+// cutTime splits text into a date and a time. The time begins after the last T or space before the
 // first colon.
 func cutTime(text string) (date, clock string) {
 	colon := strings.IndexByte(text, ':')
@@ -175,8 +175,8 @@ func cutTime(text string) (date, clock string) {
 	return strings.TrimRight(text[:at], " ,"), text[at+1:]
 }
 
-// readDate returns a day as midnight in UTC. In another zone, the clock may skip that midnight, and
-// a time of the day before would stand for it.
+// readDate parses a date without a time and returns it as midnight UTC. In other zones, a clock
+// change may skip midnight, and the result could then fall on the day before.
 func readDate(text string) (time.Time, error) {
 	for _, layout := range dateLayouts {
 		if day, err := time.Parse(layout, text); err == nil {
@@ -192,8 +192,8 @@ func readDate(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a date that can be recognised: describe it with --date-format", text)
 }
 
-// readNumericDate reads a date whose day and month are numbers and whose year is last. ok is false
-// for any other text. A date that has a meaning in either order is an error.
+// readNumericDate parses a date whose day and month are numbers and whose year is last. ok is false
+// if text does not have this form. It returns an error if day and month could be swapped.
 func readNumericDate(text string) (day time.Time, ok bool, err error) {
 	at := strings.IndexAny(text, "./-")
 	if at < 0 {
@@ -225,7 +225,7 @@ func readNumericDate(text string) (day time.Time, ok bool, err error) {
 	return day, true, fmt.Errorf("%q could be %s or %s: %s", text, dayFirst.Format("2 January"), monthFirst.Format("2 January"), hintFormat)
 }
 
-// calendarDay returns a day, or the zero time if the month does not have it.
+// calendarDay returns midnight UTC of a day, or the zero time if there is no such day.
 func calendarDay(year, month, day int) time.Time {
 	at := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
 	if at.Day() != day || int(at.Month()) != month {
@@ -234,9 +234,9 @@ func calendarDay(year, month, day int) time.Time {
 	return at
 }
 
-// dayOf returns the day of a metric point, as midnight in UTC. A date without a time is that day. A
-// time belongs to its day in the zone of the reader.
-func (r *dateReader) dayOf(m moment) time.Time {
+// dayOf returns the day of a metric point as midnight UTC. A date without a time is that day. For a
+// time, it is the day in the reader's zone.
+func (r *dateReader) dayOf(m cellDate) time.Time {
 	if !m.hasTime {
 		return m.at
 	}
@@ -244,9 +244,9 @@ func (r *dateReader) dayOf(m moment) time.Time {
 	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// timeOf returns the time of a field that is not a day. A date without a time is midnight in the
-// zone of the reader.
-func (r *dateReader) timeOf(m moment) time.Time {
+// timeOf returns the value of a field that is a time. A date without a time means midnight in the
+// reader's zone.
+func (r *dateReader) timeOf(m cellDate) time.Time {
 	if m.hasTime {
 		return m.at
 	}

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/scripts/workspace/convert/sheet"
 )
 
-// Any file is converted or refused: it yields lines of JSON, and its problems are in rows that it
-// has.
+// FuzzFiles checks that any file is refused or converted to valid JSON, and that every record and
+// problem has a row number that the file can have.
 func FuzzFiles(f *testing.F) {
 	for _, seed := range []string{
 		"Day,A\n2026-08-10,1\n", "Day;A\n2026-08-10;1,5\n\"x\ny\";2\n", "sep=;\nDay;A\n", "\xff\xfeD\x00", "# Start date: 20260801\nNth day,Users\n0000,5\n\nCity,Users\nPorto,5\n",

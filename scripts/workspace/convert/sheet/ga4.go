@@ -15,8 +15,8 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 )
 
-// ga4Series is what is known about the columns of Google Analytics. The names are those of an
-// account in English. The same person is a user on several days, so days of users do not add up.
+// ga4Series describes the columns of Google Analytics by their English names in lower case. Numbers
+// of users have the aggregation none, because the same user may be counted on several days.
 var ga4Series = map[string]series{
 	"users": {"count", "none", ""}, "active users": {"count", "none", ""}, "new users": {"count", "sum", ""}, "total users": {"count", "none", ""}, "returning users": {"count", "none", ""},
 	"views": {"count", "sum", ""}, "sessions": {"count", "sum", ""}, "engaged sessions": {"count", "sum", ""}, "event count": {"count", "sum", ""},
@@ -29,10 +29,11 @@ var ga4Series = map[string]series{
 
 const ga4DateLayout = "20060102"
 
-// ga4Dates are the days of a report, in its comments: two lines with one each, or one with both.
+// ga4Dates contains the first and last days of a report, read from the report's comments. The two
+// days are on separate lines or together on one line.
 type ga4Dates struct {
 	start, end time.Time
-	hasStart   bool // whether the next line has the end
+	hasStart   bool // whether the start was read and the end is still missing
 }
 
 var (
@@ -58,7 +59,7 @@ func (d *ga4Dates) readComment(line string) {
 	}
 	label := strings.ToLower(strings.TrimSpace(found[1]))
 	switch {
-	case label == "account" || label == "property": // whose name can have eight digits
+	case label == "account" || label == "property": // a name of eight digits would look like a date
 	case label == "end date", d.hasStart && label != "start date":
 		d.end, d.hasStart = day(found[2]), false
 	default:
@@ -66,7 +67,7 @@ func (d *ga4Dates) readComment(line string) {
 	}
 }
 
-// nthDay returns the day of a number that counts from the first day of the report.
+// nthDay converts a cell that counts days from the report's first day, starting with 0.
 func (d *ga4Dates) nthDay(cell string) (time.Time, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(cell))
 	if err != nil || n < 0 || n > 100_000 {
@@ -81,7 +82,7 @@ func (d *ga4Dates) nthDay(cell string) (time.Time, error) {
 
 const reasonNoDay = "rows of tables without a day (a column Nth day or Date)"
 
-// convertGA4 converts the tables of a file that have a day.
+// convertGA4 converts the tables in a file that have a column for the day.
 func convertGA4(ctx context.Context, in convert.Input, m mapping, out *convert.Output) error {
 	if err := m.requirePoints("ga4"); err != nil {
 		return err
@@ -130,8 +131,9 @@ func convertGA4(ctx context.Context, in convert.Input, m mapping, out *convert.O
 	return nil
 }
 
-// convertGA4Table converts a table. It skips one without a day, and reports whether it has one.
-// It adds the named columns that the table has to found.
+// convertGA4Table converts one table. hasDay reports whether the table has a column for the day. If
+// it has none, convertGA4Table skips its rows. It records in found which of the mapping's columns
+// the table has.
 func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, found map[string]bool, out *convert.Output) (hasDay bool, err error) {
 	dayAt := slices.IndexFunc(t.header, func(h string) bool {
 		if m.DateColumn != "" {
@@ -169,7 +171,7 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 	for _, column := range own.columns() {
 		found[strings.ToLower(column)] = true
 	}
-	for { // rows of totals have a cell more than the header
+	for { // skip rows of totals, which have one cell more than the header
 		err = t.next()
 		var bad rowProblem
 		switch {
@@ -197,9 +199,9 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 		own.addGA4Columns(t, dayAt)
 	}
 	for column := range own.Metrics {
-		own.describe(column, ga4Series[strings.ToLower(column)])
+		own.addSeries(column, ga4Series[strings.ToLower(column)])
 	}
-	r, err := newRows(t, own.only(t), out)
+	r, err := newRows(t, own.forTable(t), out)
 	if err != nil {
 		return true, err
 	}
@@ -214,8 +216,8 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 	return true, r.readAll(ctx)
 }
 
-// only returns the mapping without what it says about columns that a table does not have.
-func (m mapping) only(t *table) mapping {
+// forTable returns the mapping without the values for columns that the table does not have.
+func (m mapping) forTable(t *table) mapping {
 	for _, values := range []*map[string]string{&m.Scales, &m.Units, &m.Currencies, &m.Aggregations} {
 		kept := maps.Clone(*values)
 		maps.DeleteFunc(kept, func(column, _ string) bool {
@@ -226,8 +228,8 @@ func (m mapping) only(t *table) mapping {
 	return m
 }
 
-// addGA4Columns maps the columns of a table by its first row: text is a dimension, and what follows
-// the last text is a metric.
+// addGA4Columns maps the columns of a table based on its first row. The columns up to the last one
+// that contains text are dimensions. The columns after it are metrics.
 func (m *mapping) addGA4Columns(t *table, dayAt int) {
 	last := dayAt
 	numbers := numberReader{decimal: "."}
@@ -248,7 +250,7 @@ func (m *mapping) addGA4Columns(t *table, dayAt int) {
 	}
 }
 
-// keyPart makes a part of a metric's key of a heading.
+// keyPart converts a heading to a part of a metric key.
 func keyPart(heading string) string {
 	var out strings.Builder
 	for _, c := range strings.ToLower(heading) {

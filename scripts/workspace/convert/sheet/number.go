@@ -12,34 +12,34 @@ import (
 	"unicode/utf8"
 )
 
-// errEmpty is returned for a cell that stands for no value.
+// errEmpty is the error for a cell without a value.
 var errEmpty = errors.New("is empty")
 
-// blanks are the texts that stand for no value in a column of numbers or dates.
-var blanks = []string{"", "-", "–", "—", "n/a", "na", "null"}
+// blankCells are the strings that mean no value in a column of numbers or dates.
+var blankCells = []string{"", "-", "–", "—", "n/a", "na", "null"}
 
 func isBlank(text string) bool {
-	return slices.ContainsFunc(blanks, func(b string) bool { return strings.EqualFold(text, b) })
+	return slices.ContainsFunc(blankCells, func(b string) bool { return strings.EqualFold(text, b) })
 }
 
 // number is a decimal number as it is written in a cell.
 type number struct {
-	text      string // in the syntax of strconv.ParseFloat
-	currency  string // the sign or the code in the cell, such as €
+	text      string // the number in the syntax of strconv.ParseFloat
+	currency  string // the currency sign or code in the cell, such as €
 	isPercent bool
 }
 
-// numberReader reads the numbers of a file. The decimal separators of one file must agree, so it
-// remembers the first one.
+// numberReader parses the numbers in a file. It remembers the first decimal separator, because all
+// numbers in a file must have the same one.
 type numberReader struct {
-	decimal string // "," or "."; empty if the user did not name it
-	seen    string // the decimal separator of an earlier number
+	decimal string // "," or "." from --decimal; empty if the flag is not set
+	seen    string // the decimal separator in an earlier number
 }
 
 const hintDecimal = "name the decimal separator with --decimal . or --decimal ,"
 
-// read parses a cell. Without a decimal separator from the user, a number that has a value with
-// either separator is an error.
+// read parses a cell. It returns an error if --decimal is not set and the separator in the cell
+// could be a decimal or a thousands separator.
 func (r *numberReader) read(cell string) (number, error) {
 	text := strings.TrimSpace(cell)
 	if isBlank(text) {
@@ -53,7 +53,7 @@ func (r *numberReader) read(cell string) (number, error) {
 	}
 	n, digits := number{}, text
 	negative := false
-	if inner, ok := strings.CutPrefix(digits, "("); ok && strings.HasSuffix(inner, ")") { // as accountants write it
+	if inner, ok := strings.CutPrefix(digits, "("); ok && strings.HasSuffix(inner, ")") { // accountants write negative numbers in parentheses
 		negative, digits = true, inner[:len(inner)-1]
 	}
 	digits, n.currency, n.isPercent = splitSigns(digits)
@@ -87,7 +87,8 @@ func (r *numberReader) read(cell string) (number, error) {
 	return n, nil
 }
 
-// cutMinus removes a minus sign, which may also stand after the digits.
+// cutMinus removes a minus sign before or after the digits, or a plus sign before them. minus
+// reports whether there was a minus sign.
 func cutMinus(s string) (minus bool, rest string) {
 	for _, sign := range []string{"-", "−", "‒"} {
 		if after, ok := strings.CutPrefix(s, sign); ok {
@@ -100,14 +101,14 @@ func cutMinus(s string) (minus bool, rest string) {
 	return false, strings.TrimPrefix(s, "+")
 }
 
-// splitSigns removes the percent sign and the currency from both ends of a number.
+// splitSigns removes a percent sign and a currency from the ends of a number.
 func splitSigns(s string) (digits, currency string, isPercent bool) {
 	isSign := func(r rune) bool {
 		return !unicode.IsDigit(r) && !strings.ContainsRune(".,'’-−‒+", r)
 	}
 	digits = s
 	minus := ""
-	for _, sign := range []string{"-", "−", "‒"} { // -€5
+	for _, sign := range []string{"-", "−", "‒"} { // the minus sign may precede the currency, as in -€5
 		if after, ok := strings.CutPrefix(digits, sign); ok {
 			minus, digits = "-", strings.TrimSpace(after)
 			break
@@ -129,11 +130,11 @@ var (
 	errNoNumber  = errors.New("is not a number")
 )
 
-// plainDigits returns a mantissa without thousands separators and with a decimal point, and the
-// decimal separator that it used, if that is certain.
+// plainDigits returns a mantissa with a decimal point and without thousands separators. used is the
+// mantissa's decimal separator, or empty if the mantissa does not show it.
 func (r *numberReader) plainDigits(s string, hasExponent bool) (plain, used string, err error) {
 	s = strings.Map(func(c rune) rune {
-		if c == '\'' || c == '’' || unicode.IsSpace(c) { // they can only separate thousands
+		if c == '\'' || c == '’' || unicode.IsSpace(c) { // these can only separate thousands
 			return ' '
 		}
 		return c
@@ -142,7 +143,7 @@ func (r *numberReader) plainDigits(s string, hasExponent bool) (plain, used stri
 	decimal := r.decimal
 	if decimal == "" {
 		switch {
-		case commas > 0 && dots > 0: // the last one separates the decimals
+		case commas > 0 && dots > 0: // the last of them is the decimal separator
 			decimal = "."
 			if strings.LastIndex(s, ",") > strings.LastIndex(s, ".") {
 				decimal = ","
@@ -181,15 +182,15 @@ func (r *numberReader) plainDigits(s string, hasExponent bool) (plain, used stri
 	return plain, used, nil
 }
 
-// isThousands reports whether the only separator of s can also separate thousands.
+// isThousands reports whether the only separator in s could be a thousands separator.
 func isThousands(s string) bool {
 	at := strings.IndexAny(s, ",.")
 	head, tail := s[:at], s[at+1:]
 	return len(tail) == 3 && allDigits(tail) && len(head) >= 1 && len(head) <= 3 && allDigits(head) && head[0] != '0'
 }
 
-// joinGroups joins the groups of digits of a whole number. The last group must have three digits, and
-// those before it two or three, as in India.
+// joinGroups removes the thousands separators of a whole number. The last group must have three
+// digits. The groups before it may have two, as in India, or three.
 func joinGroups(s, decimal string) (joined string, ok bool) {
 	if allDigits(s) {
 		return s, true
@@ -223,8 +224,8 @@ func allDigits(s string) bool {
 
 var hundred = big.NewRat(100, 1)
 
-// value returns the number, multiplied by scale if that is not nil. A percentage is divided by 100.
-// The arithmetic is exact, so 19.99 times 100 is 1999.
+// value returns the number as a float64. It multiplies the number by scale, unless scale is nil,
+// and divides a percentage by 100. This arithmetic is exact, so 19.99 times 100 is 1999.
 func (n number) value(scale *big.Rat) (float64, error) {
 	if scale == nil && !n.isPercent {
 		v, err := strconv.ParseFloat(n.text, 64)
@@ -233,7 +234,7 @@ func (n number) value(scale *big.Rat) (float64, error) {
 		}
 		return v, nil
 	}
-	if at := strings.IndexAny(n.text, "eE"); at > 0 && len(n.text)-at > 5 { // the exact number would have thousands of digits
+	if at := strings.IndexAny(n.text, "eE"); at > 0 && len(n.text)-at > 5 { // an exact fraction could have thousands of digits
 		return 0, fmt.Errorf("%q is not a number", n.text)
 	}
 	exact, ok := new(big.Rat).SetString(n.text)
@@ -253,7 +254,7 @@ func (n number) value(scale *big.Rat) (float64, error) {
 	return v, nil
 }
 
-// currencySigns lists the currencies that a sign can stand for.
+// currencySigns maps each currency sign to the codes of the currencies that use it.
 var currencySigns = map[string]string{
 	"€": "EUR", "£": "GBP FKP GIP SHP", "₹": "INR", "₩": "KRW KPW", "₺": "TRY", "₽": "RUB", "₴": "UAH", "₪": "ILS", "₫": "VND", "₱": "PHP", "₦": "NGN",
 	"zł": "PLN", "Kč": "CZK", "Ft": "HUF", "kr": "SEK NOK DKK ISK", "kr.": "DKK ISK", "R$": "BRL", "US$": "USD", "CA$": "CAD", "A$": "AUD", "NZ$": "NZD", "HK$": "HKD",
@@ -261,8 +262,8 @@ var currencySigns = map[string]string{
 	"¥": "JPY CNY", "￥": "JPY CNY", "元": "CNY", "円": "JPY", "Fr": "CHF", "Fr.": "CHF", "SFr.": "CHF", "R": "ZAR",
 }
 
-// checkCurrency returns an error if the currency sign of a cell does not fit the currency of its
-// column.
+// checkCurrency returns an error if the currency in the cell cannot be column, the currency of the
+// cell's column.
 func (n number) checkCurrency(column string) error {
 	if n.currency == "" {
 		return nil

@@ -15,19 +15,19 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 )
 
-// mapping says what the columns of a table mean. Its JSON is the file of --save-mapping.
+// mapping says what the columns of a table mean. --save-mapping stores it as JSON.
 type mapping struct {
 	Type       string            `json:"type,omitempty"`
-	Fields     map[string]string `json:"map,omitempty"`    // field → column
-	Constants  map[string]string `json:"set,omitempty"`    // field → value
-	Metrics    map[string]string `json:"metric,omitempty"` // column → key of the metric
+	Fields     map[string]string `json:"map,omitempty"`    // columns, by field
+	Constants  map[string]string `json:"set,omitempty"`    // values, by field
+	Metrics    map[string]string `json:"metric,omitempty"` // metric keys, by column
 	DateColumn string            `json:"dateColumn,omitempty"`
 	DateFormat string            `json:"dateFormat,omitempty"`
 	Timezone   string            `json:"timezone,omitempty"`
 	Decimal    string            `json:"decimal,omitempty"`
 	IDColumn   string            `json:"idColumn,omitempty"`
 
-	// The keys are columns. The key "" stands for all columns of values.
+	// These maps are keyed by column. The key "" stands for all columns with values.
 	Scales       map[string]string `json:"scale,omitempty"`
 	Units        map[string]string `json:"unit,omitempty"`
 	Currencies   map[string]string `json:"currency,omitempty"`
@@ -39,14 +39,14 @@ type mapping struct {
 	Comment   string   `json:"comment,omitempty"`
 	SkipRows  []string `json:"skipRows,omitempty"`
 
-	// What the files of a command have yielded so far.
-	defined map[string]bool // the keys of the metrics that have a definition
-	seen    *dayset         // the points
+	// What the files converted so far contain. All files of a command share these.
+	defined map[string]bool // the keys of the metrics whose definitions were emitted
+	seen    *daySet         // the days that have a point
 }
 
-// options are the flags of the kinds of this package.
+// options holds the values of the flags that the kinds in this package share.
 type options struct {
-	own         mapping // of the flags with one value
+	own         mapping // the values of the flags that take a single value
 	fields      []string
 	constants   []string
 	metrics     []string
@@ -57,7 +57,7 @@ type options struct {
 	mappingFile string
 	saveFile    string
 	defined     map[string]bool
-	seen        *dayset
+	seen        *daySet
 }
 
 // register registers the flags and returns their names.
@@ -92,7 +92,8 @@ func (o *options) register(flags *pflag.FlagSet) (names []string) {
 	return names
 }
 
-// mapping returns the flags, completed by the file of --mapping.
+// mapping returns the mapping that the flags and the --mapping file specify. The flags take
+// precedence.
 func (o *options) mapping() (mapping, error) {
 	m := mapping{defined: o.defined, seen: o.seen}
 	if o.mappingFile != "" {
@@ -137,7 +138,8 @@ func (o *options) mapping() (mapping, error) {
 	return m, errors.Join(err, m.check())
 }
 
-// addPairs adds the values of a flag, each a name and a value. A value alone is that of the name "".
+// addPairs parses the values of a flag, which have the form NAME=VALUE, and adds them to the map.
+// If alone is set, a value without a name is also allowed, and its name is "".
 func addPairs(to *map[string]string, flag, form string, pairs []string, cut func(s, separator string) int, alone bool) error {
 	for _, pair := range pairs {
 		at := cut(pair, "=")
@@ -156,7 +158,8 @@ func addPairs(to *map[string]string, flag, form string, pairs []string, cut func
 	return nil
 }
 
-// check returns the first flag whose value is wrong whatever the file is.
+// check returns an error for the first invalid flag value. It checks only what does not depend on
+// the file.
 func (m mapping) check() error {
 	switch {
 	case m.Decimal != "" && m.Decimal != "," && m.Decimal != ".":
@@ -182,7 +185,7 @@ func parseScale(text string) (*big.Rat, error) {
 	return scale, nil
 }
 
-// columns returns the columns that a mapping names, in the order of their names.
+// columns returns the names of the columns in the mapping, sorted.
 func (m mapping) columns() []string {
 	names := slices.Concat(slices.Collect(maps.Values(m.Fields)), slices.Collect(maps.Keys(m.Metrics)))
 	for _, name := range []string{m.DateColumn, m.IDColumn} {
@@ -194,7 +197,8 @@ func (m mapping) columns() []string {
 	return slices.Compact(names)
 }
 
-// forColumn returns the value for a column: its own, or the one for all columns.
+// forColumn returns the value for a column, or the value for all columns if the column has none of
+// its own.
 func forColumn(values map[string]string, column string) string {
 	for name, value := range values {
 		if name != "" && strings.EqualFold(cleanHeading(name), cleanHeading(column)) {
@@ -204,7 +208,7 @@ func forColumn(values map[string]string, column string) string {
 	return values[""]
 }
 
-// save writes the mapping to the file of --save-mapping, if there is one.
+// save writes the mapping to the --save-mapping file, if the flag is set.
 func (o *options) save(m mapping) error {
 	if o.saveFile == "" {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 )
 
-// plausibleSeries maps the columns of the file of visitors. A visitor of two days counts on both,
-// so days of visitors do not add up.
+// plausibleSeries describes the columns of the visitors file. The number of visitors has the
+// aggregation none, because the same visitor may be counted on several days.
 var plausibleSeries = map[string]series{
 	"visitors":        {"count", "none", ""},
 	"pageviews":       {"count", "sum", ""},
@@ -27,8 +27,9 @@ var plausibleSeries = map[string]series{
 	"visit_duration":  {"duration_ms", "none", "1000"},
 }
 
-// The file of visitors has the mean duration of a visit in an export of the dashboard, and the sum
-// of all visits in an export of the site, whose name begins with imported_.
+// The metrics for the column visit_duration. In the visitors file of a dashboard export, the column
+// is the mean duration of a visit. In the file of a site export, whose name begins with imported_,
+// it is the total duration of all visits.
 const (
 	plausibleDuration = "visit_duration"
 	plausibleTotal    = "visit_duration_total"
@@ -36,18 +37,18 @@ const (
 
 var plausibleVisitors = regexp.MustCompile(`^(imported_)?visitors(_\d{8}_\d{8})?\.csv$`)
 
-// Limits of an archive. A real one has about 20 files, and text shrinks to a tenth.
+// Limits on an archive. A real one has about 20 files, which are compressed to about a tenth.
 const (
 	zipFilesMax = 1000
-	zipListMax  = 1 << 20 // of the list of files, which archive/zip keeps in memory
+	zipListMax  = 1 << 20 // the bytes of the list of files, which archive/zip keeps in memory
 	zipBytesMax = 1 << 30
 	zipRatioMax = 200
-	zipSmall    = 1 << 20 // a file of this size may have any ratio
+	zipSmall    = 1 << 20 // a file of at most this size may have any compression ratio
 )
 
 const reasonOtherTable = "files of the archive other than that of visitors, which have breakdowns"
 
-// convertPlausible converts the file of visitors, in an archive or alone.
+// convertPlausible converts the visitors file, either in an archive or on its own.
 func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *convert.Output) error {
 	if err := m.requirePoints("plausible"); err != nil {
 		return err
@@ -98,8 +99,7 @@ func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *con
 	return nil
 }
 
-// archiveReader is a reader of an archive that fails when more than left bytes are read before the
-// archive is open.
+// archiveReader reads an archive. It fails if opening the archive reads more than left bytes.
 type archiveReader struct {
 	io.ReaderAt
 
@@ -118,8 +118,8 @@ func (r *archiveReader) ReadAt(p []byte, off int64) (int, error) {
 	return r.ReaderAt.ReadAt(p, off)
 }
 
-// convertVisitorsOf converts the file of visitors of an archive. It refuses one that would unpack to
-// much more than a table has.
+// convertVisitorsOf converts the visitors file in an archive. It refuses a file whose compression
+// ratio no real table has.
 func convertVisitorsOf(ctx context.Context, f *zip.File, name string, m mapping, out *convert.Output) error {
 	packed, size := f.CompressedSize64, f.UncompressedSize64
 	if size > zipSmall && size/zipRatioMax > packed {
@@ -131,14 +131,16 @@ func convertVisitorsOf(ctx context.Context, f *zip.File, name string, m mapping,
 	}
 	defer content.Close()
 	err = convertVisitors(ctx, content, m, name, out)
-	// archive/zip stops at the size that the archive declares, and compares the checksum at the end
+	// archive/zip stops at the size that the archive declares, and compares the checksum at the
+	// end.
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(flate.CorruptInputError)) {
 		return fmt.Errorf("%s is damaged: %w", name, err)
 	}
 	return err
 }
 
-// convertVisitors converts a file of visitors. name is that of a file in an archive.
+// convertVisitors converts a visitors file. name is the file's name in its archive, or empty if it
+// was not in one.
 func convertVisitors(ctx context.Context, text io.Reader, m mapping, name string, out *convert.Output) error {
 	suffix := ""
 	if name != "" {
@@ -154,7 +156,7 @@ func convertVisitors(ctx context.Context, text io.Reader, m mapping, name string
 	if m.DateColumn == "" {
 		m.DateColumn = "date"
 	}
-	isSum := slices.Contains(t.header, "bounces") // of the export of the site
+	isSum := slices.Contains(t.header, "bounces") // a site export
 	keys := m.Metrics
 	if len(keys) == 0 {
 		keys = map[string]string{}
@@ -172,17 +174,17 @@ func convertVisitors(ctx context.Context, text io.Reader, m mapping, name string
 			keys[heading] = "plausible." + key
 		}
 		if keys[heading] != "" {
-			m.describe(heading, known)
+			m.addSeries(heading, known)
 		}
 	}
 	if len(keys) == 0 {
-		return t.missing("visitors")
+		return t.missingColumnError("visitors")
 	}
 	m.Metrics = keys
-	r, err := newRows(t, m.only(t), out)
+	r, err := newRows(t, m.forTable(t), out)
 	if err != nil {
 		return err
 	}
-	r.everyDay = !isSum // an export of the site leaves out days without visits, and has no weeks
+	r.everyDay = !isSum // a site export leaves out days without visits, and is never by week
 	return r.readAll(ctx)
 }

@@ -20,26 +20,26 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// rows turns the rows of a table into records.
+// rows converts the rows of a table to records.
 type rows struct {
 	mapping
 
-	table   *table
-	out     *convert.Output
-	target  *target
-	cells   cellReader
-	columns []filledColumn
-	metrics []metricColumn
-	dims    []dimColumn
-	idAt    int            // the index of --id-column, or -1
-	dateAt  int            // the index of the date of a point, or -1
-	fixed   map[string]any // the fields of --set
-	unset   map[string]any // the values of fields that neither --set nor the row has
-	names   map[string]string
-	grain   string
-	slugs   slugset
+	table          *table
+	out            *convert.Output
+	target         *target
+	cells          cellReader
+	columns        []filledColumn
+	metrics        []metricColumn
+	dims           []dimColumn
+	idAt           int            // the index of the --id-column, or -1
+	dateAt         int            // the index of the column with a point's date, or -1
+	constantValues map[string]any // the fields set by --set
+	defaults       map[string]any // the values of fields that neither --set nor the row sets
+	names          map[string]string
+	grain          string
+	slugs          slugSet
 
-	dayOf    func(cell string) (time.Time, error) // of a preset; nil for --date-format
+	dayOf    func(cell string) (time.Time, error) // parses the date of a point; if nil, cells.dates does
 	everyDay bool                                 // whether the rows must be consecutive days
 	lastDay  time.Time
 }
@@ -56,14 +56,14 @@ type dimColumn struct {
 
 type metricColumn struct {
 	index     int
-	key       string // empty if a column of the row has it
+	key       string // empty if the key is in a column of the row
 	scale     *big.Rat
 	currency  string
 	isMinor   bool
 	columnsOf map[string]string
 }
 
-// newRows returns the rows of a table according to a mapping.
+// newRows returns the rows of a table. It returns an error if the mapping does not fit the table.
 func newRows(t *table, m mapping, out *convert.Output) (*rows, error) {
 	kind, err := newTarget(m.Type)
 	if err != nil {
@@ -74,8 +74,8 @@ func newRows(t *table, m mapping, out *convert.Output) (*rows, error) {
 		return nil, err
 	}
 	r := &rows{
-		mapping: m, table: t, out: out, target: kind, idAt: -1, dateAt: -1, names: map[string]string{}, fixed: map[string]any{}, unset: map[string]any{},
-		cells: cellReader{numbers: numberReader{decimal: m.Decimal}, dates: dates}, slugs: newSlugset(),
+		mapping: m, table: t, out: out, target: kind, idAt: -1, dateAt: -1, names: map[string]string{}, constantValues: map[string]any{}, defaults: map[string]any{},
+		cells: cellReader{numbers: numberReader{decimal: m.Decimal}, dates: dates}, slugs: newSlugSet(),
 	}
 	if err := r.setConstants(); err != nil {
 		return nil, err
@@ -105,20 +105,20 @@ func (r *rows) setConstants() error {
 		if err != nil {
 			return err
 		}
-		if r.fixed[name], err = r.cells.value(f, text); err != nil {
+		if r.constantValues[name], err = r.cells.value(f, text); err != nil {
 			return fmt.Errorf("--set %s=%s: %w", name, text, err)
 		}
 		r.names[name] = fmt.Sprintf("--set %s", name)
 	}
 	for _, f := range r.target.fields {
 		if f.fallback != "" {
-			r.unset[f.name] = f.fallback
+			r.defaults[f.name] = f.fallback
 		}
 	}
 	return nil
 }
 
-// dimsPrefix begins the names of the dimensions in --map.
+// dimsPrefix is the prefix of a dimension's name in --map.
 const dimsPrefix = "dims."
 
 func (r *rows) setColumns() error {
@@ -137,7 +137,7 @@ func (r *rows) setColumns() error {
 		}
 		r.names[name] = r.table.heading(at)
 		if r.target.name == typePoint && (name == "ts" || name == "value") {
-			continue // see setMetrics
+			continue // setMetrics handles these
 		}
 		r.columns = append(r.columns, filledColumn{at, f})
 	}
@@ -157,7 +157,7 @@ func (r *rows) setColumns() error {
 	return nil
 }
 
-// dateField returns the field that --date-column fills.
+// dateField returns the name of the field that --date-column fills.
 func (r *rows) dateField() (string, error) {
 	for _, name := range []string{"postedAt", "scheduledFor", "suggestedFor"} {
 		if _, ok := r.target.fields[name]; ok {
@@ -167,12 +167,12 @@ func (r *rows) dateField() (string, error) {
 	return "", fmt.Errorf("--date-column: a record of type %s has no date of its own; name the field with --map FIELD=%s", r.target.name, r.DateColumn)
 }
 
-// checkRequired returns an error if no column and no constant fills a required field.
+// checkRequired returns an error if a required field has neither a column nor a constant.
 func (r *rows) checkRequired() error {
 	for _, name := range slices.Sorted(maps.Keys(r.target.fields)) {
 		f := r.target.fields[name]
-		_, isFixed := r.fixed[name]
-		_, hasDefault := r.unset[name]
+		_, isFixed := r.constantValues[name]
+		_, hasDefault := r.defaults[name]
 		isFilled := slices.ContainsFunc(r.columns, func(c filledColumn) bool { return c.field.name == name })
 		if f.isRequired && !isFixed && !hasDefault && !isFilled && name != "externalId" { // externalId is derived
 			return fmt.Errorf("a record of type %s needs %s: name its column with --map %s=COLUMN, or its value with --set %s=VALUE", r.target.name, name, name, name)
@@ -181,7 +181,7 @@ func (r *rows) checkRequired() error {
 	return nil
 }
 
-// setMetrics finds the columns of a point.
+// setMetrics finds the columns with the dates and values of points.
 func (r *rows) setMetrics() error {
 	dateColumn := r.DateColumn
 	if dateColumn == "" {
@@ -196,14 +196,14 @@ func (r *rows) setMetrics() error {
 	}
 	r.names["ts"] = r.table.heading(r.dateAt)
 	r.grain = string(metrics.GrainDay)
-	if grain, ok := r.fixed["grain"].(string); ok {
+	if grain, ok := r.constantValues["grain"].(string); ok {
 		r.grain = grain
 	}
-	if value := r.Fields["value"]; value != "" { // one metric to a row
+	if value := r.Fields["value"]; value != "" { // each row has one metric
 		if len(r.Metrics) > 0 {
 			return errors.New("--metric and --map value=COLUMN exclude each other")
 		}
-		key, _ := r.fixed["metricKey"].(string)
+		key, _ := r.constantValues["metricKey"].(string)
 		if key == "" && r.Fields["metricKey"] == "" {
 			return errors.New("a metric-point needs a metric: name the column of its key with --map metricKey=COLUMN, or use --metric COLUMN=KEY")
 		}
@@ -244,14 +244,14 @@ func (r *rows) addMetric(column, key string) error {
 		c.columnsOf["metricKey"] = r.table.heading(at)
 	}
 	r.metrics = append(r.metrics, c)
-	return r.define(column, key, c)
+	return r.emitDefinition(column, key, c)
 }
 
-// unitMinor is the unit of amounts of money.
+// unitMinor is the unit for amounts of money.
 const unitMinor = "currency_minor"
 
-// define adds the definition of a metric whose unit or aggregation is known.
-func (r *rows) define(column, key string, c metricColumn) error {
+// emitDefinition emits the definition of a metric if its unit or aggregation is known.
+func (r *rows) emitDefinition(column, key string, c metricColumn) error {
 	unit, aggregation := forColumn(r.Units, column), forColumn(r.Aggregations, column)
 	if unit == "" && aggregation == "" || r.defined[key] {
 		return nil
@@ -260,7 +260,7 @@ func (r *rows) define(column, key string, c metricColumn) error {
 		return errors.New("--unit and --aggregation need --metric COLUMN=KEY, because the rows have metrics of their own")
 	}
 	fields := map[string]any{
-		"id": digest(registered(typeDefinition).Prefix, typeDefinition, key), "key": key, "name": r.table.header[c.index], "kind": string(metrics.KindMeasured), "needsReview": false,
+		"id": digest(registeredType(typeDefinition).Prefix, typeDefinition, key), "key": key, "name": r.table.header[c.index], "kind": string(metrics.KindMeasured), "needsReview": false,
 	}
 	if unit != "" {
 		fields["unit"] = unit
@@ -301,14 +301,14 @@ func (r *rows) readAll(ctx context.Context) error {
 	}
 }
 
-// Reasons to skip rows.
+// Reasons for skipping rows.
 const (
 	reasonTotal   = "rows of totals"
 	reasonChosen  = "rows with a word of --skip-rows"
 	reasonNoValue = "cells without a value in columns of metrics"
 )
 
-// totalWords are the names of rows of totals, in the languages of the usual programs.
+// totalWords are the labels of rows of totals in several languages.
 var totalWords = []string{
 	"total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "insgesamt", "total général", "total general", "totale", "totaal",
 	"suma", "razem", "итого", "合計", "总计",
@@ -319,8 +319,8 @@ func isTotalWord(cell string) bool {
 	return slices.ContainsFunc(totalWords, func(w string) bool { return strings.EqualFold(text, w) })
 }
 
-// isTotal reports whether a row of points has the totals of the others: a name of totals in the
-// place of the date, or no date and such a name in another cell.
+// isTotal reports whether the current row contains the totals of other rows. Such a row has a label
+// in totalWords instead of the date, or no date and such a label in a different cell.
 func (r *rows) isTotal() bool {
 	cells := r.table.cells
 	if r.dateAt < 0 || r.dateAt >= len(cells) {
@@ -332,14 +332,14 @@ func (r *rows) isTotal() bool {
 	return isTotalWord(cells[r.dateAt])
 }
 
-// isChosen reports whether a row has a word of --skip-rows.
+// isChosen reports whether a cell of the current row is one of the words in --skip-rows.
 func (r *rows) isChosen() bool {
 	return len(r.SkipRows) > 0 && slices.ContainsFunc(r.table.cells, func(cell string) bool {
 		return slices.ContainsFunc(r.SkipRows, func(w string) bool { return strings.EqualFold(strings.TrimSpace(cell), strings.TrimSpace(w)) })
 	})
 }
 
-// convert adds the records of the current row, or reports its problems.
+// convert emits the records of the current row, or reports its problems.
 func (r *rows) convert() error {
 	switch {
 	case r.isChosen():
@@ -349,7 +349,7 @@ func (r *rows) convert() error {
 		r.out.Skip(reasonTotal)
 		return nil
 	}
-	fields := maps.Clone(r.fixed)
+	fields := maps.Clone(r.constantValues)
 	bad := false
 	for _, c := range r.columns {
 		value, err := r.cells.value(c.field, r.table.cells[c.index])
@@ -368,7 +368,7 @@ func (r *rows) convert() error {
 	case bad:
 		return nil
 	case r.target.name == typePoint:
-		r.complete(fields)
+		r.setDefaults(fields)
 		return r.convertPoints(fields)
 	}
 	key := ""
@@ -381,27 +381,27 @@ func (r *rows) convert() error {
 		return r.out.Report(r.table.problem(-1, err.Error()))
 	}
 	record := convert.Record{Type: r.target.name, Fields: fields, Row: r.table.row, Columns: r.names}
-	if key != "" || r.Fields["externalId"] != "" { // rows with the same digest are the same
+	if key != "" || r.Fields["externalId"] != "" { // without either, the record is identified by a digest of its fields, so its versions cannot differ
 		record.Identity, record.Version = identityOf(fields)
 	}
-	r.complete(fields) // after the digest, so that a new default of the API changes no id
+	r.setDefaults(fields) // after identify, so that a new default in the API does not change the id
 	if r.target.name == typeItem {
 		r.setSlug(fields)
 	}
 	return r.out.Emit(record)
 }
 
-// complete sets the fields that neither --set nor the row has.
-func (r *rows) complete(fields map[string]any) {
-	for name, value := range r.unset {
+// setDefaults sets the fields that neither --set nor the row sets.
+func (r *rows) setDefaults(fields map[string]any) {
+	for name, value := range r.defaults {
 		if _, ok := fields[name]; !ok {
 			fields[name] = value
 		}
 	}
 }
 
-// identityOf returns what is the same for all versions of a record, and the time of the version if
-// the record has one.
+// identityOf returns the identity that all versions of a record share, and the time of this
+// version, or the zero time if the record has none.
 func identityOf(fields map[string]any) (identity string, version time.Time) {
 	if itemID, ok := fields["id"].(string); ok {
 		return itemID, version
@@ -412,44 +412,45 @@ func identityOf(fields map[string]any) (identity string, version time.Time) {
 	return fmt.Sprintf("%s\n%s", fields["source"], fields["externalId"]), version
 }
 
-// setSlug derives the slug of an item from its title, as the API does, with a number if an earlier
-// row has the same.
+// setSlug derives an item's slug from its title, as the API does. It appends a number if an earlier
+// row has the same slug.
 func (r *rows) setSlug(fields map[string]any) {
 	itemID, _ := fields["id"].(string)
 	title, _ := fields["title"].(string)
 	fields["slug"] = r.slugs.choose(itemID, plan.DeriveSlug(title))
 }
 
-// slugset remembers the slugs of items by digests, because a file can have many.
-type slugset struct {
+// slugSet remembers the slugs of items. It stores hashes to save memory, because a file can have
+// many items.
+type slugSet struct {
 	seed    maphash.Seed
-	numbers map[uint64]uint32 // by id and by slug: the number at the end of the slug
+	numbers map[uint64]uint32 // the number at the end of the slug, by the hash of the item's id and by that of the slug
 }
 
-func newSlugset() slugset { return slugset{maphash.MakeSeed(), map[uint64]uint32{}} }
+func newSlugSet() slugSet { return slugSet{maphash.MakeSeed(), map[uint64]uint32{}} }
 
-// choose returns a slug that no other item has. The same item gets the same slug again.
-func (s slugset) choose(itemID, base string) string {
+// choose returns a slug that no other item has. For the same item, it always returns the same slug.
+func (s slugSet) choose(itemID, base string) string {
 	own := maphash.String(s.seed, "id "+itemID+" "+base)
 	n, known := s.numbers[own]
 	for n = max(n, 1); !known; n++ {
-		key := maphash.String(s.seed, "slug "+numbered(base, n))
+		key := maphash.String(s.seed, "slug "+appendNumber(base, n))
 		if _, taken := s.numbers[key]; !taken {
 			s.numbers[key], s.numbers[own] = n, n
 			break
 		}
 	}
-	return numbered(base, n)
+	return appendNumber(base, n)
 }
 
-func numbered(base string, n uint32) string {
+func appendNumber(base string, n uint32) string {
 	if n == 1 {
 		return base
 	}
 	return fmt.Sprintf("%s-%d", base, n)
 }
 
-// convertPoints adds a point for each metric of the current row.
+// convertPoints emits a point for each metric in the current row.
 func (r *rows) convertPoints(fields map[string]any) error {
 	day, err := r.day()
 	if errors.Is(err, errEmpty) {
@@ -475,7 +476,7 @@ func (r *rows) convertPoints(fields map[string]any) error {
 			continue
 		}
 		if err == nil {
-			err = r.remember(c, fields, dims, day)
+			err = r.checkNewPoint(c, fields, dims, day)
 		}
 		if err != nil {
 			if err := r.out.Report(r.table.problem(c.index, err.Error())); err != nil {
@@ -506,7 +507,7 @@ func (r *rows) day() (time.Time, error) {
 	if r.dayOf != nil {
 		day, err = r.dayOf(cell)
 	} else {
-		var m moment
+		var m cellDate
 		if m, err = r.cells.dates.read(cell); err == nil {
 			day = r.cells.dates.dayOf(m)
 		}
@@ -537,9 +538,9 @@ func (r *rows) metricValue(c metricColumn) (float64, error) {
 	return value, err
 }
 
-// remember returns an error if an earlier row has the same point, because the last one would
-// replace it.
-func (r *rows) remember(c metricColumn, fields map[string]any, dims map[string]string, day time.Time) error {
+// checkNewPoint returns an error if an earlier row has the same point, because the import would
+// keep only the last one. It remembers the point for the next calls.
+func (r *rows) checkNewPoint(c metricColumn, fields map[string]any, dims map[string]string, day time.Time) error {
 	key := c.key
 	if key == "" {
 		key, _ = fields["metricKey"].(string)
@@ -565,19 +566,20 @@ func (r *rows) remember(c metricColumn, fields map[string]any, dims map[string]s
 	return err
 }
 
-// dayset remembers the days of many series in little memory: a word has 64 days of one series.
-type dayset struct {
+// daySet is a set of days for each of many series. To save memory, each word is a bitmap of 64 days
+// of one series.
+type daySet struct {
 	seed  maphash.Seed
 	words map[uint64]uint64
 }
 
-// daysetWordsMax bounds the memory of a dayset to about 40 MB.
-const daysetWordsMax = 1_000_000
+// daySetWordsMax is the maximum number of words in a daySet. It limits the memory to about 40 MB.
+const daySetWordsMax = 1_000_000
 
-func newDayset() *dayset { return &dayset{maphash.MakeSeed(), map[uint64]uint64{}} }
+func newDaySet() *daySet { return &daySet{maphash.MakeSeed(), map[uint64]uint64{}} }
 
-// add adds a day of a series and reports whether it is new.
-func (s *dayset) add(series string, day int) (isNew bool, err error) {
+// add adds a day to a series and reports whether the day is new.
+func (s *daySet) add(series string, day int) (isNew bool, err error) {
 	key := maphash.Comparable(s.seed, struct {
 		series string
 		block  int
@@ -586,7 +588,7 @@ func (s *dayset) add(series string, day int) (isNew bool, err error) {
 	if word&bit != 0 {
 		return false, nil
 	}
-	if word == 0 && len(s.words) == daysetWordsMax {
+	if word == 0 && len(s.words) == daySetWordsMax {
 		return false, errors.New("has too many series: split the file, or map fewer dimensions")
 	}
 	s.words[key] = word | bit

@@ -1,5 +1,5 @@
-// Package sheet converts tables of text: CSV files of any program, and the exports of Google
-// Analytics and of Plausible.
+// Package sheet converts tables: CSV files from any program, and exports from Google Analytics and
+// Plausible.
 package sheet
 
 import (
@@ -17,7 +17,7 @@ import (
 
 // Kinds registers the flags of the kinds csv, ga4 and plausible, and returns the kinds.
 func Kinds(flags *pflag.FlagSet) []convert.Kind {
-	o := &options{defined: map[string]bool{}, seen: newDayset()}
+	o := &options{defined: map[string]bool{}, seen: newDaySet()}
 	names := o.register(flags)
 	points := []string{typeDefinition, typePoint}
 	kind := func(name, summary string, types []string, convertTables func(context.Context, convert.Input, mapping, *convert.Output) error) convert.Kind {
@@ -39,7 +39,7 @@ func Kinds(flags *pflag.FlagSet) []convert.Kind {
 	}
 }
 
-// convertCSV converts a file with one table.
+// convertCSV converts a file that contains one table.
 func convertCSV(ctx context.Context, in convert.Input, m mapping, out *convert.Output) error {
 	if _, err := newTarget(m.Type); err != nil {
 		return err
@@ -79,7 +79,8 @@ func convertCSV(ctx context.Context, in convert.Input, m mapping, out *convert.O
 	return r.readAll(ctx)
 }
 
-// requirePoints returns an error if the user asks a kind of points for another type.
+// requirePoints sets the type to typePoint. It returns an error if a flag asks for a different type
+// or identifies the records in a different way.
 func (m *mapping) requirePoints(kind string) error {
 	if m.Type != "" && m.Type != typePoint {
 		return fmt.Errorf("--from %s yields records of type %s", kind, typePoint)
@@ -91,11 +92,12 @@ func (m *mapping) requirePoints(kind string) error {
 	return nil
 }
 
-// series is what a preset knows about a column of values.
+// series describes a known column of values.
 type series struct{ unit, aggregation, scale string }
 
-// describe adds what a preset knows about a column, where the user has not said otherwise.
-func (m *mapping) describe(column string, s series) {
+// addSeries adds the properties of a known column to the mapping, except those that the user has
+// set.
+func (m *mapping) addSeries(column string, s series) {
 	for _, p := range []struct {
 		to    *map[string]string
 		value string

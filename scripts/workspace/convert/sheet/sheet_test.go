@@ -20,8 +20,8 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// run converts a text as a file of a kind. It returns the lines of the import, one to a record, and
-// the problems and the reasons to skip.
+// run converts a file of the given kind with the content text. It returns the import lines, one per
+// record. problems contains the problems and the reasons for skipping rows.
 func run(tb testing.TB, kind, text string, flags ...string) (lines, problems []string, err error) {
 	tb.Helper()
 	set := pflag.NewFlagSet("convert", pflag.ContinueOnError)
@@ -57,8 +57,7 @@ func run(tb testing.TB, kind, text string, flags ...string) (lines, problems []s
 	return nil, nil, nil
 }
 
-// short reduces the lines of points to key, day, dimensions and value, so that a table of tests can
-// show them.
+// short shortens import lines, so that a table of test cases can show them.
 func short(lines []string) string {
 	r := strings.NewReplacer(`{"type":"metric-point","record":`, "", `{"type":"metric-definition","record":`, "def ", `T00:00:00.000Z`, "", "}}", "}", `"`, "")
 	var out []string
@@ -74,7 +73,7 @@ func TestCSV(t *testing.T) {
 	for _, tt := range []struct {
 		name, text    string
 		flags         []string
-		want, problem string // problem: the problems, or the error
+		want, problem string // problem is the start of the problems or of the error
 	}{
 		{
 			name: "a row per day is many series", text: "Day,Visitors,Sign-ups\n2026-08-10,1200,7\n2026-08-11,900,\n",
@@ -236,7 +235,7 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// The rows of a sheet are counted, not the lines of its cells.
+// Ensure the row in a problem counts a row with line breaks in its cells only once.
 func TestRowsOfCellsWithLineBreaks(t *testing.T) {
 	text := "Text,Stars\n\"two\nlines\",5\n\n\"three\n\nlines\",6\n"
 	_, problems, err := run(t, "csv", text, "--type", "feedback", "--map", "body=Text,rating=Stars", "--set", "source=app_store")
@@ -245,7 +244,8 @@ func TestRowsOfCellsWithLineBreaks(t *testing.T) {
 	}
 }
 
-// Other types are checked by the rules of the API, and their ids do not change.
+// Ensure rows become valid records of types other than points, and converting them again gives the
+// same ids.
 func TestRecords(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -285,7 +285,7 @@ func TestRecords(t *testing.T) {
 				t.Errorf("the second time:\n%s\n%s", lines, again)
 			}
 			_, got, _ := strings.Cut(strings.TrimSuffix(lines[0], "}"), `"record":`)
-			if head, rest, ok := strings.Cut(tt.want, `_",`); ok { // the digest is not spelled out
+			if head, rest, ok := strings.Cut(tt.want, `_",`); ok { // want leaves out the digest in the id
 				gotHead, gotRest, _ := strings.Cut(got, head+"_")
 				_, gotRest, _ = strings.Cut(gotRest, `",`)
 				got, tt.want = gotHead+gotRest, rest
@@ -297,8 +297,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// The id of a row without --id-column does not depend on the defaults of the API, so that it stays
-// the same when the API gets another one.
+// Ensure the id of a row does not depend on the API's defaults if there is no --id-column. The id
+// then stays the same when the API adds a default.
 func TestDigestWithoutDefaults(t *testing.T) {
 	lines, _, err := run(t, "csv", "Idea\nShow the new editor\n", "--type", "content-idea", "--map", "title=Idea")
 	want := convertID("ida", `content-idea`, `{"title":"Show the new editor"}`)
@@ -307,14 +307,14 @@ func TestDigestWithoutDefaults(t *testing.T) {
 	}
 }
 
-// convertID returns the digest of a text as an id.
+// convertID returns an id that is a digest of text.
 func convertID(prefix, kind, text string) string {
 	sum := sha256.Sum256([]byte(kind + "\n" + text))
 	return id.FromBytes(prefix, [16]byte(sum[:16]))
 }
 
-// Of several rows with one identity, the newest version is kept, or else the last row, and the
-// others are counted.
+// Ensure only the newest of several rows with the same identity is kept, or the last one if they
+// have no time. The others must be counted as skipped.
 func TestRowsWithOneIdentity(t *testing.T) {
 	const reason = "skipped 1 an older version of a record that is in the files again"
 	for _, tt := range []struct {
@@ -332,7 +332,7 @@ func TestRowsWithOneIdentity(t *testing.T) {
 	}
 }
 
-// A point that two files of a command have is an error, as in one file.
+// Ensure a point that occurs in two files of a command is an error, as it is within one file.
 func TestPointInTwoFiles(t *testing.T) {
 	set := pflag.NewFlagSet("convert", pflag.ContinueOnError)
 	kind := sheet.Kinds(set)[0]
@@ -351,7 +351,8 @@ func TestPointInTwoFiles(t *testing.T) {
 	}
 }
 
-// Items with one title get slugs of their own, and the same item twice keeps its slug.
+// Ensure different items with the same title get different slugs, and an item that occurs twice
+// gets the same slug again.
 func TestSlugs(t *testing.T) {
 	lines, _, err := run(t, "csv", "Name,Text\nEditor,a\nEditor,b\nEditor,a\n", "--type", "item", "--map", "title=Name,summary=Text", "--set", "roadmapId=brd_1")
 	if err != nil || len(lines) != 3 || !strings.Contains(lines[0], `"slug":"editor"`) || !strings.Contains(lines[1], `"slug":"editor-2"`) || lines[2] != lines[0] {
@@ -385,7 +386,8 @@ func TestFlagErrors(t *testing.T) {
 	}
 }
 
-// A saved mapping converts the file of the next month without other flags, and flags go before it.
+// Ensure a saved mapping replaces the flags with which it was saved, and other flags take
+// precedence over it.
 func TestMappingFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mapping.json")
 	flags := append([]string{"--metric", "A=a", "--scale", "A=100", "--decimal", ",", "--skip-rows", "Summe", "--save-mapping", file}, points...)
@@ -413,7 +415,7 @@ func TestMappingFile(t *testing.T) {
 	}
 }
 
-// A text is the same in every encoding that is recognised.
+// Ensure the same content is read in every encoding that is recognised.
 func TestEncodings(t *testing.T) {
 	const text = "Day;Größe 東京\n2026-08-10;1\n"
 	encode := func(name, text string, err error) string {
@@ -456,8 +458,8 @@ func readTestdata(tb testing.TB, name string) string {
 	return string(text)
 }
 
-// The tables of a report have days that count from its start date; tables without a day are
-// skipped.
+// Ensure days that count from the report's start date are converted to dates, and tables without a
+// day are skipped.
 func TestGA4Report(t *testing.T) {
 	lines, problems, err := run(t, "ga4", readTestdata(t, "ga4-report.csv"))
 	if err != nil {
@@ -480,7 +482,7 @@ func TestGA4Report(t *testing.T) {
 	}
 }
 
-// withoutDigests shortens the ids of definitions to their prefix.
+// withoutDigests cuts the ids of metric definitions after their prefix.
 func withoutDigests(lines string) string {
 	var out []string
 	for _, l := range strings.Split(lines, "\n") {
@@ -493,7 +495,8 @@ func withoutDigests(lines string) string {
 	return strings.Join(out, "\n")
 }
 
-// An exploration has a date and dimensions, and a row of totals with a cell more.
+// Ensure an exploration with dates and dimensions is converted. Its row of totals, which has an
+// additional cell, must be skipped.
 func TestGA4Exploration(t *testing.T) {
 	lines, problems, err := run(t, "ga4", readTestdata(t, "ga4-exploration.csv"), "--metric", "Views=web.views")
 	if err != nil {
@@ -542,7 +545,7 @@ func TestGA4Errors(t *testing.T) {
 	}
 }
 
-// archive returns a zip archive.
+// archive returns a compressed zip archive of the files.
 func archive(tb testing.TB, files map[string]string) string {
 	tb.Helper()
 	return archiveWith(tb, zip.Deflate, files)
@@ -599,7 +602,7 @@ func TestPlausible(t *testing.T) {
 	}
 }
 
-// What is wrong in an archive is named with its file, and archives that are no exports are refused.
+// Ensure a problem in an archive names the file, and an archive that is not an export is refused.
 func TestPlausibleErrors(t *testing.T) {
 	full := archiveWith(t, zip.Store, map[string]string{"visitors.csv": "date,visitors\n2026-08-01,1\n"})
 	files := map[string]string{}

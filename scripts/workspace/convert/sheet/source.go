@@ -16,40 +16,40 @@ import (
 	"growthworkspace/scripts/workspace/convert"
 )
 
-// rowBytesMax bounds a row, so that a quote that is never closed does not take the rest of the file
-// into memory. A record may have 350 KB.
+// rowBytesMax is the maximum size of a row. Without a limit, an unclosed quote would read the rest
+// of the file into memory. A record may have 350 KB.
 const rowBytesMax = 1 << 20
 
-// source passes the lines of a text to a csv.Reader. It replaces the lines that are not part of a
-// table with empty ones, so that the lines of the reader have the numbers of the file.
+// source passes the lines of a file to a csv.Reader. It replaces lines that are not part of a table
+// with empty ones, so that the reader's line numbers match the file's.
 type source struct {
 	in        *bufio.Reader
 	separator byte
-	encoding  string // of --encoding; empty for UTF-8 and UTF-16
-	comment   string // lines that begin with it are not part of a table; empty for none
-	skip      int    // the first lines, which are not part of a table
+	encoding  string // the value of --encoding; empty for UTF-8 and UTF-16
+	comment   string // lines with this prefix are not part of a table; empty: no such lines
+	skip      int    // the number of lines before the table
 	hasTables bool   // whether an empty line or a comment ends a table
 	onComment func(line string)
 
-	row      int    // the row of the current line, from 1; the lines of a cell are one row
+	row      int    // the row of the current line, from 1; a row may have several lines
 	line     int    // the number of the current line, from 1
-	text     []byte // the rest of the current line, which is still to be read
+	text     []byte // the part of the current line that Read has not returned yet
 	err      error
 	isQuoted bool // whether the current line ends inside a quoted cell
-	started  bool // whether the current table has a line
+	started  bool // whether a line of the current table was read
 	ended    bool // whether the current table has ended
 
 	rowBytes  int // the length of the current row
 	cell      int // the index of the cell in which the current line ends
-	quoteCell int // the index of the cell with the quote that opened last
+	quoteCell int // the index of the cell with the last opening quote
 }
 
-// newSource returns a source for a text in UTF-8.
+// newSource returns a source that reads UTF-8 from in.
 func newSource(in io.Reader) *source {
 	return &source{in: bufio.NewReaderSize(in, 64<<10), separator: ','}
 }
 
-// nextTable continues after the end of a table. It reports whether there may be another one.
+// nextTable continues after the end of a table. It reports whether there may be another table.
 func (s *source) nextTable() bool {
 	if s.err != nil {
 		return false
@@ -99,7 +99,7 @@ func (s *source) readLine() {
 		return
 	}
 	if s.line++; s.line == 1 {
-		raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")) // of a file in an archive
+		raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")) // a byte order mark, for example of a file in an archive
 	}
 	if !s.isQuoted {
 		s.row++
@@ -111,7 +111,7 @@ func (s *source) readLine() {
 	s.started = true
 	at := invalidUTF8(raw)
 	if at < 0 && s.encoding != "" {
-		at = bytes.Index(raw, []byte("\ufffd")) // stands for bytes that the encoding does not have
+		at = bytes.Index(raw, []byte("\ufffd")) // the decoder replaces bytes that are invalid in the encoding with this character
 	}
 	if at >= 0 {
 		s.err = s.encodingProblem(raw, at)
@@ -128,8 +128,8 @@ func (s *source) readLine() {
 	s.text = raw
 }
 
-// isOutside reports whether a line outside quotes is not part of a table, and passes on an empty
-// line or the end of the table in its place.
+// isOutside reports whether a line that begins outside quotes is not part of a table. In that case,
+// it passes on an empty line or the end of the table instead.
 func (s *source) isOutside(raw []byte) bool {
 	text := bytes.TrimRight(raw, "\r\n")
 	isComment := s.comment != "" && bytes.HasPrefix(text, []byte(s.comment))
@@ -148,7 +148,7 @@ func (s *source) isOutside(raw []byte) bool {
 	return true
 }
 
-// scanQuotes follows the quotes of a line, to know where a quoted cell begins.
+// scanQuotes tracks the quotes in a line, to know in which cell a quoted part begins.
 func (s *source) scanQuotes(raw []byte) {
 	if !s.isQuoted && bytes.IndexByte(raw, '"') < 0 {
 		return
@@ -165,8 +165,8 @@ func (s *source) scanQuotes(raw []byte) {
 	}
 }
 
-// cellProblem is a problem of a cell that is known by its index, because the table is unreadable
-// there. The reader of the table adds the heading.
+// cellProblem is a problem that makes the table unreadable at a cell. It contains the cell's index;
+// table.explain replaces the index with the heading.
 type cellProblem struct {
 	row, cell int
 	message   string
@@ -178,7 +178,7 @@ func (s *source) quoteProblem(message string) error {
 	return cellProblem{s.row, s.quoteCell, message}
 }
 
-// invalidUTF8 returns the index of the first byte that is not UTF-8, or -1.
+// invalidUTF8 returns the index of the first byte that is not valid UTF-8, or -1.
 func invalidUTF8(text []byte) int {
 	if utf8.Valid(text) {
 		return -1
@@ -193,9 +193,10 @@ func invalidUTF8(text []byte) int {
 	return -1
 }
 
-// encodingProblem returns the problem of a text that is not UTF-8, or not in the encoding that the
-// user has named. Without such a name, the message has a word of the text as it would read in
-// Windows-1252, the most frequent other encoding, so that the user can judge.
+// encodingProblem returns the problem for a line that is not valid UTF-8, or not valid in the
+// encoding that --encoding names. at is the index of the first invalid byte. Without --encoding,
+// the message shows the word at that byte decoded from Windows-1252, the most common other
+// encoding, so that the user can judge whether that is the right one.
 func (s *source) encodingProblem(raw []byte, at int) error {
 	s.scanQuotes(raw[:at])
 	cell := s.cell
@@ -220,8 +221,9 @@ func (s *source) encodingProblem(raw []byte, at int) error {
 	return cellProblem{s.row, cell, message}
 }
 
-// openText returns a reader of a file as UTF-8 without a byte order mark. Without the name of an
-// encoding, the text is UTF-16 or UTF-8, whose validity the source checks.
+// openText returns a reader that decodes a file to UTF-8 without a byte order mark. name is the
+// file's encoding. If it is empty, the file must be UTF-16 or UTF-8, and source checks that it is
+// valid.
 func openText(in convert.Input, name string) (io.Reader, error) {
 	head := make([]byte, min(in.Size, 4096))
 	if _, err := in.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -240,22 +242,22 @@ func openText(in convert.Input, name string) (io.Reader, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--encoding %s: is not the name of an encoding, such as windows-1252, windows-1250, shift_jis or utf-16le", name)
 		}
-		return endLines(transform.NewReader(in.Reader(), unicode.BOMOverride(known.NewDecoder())), head), nil
+		return normaliseLineEndings(transform.NewReader(in.Reader(), unicode.BOMOverride(known.NewDecoder())), head), nil
 	}
 	text, err := in.UncheckedText()
 	if err != nil {
 		return nil, err
 	}
-	return endLines(text, head), nil
+	return normaliseLineEndings(text, head), nil
 }
 
-// zipMagic begins a zip archive.
+// zipMagic is the start of every zip archive.
 const zipMagic = "PK\x03\x04"
 
-// endLines translates the line ends of a text that has carriage returns alone, as old programs
-// write them. head is the beginning of the text.
-func endLines(in io.Reader, head []byte) io.Reader {
-	head = bytes.TrimSuffix(head, []byte("\r")) // its line feed may be the next byte
+// normaliseLineEndings converts line endings to newlines if the lines end with only a carriage
+// return, as old programs write them. head is the beginning of the file.
+func normaliseLineEndings(in io.Reader, head []byte) io.Reader {
+	head = bytes.TrimSuffix(head, []byte("\r")) // the next byte may be its line feed
 	if bytes.IndexByte(head, '\n') >= 0 || bytes.IndexByte(head, '\r') < 0 {
 		return in
 	}

@@ -17,15 +17,15 @@ import (
 type table struct {
 	source *source
 	reader *csv.Reader
-	first  int    // the row of the file before the first line of the table
-	extra  int    // the line breaks in the cells so far
-	suffix string // follows the heading in messages, such as " of visitors.csv"
+	first  int    // the number of rows in the file before the table
+	extra  int    // the number of line breaks in cells so far
+	suffix string // appended to headings in messages, such as " of visitors.csv"
 
 	header    []string
 	headerRow int
 	row       int
 	cells     []string
-	width     int // the number of cells of the first row after the header, empty ones at its end included
+	width     int // the number of cells in the first row after the header, including empty ones at its end
 }
 
 // openTable reads the header of the next table of a source. The error is io.EOF if the source has
@@ -40,7 +40,7 @@ func openTable(s *source, suffix string) (*table, error) {
 	for _, cell := range t.cells {
 		t.header = append(t.header, cleanHeading(cell))
 	}
-	for len(t.header) > 1 && t.header[len(t.header)-1] == "" { // a separator at the end of each line
+	for len(t.header) > 1 && t.header[len(t.header)-1] == "" { // every line may end with a separator
 		t.header = t.header[:len(t.header)-1]
 	}
 	return t, nil
@@ -63,9 +63,10 @@ func (t *table) read() error {
 	return nil
 }
 
-// next reads the next row and requires a cell for each heading. Empty cells may follow, as many as in
-// the first row: in a row with another number, a separator in a cell may have shifted the others. The
-// error is io.EOF after the last row, and a rowProblem if only this row is wrong.
+// next reads the next row. The row must have a cell for each heading and as many cells as the first
+// row. Cells after the last heading must be empty. A different number of cells may mean that a cell
+// with a separator is not quoted, so that the cells after it are shifted. The error is io.EOF after
+// the last row, and a rowProblem if only this row is invalid.
 func (t *table) next() error {
 	if err := t.read(); err != nil {
 		return err
@@ -86,15 +87,16 @@ func (t *table) next() error {
 	return nil
 }
 
-// rowProblem is a problem that concerns only one row.
+// rowProblem is a problem with a single row. The rows after it can still be read.
 type rowProblem struct{ convert.Problem }
 
-// problem returns a problem of the current row. The index is that of the cell, or -1.
+// problem returns a problem with the current row. index is the index of the cell, or -1 if the
+// problem concerns the whole row.
 func (t *table) problem(index int, message string) convert.Problem {
 	return convert.Problem{Row: t.row, Column: t.heading(index), Message: message, Text: slices.Clone(t.cells)}
 }
 
-// heading returns how messages name a column.
+// heading returns the name of a column for messages.
 func (t *table) heading(index int) string {
 	switch {
 	case index < 0:
@@ -102,11 +104,11 @@ func (t *table) heading(index int) string {
 	case index < len(t.header) && t.header[index] != "":
 		return t.header[index] + t.suffix
 	}
-	return letters(index) + t.suffix
+	return columnLetters(index) + t.suffix
 }
 
-// letters names a column as spreadsheets do: A, B, …, Z, AA.
-func letters(index int) string {
+// columnLetters returns the name of a column in a spreadsheet: A, B, …, Z, AA.
+func columnLetters(index int) string {
 	name := ""
 	for n := index + 1; n > 0; n = (n - 1) / 26 {
 		name = string(rune('A'+(n-1)%26)) + name
@@ -114,7 +116,7 @@ func letters(index int) string {
 	return name
 }
 
-// explain adds the place to an error of the reader.
+// explain adds the row and the column to an error from the reader.
 func (t *table) explain(err error) error {
 	var cell cellProblem
 	if errors.As(err, &cell) {
@@ -136,7 +138,8 @@ func (t *table) explain(err error) error {
 	return p
 }
 
-// column returns the index of a heading. It ignores case if no heading is the same.
+// column returns the index of the column with the given heading. It ignores case if no heading
+// matches exactly.
 func (t *table) column(name string) (int, error) {
 	name = cleanHeading(name)
 	var found []int
@@ -154,16 +157,16 @@ func (t *table) column(name string) (int, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return 0, t.missing(name)
+		return 0, t.missingColumnError(name)
 	}
-	return 0, convert.Problem{Row: t.headerRow, Column: name + t.suffix, Message: fmt.Sprintf("is in the header twice, as columns %s and %s", letters(found[0]), letters(found[1]))}
+	return 0, convert.Problem{Row: t.headerRow, Column: name + t.suffix, Message: fmt.Sprintf("is in the header twice, as columns %s and %s", columnLetters(found[0]), columnLetters(found[1]))}
 }
 
-// headingsMax bounds the headings in a message.
+// headingsMax is the maximum number of headings in a message.
 const headingsMax = 30
 
-// missing returns the error for a heading that the table does not have.
-func (t *table) missing(name string) error {
+// missingColumnError returns the error for a heading that the table does not have.
+func (t *table) missingColumnError(name string) error {
 	message := "is not in the header"
 	if near := schema.Nearest(name, t.header); near != "" {
 		message += fmt.Sprintf("; did you mean %q?", near)
@@ -173,7 +176,7 @@ func (t *table) missing(name string) error {
 		names, more = names[:headingsMax], ", …"
 	}
 	message += fmt.Sprintf("; the columns are %s%s", strings.Join(names, ", "), more)
-	for range 20 { // a sheet often has a title above its header
+	for range 20 { // search the first rows, because a sheet often has a title above its header
 		if t.read() != nil {
 			break
 		}
@@ -185,16 +188,17 @@ func (t *table) missing(name string) error {
 	return convert.Problem{Row: t.headerRow, Column: name + t.suffix, Message: message}
 }
 
-// separators are the separators that are recognised.
+// separators are the separators that findSeparator recognises.
 const separators = ",;\t|"
 
-// sampleBytes is the size of the beginning of a text in which the separator is recognised.
+// sampleBytes is how much of the beginning of a file findSeparator examines.
 const sampleBytes = 64 << 10
 
-// findSeparator returns the separator of a text: the one that yields most of the wanted columns,
-// then the one with which most rows have as many cells as the header, then the one with most
-// cells. skip is the number of the first lines that are no part of the table; a line "sep=;" of
-// Excel counts as one.
+// findSeparator returns the separator of a file. It chooses the separator that finds the most
+// wanted columns. On a tie, it chooses the one with which the most rows have as many cells as the
+// header, and then the one with the most columns. skip is the number of lines before the table.
+// skipped is the same number, or 1 if it is 0 and the file begins with a line that names the
+// separator, such as Excel's "sep=;".
 func findSeparator(in io.Reader, comment string, skip int, wanted []string) (separator byte, skipped int, err error) {
 	sample, err := io.ReadAll(io.LimitReader(in, sampleBytes))
 	if err != nil {
@@ -219,7 +223,8 @@ func findSeparator(in io.Reader, comment string, skip int, wanted []string) (sep
 	return separator, skip, nil
 }
 
-// scoreSeparator returns how well the separator of a source fits, the most important number first.
+// scoreSeparator returns numbers that say how well the separator of a source fits, the most
+// important one first.
 func scoreSeparator(s *source, wanted []string) (score []int) {
 	t, err := openTable(s, "")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// The record types that have rules of their own here.
+// The names of record types.
 const (
 	typeFeedback   = "feedback"
 	typePoint      = "metric-point"
@@ -39,13 +39,13 @@ type target struct {
 	fields         map[string]field
 }
 
-// form is how a cell becomes a value.
+// form says how to convert a cell to a value.
 type form int
 
 const (
 	formText form = iota
 	formDate
-	formDay // a date that is a day, such as that of a metric point
+	formDay // a day, such as the date of a metric point
 	formNumber
 	formList
 	formJSON
@@ -57,13 +57,13 @@ type field struct {
 	form       form
 	enum       []string
 	isRequired bool
-	fallback   string // the value of a record whose row has none
+	fallback   string // the value of the field if the row has none
 }
 
-// ownFields are fields that no column fills: the import sets them, or --id-column does.
+// ownFields are the fields that no column can fill. They are derived, or set from --id-column.
 var ownFields = []string{"id", "companyId", "seriesId", "pointKey", "slug"}
 
-// newTarget returns the target of a record type. It reads the fields from the type's registration.
+// newTarget returns the target for a record type. It reads the fields from the type's registration.
 func newTarget(name string) (*target, error) {
 	if !slices.Contains(targetTypes, name) {
 		if name == "" {
@@ -71,7 +71,7 @@ func newTarget(name string) (*target, error) {
 		}
 		return nil, fmt.Errorf("--type %s: must be one of %s", name, strings.Join(targetTypes, ", "))
 	}
-	kind := registered(name)
+	kind := registeredType(name)
 	t := &target{name: name, idPrefix: kind.Prefix, fields: map[string]field{}}
 	for _, s := range reflect.VisibleFields(kind.Record) {
 		jsonName, _, _ := strings.Cut(s.Tag.Get("json"), ",")
@@ -98,14 +98,14 @@ func newTarget(name string) (*target, error) {
 	return t, nil
 }
 
-// registered returns the registration of a record type.
-func registered(name string) transfer.Type {
+// registeredType returns the registration of a record type.
+func registeredType(name string) transfer.Type {
 	kinds := functions.Transfers(nil)
 	return kinds[slices.IndexFunc(kinds, func(t transfer.Type) bool { return t.Name == name })]
 }
 
-// defaults are the values that the API sets in a create that leaves them out, where the record's
-// tags do not have them.
+// defaults contains default values, by record type and field. The API uses them if a create request
+// leaves out the field. They are listed here because the fields have no default tag.
 var defaults = map[string]map[string]string{
 	typeFeedback: {"kind": string(feedback.KindReview)},
 	typePost:     {"status": string(broadcast.PostStatusDraft)},
@@ -150,13 +150,13 @@ func (t *target) field(flag, name string) (field, error) {
 	return field{}, fmt.Errorf("%s; the fields are %s", message, strings.Join(names, ", "))
 }
 
-// cellReader turns cells into values.
+// cellReader converts cells to values.
 type cellReader struct {
 	numbers numberReader
 	dates   *dateReader
 }
 
-// value returns the value of a cell for a field, or errEmpty.
+// value converts a cell to a value of the field. The error is errEmpty if the cell has no value.
 func (r *cellReader) value(f field, cell string) (any, error) {
 	switch f.form {
 	case formDate, formDay:
@@ -192,7 +192,7 @@ func (r *cellReader) value(f field, cell string) (any, error) {
 		var list []string
 		for _, part := range strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ';' || c == '\n' }) {
 			if part = strings.TrimSpace(part); part != "" {
-				list = append(list, closest(f.enum, part))
+				list = append(list, matchEnum(f.enum, part))
 			}
 		}
 		if list == nil {
@@ -200,13 +200,13 @@ func (r *cellReader) value(f field, cell string) (any, error) {
 		}
 		return list, nil
 	}
-	return closest(f.enum, text), nil
+	return matchEnum(f.enum, text), nil
 }
 
-// closest returns the value of a closed list that a text spells with other letters or joiners, such
-// as "App Store" for app_store. Other texts stay as they are, and the check of the record reports
-// them.
-func closest(enum []string, text string) string {
+// matchEnum returns the enum value that differs from text only in letter case, spaces, hyphens and
+// underscores, such as app_store for "App Store". If there is none, it returns text unchanged, so
+// that checking the record reports it.
+func matchEnum(enum []string, text string) string {
 	plain := func(s string) string {
 		return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(s))
 	}
@@ -218,19 +218,20 @@ func closest(enum []string, text string) string {
 	return text
 }
 
-// digest returns an id for a text, which is the same each time.
+// digest returns an id that depends only on kind and text.
 func digest(prefix, kind, text string) string {
 	sum := sha256.Sum256([]byte(kind + "\n" + text))
 	return id.FromBytes(prefix, [16]byte(sum[:16]))
 }
 
-// identify sets what identifies a record. key is the cell of --id-column, or empty. A record without
-// one is identified by the fields that the mapping has set. Feedback is identified by its source and
-// externalId, from which an import derives the id.
+// identify sets the fields that identify a record. key is the cell in the --id-column, or empty.
+// The id is key if that is a valid id. Otherwise, it is a digest of key or, if key is empty, of all
+// fields. Feedback without a valid id gets an externalId instead, because an import derives the id
+// from source and externalId.
 func (t *target) identify(fields map[string]any, key string) error {
 	isDigest := key == ""
 	if isDigest {
-		text, err := json.Marshal(fields) // in the order of the names
+		text, err := json.Marshal(fields) // sorts the names, so equal fields give equal text
 		if err != nil {
 			return fmt.Errorf("encode a record: %w", err)
 		}

@@ -345,8 +345,8 @@ func testSlowWriter(t *testing.T) {
 	}
 }
 
-// Ensure a connection beyond the limit gets a 503, and that closing a connection makes room for
-// another.
+// Ensure a connection beyond the limit gets a 503, and closing a connection makes room for another
+// one.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testConnections)

@@ -11,14 +11,14 @@ import (
 // capacity is the number of slots.
 type slotPool chan struct{}
 
-// acquire waits for a slot, but no longer than most, and reports whether it got one.
-func (p slotPool) acquire(ctx context.Context, most time.Duration) bool {
+// acquire waits for a slot until the timeout and reports whether it got one.
+func (p slotPool) acquire(ctx context.Context, timeout time.Duration) bool {
 	select {
 	case p <- struct{}{}:
 		return true
 	default:
 	}
-	wait := time.NewTimer(most)
+	wait := time.NewTimer(timeout)
 	defer wait.Stop()
 	select {
 	case p <- struct{}{}:

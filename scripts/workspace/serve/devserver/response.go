@@ -91,9 +91,9 @@ func (w *limitedResponse) end() {
 	w.server.responseBudget.release(w.reservedBytes)
 }
 
-// shed responds that the server is overloaded. what is the name of the limit that was reached.
-func (w *limitedResponse) shed(what string) {
-	w.refuse(fmt.Errorf("%s: %w", what, fault.ErrUnavailable))
+// shed responds that the server is overloaded. limit is the name of the limit that was reached.
+func (w *limitedResponse) shed(limit string) {
+	w.refuse(fmt.Errorf("%s: %w", limit, fault.ErrUnavailable))
 }
 
 // refuse responds with an error instead of the handler's response.

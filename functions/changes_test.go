@@ -45,7 +45,7 @@ func startWithFeed(t *testing.T) *feedService {
 		t.Fatal(err)
 	}
 	s.Keys = keys.NewStore(s.Table, s.Clock.Now)
-	s.Handler = functions.Handler(s.ServingTable, slog.New(slog.DiscardHandler))
+	s.Handler = functions.Handler(s.ServingTable, api.NewConfig(s.ServingTable, slog.New(slog.DiscardHandler)))
 	s.reader = stream.New(o)
 	s.recorder = recorder.New(s.Table, func(_ context.Context, p recorder.Parked) error {
 		s.parked = append(s.parked, p)

@@ -9,11 +9,13 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
@@ -29,7 +31,26 @@ func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.DiscardHandler)))
 	importFixture(t, s)
 	issueSpareKeys(t, s)
+	recordChanges(t, s)
 	return s
+}
+
+// recordChanges records three changes in the company's feed, as the recorder would.
+func recordChanges(t testing.TB, s *apitest.Service) {
+	t.Helper()
+	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	var occurrences []change.Occurrence
+	for n, action := range []change.Action{change.Created, change.Updated, change.Updated} {
+		occurrences = append(occurrences, change.Occurrence{
+			Event: change.Event{RecordID: "fbk_1", Action: action, Status: "draft"}, Type: change.Feedback, KeyID: "key_1",
+			OccurredAt: s.Clock.Now(), SequenceNumber: strconv.Itoa(n + 1),
+		})
+	}
+	if err := change.Append(t.Context(), s.Table, s.CompanyID, "shard-1", occurrences); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // importFixture imports the fixture's records with the given ids into the company, or all of them

@@ -147,7 +147,7 @@ func TestToolsOfAreas(t *testing.T) {
 	listed := 0
 	for area, reader := range map[string]string{
 		"company": "get_company", "keys": "list_keys", "plan": "list_plan_boards", "feedback": "list_feedback", "metrics": "list_metric_definitions",
-		"optimise": "list_optimise_sites", "broadcast": "list_broadcast_plans", "context": "list_context_goals",
+		"optimise": "list_optimise_sites", "broadcast": "list_broadcast_plans", "context": "list_context_goals", "changes": "list_changes",
 	} {
 		var frame struct {
 			Result struct{ Tools []struct{ Name string } }

@@ -13,7 +13,7 @@ type AlarmMetric struct {
 	Namespace  any // a string or a reference
 	Name       string
 	Dimensions Object // name and value
-	Statistic  string // Sum, Average or p99
+	Statistic  string // Sum, Average, Maximum or p99
 }
 
 // Alarm compares a metric, or the sum of several, with a threshold that the operator may change.
@@ -83,10 +83,21 @@ func declaredAlarms(functions []Function) []Alarm {
 		{"GatewayThrottles", "Requests that the gateway throttled, in five minutes",
 			[]AlarmMetric{{StackNamespace(), GatewayThrottled, nil, "Sum"}},
 			thresholdParameter("GatewayThrottlesMax", 100, "Alarm when the gateway throttles more requests in five minutes"), 1},
+		{"ChangesBehind", "How long ago the oldest write was made that the feed of changes does not have, in milliseconds",
+			[]AlarmMetric{{"AWS/Lambda", "IteratorAge", recorderDimensions(), "Maximum"}},
+			thresholdParameter("ChangesBehindMillisecondsMax", 3_600_000, "Alarm when the feed of changes is further behind; the stream keeps records for 24 hours"), 1},
+		{"ParkedChanges", "Records of the stream that the feed of changes could not read",
+			[]AlarmMetric{{"AWS/SQS", "ApproximateNumberOfMessagesVisible", Object{{"QueueName", Attribute(ParkedQueueID, "QueueName")}}, "Maximum"}},
+			thresholdParameter("ParkedChangesMax", 0, "Alarm when more records of the stream wait in the queue of those that could not be read"), 1},
 		{"AuthFailures", "Requests without a valid key or without the scope, in five minutes",
 			[]AlarmMetric{{StackNamespace(), "Unauthorised", nil, "Sum"}},
 			thresholdParameter("AuthFailuresMax", 100, "Alarm when more requests have no valid key or no scope in five minutes"), 1},
 	}
+}
+
+// recorderDimensions are the dimensions of the metrics of the function that records changes.
+func recorderDimensions() Object {
+	return Object{{"FunctionName", Ref(Function{Name: RecorderName}.ID())}}
 }
 
 func tableThrottles() (out []AlarmMetric) {

@@ -25,12 +25,14 @@ const StageID = APIID + StageName + "Stage"
 
 func (m Model) lambdaResources(code func(Function) Object) (out Object) {
 	for _, f := range m.Functions {
-		out = append(out,
-			Field{f.ID(), resource("AWS::Lambda::Function", slices.Concat(Object{{"Code", code(f)}}, functionGlobals(), f.samProperties()))},
-			Field{f.ID() + "Permission", resource("AWS::Lambda::Permission", Object{
-				{"Action", "lambda:InvokeFunction"}, {"FunctionName", Ref(f.ID())}, {"Principal", "apigateway.amazonaws.com"},
-				{"SourceArn", Sub("arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${" + APIID + "}/*")},
-			})})
+		out = append(out, Field{f.ID(), resource("AWS::Lambda::Function", slices.Concat(Object{{"Code", code(f)}}, functionGlobals(), f.samProperties()))})
+		if f.ReadsStream() {
+			continue
+		}
+		out = append(out, Field{f.ID() + "Permission", resource("AWS::Lambda::Permission", Object{
+			{"Action", "lambda:InvokeFunction"}, {"FunctionName", Ref(f.ID())}, {"Principal", "apigateway.amazonaws.com"},
+			{"SourceArn", Sub("arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${" + APIID + "}/*")},
+		})})
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,8 +16,9 @@ import (
 
 // runbookCosts is the runbook's section on costs, with the values parsed from it.
 type runbookCosts struct {
-	text string
-	rows [][]string // the rows of the section's table, without the header
+	text     string
+	rows     [][]string // the rows of the section's table, without the header
+	feedRows [][]string // those of the table of the feed
 
 	gatewayPrice, lambdaPrice, gigabyteSecondPrice, readPrice, writePrice, logsPrice float64
 }
@@ -30,19 +32,12 @@ func readCosts(t *testing.T) (c runbookCosts) {
 	}
 	_, section, found := strings.Cut(string(text), "\n## Costs\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	if !found {
-		t.Fatal("RUNBOOK.md has no section Costs")
+	section, feed, ok := strings.Cut(section, "\n### Costs of the feed of changes\n")
+	if !found || !ok {
+		t.Fatal("RUNBOOK.md has no section Costs, or that has none of the feed")
 	}
-	for line := range strings.Lines(section) {
-		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| |") {
-			continue
-		}
-		var row []string
-		for cell := range strings.SplitSeq(strings.Trim(line, "| \n"), "|") {
-			row = append(row, strings.TrimSpace(cell))
-		}
-		c.rows = append(c.rows, row)
-	}
+	c.feedRows = tableRows(feed)
+	c.rows = tableRows(section)
 	c.text = strings.Join(strings.Fields(section), " ")
 	if len(c.rows) < 3 || c.rows[0][0] != "price" {
 		t.Fatalf("the table of costs has the rows %v", c.rows)
@@ -52,6 +47,21 @@ func readCosts(t *testing.T) (c runbookCosts) {
 	c.gatewayPrice, c.lambdaPrice, c.gigabyteSecondPrice = parseDollars(t, price[1])[0], lambda[0], lambda[1]
 	c.readPrice, c.writePrice, c.logsPrice = parseDollars(t, price[3])[0], parseDollars(t, price[4])[0], parseDollars(t, price[5])[0]
 	return c
+}
+
+// tableRows returns the rows of the table in a section, without its header.
+func tableRows(section string) (rows [][]string) {
+	for line := range strings.Lines(section) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| |") {
+			continue
+		}
+		var row []string
+		for cell := range strings.SplitSeq(strings.Trim(line, "| \n"), "|") {
+			row = append(row, strings.TrimSpace(cell))
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // parseDollars returns the dollar amounts in a string.
@@ -108,6 +118,29 @@ func TestRunbookCosts(t *testing.T) {
 	}
 }
 
+// Ensure every amount in the table of the feed's costs follows from the prices and its units.
+func TestRunbookFeedCosts(t *testing.T) {
+	t.Parallel()
+	c := readCosts(t)
+	if len(c.feedRows) != 3 || !slices.Equal(c.feedRows[0][1:4], c.rows[0][2:5]) {
+		t.Fatalf("the table has the rows %v, want the prices %v and two others", c.feedRows, c.rows[0])
+	}
+	for _, row := range c.feedRows[1:] {
+		units := func(cell string) float64 { n, _, _ := strings.Cut(cell, ":"); return parseNumber(t, n) }
+		perChange := units(row[2]) // one read for each packet
+		total := 0.0
+		for i, want := range []float64{perChange * (c.lambdaPrice + 1e6*0.030*0.25*c.gigabyteSecondPrice), perChange * c.readPrice, units(row[3]) * c.writePrice} {
+			total += want
+			if got := parseDollars(t, row[i+1])[0]; math.Abs(got-want) > 0.0051 {
+				t.Errorf("%s: %s, which should be %.4f", row[0], row[i+1], want)
+			}
+		}
+		if got := parseDollars(t, row[4])[0]; math.Abs(got-total) > 0.0051 {
+			t.Errorf("%s: the total is %.2f, which should be %.4f", row[0], got, total)
+		}
+	}
+}
+
 // CloudWatch's prices per month.
 const (
 	alarmPrice  = 0.10 // for each metric in an alarm
@@ -146,13 +179,14 @@ func TestReadmePrice(t *testing.T) {
 		t.Fatal(err)
 	}
 	least, most := math.Inf(1), 0.0
-	for _, row := range readCosts(t).rows[1:] {
+	c := readCosts(t)
+	for _, row := range c.rows[1:] {
 		total := parseDollars(t, row[6])[0]
 		least, most = min(least, total), max(most, total)
 	}
 	_, ofAlarms, _, ofOperations := alarmAndMetricCosts(t)
-	want := fmt.Sprintf("| what AWS bills: $%.2f to $%.2f per million requests, and each month $%.2f for alarms and at most $%.2f for metrics ([costs](infra/RUNBOOK.md#costs)) |",
-		least, most, ofAlarms, ofOperations)
+	want := fmt.Sprintf("| what AWS bills: $%.2f to $%.2f per million requests, at most %s per million changes in the feed, and each month $%.2f for alarms and at most $%.2f for metrics ([costs](infra/RUNBOOK.md#costs)) |",
+		least, most, c.feedRows[1][4], ofAlarms, ofOperations)
 	if !strings.Contains(string(text), want) {
 		t.Errorf("README.md does not say: %s", want)
 	}

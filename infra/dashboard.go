@@ -46,6 +46,7 @@ func dashboard(functions []Function) string {
 		}
 		return out
 	}
+	recorder := "${" + Function{Name: RecorderName}.ID() + "}"
 	return layoutWidgets([]widget{
 		{"Requests at the gateway", gateway("Count"), "Sum"},
 		{"Share of 5xx", gateway("5XXError"), "Average"},
@@ -65,6 +66,9 @@ func dashboard(functions []Function) string {
 		{"Concurrent executions by function", perFunction("ConcurrentExecutions"), "Maximum"},
 		{"Throttles by function", perFunction("Throttles"), "Sum"},
 		{"p99 by function, ms", perFunction("Duration"), "p99"},
+		{"Oldest write that the feed of changes lacks, ms", []any{[]any{"AWS/Lambda", "IteratorAge", "FunctionName", recorder}}, "Maximum"},
+		{"Batches of the feed of changes", []any{[]any{"AWS/Lambda", "Invocations", "FunctionName", recorder}}, "Sum"},
+		{"Records that the feed of changes could not read", []any{[]any{"AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName", "${" + ParkedQueueID + ".QueueName}"}}, "Maximum"},
 	})
 }
 

@@ -93,6 +93,9 @@ func resolveReferences(t *testing.T, value any) any {
 			return resolveReferences(t, arguments[1])
 		}
 		if arguments, ok := v["Fn::GetAtt"].([]any); ok {
+			if arguments[1] == "StreamArn" {
+				return tableARN + "/stream/1"
+			}
 			return "arn:of:" + arguments[0].(string)
 		}
 		if v["Ref"] == infra.TableID {

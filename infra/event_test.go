@@ -3,8 +3,10 @@ package infra_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -21,9 +23,11 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/functions/mcp"
+	"growthworkspace/functions/recorder"
 	"growthworkspace/infra"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/mcpserver"
@@ -370,7 +374,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	s.Table.Warm(t.Context(), 1) // the reads a function makes at startup
 	for _, call := range s.recorder.take(t, s.Table.Name()) {
 		for name, p := range policies {
-			if name != "openapi" && !p.allows(call) {
+			if name != "openapi" && name != infra.RecorderName && !p.allows(call) {
 				t.Errorf("%s may not warm up: %v", name, call)
 			}
 		}
@@ -403,7 +407,37 @@ func TestEveryCallIsAllowed(t *testing.T) {
 			byOperation[op.ID].check(t, area.Name, op)
 		}
 	}
+	for _, call := range s.record(t) {
+		if !policies[infra.RecorderName].allows(call) {
+			t.Errorf("the role of the recorder does not allow %s on %s in %q", call.action, call.resource, call.partitionKeys)
+		}
+		for _, name := range grantsUsed(infra.RecorderName, call) {
+			used[name] = true
+		}
+	}
 	checkGrantsAreUsed(t, used)
+}
+
+// record lets the recorder record a write of an item, and returns its calls.
+func (s *deployedStage) record(t *testing.T) []callAccess {
+	t.Helper()
+	ctx := t.Context()
+	if _, err := change.EnsureCounter(ctx, s.Table, s.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	keys := table.Keys{Key: table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "item#itm_1"}}
+	written := change.StreamRecord{
+		SequenceNumber: "1", Key: keys.Key, WrittenAt: s.Clock.Now(),
+		New: s.Table.NewItem(keys, struct {
+			ID string `store:"id"`
+		}{"itm_1"}),
+	}
+	s.recorder.take(t, s.Table.Name())
+	park := func(context.Context, recorder.Parked) error { return errors.New("an item that can be read is parked") }
+	if err := recorder.New(s.Table, park).Record(ctx, "shard", []change.StreamRecord{written}); err != nil {
+		t.Fatal(err)
+	}
+	return s.recorder.take(t, s.Table.Name())
 }
 
 // operationUse holds the actions that an operation's calls need: withIdempotencyKey for requests
@@ -439,8 +473,8 @@ func areaActions(calls []callAccess) map[string]bool {
 }
 
 // check reports an error unless infra/grant.go grants exactly the actions that the operation needs,
-// except for the actions that check a key. A request with an Idempotency-Key also needs the actions
-// that store its response.
+// except for the actions that check a key. A change of a key also needs the actions that report it,
+// and a request with an Idempotency-Key those that store its response.
 func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	t.Helper()
 	own := area
@@ -461,6 +495,9 @@ func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	memory := set(area, infra.IdempotencyActions...)
 	if own != area {
 		maps.Copy(memory, set(area, infra.TransactionActions(op)...)) // one transaction covers both areas
+	}
+	if own == "keys" && op.Effect != api.Read { // the same transaction reports the change of the key
+		maps.Copy(says, set(area, append(infra.TransactionActions(op), infra.KeyChangeActions...)...))
 	}
 	for what := range u.withoutIdempotencyKey {
 		if !says[what] && !keys[what] {

@@ -8,5 +8,6 @@ var (
 	ActionsOf          = actionsOf
 	KeyGrants          = keyGrants
 	IdempotencyActions = idempotencyActions
+	KeyChangeActions   = keyChangeActions
 	TransactionActions = transactionActions
 )

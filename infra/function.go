@@ -1,5 +1,11 @@
 package infra
 
+import (
+	"slices"
+
+	"growthworkspace/shared/change"
+)
+
 // Settings that all functions share. The gateway waits 29 s for a function, and a handler gives up
 // after 9 s.
 const (
@@ -12,7 +18,7 @@ const (
 type Function struct {
 	Name   string // its program is functions/<Name>/lambda
 	Grants []Grant
-	Routes []Route
+	Routes []Route // none: the table's stream invokes it
 }
 
 // ID is the logical id of the function. The ids of its role and logs start with the same word.
@@ -32,6 +38,9 @@ func (f Function) Source() string { return "functions/" + f.Name + "/lambda" }
 // UsesTable reports whether the function reads or writes the table.
 func (f Function) UsesTable() bool { return len(f.Grants) > 0 }
 
+// ReadsStream reports whether the table's stream invokes the function instead of the gateway.
+func (f Function) ReadsStream() bool { return len(f.Routes) == 0 }
+
 // Environment returns the function's environment.
 func (f Function) Environment() Object {
 	// Go first collects garbage at a heap of 4 MB times GOGC/100. At 8 MB most requests end before
@@ -44,6 +53,12 @@ func (f Function) Environment() Object {
 			Field{"TABLE_NAME", tableName()},
 			Field{"AWS_ENDPOINT_URL_DYNAMODB", Ref(ParamEndpoint)},
 			Field{"METRICS", Ref(ParamMetrics)}, Field{"METRICS_NAMESPACE", StackNamespace()})
+	}
+	switch {
+	case f.ReadsStream():
+		out = append(out, Field{parkedQueueVariable, Ref(ParkedQueueID)})
+	case slices.ContainsFunc(f.Grants, func(g Grant) bool { return g.Area == change.Area }): // list_changes is 501 for a table without a stream
+		out = append(out, Field{"TABLE_STREAM", IfCondition(ifStream, "images", "none")})
 	}
 	return out
 }

@@ -123,6 +123,12 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 				out = mergeGrants(out, []Grant{{Area: grant.Area, TransactionArea: area, Actions: transactionActions(op)}})
 			}
 		}
+		if grant.Area == keysArea && op.Effect != api.Read {
+			out = mergeGrants(out, []Grant{
+				{Area: api.CompanyArea, Actions: keyChangeActions},
+				{Area: keysArea, TransactionArea: api.CompanyArea, Actions: append(transactionActions(op), keyChangeActions...)},
+			})
+		}
 	}
 	return out
 }
@@ -132,8 +138,12 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 // operations on keys. Only publish has responses that need more than one record.
 var idempotencyActions = []string{actionPutItem, actionQuery}
 
+// keyChangeActions lists the actions that report a change of a key to the feed of changes. The
+// report is stored among the company's records, in the transaction that changes the key.
+var keyChangeActions = []string{actionUpdateItem}
+
 // transactionActions returns the actions that an operation on keys needs in the transaction that
-// also stores its response, among the company's records. AWS does not say whether it checks the
+// also writes among the company's records. AWS does not say whether it checks the
 // partition keys of a transaction together, as it does for a batch. If it does, only a statement
 // about both kinds of partition allows the transaction.
 func transactionActions(op api.Operation) []string {
@@ -167,6 +177,7 @@ type Statement struct {
 	Actions     []string
 	Resources   List
 	LeadingKeys []string // patterns that every partition key of a call must match; empty allows any key
+	Condition   string   // the condition of the template under which the policy has the statement; empty: always
 }
 
 // Statements returns the policy of a function's role: it allows the function its records and logs,
@@ -195,6 +206,9 @@ func (f Function) Statements() []Statement {
 				Resources: indexes, LeadingKeys: leadingKeys(g.Area),
 			})
 		}
+	}
+	if f.ReadsStream() {
+		out = append(out, streamStatements()...)
 	}
 	return append(out, Statement{
 		Sid: "NeverWholeTables", Effect: "Deny", Actions: withServicePrefix([]string{"PartiQL*", "Scan"}), Resources: List{"*"},
@@ -251,7 +265,11 @@ func unwrapSingle(values List) any {
 func (f Function) Policy() Object {
 	var statements List
 	for _, s := range f.Statements() {
-		statements = append(statements, s.document())
+		if document := s.document(); s.Condition == "" {
+			statements = append(statements, document)
+		} else {
+			statements = append(statements, IfCondition(s.Condition, document, Ref("AWS::NoValue")))
+		}
 	}
 	return policyDocument(statements...)
 }

@@ -5,8 +5,8 @@
 // call AWS and does not import the CDK.
 //
 // function.go defines the functions, route.go their paths, grant.go their permissions on the table,
-// table.go and api.go the table and the gateway, alarm.go and dashboard.go the monitoring, and
-// parameter.go the operator's choices. resource.go defines the resources that are the same in both
+// table.go and api.go the table and the gateway, stream.go what reads the table's stream, alarm.go
+// and dashboard.go the monitoring, and parameter.go the operator's choices. resource.go defines the resources that are the same in both
 // templates, template.go and cloudformation.go the others. Logical ids of resources and parameters
 // are the same in both templates.
 package infra
@@ -45,8 +45,8 @@ func New() Model {
 	return m
 }
 
-// areaFunctions returns a function for each area, one for all tools and one for the OpenAPI
-// document.
+// areaFunctions returns a function for each area, one for all tools, one for the OpenAPI document,
+// and the one that records changes.
 func areaFunctions() []Function {
 	var out []Function
 	var all []Grant
@@ -58,7 +58,8 @@ func areaFunctions() []Function {
 	}
 	return append(out,
 		Function{"mcp", all, []Route{{"Tools", mcpserver.Path}}},
-		Function{"openapi", nil, openapiRoutes()})
+		Function{"openapi", nil, openapiRoutes()},
+		Function{RecorderName, recorderGrants(), nil})
 }
 
 // toolOperations returns the operations that are MCP tools.

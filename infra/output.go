@@ -13,6 +13,7 @@ func outputs() []Output {
 		{"BaseUrl", "The URL of the service", Sub(BaseURL)},
 		{"TableName", "The table, for the command line: --table", tableName()},
 		{"AlarmTopicArn", "The SNS topic of the alarms", Ref(alarmTopicID)},
+		{"ParkedChangesUrl", "The SQS queue of the records that the feed of changes could not read", Ref(ParkedQueueID)},
 		{"FirstKeyCommand", "Creates a company and its first key",
 			Object{{"Fn::Sub", List{first, Object{{"Name", tableName()}}}}}},
 	}

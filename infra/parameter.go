@@ -20,6 +20,7 @@ type Parameter struct {
 const (
 	ParamArchitecture  = "Architecture"
 	ParamTable         = "ExistingTableName"
+	ParamTableStream   = "TableStreamArn"
 	ParamEndpoint      = "DynamoDBEndpoint"
 	ParamRetention     = "LogRetentionDays"
 	ParamConcurrency   = "ReservedConcurrency"
@@ -39,6 +40,8 @@ func parameters() []Parameter {
 			Description: "The processor of the functions; the build must be for the same one"},
 		{Name: ParamTable, Type: "String", Default: "", Pattern: `^([a-zA-Z0-9_.-]{3,255})?$`,
 			Description: "An existing table, such as a restored one, to use instead of a new one; empty creates one"},
+		{Name: ParamTableStream, Type: "String", Default: "", Pattern: `^(arn:[a-z0-9-]+:dynamodb:.+/stream/.+)?$`,
+			Description: "The ARN of the existing table's stream, with new and old images, from which the feed of changes is made; empty: an existing table has no feed"},
 		{Name: ParamEndpoint, Type: "String", Default: "",
 			Description: "The URL of an engine that speaks DynamoDB's protocol, for local runs; empty for DynamoDB itself"},
 		{Name: ParamRetention, Type: "Number", Default: "30", Allowed: strings.Fields("1 3 5 7 14 30 60 90 120 150 180 365 400 545 731"),
@@ -60,6 +63,7 @@ func parameters() []Parameter {
 
 const (
 	ifNewTable            = "NewTable"
+	ifStream              = "HasStream"
 	ifConcurrencyReserved = "HasReservedConcurrency"
 	ifGatewayLogs         = "CreatesGatewayLogsRole"
 	ifAlarmEmail          = "HasAlarmEmail"
@@ -68,6 +72,7 @@ const (
 func conditions() Object {
 	return Object{
 		{ifNewTable, equalsCondition(ParamTable, "")},
+		{ifStream, Object{{"Fn::Or", List{equalsCondition(ParamTable, ""), notCondition(equalsCondition(ParamTableStream, ""))}}}},
 		{ifConcurrencyReserved, notCondition(equalsCondition(ParamConcurrency, strconv.Itoa(unreservedConcurrency)))},
 		{ifGatewayLogs, equalsCondition(ParamGatewayLogs, "create")},
 		{ifAlarmEmail, notCondition(equalsCondition(ParamAlarmEmail, ""))},

@@ -91,7 +91,7 @@ func TestAccess(t *testing.T) {
 			}
 		}
 		for _, action := range dynamoActions {
-			for _, resource := range append(indexARNs(), tableARN, foreignARN, foreignARN+"/index/gsi1", "*") {
+			for _, resource := range append(indexARNs(), tableARN, foreignARN, foreignARN+"/index/gsi1", foreignARN+"/stream/1", "*") {
 				if p.allows(callAccess{"dynamodb:" + action, resource, nil}) {
 					t.Errorf("%s may %s on %s without a partition key", f.Name, action, resource)
 				}
@@ -169,8 +169,38 @@ func TestScansAreDenied(t *testing.T) {
 	}
 }
 
-// Ensure a function may use only the table and its own logs: no other AWS service, and no other
-// function's logs.
+// Ensure only the recorder may read the stream, and send messages to the queue of parked records.
+func TestOnlyTheRecorderReadsTheStream(t *testing.T) {
+	t.Parallel()
+	reads := []string{"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
+	for _, f := range infra.New().Functions {
+		p := policyOf(t, f)
+		isRecorder := f.Name == infra.RecorderName
+		if f.ReadsStream() != isRecorder {
+			t.Errorf("%s reads the stream: %t", f.Name, f.ReadsStream())
+		}
+		for _, action := range dynamoActions {
+			want := isRecorder && slices.Contains(reads, action)
+			for _, partitionKeys := range [][]string{nil, {table.Partition(someCompanyID, "changes")}} {
+				if got := p.allows(callAccess{"dynamodb:" + action, tableARN + "/stream/1", partitionKeys}); got != want {
+					t.Errorf("%s: %s of the stream is allowed: %t, want %t", f.Name, action, got, want)
+				}
+			}
+		}
+		for _, action := range []string{"SendMessage", "ReceiveMessage", "DeleteMessage", "PurgeQueue", "SetQueueAttributes", "GetQueueAttributes"} {
+			want := isRecorder && action == "SendMessage"
+			if got := p.allows(callAccess{action: "sqs:" + action, resource: "arn:of:" + infra.ParkedQueueID}); got != want {
+				t.Errorf("%s: %s is allowed: %t, want %t", f.Name, action, got, want)
+			}
+			if p.allows(callAccess{action: "sqs:" + action, resource: "arn:of:AnotherQueue"}) {
+				t.Errorf("%s: %s of another queue is allowed", f.Name, action)
+			}
+		}
+	}
+}
+
+// Ensure a function may use only the table and its own logs, and the recorder its queue: no other
+// AWS service, and no other function's logs.
 func TestOnlyTableAndLogs(t *testing.T) {
 	t.Parallel()
 	for _, f := range infra.New().Functions {
@@ -185,7 +215,8 @@ func TestOnlyTableAndLogs(t *testing.T) {
 		}
 		for _, s := range p {
 			for _, action := range s.actions {
-				if !strings.HasPrefix(action, "dynamodb:") && !strings.HasPrefix(action, "logs:") || s.effect == "Allow" && strings.ContainsAny(action, "*?") {
+				of, _, _ := strings.Cut(action, ":")
+				if of != "dynamodb" && of != "logs" && !(of == "sqs" && f.Name == infra.RecorderName) || s.effect == "Allow" && strings.ContainsAny(action, "*?") {
 					t.Errorf("%s: the policy has the action %s", f.Name, action)
 				}
 			}

@@ -6,6 +6,7 @@ func (m Model) PlainResources() Object {
 	for _, f := range m.Functions {
 		out = append(out, Field{f.RoleID(), f.roleResource()}, Field{f.LogsID(), logGroup()})
 	}
+	out = append(out, streamResources()...)
 	out = append(out,
 		Field{gatewayLogsID, logGroup()},
 		Field{AccountRoleID, accountRole()},

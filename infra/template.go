@@ -102,10 +102,14 @@ func (f Function) samResource() Object {
 	for _, r := range f.Routes {
 		events = append(events, Field{r.ID, resource("Api", Object{{"RestApiId", Ref(APIID)}, {"Path", r.Path}, {"Method", "ANY"}})})
 	}
+	properties := slices.Concat(Object{{"CodeUri", f.Source() + "/"}}, f.samProperties())
+	if len(events) > 0 {
+		properties = append(properties, Field{"Events", events})
+	}
 	return Object{
 		{"Type", "AWS::Serverless::Function"},
 		{"Metadata", Object{{"BuildMethod", "go1.x"}, {"BuildProperties", Object{{"TrimGoPath", true}}}}},
-		{"Properties", slices.Concat(Object{{"CodeUri", f.Source() + "/"}}, f.samProperties(), Object{{"Events", events}})},
+		{"Properties", properties},
 	}
 }
 

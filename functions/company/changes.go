@@ -1,6 +1,22 @@
 package company
 
-import "growthworkspace/shared/change"
+import (
+	"growthworkspace/shared/change"
+	"growthworkspace/shared/keys"
+)
 
-// Changes returns the sources of changes of the area's records.
-func Changes() []change.Source { return nil }
+// Changes returns the sources of changes of the area.
+func Changes() []change.Source {
+	return []change.Source{
+		{Type: change.Company, Recognise: recogniseProfile},
+		{Type: change.Key, Recognise: keys.RecogniseChange},
+	}
+}
+
+// recogniseProfile recognises the changes of a company's profile.
+func recogniseProfile(w change.Write) (e change.Event, ok bool, err error) {
+	if w.Area != profileArea || len(w.Narrower) > 0 || w.SK != profileSortKey {
+		return e, false, nil
+	}
+	return change.Event{RecordID: w.CompanyID, Action: w.Action()}, true, nil
+}

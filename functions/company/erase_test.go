@@ -89,7 +89,7 @@ func TestErase(t *testing.T) {
 	before := len(remainingPartitions(t, s.Table, other))
 	noted := 0
 	got, err := company.NewStore(s.Table).Erase(t.Context(), one, func(deleted int) { noted = deleted })
-	if err != nil || fmt.Sprint(got) != "map[feedback:30 keys:2 metrics:30 optimise:60 plan:30]" || noted != 150 {
+	if err != nil || fmt.Sprint(got) != "map[company:2 feedback:30 keys:2 metrics:30 optimise:60 plan:30]" || noted != 152 {
 		t.Errorf("%v, %v, %d noted", got, err, noted)
 	}
 	if rest := remainingPartitions(t, s.Table, one+"#"); len(rest) > 0 {

@@ -27,8 +27,10 @@ func NewStore(t *table.Client) Store { return Store{t} }
 func (s Store) now() string { return s.table.Now() }
 
 func profileKey(companyID string) table.Key {
-	return table.Key{PK: table.Partition(companyID, "company"), SK: profileSortKey}
+	return table.Key{PK: table.Partition(companyID, profileArea), SK: profileSortKey}
 }
+
+const profileArea = "company"
 
 // profileSortKey is the sort key of every profile. No other record has it.
 const profileSortKey = "profile"

@@ -168,7 +168,7 @@ func pointsInMonths(t *testing.T, store metrics.Store, companyID, metricKey stri
 			all = append(all, p)
 		}
 	}
-	if err := store.PutPoints(t.Context(), companyID, all); err != nil {
+	if err := store.PutPoints(t.Context(), companyID, all, nil); err != nil {
 		t.Fatal(err)
 	}
 	return first.Format(time.DateOnly), first.AddDate(0, n, -1).Format(time.DateOnly)

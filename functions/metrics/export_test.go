@@ -17,7 +17,7 @@ func OperationsWithOneDeleteRound(t *table.Client) []api.Operation {
 // PutRecords stores points like Store.PutPoints, but in batches. It replaces whole records, so it
 // must only be used for new series.
 func PutRecords(ctx context.Context, s Store, companyID string, points []Point) error {
-	updates, err := packPoints(companyID, points)
+	updates, err := s.packPoints(companyID, points, nil)
 	if err != nil {
 		return err
 	}

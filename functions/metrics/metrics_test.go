@@ -285,7 +285,7 @@ func TestOtherCompany(t *testing.T) {
 // putDays stores n daily points, starting at from, with the values 0, 1, 2, …
 func putDays(t *testing.T, store metrics.Store, companyID, key string, dims json.RawMessage, from string, n int) {
 	t.Helper()
-	if err := store.PutPoints(context.WithoutCancel(t.Context()), companyID, consecutivePoints(t, key, metrics.GrainDay, dims, from, n)); err != nil {
+	if err := store.PutPoints(context.WithoutCancel(t.Context()), companyID, consecutivePoints(t, key, metrics.GrainDay, dims, from, n), nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -65,7 +65,7 @@ func TestListPoints(t *testing.T) {
 		consecutivePoints(t, "web", metrics.GrainDay, nil, "2026-02-01", 1),
 		consecutivePoints(t, "web.visits.day", metrics.GrainDay, nil, "2026-02-01", 1),
 	} {
-		if err := store.PutPoints(t.Context(), s.CompanyID, points); err != nil {
+		if err := store.PutPoints(t.Context(), s.CompanyID, points, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -139,7 +139,7 @@ func TestOverwritePoint(t *testing.T) {
 	again = append(again, again[0], again[2])
 	again[3].Value, again[4].Value = new(50.0), nil
 	again[4].IngestedAt = nil
-	if err := store.PutPoints(t.Context(), s.CompanyID, again); err != nil {
+	if err := store.PutPoints(t.Context(), s.CompanyID, again, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := listAll(t, s, pointsPath+"?metricKey=a", dayAndValue, nil)
@@ -157,7 +157,7 @@ func TestPointWithoutDims(t *testing.T) {
 	both := append(consecutivePoints(t, "b", metrics.GrainDay, empty, "2026-01-01", 1), consecutivePoints(t, "b", metrics.GrainDay, nil, "2026-01-02", 1)...)
 	putDays(t, store, s.CompanyID, "a", nil, "2026-01-01", 1)
 	putDays(t, store, s.CompanyID, "a", empty, "2026-01-01", 1)
-	if err := store.PutPoints(t.Context(), s.CompanyID, both); err != nil {
+	if err := store.PutPoints(t.Context(), s.CompanyID, both, nil); err != nil {
 		t.Fatal(err)
 	}
 	dims := func(item map[string]any) string { return fmt.Sprint(item["dims"]) }
@@ -180,7 +180,7 @@ func TestConcurrentWriters(t *testing.T) {
 	points := consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-01-01", 31)
 	errs := make(chan error)
 	for _, p := range points {
-		go func() { errs <- store.PutPoints(t.Context(), s.CompanyID, []metrics.Point{p}) }()
+		go func() { errs <- store.PutPoints(t.Context(), s.CompanyID, []metrics.Point{p}, nil) }()
 	}
 	for range points {
 		if err := <-errs; err != nil {
@@ -201,10 +201,10 @@ func TestPutPointWithoutID(t *testing.T) {
 	points := consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-01-01", 3)
 	points[2].IngestedAt = new("yesterday")
 	for _, wrong := range []metrics.Point{{MetricKey: "a", TS: points[0].TS}, points[2]} {
-		if err := store.PutPoints(t.Context(), s.CompanyID, append(points[:2:2], wrong)); err == nil {
+		if err := store.PutPoints(t.Context(), s.CompanyID, append(points[:2:2], wrong), nil); err == nil {
 			t.Error("no error")
 		}
-		if _, err := store.AddPoints(t.Context(), s.CompanyID, append(points[:2:2], wrong)); err == nil {
+		if _, err := store.AddPoints(t.Context(), s.CompanyID, append(points[:2:2], wrong), nil); err == nil {
 			t.Error("no error")
 		}
 	}
@@ -218,13 +218,13 @@ func TestPutPointWithoutID(t *testing.T) {
 func TestAddPoints(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
-	if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-01-30", 3)); err != nil {
+	if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-01-30", 3), nil); err != nil {
 		t.Fatal(err)
 	}
 	before := exportRecords(t, s, s.CompanyID, "metric-point")
 	more := consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-01-29", 5)
 	for range 2 { // the second call finds the points that the first one stored
-		skipped, err := store.AddPoints(t.Context(), s.CompanyID, more)
+		skipped, err := store.AddPoints(t.Context(), s.CompanyID, more, nil)
 		if err != nil || skipped != 3 {
 			t.Errorf("%d skipped, %v", skipped, err)
 		}
@@ -362,7 +362,7 @@ func TestListAgainstModel(t *testing.T) {
 				}
 			}
 		}
-		if err := store.PutPoints(t.Context(), s.CompanyID, all); err != nil {
+		if err := store.PutPoints(t.Context(), s.CompanyID, all, nil); err != nil {
 			t.Fatal(err)
 		}
 		slices.SortFunc(all, func(a, b metrics.Point) int {
@@ -439,12 +439,12 @@ func TestCoverage(t *testing.T) {
 	s, store := start(t)
 	for from, n := range map[string]int{"2024-05-06": 3, "2026-02-02": 400} {
 		for _, grain := range []metrics.Grain{metrics.GrainDay, metrics.GrainWeek} {
-			if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "a", grain, nil, from, n)); err != nil {
+			if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "a", grain, nil, from, n), nil); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "b", metrics.GrainMonth, nil, "2025-11-01", 40)); err != nil {
+	if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "b", metrics.GrainMonth, nil, "2025-11-01", 40), nil); err != nil {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]map[metrics.Grain]metrics.Coverage{

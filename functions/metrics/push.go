@@ -64,7 +64,7 @@ func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPoint
 			}
 			return PushResult{result.Accepted, keys}
 		}
-		created, err := s.store.Push(ctx, caller.CompanyID, fresh, points, with)
+		created, err := s.store.Push(ctx, caller.CompanyID, known, fresh, points, with)
 		result = with(created)
 		if !errors.Is(err, table.ErrExists) {
 			return result, err

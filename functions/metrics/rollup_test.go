@@ -282,7 +282,7 @@ func randomOracle(t *testing.T, s *apitest.Service, store metrics.Store, random 
 			}
 		}
 	}
-	if err := store.PutPoints(t.Context(), s.CompanyID, w.points); err != nil {
+	if err := store.PutPoints(t.Context(), s.CompanyID, w.points, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -381,7 +381,7 @@ func TestRollUpCalendar(t *testing.T) {
 		for i := range points {
 			points[i].Value = new(1.0)
 		}
-		if err := store.PutPoints(t.Context(), s.CompanyID, points); err != nil {
+		if err := store.PutPoints(t.Context(), s.CompanyID, points, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -430,7 +430,7 @@ func TestRollUpNeedsAggregation(t *testing.T) {
 		"dims": map[string]any{"c": "de"}, "value": 3.0, "currency": nil, "baseValue": nil, "source": nil, "ingestedAt": "2026-08-06T02:00:00.123Z",
 	})
 	stored.Value, stored.IngestedAt = new(100.0), new("2026-08-01T00:00:00.000Z")
-	if err := store.PutPoints(t.Context(), s.CompanyID, []metrics.Point{stored}); err != nil {
+	if err := store.PutPoints(t.Context(), s.CompanyID, []metrics.Point{stored}, nil); err != nil {
 		t.Fatal(err)
 	}
 	requireEqual(t, "a stored bucket takes precedence", listPoints(t, s, "sum&grain=week"), []string{"2026-08-03 100"})

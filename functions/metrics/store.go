@@ -42,7 +42,9 @@ const (
 	pointPrefix           = "pt#"
 )
 
-func partition(companyID string) string { return table.Partition(companyID, "metrics") }
+const area = "metrics"
+
+func partition(companyID string) string { return table.Partition(companyID, area) }
 
 func definitionKey(companyID, key string) table.Key {
 	return table.Key{PK: partition(companyID), SK: definitionPrefix + key}
@@ -60,7 +62,7 @@ type definitionIDRecord struct {
 }
 
 func reviewPartition(companyID string, review ReviewFilter) string {
-	return table.Partition(companyID, "metrics", "needsreview", string(review))
+	return table.Partition(companyID, area, "needsreview", string(review))
 }
 
 func keysOf(d Definition) table.Keys {

@@ -169,10 +169,10 @@ func (s Store) removeBuckets(ctx context.Context, record pointRecord, r PointRan
 	condition, names := exactBucketsCondition(buckets, inside)
 	condition += " AND attribute_exists(#" + outside + ")"
 	token := s.table.NewID("del")
-	names["#by"], names["#"+outside] = deleteTokenAttr, outside
+	names["#by"], names["#write"], names["#"+outside] = deleteTokenAttr, table.WriteIDAttr, outside
 	_, err = s.table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		Key:                       table.Item{table.Base.PK(): table.String(record.PK), table.Base.SK(): table.String(record.SK)},
-		UpdateExpression:          aws.String("SET #by = :by REMOVE #" + strings.Join(inside, ", #")),
+		UpdateExpression:          aws.String("SET #by = :by, #write = :by REMOVE #" + strings.Join(inside, ", #")),
 		ConditionExpression:       &condition,
 		ExpressionAttributeNames:  names,
 		ExpressionAttributeValues: table.Item{":by": table.String(token)},

@@ -66,8 +66,8 @@ func (s Store) readPushedDefinitions(ctx context.Context, companyID string, keys
 }
 
 // Push stores new definitions, whose ids it sets, and points with identities (see Point.Identify).
-// It returns the keys of the definitions that it created, even with an error, but not after a
-// panic. Returns table.ErrExists when one of the definitions, or one with the metric's other name,
+// known contains the definitions that exist, by key. Push returns the keys of the definitions that it
+// created, even with an error, but not after a panic. Returns table.ErrExists when one of the definitions, or one with the metric's other name,
 // already exists, or when a definition that the push expects to exist has been deleted. The caller
 // then reads the definitions again and repeats the push, which is safe for the same reasons as
 // repeating PutPoints.
@@ -76,13 +76,14 @@ func (s Store) readPushedDefinitions(ctx context.Context, companyID string, keys
 // also stores the response for an Idempotency-Key, which it gets by calling respond with the
 // created keys. A larger push claims the Idempotency-Key first and then runs several concurrent
 // transactions. If it fails half-way, some series and periods are stored and others are not.
-// Repeating the push completes it.
+// Repeating the push completes it. If it is not repeated, the feed of changes may lack it, because
+// only the first record of each metric is reported.
 //
 // No point is stored without a definition. RemoveDefinition does not delete a definition while a
 // record of its points exists, so a push that changes a record only requires that the record
 // exists. If a record is missing, one transaction creates it and counts it on the definition.
-func (s Store) Push(ctx context.Context, companyID string, newDefinitions []Definition, points []Point, respond func(created []string) PushResult) (created []string, err error) {
-	updates, err := packPoints(companyID, points)
+func (s Store) Push(ctx context.Context, companyID string, known map[string]Definition, newDefinitions []Definition, points []Point, respond func(created []string) PushResult) (created []string, err error) {
+	updates, err := s.packPoints(companyID, points, idsOf(known))
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +132,7 @@ type pushedMetric struct {
 	sync.Mutex                // held by a transaction that writes the metric's definition, because two at once would conflict
 	wasUndefined  bool        // whether the metric had no definition when the push began
 	newDefinition *Definition // the definition to create; nil if it exists
+	newID         string      // the id of the definition if this push creates it
 }
 
 // newPushJob divides the records into parts. It keeps the records of a metric next to each other.
@@ -187,11 +189,15 @@ func (p *pushJob) tryPart(ctx context.Context, part []*pointUpdate, respond func
 		case done[key]:
 		case missing != nil:
 			missing.ID, missing.CompanyID = p.table.NewID(definitionIDPrefix), p.companyID
+			p.metrics[key].newID = missing.ID
 			writes = append(writes, p.writeNewDefinition(*missing, p.origin)...)
 			created, done[key] = append(created, key), true
 		case u.isNew:
 			writes = append(writes, p.table.WriteChild(definitionKey(p.companyID, key)))
 			done[key] = true
+		}
+		if m := p.metrics[key]; m.wasUndefined {
+			u.definitionID = m.newID
 		}
 		records[len(writes)] = u
 		writes = append(writes, p.writePoints(u))
@@ -239,4 +245,13 @@ func (p *pushJob) lockMetrics(part []*pointUpdate) (unlock func()) {
 			m.Unlock()
 		}
 	}
+}
+
+// idsOf returns the ids of definitions by key.
+func idsOf(definitions map[string]Definition) map[string]string {
+	ids := make(map[string]string, len(definitions))
+	for key, d := range definitions {
+		ids[key] = d.ID
+	}
+	return ids
 }

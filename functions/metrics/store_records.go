@@ -121,9 +121,18 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 // pointWriteConcurrency limits the concurrent writes of one PutPoints call.
 const pointWriteConcurrency = 8
 
+// definitionIDAttr is the attribute of a point record with the id of the metric's definition. The
+// feed of changes needs it. Records of earlier versions have none until their next push.
+const definitionIDAttr = "definitionId"
+
+// pushTokenPrefix is the prefix of the write tokens of pushes and imports.
+const pushTokenPrefix = "psh"
+
 // pointUpdate sets buckets in one record.
 type pointUpdate struct {
 	record       pointRecord
+	definitionID string // the id of the metric's definition, for the feed of changes
+	mark         string // the write token to store; see packPoints
 	buckets      map[string]string
 	isNew        bool       // the record must be created
 	keepExisting bool       // buckets that already have a point keep it
@@ -143,9 +152,9 @@ const (
 //
 // The updates are unconditional and set only the buckets of their points. So nothing has to be read
 // first, other callers' points in the same record are kept, and a call that failed half-way can be
-// repeated.
-func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) error {
-	updates, err := packPoints(companyID, points)
+// repeated. definitionIDs maps the keys of the points to the ids of their definitions.
+func (s Store) PutPoints(ctx context.Context, companyID string, points []Point, definitionIDs map[string]string) error {
+	updates, err := s.packPoints(companyID, points, definitionIDs)
 	if err != nil {
 		return err
 	}
@@ -157,8 +166,8 @@ func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) 
 
 // AddPoints is PutPoints, except that it keeps stored points. It returns how many points it skipped
 // because a point with the same seriesId and pointKey is already stored.
-func (s Store) AddPoints(ctx context.Context, companyID string, points []Point) (skipped int, err error) {
-	updates, err := packPoints(companyID, points)
+func (s Store) AddPoints(ctx context.Context, companyID string, points []Point, definitionIDs map[string]string) (skipped int, err error) {
+	updates, err := s.packPoints(companyID, points, definitionIDs)
 	if err != nil {
 		return 0, err
 	}
@@ -177,10 +186,13 @@ func (s Store) AddPoints(ctx context.Context, companyID string, points []Point) 
 	return int(found.Load()), err
 }
 
-// packPoints groups points by record, in the order in which the records first occur.
-func packPoints(companyID string, points []Point) ([]*pointUpdate, error) {
+// packPoints groups points by record, in the order in which the records first occur. Only the first
+// record of each metric gets a new write token, so that the feed of changes has one change for each
+// metric, however many records there are.
+func (s Store) packPoints(companyID string, points []Point, definitionIDs map[string]string) ([]*pointUpdate, error) {
 	var updates []*pointUpdate
 	byKey := map[string]*pointUpdate{}
+	token, marked := s.table.NewID(pushTokenPrefix), map[string]bool{}
 	for _, p := range points {
 		record, bucket, err := newPointRecord(companyID, p)
 		if err != nil {
@@ -192,7 +204,10 @@ func packPoints(companyID string, points []Point) ([]*pointUpdate, error) {
 		}
 		u := byKey[record.SK]
 		if u == nil {
-			u = &pointUpdate{buckets: map[string]string{}}
+			u = &pointUpdate{definitionID: definitionIDs[p.MetricKey], buckets: map[string]string{}}
+			if !marked[p.MetricKey] {
+				u.mark, marked[p.MetricKey] = token, true
+			}
 			byKey[record.SK] = u
 			updates = append(updates, u)
 		}
@@ -247,6 +262,12 @@ func (u *pointUpdate) expression() (key table.Key, update string, names map[stri
 	delete(attributes, table.Base.SK())
 	for bucket, text := range u.buckets {
 		attributes[bucket] = table.String(text)
+	}
+	if u.definitionID != "" {
+		attributes[definitionIDAttr] = table.String(u.definitionID)
+	}
+	if u.mark != "" {
+		attributes[table.WriteIDAttr] = table.String(u.mark)
 	}
 	var sets []string
 	names, values = map[string]string{}, table.Item{}

@@ -81,7 +81,7 @@ func TestPointUnits(t *testing.T) {
 		importLines(t, s, companyID, "metric-definition", definitionJSON(1, "revenue.mrr", ""))
 	}
 	put := func(companyID string, points []metrics.Point) {
-		if err := store.PutPoints(t.Context(), companyID, points); err != nil {
+		if err := store.PutPoints(t.Context(), companyID, points, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -172,7 +172,7 @@ func TestPutUnits(t *testing.T) {
 		t.Helper()
 		ctx, m := apitest.Request(t)
 		for part := range slices.Chunk(points, 500) {
-			if err := store.PutPoints(ctx, s.CompanyID, part); err != nil {
+			if err := store.PutPoints(ctx, s.CompanyID, part, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

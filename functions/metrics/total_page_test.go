@@ -46,7 +46,7 @@ func TestTotalPagesOverNullWeeks(t *testing.T) {
 	for _, day := range []string{"2026-08-04", "2026-09-08", "2026-10-06"} {
 		w.put(t, s.CompanyID, metrics.GrainDay, 30, day, new(1.0))
 	}
-	if err := store.PutPoints(t.Context(), s.CompanyID, w.points); err != nil {
+	if err := store.PutPoints(t.Context(), s.CompanyID, w.points, nil); err != nil {
 		t.Fatal(err)
 	}
 	totals, refused := w.expectedTotal(t, metrics.GrainWeek)
@@ -100,7 +100,7 @@ func sparseOracle(t *testing.T, s *apitest.Service, store metrics.Store, random 
 			}
 		}
 	}
-	if err := store.PutPoints(t.Context(), s.CompanyID, w.points); err != nil {
+	if err := store.PutPoints(t.Context(), s.CompanyID, w.points, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w

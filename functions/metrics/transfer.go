@@ -144,52 +144,54 @@ func namesWithAliases(keys []string) (out []string) {
 // importDefinitions stores definitions, and replaces existing ones with the same key. Returns an
 // error if the metric has been defined under its other name since the file was checked.
 func (s Store) importDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.FileHasName) error {
-	_, err := s.putAllDefinitions(ctx, companyID, definitions, true, file)
+	_, _, err := s.putAllDefinitions(ctx, companyID, definitions, true, file)
 	return err
 }
 
 // addDefinitions stores definitions whose keys are not defined yet, and returns how many it skipped
 // because their keys are already defined.
 func (s Store) addDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.FileHasName) (skipped int, err error) {
-	return s.putAllDefinitions(ctx, companyID, definitions, false, file)
+	skipped, _, err = s.putAllDefinitions(ctx, companyID, definitions, false, file)
+	return skipped, err
 }
 
 // putAllDefinitions is putDefinitions for any number of definitions. If several have the same key,
-// the last one is stored.
-func (s Store) putAllDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (skipped int, err error) {
+// the last one is stored. ids maps the key of each definition to its stored id.
+func (s Store) putAllDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (skipped int, ids map[string]string, err error) {
+	ids = map[string]string{}
 	latest := transfer.KeepLast(definitions, func(d Definition) string { return d.Key })
 	for some := range slices.Chunk(latest, importBatchMax) {
-		n, err := s.putDefinitions(ctx, companyID, some, replace, file)
+		n, err := s.putDefinitions(ctx, companyID, some, replace, file, ids)
 		if err != nil {
-			return skipped, err
+			return skipped, ids, err
 		}
 		skipped += n
 	}
-	return skipped, nil
+	return skipped, ids, nil
 }
 
 // importPoints stores points, and creates definitions for metrics that have none.
 func (s Store) importPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) error {
-	points, err := s.keepDefinedPoints(ctx, companyID, lines, file)
+	points, definitionIDs, err := s.keepDefinedPoints(ctx, companyID, lines, file)
 	if err != nil {
 		return err
 	}
-	return s.PutPoints(ctx, companyID, points)
+	return s.PutPoints(ctx, companyID, points, definitionIDs)
 }
 
 // addPoints stores only the points that are not stored yet, and is otherwise like importPoints. It
 // returns how many points it skipped.
 func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) (skipped int, err error) {
-	points, err := s.keepDefinedPoints(ctx, companyID, lines, file)
+	points, definitionIDs, err := s.keepDefinedPoints(ctx, companyID, lines, file)
 	if err != nil {
 		return 0, err
 	}
-	return s.AddPoints(ctx, companyID, points)
+	return s.AddPoints(ctx, companyID, points, definitionIDs)
 }
 
-// keepDefinedPoints returns the points of lines, and creates definitions for metrics that have
-// none.
-func (s Store) keepDefinedPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) ([]Point, error) {
+// keepDefinedPoints returns the points of lines and the ids of their definitions by key, and creates
+// definitions for metrics that have none.
+func (s Store) keepDefinedPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) ([]Point, map[string]string, error) {
 	now := s.now()
 	points := make([]Point, len(lines))
 	missing := map[string]Definition{}
@@ -197,8 +199,8 @@ func (s Store) keepDefinedPoints(ctx context.Context, companyID string, lines []
 		points[i] = lines[i].Point
 		missing[points[i].MetricKey] = newPushedDefinition(points[i].MetricKey, now)
 	}
-	_, err := s.putAllDefinitions(ctx, companyID, slices.Collect(maps.Values(missing)), false, file)
-	return points, err
+	_, ids, err := s.putAllDefinitions(ctx, companyID, slices.Collect(maps.Values(missing)), false, file)
+	return points, ids, err
 }
 
 // pointsExist reports for each point whether a point of the same series and bucket is stored.
@@ -236,8 +238,9 @@ const importAttemptsMax = 16
 // whose key is already defined, and returns how many it skipped. A definition without an id gets
 // one. Unless the file contains both names of a metric, a definition is not created if one exists
 // under the metric's other name. A definition is never stored with the id of another metric's
-// definition. The writes are conditional on these rules.
-func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (left int, err error) {
+// definition. The writes are conditional on these rules. putDefinitions adds the stored id of each
+// definition to ids.
+func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName, ids map[string]string) (left int, err error) {
 	for range importAttemptsMax {
 		known, err := s.DefinitionsByKey(ctx, companyID, namesWithAliases(mapNames(definitions, func(d Definition) string { return d.Key })))
 		if err != nil {
@@ -260,9 +263,11 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 				return 0, fmt.Errorf("the metric %s has been stored as %s since the file was checked", d.Key, stored)
 			case defined && stored == d.Key && !replace:
 				left++
+				ids[d.Key] = known[d.Key].ID
 			case at.inUse && at.key != d.Key:
 				return 0, fmt.Errorf("the metric %s has been stored since the file was checked: %s", at.key, idConflict(d, at.key))
 			default:
+				ids[d.Key] = d.ID
 				writes = append(writes, s.importWrites(d, defined && stored == d.Key, both, at.key)...)
 			}
 		}

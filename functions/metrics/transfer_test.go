@@ -103,7 +103,7 @@ func TestRoundTrip(t *testing.T) {
 	putDays(t, store, s.CompanyID, "a", nil, "2025-12-20", 40)
 	putDays(t, store, s.CompanyID, "a", json.RawMessage(`{"country":"DE"}`), "2025-12-20", 40)
 	for _, grain := range []metrics.Grain{metrics.GrainWeek, metrics.GrainMonth} {
-		if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "b", grain, nil, "2024-01-01", 30)); err != nil {
+		if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "b", grain, nil, "2024-01-01", 30), nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -142,29 +142,38 @@ func (a *account) stack(ctx context.Context, name string) (deployedStack, error)
 	return response.Stacks[0], nil
 }
 
-// checkTable returns an error unless table exists and the service can use it.
-func (a *account) checkTable(ctx context.Context, table string) error {
+// checkTable returns an error unless table exists and the service can use it. streamARN is the ARN
+// of the table's stream, or empty if it has none with old and new images.
+func (a *account) checkTable(ctx context.Context, table string) (streamARN string, err error) {
 	var response struct {
 		Table struct {
-			TableStatus string
-			KeySchema   []struct{ AttributeName string }
+			TableStatus         string
+			KeySchema           []struct{ AttributeName string }
+			StreamSpecification struct {
+				StreamEnabled  bool
+				StreamViewType string
+			}
+			LatestStreamArn string
 		}
 	}
-	err := a.call(ctx, "dynamodb", "application/x-amz-json-1.0", "DynamoDB_20120810.DescribeTable", fmt.Appendf(nil, `{"TableName":%q}`, table),
+	err = a.call(ctx, "dynamodb", "application/x-amz-json-1.0", "DynamoDB_20120810.DescribeTable", fmt.Appendf(nil, `{"TableName":%q}`, table),
 		func(body []byte) error { return json.Unmarshal(body, &response) })
 	var refused *awsError
 	switch {
 	case errors.As(err, &refused) && refused.code == "ResourceNotFoundException":
-		return fmt.Errorf("there is no table %s in %s: --table needs an existing table in the same account and region", table, a.config.Region)
+		return "", fmt.Errorf("there is no table %s in %s: --table needs an existing table in the same account and region", table, a.config.Region)
 	case err != nil:
-		return fmt.Errorf("read the table %s: %w", table, err)
+		return "", fmt.Errorf("read the table %s: %w", table, err)
 	case response.Table.TableStatus != "ACTIVE":
-		return fmt.Errorf("the table %s is %s: wait until it is ACTIVE (aws dynamodb wait table-exists --table-name %s)", table, response.Table.TableStatus, table)
+		return "", fmt.Errorf("the table %s is %s: wait until it is ACTIVE (aws dynamodb wait table-exists --table-name %s)", table, response.Table.TableStatus, table)
 	}
 	if keys := response.Table.KeySchema; len(keys) != 2 || keys[0].AttributeName != "pk" || keys[1].AttributeName != "sk" {
-		return fmt.Errorf("the table %s does not belong to this service: its keys are not pk and sk", table)
+		return "", fmt.Errorf("the table %s does not belong to this service: its keys are not pk and sk", table)
 	}
-	return nil
+	if stream := response.Table.StreamSpecification; stream.StreamEnabled && stream.StreamViewType == "NEW_AND_OLD_IMAGES" {
+		streamARN = response.Table.LatestStreamArn
+	}
+	return streamARN, nil
 }
 
 // callQueryAPI sends a form to an AWS service and decodes the XML response into out.

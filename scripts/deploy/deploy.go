@@ -40,16 +40,34 @@ func (d *deployer) prepareFolders() error {
 	return nil
 }
 
-// chooseArchitecture chooses the architecture for which to build. Unless a flag sets one, it is the
-// architecture of the deployed functions. chooseArchitecture also checks the table that --table
-// names.
-func (d *deployer) chooseArchitecture(ctx context.Context, s deployedStack) error {
+// completeParameters sets the parameters that flags leave open: the architecture of the deployed
+// functions, and the stream of an existing table, which it also checks. A table and its stream must
+// change together, so the deployed value of the stream does not count.
+func (d *deployer) completeParameters(ctx context.Context, s deployedStack) error {
 	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
 		deployed := valueOr(s.parameter(infra.ParamArchitecture), "arm64")
 		d.parameters = append(d.parameters, setting{infra.ParamArchitecture, deployed})
 	}
-	if table, ok := d.parameters.lookup(infra.ParamTable); ok && table != "" {
-		return d.account.checkTable(ctx, table)
+	table, ok := d.parameters.lookup(infra.ParamTable)
+	if !ok {
+		table = s.parameter(infra.ParamTable)
+	}
+	stream := ""
+	if table != "" {
+		var err error
+		if stream, err = d.account.checkTable(ctx, table); err != nil {
+			return err
+		}
+	}
+	if chosen, ok := d.parameters.lookup(infra.ParamTableStream); ok {
+		stream = chosen
+	} else if stream != s.parameter(infra.ParamTableStream) {
+		d.parameters = append(d.parameters, setting{infra.ParamTableStream, stream})
+	}
+	if table != "" && stream == "" {
+		fmt.Fprintf(d.out, `note      the table %[1]s has no stream, so there is no feed of changes; switch it on and deploy again:
+          aws dynamodb update-table --table-name %[1]s --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES
+`, table)
 	}
 	return nil
 }

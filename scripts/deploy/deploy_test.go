@@ -386,8 +386,24 @@ func TestErrTable(t *testing.T) {
 	}
 	w := newFakeAWS(t)
 	w.status, w.tableResponse = "CREATE_COMPLETE", `{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"pk"},{"AttributeName":"sk"}]}}`
-	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "table     restored", "the table the-table stays, but")
+	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "table     restored", "the table the-table stays, but", "has no stream")
 	requireContains(t, w.loggedCalls(), "growth-workspace:ExistingTableName=restored")
+}
+
+// Ensure the stack gets the stream of the table that --table names, but not one without both
+// images.
+func TestStreamOfTable(t *testing.T) {
+	const format = `{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"pk"},{"AttributeName":"sk"}],"LatestStreamArn":"arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/1","StreamSpecification":{"StreamEnabled":true,"StreamViewType":%q}}}`
+	w := newFakeAWS(t)
+	w.status, w.tableResponse = "CREATE_COMPLETE", fmt.Sprintf(format, "NEW_AND_OLD_IMAGES")
+	w.deploy(0, "--yes", "--table", "restored")
+	requireContains(t, w.loggedCalls(), "growth-workspace:TableStreamArn=arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/1")
+	w = newFakeAWS(t)
+	w.status, w.tableResponse = "CREATE_COMPLETE", fmt.Sprintf(format, "KEYS_ONLY")
+	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "has no stream", "update-table --table-name restored")
+	if strings.Contains(w.loggedCalls(), "TableStreamArn") {
+		t.Errorf("a stream without images: %s", w.loggedCalls())
+	}
 }
 
 // Ensure nothing is deployed or deleted without a confirmation.

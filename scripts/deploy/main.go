@@ -84,7 +84,7 @@ func (d *deployer) run(ctx context.Context) error {
 	if err := checkDeployable(stack); err != nil {
 		return err
 	}
-	if err := d.chooseArchitecture(ctx, stack); err != nil {
+	if err := d.completeParameters(ctx, stack); err != nil {
 		return err
 	}
 	if d.diff {

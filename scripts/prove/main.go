@@ -2,6 +2,7 @@
 //
 //	go run ./scripts/prove agents              lets scripted agents do tasks with the tools
 //	go run ./scripts/prove contract BASE_URL   checks a deployed service against the rules of the API
+//	go run ./scripts/prove feed                measures and simulates the feed of changes
 //	go run ./scripts/prove faults              kills processes, loses responses and overloads the service
 //	go run ./scripts/prove roundtrip           compares lists and exports of a large company with its import
 //	go run ./scripts/prove speed               measures sizes, starts, imports and prices
@@ -28,6 +29,7 @@ import (
 	"growthworkspace/scripts/contract"
 	"growthworkspace/scripts/prove/agents"
 	"growthworkspace/scripts/prove/faults"
+	"growthworkspace/scripts/prove/feed"
 	"growthworkspace/scripts/prove/roundtrip"
 	"growthworkspace/shared/testkit/engine"
 )
@@ -57,7 +59,7 @@ func rootCommand() *cobra.Command {
 claim does not hold, and 2 for wrong usage or an error.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(agentsCommand(), contractCommand(), faultsCommand(), roundtripCommand(), speedCommand())
+	root.AddCommand(agentsCommand(), contractCommand(), faultsCommand(), feedCommand(), roundtripCommand(), speedCommand())
 	return root
 }
 
@@ -110,6 +112,8 @@ line of figures.
   loss-key, loss                the table does a write, and the response is lost
   quota                         64 clients of 3 processes send without pauses, at quotas of 60 to
                                 60,000 requests a minute
+  changes                       servers that record changes are killed while clients write and
+                                followers read the feed
   linear                        16 clients change one record while responses are lost and
                                 calls throttled
   load                          clients send more, and read more slowly, than a server can take
@@ -188,6 +192,24 @@ func wait(ctx context.Context, d time.Duration) error {
 	case <-time.After(d):
 		return nil
 	}
+}
+
+func feedCommand() *cobra.Command {
+	var o feed.Options
+	cmd := &cobra.Command{
+		Use: "feed", Short: "Measure and simulate the feed of changes", Args: cobra.NoArgs,
+		Long: `Measure the size and the units of a packet of the feed of changes, and how long a change
+takes from the response to a write until a reader gets it, on a local engine. Then simulate
+the stream, Lambda and DynamoDB: a company that writes much, and how far another's changes lag
+behind. The simulation needs no clock, so a seed always gives the same figures.`,
+		Example: "  go run ./scripts/prove feed\n  go run ./scripts/prove feed --seed 7 --writes 50",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return feed.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().IntVar(&o.Writes, "writes", 300, "the writes on the local engine")
+	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the seed of the simulation")
+	return cmd
 }
 
 func roundtripCommand() *cobra.Command {

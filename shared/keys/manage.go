@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/parallel"
@@ -47,7 +48,8 @@ func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.
 		}
 		fresh, secret, err = s.newKey(companyID, g, random)
 		grantor.limitGrant(&fresh)
-		return fresh, secret, grantor.validityChecks(s), err
+		others = append(grantor.validityChecks(s), s.writeChange(companyID, fresh.ID, change.Created, ""))
+		return fresh, secret, others, err
 	})
 	if err != nil {
 		return Key{}, "", fmt.Errorf("issue a key: %w", err)
@@ -112,7 +114,7 @@ func (s *Store) Revoke(ctx context.Context, companyID, keyID string) (Key, error
 // the write. It returns fault.ErrNotFound if the key does not exist or is already revoked, and
 // otherwise the error of allow.
 func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow func(Key) error) (Key, error) {
-	return s.modify(ctx, companyID, keyID, func(k *storedKey) error {
+	revoked, err := table.ModifyWith(ctx, s.table, recordKey(companyID, keyID), keysOf, func(k *storedKey) error {
 		if k.RevokedAt != nil {
 			return fault.ErrNotFound
 		}
@@ -121,7 +123,10 @@ func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow fun
 		}
 		k.RevokedAt = nilIfEmpty(timestamp.Format(s.now()))
 		return nil
+	}, func(_ any, update table.Write) error {
+		return s.table.Transact(ctx, update, s.writeChange(companyID, keyID, change.Updated, revokedStatus))
 	})
+	return revoked.Key, err
 }
 
 // Get returns one key, or fault.ErrNotFound if the company has no such key.
@@ -174,7 +179,10 @@ func (s *Store) RotateBy(ctx context.Context, companyID, rotatorID, keyID string
 			return fresh, "", nil, err
 		}
 		rotator.limitExpiry(&fresh)
-		others = []table.Write{s.writeExpiry(old, fresh.ID, overlap)}
+		others = []table.Write{
+			s.writeExpiry(old, fresh.ID, overlap),
+			s.writeChange(companyID, keyID, change.Updated, ""), s.writeChange(companyID, fresh.ID, change.Created, ""),
+		}
 		if rotatorID != keyID { // a key that rotates itself is covered by the condition of writeExpiry
 			others = append(others, rotator.validityChecks(s)...)
 		}

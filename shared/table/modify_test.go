@@ -1,9 +1,12 @@
 package table_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"reflect"
@@ -515,4 +518,43 @@ func TestCreateAddsIndexes(t *testing.T) {
 			t.Errorf("%s: %v, want the record n: %v", index.Name(), found, err)
 		}
 	}
+}
+
+// Ensure a change in a transaction is made once if its response is lost and the engine does not
+// recognise the retry, as a local engine does not that was restarted in between.
+func TestModifyWithUnrecognisedRetry(t *testing.T) {
+	t.Parallel()
+	sent := 0
+	p := &faultProxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+		if call != "TransactWriteItems" {
+			return pass()
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		var in map[string]any
+		if err := json.Unmarshal(body, &in); err != nil {
+			return nil, err
+		}
+		sent++
+		in["ClientRequestToken"] = fmt.Sprint("attempt ", sent)
+		if body, err = json.Marshal(in); err != nil {
+			return nil, err
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		out, err := pass()
+		if sent > 1 || err != nil {
+			return out, err
+		}
+		return nil, errors.Join(errors.New("the response was lost"), out.Body.Close())
+	}}
+	c, _ := newTestClient(t, p)
+	n := insert(t, c, newNote(c))
+	got, err := table.ModifyWith(t.Context(), c, noteKey(n.Company, n.ID), keysOf, func(n *note) error { n.Count++; return nil },
+		func(_ any, update table.Write) error { return c.Transact(t.Context(), update) })
+	if err != nil || sent != 2 || got.Count != 1 {
+		t.Fatalf("count %d after %d attempts, want 1 after 2: %v", got.Count, sent, err)
+	}
+	requireStored(t, c, got)
 }

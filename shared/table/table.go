@@ -51,9 +51,14 @@ func (i Index) SK() string { return i.Name() + "sk" }
 // The attributes of a record that this package sets; updatedAt is also a field of most records.
 const (
 	revAttr       = "rev"
-	writeIDAttr   = "writeId"
+	writeIDAttr   = WriteIDAttr
 	updatedAtAttr = "updatedAt"
 )
+
+// WriteIDAttr is the attribute with the write token of a record's last write. Only records that are
+// written with an expression of their own set it outside of this package. The feed of changes
+// reports a write that changes it.
+const WriteIDAttr = "writeId"
 
 // TTLAttr is the attribute with a record's expiry time as a Unix time in seconds. DynamoDB deletes
 // expired records within days and local engines never do, so readers must treat an expired record

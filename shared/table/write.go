@@ -308,6 +308,8 @@ func (m modification) transact(update Write, wanted Item) (item Item, lost bool,
 		return nil, false, err
 	case len(stored) == 0:
 		return nil, false, fault.ErrNotFound
+	case sameWrite(stored, wanted[writeIDAttr]) || isRecentWrite(stored, wanted[writeIDAttr]): // the response was lost, and the engine did not recognise the retry
+		return wanted, false, nil
 	}
 	return stored, true, nil
 }

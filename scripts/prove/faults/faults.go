@@ -52,6 +52,7 @@ var checks = []faultCheck{
 	{"load", func(ctx context.Context, t *checkRun) error {
 		return checkOverload(ctx, t, loadOptions{nil, time.Duration(t.size(3, 20)) * time.Second, time.Minute, 3, 10 * time.Millisecond, residentMax})
 	}},
+	{"changes", func(ctx context.Context, t *checkRun) error { return checkFeed(ctx, t, t.size(24, 200)) }},
 	{"linear", func(ctx context.Context, t *checkRun) error { return checkLinearizability(ctx, t, t.size(5, 40), 12) }},
 }
 
@@ -156,6 +157,8 @@ type checkRun struct {
 	serveLimits bool                                      // whether server processes have the limits of `workspace serve`
 	data        string
 	cleanups    []func() error
+
+	recordsChanges bool // whether server processes make the feeds of changes
 }
 
 // newCheckRun opens a testbed with a data file. Its engine is Dynoxide, whose data survives a kill

@@ -82,6 +82,8 @@ func runOverload(patience, residual time.Duration, trials ...string) func(contex
 // asserts how fast the service is.
 const noTimeLimit = time.Hour
 
+func runFeed(ctx context.Context, t *checkRun) error { return checkFeed(ctx, t, 4) }
+
 func editConcurrently(ctx context.Context, t *checkRun) error {
 	return checkLinearizability(ctx, t, 2, 6)
 }
@@ -112,6 +114,8 @@ var mutantTests = []mutantTest{
 	{name: "load of a server without limits", check: runOverload(0, 80*time.Millisecond, "flood"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
 	{name: "load of a server that has one queue", check: runOverload(0, 80*time.Millisecond, "askers"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
 	{name: "load of a server that reads all headers", check: runOverload(0, 80*time.Millisecond, "headers"), serverMutant: mutantNoLimits, wantViolation: "no connection got a 431", serial: true},
+	{name: "changes", check: runFeed},
+	{name: "changes of recorders that do not know each other", check: runFeed, serverMutant: mutantOwnShards, wantViolation: "twice"},
 	{name: "linear", check: editConcurrently},
 	{name: "linear of a service without conditions", check: editConcurrently, mutant: withoutConditions, wantViolation: "no order"},
 }
@@ -216,7 +220,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: the output does not begin with the seed:\n%s", test.checks, out.String())
 		}
 	}
-	if names := fmt.Sprint(CheckNames()); names != "[kill-engine kill-server loss-key loss quota load linear]" {
+	if names := fmt.Sprint(CheckNames()); names != "[kill-engine kill-server loss-key loss quota load changes linear]" {
 		t.Errorf("the checks are %s", names)
 	}
 }

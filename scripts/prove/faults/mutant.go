@@ -2,9 +2,15 @@ package faults
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
+
+	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/shared/change"
+	"growthworkspace/shared/stream"
 )
 
 // The transports and handlers in this file inject bugs into a correct service. The tests use them
@@ -115,7 +121,26 @@ const (
 	mutantShortRetryAfter mutant = "hasty"     // every Retry-After says one second
 	mutantNoLimits        mutant = "unbounded" // the server lacks the limits of `workspace serve`
 	mutantRejectMost      mutant = "stingy"    // three out of four admitted requests get a 429
+	mutantOwnShards       mutant = "forgetful" // each process names the shards of the stream differently, so it does not recognise what another has recorded
 )
+
+// stream returns a reader with the bug.
+func (p mutant) stream(from testbed.StreamReader) testbed.StreamReader {
+	if p == mutantOwnShards {
+		return ownShards{from}
+	}
+	return from
+}
+
+// ownShards is a reader that adds the process's id to the shards.
+type ownShards struct{ testbed.StreamReader }
+
+// Poll implements testbed.StreamReader.
+func (o ownShards) Poll(ctx context.Context, consume stream.Consume) (delivered int, err error) {
+	return o.StreamReader.Poll(ctx, func(ctx context.Context, shardID string, records []change.StreamRecord) error {
+		return consume(ctx, fmt.Sprintf("%s of process %d", shardID, os.Getpid()), records)
+	})
+}
 
 func (p mutant) transport(next http.RoundTripper) http.RoundTripper {
 	switch p {

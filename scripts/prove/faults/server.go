@@ -24,6 +24,7 @@ import (
 	"growthworkspace/scripts/workspace/serve/devserver"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/table"
 )
 
 // attemptTimeout is the timeout for one attempt at a call to the table, the same as in `workspace
@@ -56,6 +57,7 @@ type serverConfig struct {
 	Mutant           mutant
 	ServeLimits      bool // whether the server has the limits of `workspace serve`
 	Latency          time.Duration
+	RecordsChanges   bool // whether the server also makes the feeds of changes
 }
 
 // RunServerIfStartedAsOne runs a server and never returns if this process was started as a server.
@@ -95,6 +97,9 @@ func runServer(text string) error {
 		serve = devserver.New(h, slog.New(slog.DiscardHandler), t.NewID, functions.Uploads(t, log)).Serve
 	}
 	ended := make(chan error, 1)
+	if o.RecordsChanges {
+		go func() { ended <- recordChanges(o, t) }()
+	}
 	go func() { ended <- serve(l) }()
 	if _, err := fmt.Println("http://" + l.Addr().String()); err != nil {
 		return fmt.Errorf("print the address: %w", err)
@@ -104,6 +109,13 @@ func runServer(text string) error {
 		ended <- err
 	}()
 	return <-ended
+}
+
+// recordChanges records changes until the process ends.
+func recordChanges(o serverConfig, t *table.Client) error {
+	ctx := context.Background()
+	testbed.RecordChanges(ctx, t.AsOperator(), o.Mutant.stream(testbed.Stream(o.Endpoint, testbed.Transport(o.Socket))), func(err error) { fmt.Fprintln(os.Stderr, err) })
+	return ctx.Err()
 }
 
 // server is a process that serves the whole API and uses the run's table.
@@ -139,7 +151,7 @@ func (t *checkRun) startServer(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	text, err := json.Marshal(serverConfig{t.Engine.Endpoint, t.Engine.Socket, t.serverBug, t.serveLimits, t.latency})
+	text, err := json.Marshal(serverConfig{t.Engine.Endpoint, t.Engine.Socket, t.serverBug, t.serveLimits, t.latency, t.recordsChanges})
 	if err != nil {
 		return nil, fmt.Errorf("encode an order: %w", err)
 	}

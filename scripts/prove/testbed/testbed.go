@@ -17,10 +17,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"growthworkspace/functions"
+	"growthworkspace/functions/recorder"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/stream"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/engine"
 	"growthworkspace/shared/transfer"
@@ -92,11 +94,50 @@ func Transport(socket string) *http.Transport {
 
 // Client returns a client of a testbed's table. timeout is the timeout for one attempt at a call.
 func Client(endpoint string, transport http.RoundTripper, timeout time.Duration, now func() time.Time) *table.Client {
-	return table.New(table.Options{
+	return table.New(tableOptions(endpoint, transport, timeout, now))
+}
+
+func tableOptions(endpoint string, transport http.RoundTripper, timeout time.Duration, now func() time.Time) table.Options {
+	return table.Options{
 		Name: TableName, Region: Region, Endpoint: endpoint, Transport: transport, Timeout: timeout, Credentials: Credentials,
 		Now: now, NewID: id.NewGenerator(now, rand.Reader),
-	})
+	}
 }
+
+// Stream returns a reader of the stream of a testbed's table. The table has one after
+// table.Client.EnableStream.
+func Stream(endpoint string, transport http.RoundTripper) *stream.Reader {
+	return stream.New(tableOptions(endpoint, transport, attemptTimeout, time.Now))
+}
+
+// StreamReader delivers the records of a stream, as stream.Reader does.
+type StreamReader interface {
+	Poll(ctx context.Context, consume stream.Consume) (delivered int, err error)
+}
+
+// RecordChanges records the changes of a testbed's table until the context ends, as `workspace
+// serve` does. It reads the stream from its beginning. onError is called for each failed attempt.
+func RecordChanges(ctx context.Context, t *table.Client, from StreamReader, onError func(error)) {
+	r := recorder.New(t, func(_ context.Context, p recorder.Parked) error {
+		return fmt.Errorf("the record %s of %s cannot be read: %s", p.SequenceNumber, p.SK, p.Reason)
+	})
+	for ctx.Err() == nil {
+		delivered, err := from.Poll(ctx, r.Record)
+		if err != nil && ctx.Err() == nil {
+			onError(err)
+		}
+		if delivered > 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(streamPause):
+		}
+	}
+}
+
+// streamPause is how long RecordChanges waits when the stream has no more records.
+const streamPause = 20 * time.Millisecond
 
 // UnlimitedQuota is a quota that no proof can use up.
 const UnlimitedQuota auth.Quota = 1_000_000_000

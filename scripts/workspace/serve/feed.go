@@ -17,7 +17,7 @@ import (
 
 // Pauses of the feed's reader: when the stream has no more records, and after an error.
 const (
-	streamPause = 200 * time.Millisecond
+	streamPause = 100 * time.Millisecond
 	errorPause  = 2 * time.Second
 )
 

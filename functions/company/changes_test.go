@@ -1,0 +1,163 @@
+package company_test
+
+import (
+	"crypto/rand"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/functions/company"
+	"growthworkspace/shared/change"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// stored returns the company's items outside of the partition of keys, by sort key.
+func stored(t *testing.T, s *apitest.Service) map[string]table.Item {
+	t.Helper()
+	out := map[string]table.Item{}
+	for _, key := range remainingKeys(t, s.Table, s.CompanyID+"#company") {
+		item, err := table.GetItem(t.Context(), s.Table, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[key.SK] = item
+	}
+	return out
+}
+
+// reported is a change as the sources of the area recognise it, with the key that made it.
+type reported struct {
+	Type   change.Type
+	Event  change.Event
+	Writer string
+}
+
+// reportedBy returns the changes of the company's items that do makes.
+func reportedBy(t *testing.T, s *apitest.Service, do func()) (out []reported) {
+	t.Helper()
+	before := stored(t, s)
+	do()
+	for sk, item := range stored(t, s) {
+		if reflect.DeepEqual(before[sk], item) {
+			continue
+		}
+		parts := strings.Split(table.KeyOf(item).PK, "#")
+		w := change.Write{CompanyID: parts[0], Area: parts[1], Narrower: parts[2:], SK: sk, Old: before[sk], New: item}
+		for _, source := range company.Changes() {
+			event, ok, err := source.Recognise(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok {
+				writer, _ := item[table.WriterAttr].(*types.AttributeValueMemberS)
+				if writer == nil {
+					writer = &types.AttributeValueMemberS{}
+				}
+				out = append(out, reported{source.Type, event, writer.Value})
+			}
+		}
+	}
+	return out
+}
+
+// Ensure each change of a key is reported with the key that made it, whether it comes through the
+// API or from the operator, and that the use of a key is not.
+func TestKeyChanges(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	check := func(do func() []reported) {
+		t.Helper()
+		var want []reported
+		got := reportedBy(t, s, func() { want = do() })
+		byRecord := func(a, b reported) int { return strings.Compare(a.Event.RecordID, b.Event.RecordID) }
+		slices.SortFunc(want, byRecord)
+		slices.SortFunc(got, byRecord)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("changes (-want +got):\n%s", diff)
+		}
+	}
+	event := func(keyID string, action change.Action, status, writer string) reported {
+		return reported{change.Key, change.Event{RecordID: keyID, Action: action, Status: status}, writer}
+	}
+	admin := s.Key(t)
+	adminID := s.Send(t, admin, "GET", keysPath+"/current", "").JSON(t)["id"].(string)
+	var fresh issuedKey
+	check(func() []reported {
+		fresh = createKey(t, s, admin, `{"name":"ci","scopes":["plan:read"]}`)
+		return []reported{event(fresh.ID, change.Created, "", adminID)}
+	})
+	check(func() []reported {
+		checkKeyStatus(t, s, fresh.Secret, 200)
+		return nil
+	})
+	var next issuedKey
+	check(func() []reported {
+		next = rotateKey(t, s, admin, fresh.ID, `{}`)
+		return []reported{event(fresh.ID, change.Updated, "", adminID), event(next.ID, change.Created, "", adminID)}
+	})
+	check(func() []reported {
+		if r := s.Send(t, admin, "DELETE", keysPath+"/"+next.ID, ""); r.Status != 200 {
+			t.Fatalf("revoke: %d %s", r.Status, r.Body)
+		}
+		return []reported{event(next.ID, change.Updated, "revoked", adminID)}
+	})
+	check(func() []reported {
+		if r := s.Send(t, admin, "DELETE", keysPath+"/"+next.ID, ""); r.Status != 404 {
+			t.Fatalf("revoke again: %d %s", r.Status, r.Body)
+		}
+		return nil
+	})
+	var operators keys.Key
+	check(func() (want []reported) {
+		var err error
+		if operators, _, err = s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "key"}, rand.Reader); err != nil {
+			t.Fatal(err)
+		}
+		return []reported{event(operators.ID, change.Created, "", "")}
+	})
+	check(func() []reported {
+		replacement, _, err := s.Keys.Rotate(t.Context(), s.CompanyID, operators.ID, time.Hour, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []reported{event(operators.ID, change.Updated, "", ""), event(replacement.ID, change.Created, "", "")}
+	})
+	check(func() []reported {
+		if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, fresh.ID); err != nil {
+			t.Fatal(err)
+		}
+		return []reported{event(fresh.ID, change.Updated, "revoked", "")}
+	})
+}
+
+// Ensure an update of the profile is a change of the company, by the key that made it.
+func TestProfileChanges(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	admin := s.Key(t)
+	adminID := s.Send(t, admin, "GET", keysPath+"/current", "").JSON(t)["id"].(string)
+	got := reportedBy(t, s, func() {
+		if r := s.Send(t, admin, "PATCH", "/v1/companies/{companyId}", `{"summary":"Notes for teams."}`); r.Status != 200 {
+			t.Fatalf("update: %d %s", r.Status, r.Body)
+		}
+	})
+	want := []reported{{change.Company, change.Event{RecordID: s.CompanyID, Action: change.Updated}, adminID}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	source := company.Changes()[0]
+	profile := stored(t, s)["profile"]
+	for action, w := range map[change.Action]change.Write{change.Created: {New: profile}, change.Deleted: {Old: profile}} {
+		w.CompanyID, w.Area, w.SK = s.CompanyID, "company", "profile"
+		if e, ok, err := source.Recognise(w); err != nil || !ok || e != (change.Event{RecordID: s.CompanyID, Action: action}) {
+			t.Errorf("%s: recognised %v as %+v: %v", action, ok, e, err)
+		}
+	}
+}

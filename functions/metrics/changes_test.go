@@ -1,0 +1,164 @@
+package metrics_test
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"growthworkspace/functions/metrics"
+	"growthworkspace/shared/change"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// storedItems returns all items of the area's partition, by sort key.
+func storedItems(t *testing.T, s *apitest.Service) map[string]table.Item {
+	t.Helper()
+	out := map[string]table.Item{}
+	in := &dynamodb.QueryInput{
+		KeyConditionExpression: aws.String("pk = :pk"), ConsistentRead: aws.Bool(true),
+		ExpressionAttributeValues: table.Item{":pk": table.String(table.Partition(s.CompanyID, "metrics"))},
+	}
+	for {
+		page, err := s.Table.Query(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range page.Items {
+			out[table.KeyOf(item).SK] = item
+		}
+		if in.ExclusiveStartKey = page.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+			return out
+		}
+	}
+}
+
+// changesOf returns the changes that do makes, as "type action record". Those of one group are one
+// change, as if all writes were in one batch of the stream. grouped is false for changes as the
+// sources return them.
+func changesOf(t *testing.T, s *apitest.Service, grouped bool, do func()) (out []string) {
+	t.Helper()
+	before := storedItems(t, s)
+	do()
+	after := storedItems(t, s)
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	groups := map[change.Event]bool{}
+	for sk := range all {
+		old, item := before[sk], after[sk]
+		if reflect.DeepEqual(old, item) || table.IsSameRevision(old, item) {
+			continue
+		}
+		w := change.Write{CompanyID: s.CompanyID, Area: "metrics", SK: sk, Old: old, New: item}
+		for _, source := range metrics.Changes() {
+			e, ok, err := source.Recognise(w)
+			if err != nil {
+				t.Fatalf("%s: %v", sk, err)
+			}
+			if !ok || grouped && groups[e] {
+				continue
+			}
+			groups[e] = e.Group != ""
+			out = append(out, fmt.Sprintf("%s %s %s", source.Type, e.Action, e.RecordID))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// definitionIDs returns the id of each definition by key.
+func definitionIDs(t *testing.T, s *apitest.Service) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, d := range s.Send(t, s.Key(t), "GET", definitionsPath+"?limit=200", "").Items(t) {
+		out[d["key"].(string)] = d["id"].(string)
+	}
+	return out
+}
+
+// seriesPoints returns points of n series of a metric, each of which has a record of its own.
+func seriesPoints(key string, n int) (points []string) {
+	for i := range n {
+		points = append(points, fmt.Sprintf(`{"metricKey":%q,"ts":"2026-08-01","value":%d,"dims":{"n":"%d"}}`, key, i, i))
+	}
+	return points
+}
+
+// Ensure a push makes one change for each metric, however many records and transactions it takes,
+// and one for each definition that it creates.
+func TestPushChanges(t *testing.T) {
+	t.Parallel()
+	for _, series := range []int{1, 3, 70} {
+		t.Run(fmt.Sprint(series), func(t *testing.T) {
+			t.Parallel()
+			s, _ := start(t)
+			key := s.Key(t)
+			got := changesOf(t, s, false, func() {
+				mustPush(t, s, key, append(seriesPoints("custom.a", series), seriesPoints("custom.b", series)...)...)
+			})
+			ids := definitionIDs(t, s)
+			requireEqual(t, "first push", got, []string{
+				"metric_definition created " + min(ids["custom.a"], ids["custom.b"]), "metric_definition created " + max(ids["custom.a"], ids["custom.b"]),
+				"metric_points updated " + min(ids["custom.a"], ids["custom.b"]), "metric_points updated " + max(ids["custom.a"], ids["custom.b"]),
+			})
+			for range 2 {
+				got = changesOf(t, s, false, func() { mustPush(t, s, key, seriesPoints("custom.a", series)...) })
+				requireEqual(t, "push again", got, []string{"metric_points updated " + ids["custom.a"]})
+			}
+			got = changesOf(t, s, false, func() { mustPush(t, s, key, seriesPoints("custom.b", series+1)...) })
+			requireEqual(t, "push of stored and new series", got, []string{"metric_points updated " + ids["custom.b"]})
+		})
+	}
+}
+
+// Ensure a deletion of points is one change of the metric in a batch of the stream, whether it
+// removes records or some of their points, and the deletion of the definition is another.
+func TestDeletionChanges(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	mustPush(t, s, key, append(seriesPoints("custom.a", 3), pointOnDay("custom.a", "2026-08-01", 1), pointOnDay("custom.a", "2026-08-02", 2))...)
+	definitionID := definitionIDs(t, s)["custom.a"]
+	got := changesOf(t, s, true, func() { mustDeletePoints(t, s, key, "custom.a", "2026-08-01", "2026-08-01") })
+	requireEqual(t, "a delete", got, []string{"metric_points deleted " + definitionID})
+	got = changesOf(t, s, true, func() { mustDeletePoints(t, s, key, "custom.a", "2026-07-01", "2026-07-31") })
+	requireEqual(t, "a delete of nothing", got, []string(nil))
+	got = changesOf(t, s, true, func() { mustDeletePoints(t, s, key, "custom.a", "2026-08-01", "2026-08-31") })
+	requireEqual(t, "a delete of the rest", got, []string{"metric_points deleted " + definitionID})
+	got = changesOf(t, s, true, func() { s.Send(t, key, "DELETE", definitionsPath+"/"+definitionID, "") })
+	requireEqual(t, "a delete of the definition", got, []string{"metric_definition deleted " + definitionID})
+}
+
+// Ensure imported points know the id of their definition, which their deletion reports.
+func TestImportedPointsKnowTheirDefinition(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", ""))
+	got := changesOf(t, s, true, func() {
+		importLines(t, s, s.CompanyID, "metric-point", pointOnDay("a", "2026-08-01T00:00:00Z", 1), pointOnDay("b", "2026-08-01T00:00:00Z", 1))
+	})
+	ids := definitionIDs(t, s)
+	want := []string{"metric_definition created " + ids["b"], "metric_points updated " + ids["a"], "metric_points updated " + ids["b"]}
+	slices.Sort(want)
+	requireEqual(t, "an import", got, want)
+	got = changesOf(t, s, true, func() { mustDeletePoints(t, s, s.Key(t), "b", "2026-08-01", "2026-08-01") })
+	requireEqual(t, "a delete", got, []string{"metric_points deleted " + ids["b"]})
+}
+
+// Ensure points that an earlier version stored, without the id of their definition, are reported
+// under the metric's key.
+func TestChangesOfOldPoints(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(1, "a", ""))
+	if err := store.PutPoints(t.Context(), s.CompanyID, consecutivePoints(t, "a", metrics.GrainDay, nil, "2026-08-01", 1), nil); err != nil {
+		t.Fatal(err)
+	}
+	got := changesOf(t, s, true, func() { mustDeletePoints(t, s, s.Key(t), "a", "2026-08-01", "2026-08-01") })
+	requireEqual(t, "a delete", got, []string{"metric_points deleted a"})
+}

@@ -1,0 +1,215 @@
+package recorder_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/functions/changes"
+	"growthworkspace/functions/recorder"
+	"growthworkspace/shared/change"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+func start(t *testing.T) *apitest.Service {
+	t.Helper()
+	s := apitest.New(t, changes.Operations)
+	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// newRecorder returns a recorder that adds what it parks to parked.
+func newRecorder(t *table.Client, parked *[]recorder.Parked) *recorder.Recorder {
+	return recorder.New(t, func(_ context.Context, p recorder.Parked) error {
+		*parked = append(*parked, p)
+		return nil
+	})
+}
+
+// numbered gives records sequence numbers.
+func numbered(records ...change.StreamRecord) []change.StreamRecord {
+	for n := range records {
+		records[n].SequenceNumber = strconv.Itoa(n + 1)
+	}
+	return records
+}
+
+// found returns the changes of the company, as "type action record status key".
+func found(t *testing.T, s *apitest.Service) (out []string) {
+	t.Helper()
+	for _, item := range s.Call(t, s.Key(t), "list_changes", nil).Items(t) {
+		text := item["type"].(string) + " " + item["action"].(string) + " " + item["recordId"].(string)
+		for _, name := range []string{"status", "keyId"} {
+			if value, ok := item[name].(string); ok {
+				text += " " + value
+			}
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// Ensure a write becomes a change if it changes a record, and only then.
+func TestWhatIsAChange(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "item#itm_1"}
+	old, renewed := image(key, "itm_1", 1, ""), image(key, "itm_1", 2, "key_9")
+	counted := image(key, "itm_1", 2, "key_9")
+	counted["children"] = table.Number(1)
+	imported := image(key, "itm_1", 3, table.ImportWriter)
+	at := func(area, sk string, narrower ...string) table.Key {
+		return table.Key{PK: table.Partition(s.CompanyID, area, narrower...), SK: sk}
+	}
+	other := func(key table.Key) change.StreamRecord {
+		return change.StreamRecord{Key: key, New: image(key, "x_1", 1, "")}
+	}
+	var parked []recorder.Parked
+	err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", numbered(
+		change.StreamRecord{Key: key, New: old},
+		change.StreamRecord{Key: key, Old: old, New: renewed},
+		change.StreamRecord{Key: key, Old: renewed, New: counted},
+		change.StreamRecord{Key: key, Old: counted, New: imported},
+		other(at("plan", "slug#brd_1#a")),
+		other(at("plan", "item#itm_1", "board")),
+		other(at("plan", "removed#board#brd_1")),
+		other(at("keys", "key#key_1")),
+		other(at("changes", "counter")),
+		other(at("optimise", "0#1", "findings", "aud_1")),
+		other(table.Key{PK: "nothing", SK: "item#itm_1"}),
+		change.StreamRecord{Key: key, Old: imported},
+	))
+	if err != nil || len(parked) > 0 {
+		t.Fatal(err, parked)
+	}
+	want := []string{"item created itm_1 s1", "item updated itm_1 s2 key_9", "item deleted itm_1"}
+	if diff := cmp.Diff(want, found(t, s)); diff != "" {
+		t.Errorf("the changes (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure a publish is one change, with the version, and that other writes of a board are changes of
+// the board.
+func TestPublish(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "board#brd_1"}
+	board := func(revision int, version int64) table.Item {
+		item := image(key, "brd_1", revision, "")
+		delete(item, "status")
+		if version > 0 {
+			item["publishedVersion"] = table.Number(version)
+		}
+		return item
+	}
+	var parked []recorder.Parked
+	err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", numbered(
+		change.StreamRecord{Key: key, New: board(1, 0)},
+		change.StreamRecord{Key: key, Old: board(1, 0), New: board(2, 1)},
+		change.StreamRecord{Key: key, Old: board(2, 1), New: board(3, 1)},
+		change.StreamRecord{Key: key, Old: board(3, 1), New: board(4, 2)},
+		change.StreamRecord{Key: key, Old: board(4, 2)},
+	))
+	if err != nil || len(parked) > 0 {
+		t.Fatal(err, parked)
+	}
+	want := []string{"board created brd_1", "publish updated brd_1 1", "board updated brd_1", "publish updated brd_1 2", "board deleted brd_1"}
+	if diff := cmp.Diff(want, found(t, s)); diff != "" {
+		t.Errorf("the changes (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure a record that cannot be read is parked, becomes a change that says so, and holds nothing
+// up. If it cannot be parked, the batch fails.
+func TestUnreadableRecord(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := table.Key{PK: table.Partition(s.CompanyID, "broadcast"), SK: "post#pst_1"}
+	poison := image(key, "pst_1", 1, "key_9")
+	poison["status"] = table.Number(5)
+	batch := numbered(change.StreamRecord{Key: key, New: poison}, change.StreamRecord{Key: key, Old: poison, New: image(key, "pst_1", 2, "key_9")})
+	full := errors.New("the queue is full")
+	failing := recorder.New(s.Table, func(context.Context, recorder.Parked) error { return full })
+	if err := failing.Record(t.Context(), "shard-1", batch); !errors.Is(err, full) {
+		t.Errorf("the error is %v, want that of the queue", err)
+	}
+	if got := found(t, s); len(got) > 0 {
+		t.Errorf("recorded before it is parked: %v", got)
+	}
+	var parked []recorder.Parked
+	if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", batch); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"post unknown pst_1 key_9", "post updated pst_1 s2 key_9"}, found(t, s)); diff != "" {
+		t.Errorf("the changes (-want +got):\n%s", diff)
+	}
+	want := []recorder.Parked{{ShardID: "shard-1", SequenceNumber: "1", PK: key.PK, SK: key.SK, Reason: "unreadable record: the attribute status is not a string"}}
+	if diff := cmp.Diff(want, parked); diff != "" {
+		t.Errorf("what is parked (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure a batch without a shard is an error, because nothing would recognise it when it is
+// delivered again.
+func TestNoShard(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	var parked []recorder.Parked
+	if err := newRecorder(s.Table, &parked).Record(t.Context(), "", nil); err == nil {
+		t.Error("it is recorded")
+	}
+}
+
+// Ensure a batch of several companies that dies at any call is complete when it is delivered again,
+// with each change once, although some feeds had their packet already.
+func TestBatchThroughCrashes(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	other := *s
+	other.CompanyID = s.Table.NewID(id.CompanyPrefix)
+	if _, err := change.EnsureCounter(t.Context(), s.Table, other.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	sequence := 0
+	write := func(companyID string) change.StreamRecord {
+		sequence++
+		recordID := "itm_" + strconv.Itoa(sequence)
+		key := table.Key{PK: table.Partition(companyID, "plan"), SK: "item#" + recordID}
+		return change.StreamRecord{Key: key, New: image(key, recordID, 1, ""), SequenceNumber: strconv.Itoa(sequence)}
+	}
+	var parked []recorder.Parked
+	for calls, died := 0, true; died; calls++ {
+		died = false
+		for _, during := range []bool{false, true} {
+			transport := &apitest.CrashingTransport{}
+			transport.CrashAfter(calls, during)
+			dying := newRecorder(table.New(apitest.Options(t, s.Clock.Now, transport)).AsOperator(), &parked)
+			batch := []change.StreamRecord{write(s.CompanyID), write(other.CompanyID), write(s.CompanyID)}
+			err := dying.Record(t.Context(), "shard-1", batch)
+			if died = died || transport.Crashed(); transport.Crashed() == (err == nil) {
+				t.Errorf("after %d calls, during another: %t: error %v", calls, during, err)
+			}
+			if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", batch); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var mine, theirs []string
+	for n := 1; n <= sequence; n += 3 {
+		mine = append(mine, "item created itm_"+strconv.Itoa(n)+" s1", "item created itm_"+strconv.Itoa(n+2)+" s1")
+		theirs = append(theirs, "item created itm_"+strconv.Itoa(n+1)+" s1")
+	}
+	if diff := cmp.Diff(mine, found(t, s)); diff != "" {
+		t.Errorf("the changes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(theirs, found(t, &other)); diff != "" {
+		t.Errorf("the changes of the other company (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,274 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/shared/change"
+	apiclient "growthworkspace/shared/client"
+	"growthworkspace/shared/table"
+)
+
+// recorders is the number of server processes that record the same changes at the same time.
+const recorders = 2
+
+// lastChangeMax is how long the change of the last write may take, on a machine however busy.
+const lastChangeMax = 2 * time.Minute
+
+// checkFeed kills servers, each of which also records changes, while clients create, change and
+// delete items, and while followers read the feed. At the end, the feed must have each write of the
+// stream once, in the order of the stream for each item, and each follower must have read the same.
+func checkFeed(ctx context.Context, t *checkRun, kills int) (err error) {
+	t.recordsChanges = true
+	if err := t.Table.EnableStream(ctx); err != nil {
+		return err
+	}
+	reader, err := t.companyWithBoard(ctx, t.serve(t.transport)) // a server that is not killed, for the followers
+	if err != nil {
+		return err
+	}
+	if _, err := change.EnsureCounter(ctx, t.Table, reader.ID); err != nil {
+		return err
+	}
+	processes := make([]*server, recorders)
+	defer func() {
+		for _, p := range processes {
+			if p != nil {
+				err = errors.Join(err, p.kill())
+			}
+		}
+	}()
+	for n := range processes {
+		if processes[n], err = t.startServer(ctx); err != nil {
+			return err
+		}
+	}
+	followers := []*feedFollower{{limit: 200}, {limit: 7}}
+	stopFollowing := startFollowers(ctx, reader, followers)
+	w := &feedWriters{acknowledged: map[string]time.Time{}}
+	for n := range kills {
+		stopWriting := w.start(ctx, reader.Company, processes)
+		<-time.After(time.Duration(t.random.float() * float64(400*time.Millisecond)))
+		at := n % recorders
+		if err := processes[at].kill(); err != nil {
+			return err
+		}
+		if processes[at], err = t.startServer(ctx); err != nil {
+			return err
+		}
+		stopWriting()
+	}
+	last, err := w.create(ctx, newClient(processes[0].base, reader.Company))
+	if err != nil {
+		return fmt.Errorf("the last write: %w", err)
+	}
+	err = stopFollowing(last)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		t.violate("after %s the feed lacks the last write; the servers say %q and %q", lastChangeMax, processes[0].log, processes[1].log)
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	return t.compareFeed(ctx, reader.ID, followers, w, kills)
+}
+
+// compareFeed compares what the followers have read with the stream.
+func (t *checkRun) compareFeed(ctx context.Context, companyID string, followers []*feedFollower, w *feedWriters, kills int) error {
+	want := map[string][]string{} // the actions of each item, in the order of the stream
+	total := 0
+	partition := table.Partition(companyID, "plan")
+	err := testbed.Stream(t.Engine.Endpoint, t.transport).Drain(ctx, func(_ context.Context, _ string, records []change.StreamRecord) error {
+		for _, r := range records {
+			if id, ok := strings.CutPrefix(r.Key.SK, "item#"); ok && r.Key.PK == partition && !table.IsSameRevision(r.Old, r.New) {
+				want[id] = append(want[id], string(change.Write{Old: r.Old, New: r.New}.Action()))
+				total++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for n, f := range followers {
+		got, ids := map[string][]string{}, map[string]bool{}
+		for _, c := range f.changes {
+			t.require(!ids[c.ID], "follower %d gets the change %s twice", n, c.ID)
+			ids[c.ID] = true
+			got[c.RecordID] = append(got[c.RecordID], string(c.Action))
+		}
+		for id := range want {
+			switch {
+			case len(got[id]) > len(want[id]):
+				t.violate("follower %d gets a change of %s twice: %v, in the stream %v", n, id, got[id], want[id])
+			case !slices.Equal(got[id], want[id]):
+				t.violate("follower %d misses a change of %s, or gets it in another order: %v, in the stream %v", n, id, got[id], want[id])
+			}
+		}
+		t.require(len(got) <= len(want), "follower %d gets changes of %d items, and the stream has %d", n, len(got), len(want))
+		t.require(slices.EqualFunc(f.changes, followers[0].changes, func(a, b apiclient.Change) bool { return a.ID == b.ID }), "followers 0 and %d get the changes in different orders", n)
+	}
+	lags := followers[0].lags(w)
+	t.require(len(lags) == len(w.acknowledged), "the feed has %d of %d acknowledged creates", len(lags), len(w.acknowledged))
+	t.addFigure("%d kills of %d recorders", kills, recorders)
+	t.addFigure("%d changes of %d items", total, len(want))
+	if len(lags) > 0 {
+		t.addFigure("from a response to its change in the feed %d ms (p50), %d ms (p99)", percentile(lags, 0.5).Milliseconds(), percentile(lags, 0.99).Milliseconds())
+	}
+	return nil
+}
+
+// percentile returns the value below which a share of the sorted durations is.
+func percentile(sorted []time.Duration, share float64) time.Duration {
+	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
+}
+
+// feedWriters creates, changes and deletes items, and remembers when each create was acknowledged.
+type feedWriters struct {
+	mu           sync.Mutex
+	acknowledged map[string]time.Time
+}
+
+const itemPath = "plan/items/" // followed by the id
+
+// create creates an item and returns its id.
+func (w *feedWriters) create(ctx context.Context, c *client) (id string, err error) {
+	out, err := c.call(ctx, http.MethodPost, itemsPath, map[string]any{"title": "Item"})
+	if err != nil {
+		return "", err
+	}
+	var item struct{ ID string }
+	if out.status != http.StatusOK {
+		return "", fmt.Errorf("status %d: %s", out.status, out.body)
+	}
+	if err := out.decode(&item); err != nil {
+		return "", err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.acknowledged[item.ID] = time.Now()
+	return item.ID, nil
+}
+
+// writersPerServer is the number of clients that write through each server.
+const writersPerServer = 4
+
+// start starts clients of each server, which stop when their server does not respond. stop waits for
+// their last responses.
+func (w *feedWriters) start(ctx context.Context, of testbed.Company, processes []*server) (stop func()) {
+	var ended atomic.Bool
+	var wait sync.WaitGroup
+	for at := range writersPerServer * len(processes) {
+		c := newClient(processes[at%len(processes)].base, of)
+		wait.Go(func() {
+			for n := 0; !ended.Load(); n++ {
+				id, err := w.create(ctx, c)
+				if err != nil {
+					return
+				}
+				if _, err = c.call(ctx, http.MethodPatch, itemPath+id, map[string]any{"title": "Changed"}); err == nil && n%4 == 0 {
+					_, err = c.call(ctx, http.MethodDelete, itemPath+id, nil)
+				}
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	return func() { ended.Store(true); wait.Wait() }
+}
+
+// feedFollower reads a feed and keeps what it has read.
+type feedFollower struct {
+	limit   int
+	changes []apiclient.Change
+	at      []time.Time // when each change was read
+	after   string
+}
+
+// startFollowers starts the followers. stop waits until each has read the creation of an item, and
+// returns context.DeadlineExceeded if that takes longer than lastChangeMax.
+func startFollowers(ctx context.Context, c *client, followers []*feedFollower) (stop func(lastID string) error) {
+	ctx, cancel := context.WithCancel(ctx)
+	last := make(chan string, len(followers))
+	errs := make([]error, len(followers))
+	var wait sync.WaitGroup
+	for n, f := range followers {
+		wait.Go(func() { errs[n] = f.follow(ctx, c, last) })
+	}
+	return func(lastID string) error {
+		defer cancel()
+		for range followers {
+			last <- lastID
+		}
+		wait.Wait()
+		return errors.Join(errs...)
+	}
+}
+
+// follow reads the feed until it has read the creation of the item whose id arrives in last.
+func (f *feedFollower) follow(ctx context.Context, c *client, last <-chan string) error {
+	api, err := apiclient.New(c.base, c.Key, apiclient.WithHTTPClient(&http.Client{Transport: testbed.Transport(""), Timeout: time.Minute}))
+	if err != nil {
+		return err
+	}
+	end := ""
+	for {
+		if err := f.read(ctx, api); err != nil {
+			return err
+		}
+		if end != "" && slices.ContainsFunc(f.changes, func(c apiclient.Change) bool { return c.RecordID == end }) {
+			return nil
+		}
+		select {
+		case end = <-last:
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, lastChangeMax)
+			defer cancel()
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// read reads to the end of the feed.
+func (f *feedFollower) read(ctx context.Context, api *apiclient.Client) error {
+	for more := true; more; {
+		in := apiclient.ListChangesInput{Types: apiclient.Value("item"), Limit: apiclient.Value(f.limit)}
+		if f.after != "" {
+			in.After = apiclient.Value(f.after)
+		}
+		page, err := api.ListChanges(ctx, in)
+		if err != nil {
+			return fmt.Errorf("read the feed: %w", err)
+		}
+		now := time.Now()
+		for _, c := range page.Items {
+			f.changes, f.at = append(f.changes, c), append(f.at, now)
+		}
+		f.after, more = page.After, page.HasMore
+	}
+	return nil
+}
+
+// lags returns how long each acknowledged item took until the follower had read its creation, in
+// order.
+func (f *feedFollower) lags(w *feedWriters) []time.Duration {
+	found := map[string]time.Duration{}
+	for n, c := range f.changes {
+		if at, ok := w.acknowledged[c.RecordID]; ok && c.Action == apiclient.ChangeActionCreated {
+			found[c.RecordID] = max(0, f.at[n].Sub(at))
+		}
+	}
+	return slices.Sorted(maps.Values(found))
+}

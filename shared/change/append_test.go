@@ -1,0 +1,244 @@
+package change_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/change"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// startWithFeed returns a service without operations, whose company has a feed.
+func startWithFeed(t *testing.T) *apitest.Service {
+	t.Helper()
+	s := apitest.New(t, func(*table.Client) []api.Operation { return nil })
+	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// occurrences returns one occurrence for each sequence number. Its record is named after the number.
+func occurrences(s *apitest.Service, sequence ...int) (out []change.Occurrence) {
+	for _, n := range sequence {
+		out = append(out, change.Occurrence{
+			Event: change.Event{RecordID: strconv.Itoa(n), Action: change.Created}, Type: change.Item, OccurredAt: s.Clock.Now(), SequenceNumber: strconv.Itoa(n),
+		})
+	}
+	return out
+}
+
+func appendTo(t *testing.T, s *apitest.Service, shardID string, batch []change.Occurrence) {
+	t.Helper()
+	if err := change.Append(t.Context(), s.Table, s.CompanyID, shardID, batch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// packetsOf returns the packets of the company's feed, and checks that each names the one before.
+func packetsOf(t *testing.T, s *apitest.Service) (out []change.Packet) {
+	t.Helper()
+	first, last := change.PacketKey(s.CompanyID, 0), change.LastPacketKey(s.CompanyID)
+	found, err := s.Table.Query(t.Context(), &dynamodb.QueryInput{
+		KeyConditionExpression:    aws.String("pk = :pk AND sk BETWEEN :first AND :last"),
+		ExpressionAttributeValues: table.Item{":pk": table.String(first.PK), ":first": table.String(first.SK), ":last": table.String(last.SK)},
+		ConsistentRead:            aws.Bool(true),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := int64(0)
+	for _, item := range found.Items {
+		p, err := change.DecodePacket(s.CompanyID, item, s.Clock.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Before != before || len(p.Changes) == 0 || len(p.Changes) > change.PacketChangesMax {
+			t.Errorf("the packet %d has %d changes and names %d before it, want %d", p.Position, len(p.Changes), p.Before, before)
+		}
+		before = p.Position
+		out = append(out, p)
+	}
+	return out
+}
+
+// recordsOf returns the ids of the records of all changes.
+func recordsOf(packets []change.Packet) (out []string) {
+	for _, p := range packets {
+		for _, c := range p.Changes {
+			out = append(out, c.RecordID)
+		}
+	}
+	return out
+}
+
+// Ensure what is recorded is recognised, in batches of any bounds, and that sequence numbers are
+// compared as numbers.
+func TestAppendRecognisesWhatItRecorded(t *testing.T) {
+	t.Parallel()
+	s := startWithFeed(t)
+	for _, batch := range [][]int{{8, 9}, {8, 9}, {9}, {8, 9, 10, 11}, {10}, {9, 10, 11}, {99, 100}, {100, 101}} {
+		appendTo(t, s, "shard-1", occurrences(s, batch...))
+	}
+	appendTo(t, s, "shard-2", occurrences(s, 10)) // the same number in another shard
+	appendTo(t, s, "shard-1", nil)
+	packets := packetsOf(t, s)
+	if diff := cmp.Diff([]string{"8", "9", "10", "11", "99", "100", "101", "10"}, recordsOf(packets)); diff != "" {
+		t.Errorf("the records (-want +got):\n%s", diff)
+	}
+	ids := map[string]bool{}
+	for _, p := range packets {
+		for _, c := range p.Changes {
+			ids[c.ID] = true
+		}
+	}
+	if len(ids) != 8 {
+		t.Errorf("%d ids of 8 changes", len(ids))
+	}
+}
+
+// Ensure a large batch becomes several packets, and that positions are times that never repeat, even
+// while the clock stands still or goes back.
+func TestPositions(t *testing.T) {
+	t.Parallel()
+	s := startWithFeed(t)
+	var sequence []int
+	for n := range 2*change.PacketChangesMax + 1 {
+		sequence = append(sequence, n+1)
+	}
+	appendTo(t, s, "shard-1", occurrences(s, sequence...))
+	s.Clock.Advance(-time.Hour)
+	appendTo(t, s, "shard-1", occurrences(s, 1000))
+	s.Clock.Advance(2 * time.Hour)
+	appendTo(t, s, "shard-1", occurrences(s, 1001))
+	var got []int64
+	for _, p := range packetsOf(t, s) {
+		got = append(got, p.Position-apitest.Epoch.UnixMicro())
+	}
+	if diff := cmp.Diff([]int64{0, 1, 2, 3, time.Hour.Microseconds()}, got); diff != "" {
+		t.Errorf("the positions (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure occurrences of one group and record are one change of a batch.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	s := startWithFeed(t)
+	batch := occurrences(s, 1, 2, 3, 4, 5)
+	for n, group := range []string{"a", "a", "b", "", ""} {
+		batch[n].RecordID, batch[n].Group = "mdf_1", group
+	}
+	batch = append(batch, occurrences(s, 6)...)
+	batch[5].Group = "a" // of another record
+	appendTo(t, s, "shard-1", batch)
+	appendTo(t, s, "shard-1", batch[1:2])
+	if diff := cmp.Diff([]string{"mdf_1", "mdf_1", "mdf_1", "mdf_1", "6"}, recordsOf(packetsOf(t, s))); diff != "" {
+		t.Errorf("the records (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure shards that write at the same time all get through, in one chain of packets.
+func TestConcurrentAppends(t *testing.T) {
+	t.Parallel()
+	s := startWithFeed(t)
+	var wait sync.WaitGroup
+	for shard := range 8 {
+		wait.Go(func() {
+			for n := range 5 {
+				if err := change.Append(t.Context(), s.Table, s.CompanyID, fmt.Sprint("shard-", shard), occurrences(s, 10*shard+n+1)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	got := recordsOf(packetsOf(t, s))
+	slices.Sort(got)
+	if len(slices.Compact(got)) != 40 {
+		t.Errorf("%d records, want 40: %v", len(got), got)
+	}
+}
+
+// Ensure the counter forgets a shard a day after its last packet, so that it does not grow for ever.
+func TestOldShardsAreForgotten(t *testing.T) {
+	t.Parallel()
+	s := startWithFeed(t)
+	for n := range 30 {
+		appendTo(t, s, fmt.Sprint("shard-", n), occurrences(s, 1))
+		s.Clock.Advance(time.Hour)
+	}
+	counter, err := table.GetItem(t.Context(), s.Table, change.CounterKey(s.CompanyID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored struct {
+		Shards string `store:"shards"`
+	}
+	if err := table.Decode(counter, &stored); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(stored.Shards, "shard-"); n != 26 {
+		t.Errorf("the counter has %d shards, want 26: %s", n, stored.Shards)
+	}
+}
+
+// Ensure nothing is recorded for a company without a counter, such as one that is being erased.
+func TestNoCounter(t *testing.T) {
+	t.Parallel()
+	s := startWithFeed(t)
+	appendTo(t, s, "shard-1", occurrences(s, 1))
+	if err := change.RemoveCounter(t.Context(), s.Table, s.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, s, "shard-1", occurrences(s, 2))
+	if got := recordsOf(packetsOf(t, s)); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("the records are %v, want only the first", got)
+	}
+}
+
+// Ensure an append that dies at any call, before it or with its response lost, records each change
+// once when it is repeated.
+func TestAppendThroughCrashes(t *testing.T) {
+	t.Parallel()
+	s := startWithFeed(t)
+	sequence := 0
+	var want []string
+	for calls := 0; ; calls++ {
+		died := false
+		for _, during := range []bool{false, true} {
+			transport := &apitest.CrashingTransport{}
+			transport.CrashAfter(calls, during)
+			dying := table.New(apitest.Options(t, s.Clock.Now, transport)).AsOperator()
+			batch := occurrences(s, sequence+1, sequence+2, sequence+3)
+			want = append(want, strconv.Itoa(sequence+1), strconv.Itoa(sequence+2), strconv.Itoa(sequence+3))
+			sequence += 3
+			err := change.Append(context.WithoutCancel(t.Context()), dying, s.CompanyID, "shard-1", batch)
+			if died = died || transport.Crashed(); transport.Crashed() == (err == nil) {
+				t.Errorf("after %d calls, during another: %t: error %v", calls, during, err)
+			}
+			appendTo(t, s, "shard-1", batch[:2])
+			appendTo(t, s, "shard-1", batch)
+		}
+		if !died {
+			break
+		}
+		if calls == 20 {
+			t.Fatal("the calls have no end")
+		}
+	}
+	if diff := cmp.Diff(want, recordsOf(packetsOf(t, s))); diff != "" {
+		t.Errorf("the records (-want +got):\n%s", diff)
+	}
+}

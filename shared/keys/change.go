@@ -1,0 +1,50 @@
+package keys
+
+import (
+	"strings"
+
+	"growthworkspace/shared/change"
+	"growthworkspace/shared/table"
+)
+
+// changeArea is the area of the partition with the key changes. It is not KeysArea, because the
+// event source of the feed leaves out that area, whose records change with every request.
+const changeArea = "company"
+
+// changePrefix begins the sort keys of key changes.
+const changePrefix = "keychange#"
+
+// revokedStatus is the status of a revoked key in the feed of changes.
+const revokedStatus = "revoked"
+
+// keyChange is the last change of a key, for the feed of changes:
+//
+//	access                    key
+//	issue, rotate, revoke     <company>#company / keychange#<keyId>
+type keyChange struct {
+	Action change.Action `store:"action"`
+	Status string        `store:"status"`
+}
+
+// writeChange returns the write that reports a change of a key. It belongs in the transaction that
+// changes the key. It is an update, so that a function that only revokes keys needs no permission
+// to put records among the keys.
+func (s *Store) writeChange(companyID, keyID string, action change.Action, status string) table.Write {
+	key := table.Key{PK: table.Partition(companyID, changeArea), SK: changePrefix + keyID}
+	return s.table.WriteUpdate(key, "SET #action = :action, #status = :status ADD rev :one", "",
+		map[string]string{"#action": "action", "#status": "status"},
+		table.Item{":action": table.String(string(action)), ":status": table.String(status), ":one": table.Number(1)})
+}
+
+// RecogniseChange recognises the changes of keys, for a change.Source.
+func RecogniseChange(w change.Write) (e change.Event, ok bool, err error) {
+	keyID, isKey := strings.CutPrefix(w.SK, changePrefix)
+	if w.Area != changeArea || len(w.Narrower) > 0 || !isKey || w.New == nil {
+		return e, false, nil
+	}
+	var stored keyChange
+	if err := table.Decode(w.New, &stored); err != nil {
+		return e, false, err
+	}
+	return change.Event{RecordID: keyID, Action: stored.Action, Status: stored.Status}, true, nil
+}

@@ -34,6 +34,7 @@ func suppressWithReasons(included cloudformationinclude.CfnInclude, m infra.Mode
 	except(infra.StageID, "AwsSolutions-APIG3", "A firewall costs more per month than a small service; an operator who has one can attach it to the stage.")
 	except(infra.StageID, "AwsSolutions-APIG6", "The access log has every request, with errors behind the gateway; the execution log would add only headers and what the functions already log.")
 	except(infra.AccountRoleID, "AwsSolutions-IAM4", "API Gateway's documentation requires this policy for an account's logs.")
+	except(infra.ParkedQueueID, "AwsSolutions-SQS3", "This queue is itself where records end that could not be read; an operator empties it.")
 	for _, f := range m.Functions {
 		for _, r := range f.Routes {
 			except(f.MethodID(r), "AwsSolutions-APIG4", "The functions authenticate every request by its secret key in one conditional write, so a revoked key is refused at once; an authoriser would cache keys and cost a second call. The OpenAPI document is public.")

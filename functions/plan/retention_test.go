@@ -260,7 +260,7 @@ func TestNewOnlyImportsVersion(t *testing.T) {
 	}
 }
 
-// Ensure two items of a file have a transfer.UniqueText in common if and only if they have the same
+// Ensure two items in a file have the same transfer.UniqueText if and only if they have the same
 // id, or the same slug on the same board.
 func TestUniqueTextsOfItems(t *testing.T) {
 	t.Parallel()

@@ -38,15 +38,15 @@ var workflows = []workflow{
 		}},
 }
 
-// claimWith claims the record, with an Idempotency-Key unless once is empty.
-func (w workflow) claimWith(t *testing.T, s *apitest.Service, key, once string) apitest.Response {
+// claimWith claims the record. If idempotencyKey is not empty, it is sent.
+func (w workflow) claimWith(t *testing.T, s *apitest.Service, key, idempotencyKey string) apitest.Response {
 	t.Helper()
 	args := map[string]any{}
 	for name, value := range w.claimArgs {
 		args[name] = value
 	}
-	if once != "" {
-		args["Idempotency-Key"] = once
+	if idempotencyKey != "" {
+		args["Idempotency-Key"] = idempotencyKey
 	}
 	return s.Call(t, key, w.claim, args)
 }
@@ -114,8 +114,8 @@ func TestClaimIsReplayedOnlyWhileItLocks(t *testing.T) {
 	}
 }
 
-// Ensure a refused claim is not remembered under its Idempotency-Key: the same request succeeds
-// once the record can be claimed.
+// Ensure the refusal of a claim is not stored under its Idempotency-Key: the same request must
+// succeed once the record can be claimed.
 func TestRefusedClaimIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	for _, w := range workflows {

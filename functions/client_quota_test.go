@@ -99,8 +99,8 @@ func (m *quotaSimulator) create(t *testing.T, clients, goroutines, items int, op
 }
 
 // Ensure no call fails with the default options, whether one program creates items from many
-// goroutines or several programs share a key. The calls must run almost as fast as the quota
-// allows, with few refused requests.
+// goroutines or several programs share a key. The calls must be almost as fast as the quota allows,
+// and few requests may be refused.
 func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ clients, goroutines, items int }{{1, 20, 160}, {1, 100, 400}, {2, 20, 160}, {4, 10, 80}} {

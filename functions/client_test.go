@@ -220,7 +220,7 @@ func importCopies(t *testing.T, s *apitest.Service) {
 	}
 }
 
-// Ensure the iterator of each list returns the same records, in the same order, as one large page.
+// Ensure the iterator for each list returns the same records as one large page, in the same order.
 func TestClientPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

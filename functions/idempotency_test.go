@@ -216,8 +216,8 @@ func TestReplayOfRefusals(t *testing.T) {
 	}
 }
 
-// Ensure a 400 that depends on a stored record is replayed after the record is gone, and that the
-// same request succeeds with a new Idempotency-Key.
+// Ensure a 400 that was caused by a stored record is replayed even after that record is deleted,
+// and that the same request with a new Idempotency-Key succeeds.
 func TestReplayOfRefusedPush(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -266,7 +266,7 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	s := start(t, counter)
 	key := s.Key(t)
 	calls := 0
-	// call makes a call that changes something, and returns its number of round trips.
+	// call calls an operation so that it changes something, and returns the number of round trips.
 	call := func(op api.Operation, more map[string]any) int {
 		calls++
 		args := argumentsForCall(t, s, key, op, calls, more)

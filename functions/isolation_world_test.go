@@ -59,8 +59,8 @@ var (
 	fixtureSuffixes = []string{"a9", "b9", "c9"}
 )
 
-// newIsolationWorld returns a world with the given number of companies. A leak affects table calls
-// only once leak.startLeak has been called.
+// newIsolationWorld returns a world with the given number of companies. The leak has no effect
+// until leak.startLeak is called.
 func newIsolationWorld(t *testing.T, companies int, leak *leakTransport) *isolationWorld {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
@@ -286,8 +286,8 @@ func visitTexts(value any, visit func(old string, set func(string))) {
 	}
 }
 
-// leakTransport is a planted fault: a transport that redirects one kind of table call to another
-// company's partition. It leaves calls for API keys alone, because those would only fail.
+// leakTransport is a deliberate fault: a transport that redirects one kind of table call to another
+// company's partition. It does not redirect calls for API keys, because those would only fail.
 type leakTransport struct {
 	action string // the DynamoDB call, such as GetItem
 

@@ -130,8 +130,8 @@ func (r *refusingTransport) startRun(before map[string]bool) {
 	r.enabled, r.refusedBefore, r.callCounts, r.refusedCall = true, before, map[string]int{}, ""
 }
 
-// toleratedRefusals lists the calls whose refusal does not make a request fail. Each entry contains
-// the operation, a part of the call's description, and the reason.
+// toleratedRefusals lists the calls that can be refused without causing the request to fail. Each
+// entry contains the operation, part of the call's description, and the reason.
 var toleratedRefusals = [][3]string{
 	{"create_optimise_audit", "Query co#optimise draft#", "the audit is stored; old drafts wait for the next write"},
 	{"update_optimise_audit", "Query co#optimise draft#", "the same"},
@@ -141,8 +141,8 @@ var toleratedRefusals = [][3]string{
 }
 
 // Ensure a request fails with a 5xx when the table refuses any one of its calls, and succeeds once
-// nothing is refused. No operation may mistake the error of a call for a missing record, an empty
-// list or a success.
+// nothing is refused. No operation may treat the error of a call as a missing record, an empty list
+// or a success.
 func TestNoRefusalIsSwallowed(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

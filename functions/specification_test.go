@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// Ensure operations.tsv lists the specification's 35 operations, and a separate file lists the
+// Ensure operations.tsv lists the specification's 35 operations, and that a separate file lists the
 // added operations.
 func TestTables(t *testing.T) {
 	count := map[string]int{}

@@ -63,7 +63,8 @@ func (r *callRecorder) reset() {
 	r.calls = nil
 }
 
-// testRequest is an HTTP request that succeeds on the fixture unless a requestFault spoils it.
+// testRequest is an HTTP request that succeeds on the fixture unless a requestFault is applied to
+// it.
 type testRequest struct {
 	method, path, query, body, key string
 	header                         http.Header

@@ -209,8 +209,8 @@ func TestOutageFromAnyCall(t *testing.T) {
 	}
 }
 
-// Ensure 99.9 % of the requests succeed while the table refuses a fifth of the calls, and that the
-// requests make at most 1.5 times as many calls as without refusals.
+// Ensure 99.9 % of the requests succeed while the table refuses a fifth of the calls, and that they
+// make at most 1.5 times as many calls as they would without refusals.
 func TestFifthOfTheCallsThrottled(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -298,8 +298,8 @@ func TestKeysOfTools(t *testing.T) {
 	}
 }
 
-// Ensure a tool call counts towards the rate limit class of its operation, and every other message
-// counts as a read.
+// Ensure a tool call counts towards the rate limit of its operation's class, and that every other
+// message counts as a read.
 func TestQuotaOfTools(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -328,8 +328,8 @@ func changeEach(value any, changed func(path string)) {
 	}
 }
 
-// Ensure the runbook says how many requests the gateway admits in total. The rate in the stage's
-// settings applies to each path.
+// Ensure the runbook says how many requests the gateway admits in total. The stage's settings
+// contain only the rate for each path.
 func TestRunbookHasTheThrottle(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("RUNBOOK.md")

@@ -91,8 +91,8 @@ func nextPage(t *testing.T, r apitest.Response) string {
 	return target
 }
 
-// Ensure plans are listed newest first, those without a time last, and those with the same time by
-// id. Paging works with any limit.
+// Ensure plans are listed newest first, with null last, and then by id. Paging must work with any
+// limit.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -37,7 +37,7 @@ func (IdeaStatus) Values() []string {
 	return []string{string(ideaStatusSuggested), "accepted", "rejected"}
 }
 
-// ideaStatusSuggested is the status of an idea on which nobody has decided.
+// ideaStatusSuggested is the status of an idea that nobody has accepted or rejected yet.
 const ideaStatusSuggested IdeaStatus = "suggested"
 
 // Drafts implements schema.DraftEnum: a key that may only draft can suggest ideas, but not accept
@@ -99,7 +99,7 @@ func (s service) updateIdea(ctx context.Context, caller api.Caller, in updateIde
 }
 
 // edit edits an idea. mayDecide is false for a key that may only draft. Such a key can change only
-// ideas on which nobody has decided.
+// ideas with the status suggested.
 func (in *updateIdeaInput) edit(i *Idea, mayDecide bool) error {
 	if !mayDecide && !i.isSuggested() && !in.Empty() {
 		return auth.NewMissingScopeError(auth.BroadcastWrite)

@@ -250,8 +250,8 @@ func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePos
 	})
 }
 
-// unread returns the drafted properties of a post that a caller must have read before scheduling
-// it. A drafted time is not among them if the request itself contains a time.
+// unread returns the drafted properties that a caller must have read before scheduling the post.
+// They do not include the scheduled time if the request itself sets it.
 func (in *updatePostInput) unread(p Post) []string {
 	return slices.DeleteFunc(slices.Clone(p.Drafted), func(name string) bool { return name == scheduledForProperty && in.Sent(name) })
 }

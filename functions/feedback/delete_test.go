@@ -36,8 +36,8 @@ func deleteFeedback(t *testing.T, s *apitest.Service, key, feedbackID string) ap
 	return s.Call(t, key, "delete_feedback", map[string]any{"feedbackId": feedbackID})
 }
 
-// Ensure a deleted record is gone from every read and list, and that a record can be deleted in
-// every state of its reply except posting.
+// Ensure no read or list returns a deleted record, and that a record can be deleted unless its
+// reply has the status posting.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -174,8 +174,8 @@ func listAll(t *testing.T, s *apitest.Service, key string, limit int, args map[s
 	}
 }
 
-// rotatingKeys returns a function that supplies API keys for a test that makes more calls than the
-// rate limit of a single key allows.
+// rotatingKeys returns a function that returns an API key for the next call, for a test that makes
+// more calls than a single key's rate limit allows.
 func rotatingKeys(t *testing.T, s *apitest.Service) func() string {
 	t.Helper()
 	used, key := 0, s.Key(t)

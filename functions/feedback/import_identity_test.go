@@ -40,8 +40,7 @@ func TestImportReplacesStoredReview(t *testing.T) {
 	}
 }
 
-// beforeCallTransport is a transport that runs a function just before the n-th call, while the
-// caller waits.
+// beforeCallTransport is a transport that runs a function just before it sends the n-th call.
 type beforeCallTransport struct {
 	calls, callNumber atomic.Int64
 	beforeCall        func()

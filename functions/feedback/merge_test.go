@@ -37,8 +37,9 @@ func merge(t *testing.T, s *apitest.Service, records ...string) (outcomes []stri
 	return outcomes, refused
 }
 
-// Ensure a merge creates a record, changes only the fields that it contains, writes nothing if
-// nothing changes, and skips a version that is older than the stored one by a second or more.
+// Ensure a merge creates a new record and, in a stored one, changes only the fields that it
+// contains. It must write nothing if nothing changes, and skip a version that is at least a second
+// older than the stored one.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	s := start(t)

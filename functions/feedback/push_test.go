@@ -60,8 +60,9 @@ const (
 	later     = "2026-08-11T09:31:00.000Z"
 )
 
-// Ensure a pushed record is created with the defaults and a derived id. A later push changes only
-// the fields that it sends, and null clears a field. A push that changes nothing writes nothing.
+// Ensure a push creates a record with the defaults and a derived id. A later push must change only
+// the fields that it contains, and null must clear a field. A push that changes nothing must write
+// nothing.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -166,8 +166,8 @@ func TestDefaultListUnits(t *testing.T) {
 	}
 }
 
-// Ensure listing by posted day with other filters needs only a few calls to skip the records that
-// do not match, however small the page is.
+// Ensure listing by posted day with other filters takes only a few table calls, even if most
+// records do not match and the page is small.
 func TestListPostedCalls(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -531,9 +531,9 @@ func pascalCase(id string) string {
 	return out.String()
 }
 
-// Ensure the document's version is valid both as a semantic version and as the version of a Python
-// package, and that it has the same numbers as the dated version. The generated client packages use
-// this version.
+// Ensure the document's version, which the generated client packages also use, is valid both as a
+// semantic version and as the version of a Python package. Its numbers must be those of the API
+// version, which is a date.
 func TestVersionOfTheDocument(t *testing.T) {
 	t.Parallel()
 	var d struct {

@@ -37,7 +37,7 @@ func readBody(t *testing.T, r *http.Response) string {
 	return out.String()
 }
 
-// Ensure the committed document is served without a key and can be cached for an hour.
+// Ensure the committed document is served to requests without a key and can be cached for an hour.
 func TestServesTheDocument(t *testing.T) {
 	t.Parallel()
 	want, err := os.ReadFile("openapi.json")

@@ -153,7 +153,7 @@ func TestReferenceEscapesTheHost(t *testing.T) {
 	}
 }
 
-// Ensure the encoded script fits into a Lambda response, which API Gateway limits to 6 MB.
+// Ensure the script, encoded in a response to API Gateway, does not exceed Lambda's limit of 6 MB.
 func TestScriptFits(t *testing.T) {
 	t.Parallel()
 	response, err := gateway.Proxy(openapi.Handler(func(string) string { return "req_1" }))(t.Context(), events.APIGatewayProxyRequest{

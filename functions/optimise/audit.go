@@ -41,8 +41,8 @@ func (a AuditSummary) ETag() string {
 	return api.ETagDigest(a, generation)
 }
 
-// Audit is an audit with its findings. Only a read of one audit returns it. Everything else returns
-// AuditSummary, which has no field for findings.
+// Audit is an audit with its findings. Only a read of a single audit returns it. All other
+// operations return AuditSummary, which has no field for findings.
 type Audit struct {
 	AuditSummary
 

@@ -135,8 +135,8 @@ func TestUpdateAudit(t *testing.T) {
 	}
 }
 
-// Ensure the entity tag of an audit depends on its fields and findings, and is the same in every
-// response that contains the audit.
+// Ensure the entity tag of an audit changes with its fields and its findings, and is the same in
+// every response that contains the audit.
 func TestAuditETags(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -91,8 +91,8 @@ func (a storedAudit) findings(chunks []findingsChunk) (json.RawMessage, error) {
 	return text, nil
 }
 
-// packFindings makes the audit refer to a new generation of findings. It returns the chunks of that
-// generation, which must be written before the audit.
+// packFindings changes the audit to refer to a new generation of findings. It returns the chunks of
+// that generation, which must be written before the audit.
 func (s auditStore) packFindings(a *storedAudit, findings json.RawMessage) ([]table.Item, error) {
 	if findings == nil {
 		return nil, nil

@@ -12,8 +12,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// beforeCallTransport is a transport that runs a function before the n-th call, while the caller
-// waits.
+// beforeCallTransport is a transport that runs a function just before it sends the n-th call.
 type beforeCallTransport struct {
 	calls, callNumber atomic.Int64
 	beforeCall        func()

@@ -135,8 +135,8 @@ func TestBoardRaces(t *testing.T) {
 				} else {
 					importRecords(t, s, "board", fmt.Sprintf(`{"id":%q}`, boardID))
 				}
-				// Either remove or other starts first. The second starts just before the first
-				// one's n-th table call.
+				// Either the delete or the other operation starts first. The second one starts just
+				// before the first one's n-th table call.
 				var o outcome
 				remove := func(store plan.Store) {
 					o.deleted = store.Boards.Remove(t.Context(), s.CompanyID, boardID, acceptAnyBoard)

@@ -144,7 +144,7 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 	}
 }
 
-// Ensure a publish that gives up because others keep editing the board releases its lease.
+// Ensure a publish releases its lease if it gives up because other callers keep editing the board.
 func TestLeaseIsReleasedAfterTheLastAttempt(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -76,8 +76,8 @@ func TestPublishIfMatch(t *testing.T) {
 	}
 }
 
-// Ensure a board can have more items than fit in a transaction, and a snapshot can be larger than a
-// record.
+// Ensure a board can have more items than fit in a transaction, and that its snapshot can be larger
+// than a record may be.
 func TestPublishSizes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -180,8 +180,8 @@ func TestPublishCrashes(t *testing.T) {
 		if done {
 			published++
 		}
-		// The next publish has different content from the crashed one, whose prepared live state
-		// must have no effect.
+		// The next publish has different content from the crashed one. The live state that the
+		// crashed one prepared must have no effect.
 		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "published"})
 		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": fresh["id"], "status": "draft"})
 		r := callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})

@@ -260,8 +260,8 @@ func TestNewOnlyImportsVersion(t *testing.T) {
 	}
 }
 
-// Ensure two items of a file have a transfer.UniqueText in common if and only if they have the same
-// id, or the same slug on the same board.
+// Ensure two items in a file share a transfer.UniqueText if and only if they have the same id, or
+// the same slug on the same board.
 func TestUniqueTextsOfItems(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

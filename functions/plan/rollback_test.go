@@ -244,8 +244,8 @@ func TestVersionsAfterImport(t *testing.T) {
 	expect("4 [X] true", "3 [A4] false", "2 [X] false", "1 [A1] false")
 }
 
-// Ensure a rollback is complete for a snapshot that spans several records and has more items than
-// fit in a transaction.
+// Ensure a rollback restores all items even if the snapshot spans several records and has more
+// items than fit in a transaction.
 func TestRollbackSizes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -295,8 +295,7 @@ func (s itemStore) Insert(ctx context.Context, companyID string, i Item) (Item, 
 
 var errSlugTaken = fault.New(fault.Conflict, "body.slug: is taken on this board")
 
-// writeAttemptsMax is how many times a write is attempted while concurrent writes keep it from
-// succeeding.
+// writeAttemptsMax is the maximum number of attempts to write while concurrent writes make it fail.
 const writeAttemptsMax = 100
 
 // Remove deletes an item and frees its slug, unless check returns an error. check receives the item

@@ -54,8 +54,8 @@ var (
 // publishWithRetry publishes the content that plan returns. The function plan does step 1 of
 // Publish, or its equivalent for a rollback.
 func (s Store) publishWithRetry(ctx context.Context, plan func() (PublishPlan, error)) (Publication, error) {
-	// Leases that an attempt may replace: that of the previous attempt, and that of a crashed
-	// publish.
+	// The leases that an attempt may replace. own is the lease of the previous attempt; stale is
+	// the lease of a crashed publish.
 	own, stale := "", ""
 	var p PublishPlan
 	for range publishAttemptsMax {

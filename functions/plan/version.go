@@ -139,8 +139,9 @@ func (v storedVersion) boardWithVersion(b storedBoard) storedBoard {
 	return b
 }
 
-// writeVersion returns the write of a version's record. It replaces an existing record, because a
-// board that was imported at an earlier version reaches the same version numbers again.
+// writeVersion returns the write that stores a version's record. It replaces an existing record: if
+// an import has set a board back to an earlier version, the board reaches the same version numbers
+// again.
 func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Write {
 	sets, names, values := []string{}, map[string]string{"#restores": "restores"}, table.Item{}
 	for name, value := range table.Encode(v) {

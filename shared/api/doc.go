@@ -4,8 +4,11 @@
 //   - operation.go: Define declares an operation from a Spec and a function with typed input and
 //     output. Routes, tools, the OpenAPI document, templates and sample events are derived from the
 //     declaration.
-//   - result.go, tag.go: the JSON of what the function returns, including lists, and its entity tag.
-//   - http.go: ServeHTTP is the entry point for HTTP requests. route.go finds the operation for a request. input.go defines the validated input of the function, and tool.go reads it from the arguments of a tool.
+//   - result.go, tag.go: the JSON of what the function returns, including lists, and its entity
+//     tag.
+//   - http.go: ServeHTTP is the entry point for HTTP requests. route.go finds the operation for a
+//     request. input.go defines the validated input of the function, and tool.go reads it from the
+//     arguments of a tool.
 //   - api.go, pipeline.go: API.Call serves a call from any transport, step by step. Each step
 //     returns an error.
 //   - response.go, log.go: the only code that turns a result or an error into a response and a log

@@ -107,7 +107,7 @@ func TestQuotaHeaders(t *testing.T) {
 	}
 }
 
-// Ensure a malformed key is rejected, with one of two messages, before any key is looked up.
+// Ensure a malformed key is rejected, with one of two messages, without looking up any key.
 func TestKeys(t *testing.T) {
 	s := start(t)
 	for name, values := range map[string][]string{

@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Admission is the result of checking a key. It is zero when the key is rejected. When a valid key
-// lacks the scope, is frozen or has used up its quota, only Quota is set.
+// Admission is the result of checking a key. It is the zero value if the key is rejected. If a
+// valid key lacks the scope, is frozen or has used up its quota, only Quota is set.
 type Admission struct {
 	Quota      QuotaState // the bucket of the request's class
 	Scopes     []Scope    // the key's scopes
@@ -25,7 +25,8 @@ var ErrUnauthorised = fault.New(fault.Unauthorised, "missing, unknown or revoked
 // that a key is publishable.
 var ErrPublishable = fault.New(fault.Unauthorised, "publishable keys are not accepted; send a secret key, which begins with %s", SecretPrefix)
 
-// ErrSuspended is the error for a key that the operator has suspended, alone or with its company.
+// ErrSuspended is the error for a key that the operator has suspended, either by itself or together
+// with its company.
 var ErrSuspended = fault.New(fault.Forbidden, "the company or the key is suspended by the operator")
 
 // NewMissingScopeError returns the error for a valid key that lacks the scope of the operation.

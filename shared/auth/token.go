@@ -29,8 +29,8 @@ const (
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Token is a well-formed secret key: its checksum is correct and it contains the ids of a company
-// and a key. The key may not exist.
+// Token is a well-formed secret key, which has a correct checksum and contains the ids of a company
+// and a key. It need not exist.
 type Token struct {
 	CompanyID string
 	KeyID     string

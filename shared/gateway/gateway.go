@@ -14,9 +14,11 @@
 //
 // A REST API changes a request before the function receives it:
 //
-//   - The path arrives percent-encoded, as the client sent it, and h gets it that way. It includes the base path of a custom domain, so do not map domains with one.
+//   - The path arrives percent-encoded, as the client sent it, and h gets it that way. It includes
+//     the base path of a custom domain, so do not map domains with one.
 //   - The query arrives decoded, as a map. Repeated values keep their order, but the order of names
-//     and the difference between "a" and "a=" are lost. This package sorts the names. The gateway treats ";" like "&", and rejects a malformed "%" escape itself.
+//     and the difference between "a" and "a=" are lost. This package sorts the names. The gateway
+//     treats ";" like "&", and rejects a malformed "%" escape itself.
 //   - A binary body arrives intact only if the API declares */* as a binary media type; then every
 //     body arrives in base64. This package accepts both forms.
 //   - A response must fit into Lambda's 6 MB. A body over 1 MB leaves the function in base64,
@@ -76,8 +78,8 @@ func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyReq
 	}
 }
 
-// RequestID returns the gateway's id for the request that ctx belongs to. The gateway's access log
-// has the same id. RequestID returns "" outside Proxy.
+// RequestID returns the gateway's id for the request to which ctx belongs, which is also in the
+// gateway's access log. It returns "" outside Proxy.
 func RequestID(ctx context.Context) string {
 	if e := eventOf(ctx); e != nil {
 		return e.RequestContext.RequestID

@@ -24,7 +24,7 @@ const responseBytesMax = 6<<20 - 4<<10
 const textBytesMax = 1_000_000
 
 // errUnsendable is the error for a response that is too large. The request was carried out, and a
-// retry would not change its response.
+// retry would get the same response.
 var errUnsendable = fault.New(fault.Internal, "the request was carried out, but its response is too large to be sent; do not retry")
 
 // recorder records a handler's response by the rules of net/http's server: the first status wins;

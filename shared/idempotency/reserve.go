@@ -31,8 +31,8 @@ const (
 	reservationPollMax = 800 * time.Millisecond
 )
 
-// reservationMargin is how long before its deadline a request stops waiting, so that it can still
-// respond.
+// reservationMargin is the time before its deadline at which a request stops waiting, so that it
+// can still respond.
 const reservationMargin = 1500 * time.Millisecond
 
 // HasKey reports whether the request has an Idempotency-Key.

@@ -17,8 +17,8 @@ func (s *service) postTo(query, body string) httpResponse {
 	return s.do(r)
 }
 
-// Ensure a request with areas can list and call only the tools in those areas, and gets the error
-// for an unknown tool if it calls any other.
+// Ensure a request with areas can list and call only the tools in those areas. If it calls any
+// other tool, it must get the error for an unknown tool.
 func TestAreas(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{

@@ -13,10 +13,11 @@
 // The official SDK implements the protocol: revisions, initialization, headers, results. Its
 // middleware (Server.sdkMiddleware) calls the pipeline. There are three kinds of errors:
 //
-//   - HTTP errors, with the service's error envelope: a bad key, an exhausted quota, a body that
-//     is too large, a foreign origin.
+//   - HTTP errors, with the service's error envelope: a bad key, an exhausted quota, a body that is
+//     too large, a foreign origin.
 //   - Protocol errors, which are JSON-RPC errors.
-//   - Errors of an operation. These are tool results with isError, because clients show a model nothing else.
+//   - Errors of an operation. These are tool results with isError, because clients show a model
+//     nothing else.
 //
 // A tools/call is exactly one api.Call, so it uses as much of the quota as the call over HTTP.
 // Every other message counts as one read. No message is processed before the key is verified.

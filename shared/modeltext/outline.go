@@ -68,8 +68,9 @@ type keyList struct {
 	n    int
 }
 
-// add adds a key if there is room. name is a JSON string. what describes the value, in plain ASCII.
-func (l *keyList) add(name []byte, what string) {
+// add adds a key if there is room. name is a JSON string. description describes the value, in plain
+// ASCII.
+func (l *keyList) add(name []byte, description string) {
 	if l.n == outlineKeysMax {
 		return
 	}
@@ -79,7 +80,7 @@ func (l *keyList) add(name []byte, what string) {
 		}
 	}
 	const end = len(`,:""}}`)
-	if len(l.text)+len(name)+len(what)+end > outlineBytesMax {
+	if len(l.text)+len(name)+len(description)+end > outlineBytesMax {
 		l.n = outlineKeysMax
 		return
 	}
@@ -87,7 +88,7 @@ func (l *keyList) add(name []byte, what string) {
 		l.text = append(l.text, ',')
 	}
 	l.text = append(append(l.text, name...), ':')
-	l.text = strconv.AppendQuote(l.text, what)
+	l.text = strconv.AppendQuote(l.text, description)
 }
 
 // arrayShape describes the entries of an array.

@@ -187,8 +187,7 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// Ensure a struct that lacks one of the fields that every record must have is rejected when the
-// program starts.
+// Ensure Kind.Store panics if the struct lacks a field that every record must have.
 func TestMissingField(t *testing.T) {
 	t.Parallel()
 	defer func() {

@@ -41,8 +41,8 @@ type RecordValidator interface {
 	Problems(sent func(property string) bool) []string
 }
 
-// RequestEnum is an enum type of record fields for which requests accept different values. Accepts
-// returns the zero value of the enum type that requests use instead.
+// RequestEnum is an enum type for record fields that requests can set only to some of its values.
+// Accepts returns the zero value of the enum type that requests use instead.
 type RequestEnum interface{ Accepts() Enum }
 
 // ElementTyper is a record with fields that an import can set to any JSON, but requests only to
@@ -166,7 +166,7 @@ func appendBody(out []Field, record reflect.Type, operation string, at []int) []
 }
 
 // eachField calls visit with each field of a record, including those of embedded structs. The Index
-// of each field starts at the record, even for a field of an embedded struct.
+// of each field is relative to the record, even for a field of an embedded struct.
 func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	for i := range t.NumField() {
 		if f := fieldAt(t, at, i); f.Anonymous {
@@ -178,7 +178,8 @@ func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 }
 
 // fieldAt returns the i-th field of the struct t, which is embedded in an outer struct at the field
-// index at. The Index of the result starts at the outer struct. fieldAt panics on an invalid tag.
+// index at. The Index of the result is relative to the outer struct. fieldAt panics on an invalid
+// tag.
 func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
 	f := t.Field(i)
 	checkTags(t, f)
@@ -188,7 +189,7 @@ func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
 	return f
 }
 
-// CreateFields returns the fields of a record that a create sets, as in a Body.
+// CreateFields returns the fields of a record that a create with a Body can set.
 func CreateFields(record reflect.Type) []Field { return appendBody(nil, record, bodyOfCreate, nil) }
 
 // fieldSetting holds what the tags set and default of a field say.

@@ -112,7 +112,8 @@ type Cursor string
 // 1,024 bytes in DynamoDB.
 const CursorCharsMax = 1600
 
-// SafeIntegerMax is the largest whole number that every JSON reader reads exactly.
+// SafeIntegerMax is the largest whole number that every JSON parser reads without loss of
+// precision.
 const SafeIntegerMax = 1<<53 - 1
 
 // ValueIn returns the settable value of the field in an input.
@@ -271,7 +272,7 @@ func (f *Field) setReference(s reflect.StructField) {
 }
 
 // setInteger describes a whole number. By default, it is limited to the numbers that every JSON
-// reader reads exactly.
+// parser reads without loss of precision.
 func (f *Field) setInteger() {
 	f.Kind = Integer
 	if f.Min == nil {

@@ -74,8 +74,8 @@ func checkWeb(s string) string {
 	return ""
 }
 
-// webHostPattern matches the host names of web sites. They may contain a _, and end with a full
-// stop.
+// webHostPattern matches the host names of web sites, which may contain an underscore and may end
+// with a full stop.
 var webHostPattern = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.|$))+$`)
 
 const hostCharsMax = 253

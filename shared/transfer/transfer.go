@@ -57,10 +57,9 @@ type IDDeriver interface{ DeriveID() (problem string) }
 //     strict decoding, which checks for unknown properties and validates types, enums and
 //     timestamps. If check is nil, there are no further checks.
 //   - write stores records, and replaces stored ones with the same identity. It gets at most a few
-//     hundred at once, all of this type and in the order of the file, and sets companyId. If several
-//     have the same identity, the last one wins. See PutRecords. It returns RefusedRecords for
-//     records that cannot be stored because other callers' writes since the file was checked have
-//     broken a rule.
+//     hundred at once, all of this type and in the order of the file, and sets companyId. If
+//     several have the same identity, the last one wins. See PutRecords. If other callers' writes
+//     since the file was checked have made records invalid, it returns RefusedRecords.
 //   - each visits every record of the company in a stable order, with constant memory. See
 //     ExportEach and ExportOne.
 func Define[T any](name, prefix string, check func(*T) []string,

@@ -184,8 +184,8 @@ func TestJoinedCloses(t *testing.T) {
 	}
 }
 
-// Ensure a program that has not called Main cannot open a data folder, because it could not become
-// the proxy of the folder's engine.
+// Ensure a program that has not called Main cannot open a data folder, because it could not act as
+// the proxy for the folder's engine.
 func TestMainIsRequired(t *testing.T) {
 	mainCalled.Store(false)
 	defer mainCalled.Store(true)

@@ -145,7 +145,7 @@ func (p *process) openLog(dir string) (err error) {
 	}
 	if p.log, err = os.CreateTemp("", "engine-*.log"); err == nil {
 		p.tmpLog = p.log.Name()
-		// Where the system can remove an open file, no log remains if this process is killed.
+		// If the system can remove an open file, no log is left even if this process is killed.
 		_ = os.Remove(p.tmpLog)
 	}
 	return err

@@ -17,6 +17,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 )
@@ -86,16 +87,30 @@ func (h *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error)
 // is a second longer.
 const requestTimeMax = 8 * time.Second
 
-// newThrottledProcess returns a process of s with the timeouts of a Lambda function, which are on
-// the fake clock of the synctest bubble.
-func newThrottledProcess(t *testing.T, s *apitest.Service, over *throttlingTransport) *apitest.Service {
+// newThrottledProcess returns a process of s that serves operations with the timeouts of a Lambda
+// function, which are on the fake clock of the synctest bubble.
+func newThrottledProcess(t *testing.T, s *apitest.Service, over *throttlingTransport, operations api.Operations) *apitest.Service {
 	t.Helper()
 	another := *s
 	options := apitest.Options(t, s.Clock.Now, over)
 	options.Timeout = 0
 	another.ServingTable = table.New(options)
-	another.Handler = functions.Handler(another.ServingTable, api.NewConfig(another.ServingTable, slog.New(slog.DiscardHandler)))
+	config := api.NewConfig(another.ServingTable, slog.New(slog.DiscardHandler))
+	config.BaseURL = gateway.BaseURL
+	another.Handler = gateway.Local(api.New(operations(another.ServingTable), config), another.ServingTable.NewID)
 	return &another
+}
+
+// servingArea returns the operations of the area that serves the operation.
+func servingArea(op api.Operation) api.Operations {
+	byName := map[string]api.Operations{}
+	for _, a := range functions.All() {
+		byName[a.Name] = a.Operations
+	}
+	if operations := byName[op.Area]; operations != nil {
+		return operations
+	}
+	return byName[api.CompanyArea]
 }
 
 // callWithFakeClock calls an operation in a new process of s, which has its own retry budget. The
@@ -104,7 +119,7 @@ func callWithFakeClock(t *testing.T, s *apitest.Service, over *throttlingTranspo
 	t.Helper()
 	s.Clock.Advance(time.Minute) // so that no rate limit is reached
 	began := time.Now()
-	r := newThrottledProcess(t, s, over).Call(t, key, op.ID, args)
+	r := newThrottledProcess(t, s, over, servingArea(op)).Call(t, key, op.ID, args)
 	if took := time.Since(began); took > requestTimeMax {
 		t.Errorf("%s, %s: a response after %s", op.ID, where, took)
 	}
@@ -256,7 +271,7 @@ func callAllThrottled(t *testing.T, choose func(call string, n int) string, requ
 	})
 	synctest.Test(t, func(t *testing.T) {
 		over := newThrottlingTransport(choose)
-		one := newThrottledProcess(t, s, over)
+		one := newThrottledProcess(t, s, over, functions.Operations)
 		for n := range requests {
 			op := operations[n%len(operations)]
 			s.Clock.Advance(time.Minute) // so that no rate limit is reached

@@ -582,7 +582,7 @@ func TestDueRunRetriesUnknown(t *testing.T) {
 	run := func(after time.Duration, script string) (out string, err error) {
 		var text bytes.Buffer
 		root := rootCommand(&terminal.Terminal{In: strings.NewReader(""), Out: &text, Err: t.Output(), Now: func() time.Time { return time.Now().Add(after) }})
-		root.SetArgs([]string{"due", "run", "--platform", "x", "--on-unknown", "retry", "--timeout", "30s", "--", "sh", "-c", "cat >> " + records + "; " + script})
+		root.SetArgs([]string{"due", "run", "--platform", "x", "--on-unknown", "retry", "--timeout", "30m", "--", "sh", "-c", "cat >> " + records + "; " + script})
 		err = root.ExecuteContext(t.Context())
 		return text.String(), err
 	}

@@ -216,7 +216,7 @@ func removeLocations(messages []string) []string {
 }
 
 var generatedIDPattern = func() *regexp.Regexp {
-	prefixes := []string{id.CompanyPrefix, id.KeyPrefix, "req", "pk_live"}
+	prefixes := []string{id.CompanyPrefix, id.KeyPrefix, "chg", "req", "pk_live"}
 	for _, kind := range functions.Transfers(nil) {
 		if kind.Prefix != "" {
 			prefixes = append(prefixes, kind.Prefix)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"growthworkspace/functions"
 	"growthworkspace/functions/recorder"
@@ -62,11 +63,26 @@ func startWithFeed(t *testing.T) *feedService {
 	return s
 }
 
-// record records what the stream has.
+// record records every write so far. The stream of an engine may lag behind its table, so record
+// writes an item and reads the stream until it has that. It fails after a minute.
 func (s *feedService) record(t *testing.T) {
 	t.Helper()
-	if err := s.reader.Drain(t.Context(), s.recorder.Record); err != nil {
+	last := table.Key{PK: table.Partition(s.CompanyID, "test"), SK: s.Table.NewID("last")}
+	if err := s.Table.Insert(t.Context(), table.Keys{Key: last}, struct{}{}); err != nil {
 		t.Fatal(err)
+	}
+	found := false
+	for deadline := time.Now().Add(time.Minute); !found; {
+		_, err := s.reader.Poll(t.Context(), func(ctx context.Context, shardID string, records []change.StreamRecord) error {
+			found = found || slices.ContainsFunc(records, func(r change.StreamRecord) bool { return r.Key == last })
+			return s.recorder.Record(ctx, shardID, records)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the stream lacks a write after a minute")
+		}
 	}
 }
 

@@ -145,8 +145,8 @@ func TestExplainsNoPoints(t *testing.T) {
 	}
 }
 
-// Ensure a tool call that schedules a post has a note if no channel of the post's platform works. A
-// call that does not schedule a post must not have this note.
+// Ensure the result of a tool call that schedules a post contains a note if no channel for the
+// post's platform works. A call that does not schedule a post must not return this note.
 func TestNotesChannelsThatDoNotWork(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -207,7 +207,8 @@ func TestNotesChannelsThatDoNotWork(t *testing.T) {
 	}
 }
 
-// Ensure the note about channels also works for an imported post, which may have no updatedAt.
+// Ensure the note about channels is also returned for an imported post, which may have no
+// updatedAt.
 func TestNotesChannelsOfImportedPost(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -218,9 +219,9 @@ func TestNotesChannelsOfImportedPost(t *testing.T) {
 	}
 }
 
-// Ensure a call that schedules a post has a note if the channels cannot be read. The post must be
-// scheduled nevertheless.
-func TestNotesUnreadChannels(t *testing.T) {
+// Ensure a call that schedules a post still succeeds if the channels cannot be read. Its result
+// must contain a note.
+func TestNotesUnreadableChannels(t *testing.T) {
 	t.Parallel()
 	table := &refusingTransport{}
 	s := start(t, table)

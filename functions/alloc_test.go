@@ -37,8 +37,8 @@ func companyWithHistory(t testing.TB, over http.RoundTripper) *apitest.Service {
 }
 
 // hotRequests returns requests that clients send often, and the service to send them to. The
-// service's table calls get recorded responses from memory, so that only the service's own
-// allocations count.
+// service's table calls are answered with recorded responses from memory, so only the service's own
+// allocations are counted.
 func hotRequests(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	t.Helper()
 	replay := &apitest.ReplayTransport{}

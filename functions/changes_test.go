@@ -2,8 +2,11 @@ package functions_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"growthworkspace/functions"
@@ -115,5 +118,64 @@ func TestOperationsDeclareTheirChanges(t *testing.T) {
 	}
 	if len(s.parked) > 0 {
 		t.Errorf("records that are not readable: %+v", s.parked)
+	}
+}
+
+// Ensure a tool's list of changes that does not fit a model ends early, and goes on from where its
+// text ends. At the end of the list, the result also says where to go on later.
+func TestToolChanges(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	var occurrences []change.Occurrence
+	var want []string
+	for n := range 200 {
+		recordID := fmt.Sprintf("fbk_%03d%s", n, strings.Repeat("x", 200))
+		occurrences = append(occurrences, change.Occurrence{
+			Event: change.Event{RecordID: recordID, Action: change.Updated, Status: "approved"}, Type: change.Feedback, OccurredAt: s.Clock.Now(), SequenceNumber: strconv.Itoa(10 + n),
+		})
+		want = append(want, recordID)
+	}
+	after := func(arguments map[string]any) (records []string, after string, hasMore bool) {
+		t.Helper()
+		r := callTool(t, s, key, "list_changes", arguments)
+		var frame struct {
+			Result struct {
+				Meta struct {
+					After   string
+					HasMore bool
+				} `json:"_meta"`
+			}
+		}
+		r.http.Decode(t, &frame)
+		after, hasMore = frame.Result.Meta.After, frame.Result.Meta.HasMore
+		line := r.Content[len(r.Content)-1].Text
+		if wantLine := map[bool]string{true: "There is more: ", false: "That is all for now. "}[hasMore]; after == "" || !strings.HasPrefix(line, wantLine) || !strings.Contains(line, strconv.Quote(after)) {
+			t.Fatalf("after %q, has more: %t, the last line is %q", after, hasMore, line)
+		}
+		for _, item := range (apitest.Response{Status: 200, Body: r.Content[0].Text}).Items(t) {
+			records = append(records, item["recordId"].(string))
+		}
+		return records, after, hasMore
+	}
+	_, position, hasMore := after(nil)
+	if hasMore {
+		t.Fatal("the fixture does not fit")
+	}
+	if err := change.Append(t.Context(), s.Table, s.CompanyID, "shard-1", occurrences); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	pages := 0
+	for hasMore = true; hasMore; pages++ {
+		var records []string
+		records, position, hasMore = after(map[string]any{"after": position, "limit": 200})
+		got = append(got, records...)
+	}
+	if pages < 2 || !slices.Equal(got, want) {
+		t.Errorf("%d records in %d pages, want %d in several", len(got), pages, len(want))
+	}
+	if records, _, hasMore := after(map[string]any{"after": position}); len(records) > 0 || hasMore {
+		t.Errorf("after the end: %v, has more: %t", records, hasMore)
 	}
 }

@@ -14,16 +14,16 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// workflow is a pair of operations with which a program sends a record: one claims it, the other
-// reports what happened.
+// workflow is a pair of operations that a program calls to send a record: the first claims the
+// record, the second reports the outcome.
 type workflow struct {
 	claim, report string
-	id            string         // the record's id in the fixture
-	claimArgs     map[string]any // of claim, without the key
-	sent          string         // the outcome of a record that was sent
-	sentStatus    string         // the status of such a record
-	again         string         // the outcome that makes the record claimable again; empty: reclaim says how
-	reclaim       func(t *testing.T, s *apitest.Service, key string)
+	id            string                                             // the record's id in the fixture
+	claimArgs     map[string]any                                     // arguments of the claim operation, without the Idempotency-Key
+	sent          string                                             // the outcome to report for a record that was sent
+	sentStatus    string                                             // the record's status after that report
+	again         string                                             // the outcome after which the record can be claimed again, once reclaim has run
+	reclaim       func(t *testing.T, s *apitest.Service, key string) // nil if nothing else is needed
 }
 
 var workflows = []workflow{
@@ -38,20 +38,20 @@ var workflows = []workflow{
 		}},
 }
 
-// claimWith claims the record, with an Idempotency-Key unless once is empty.
-func (w workflow) claimWith(t *testing.T, s *apitest.Service, key, once string) apitest.Response {
+// claimWith claims the record. If idempotencyKey is not empty, it is sent.
+func (w workflow) claimWith(t *testing.T, s *apitest.Service, key, idempotencyKey string) apitest.Response {
 	t.Helper()
 	args := map[string]any{}
 	for name, value := range w.claimArgs {
 		args[name] = value
 	}
-	if once != "" {
-		args["Idempotency-Key"] = once
+	if idempotencyKey != "" {
+		args["Idempotency-Key"] = idempotencyKey
 	}
 	return s.Call(t, key, w.claim, args)
 }
 
-// reportAs reports an outcome of the claim in a response.
+// reportAs reports the outcome of a claim. claimed is the response to the claim operation.
 func (w workflow) reportAs(t *testing.T, s *apitest.Service, key string, claimed apitest.Response, outcome string) apitest.Response {
 	t.Helper()
 	args := map[string]any{"claimId": claimed.JSON(t)["claimId"], "outcome": outcome}
@@ -63,9 +63,9 @@ func (w workflow) reportAs(t *testing.T, s *apitest.Service, key string, claimed
 	return s.Call(t, key, w.report, args)
 }
 
-// Ensure a claim is never handed out twice. A retry with its Idempotency-Key gets the claim again
-// while it locks the record, and a conflict from then on: after each outcome, and after the next
-// claim.
+// Ensure a claim is never handed out twice. A retry with the same Idempotency-Key gets the same
+// claim only while that claim locks the record. After any outcome is reported, and after the next
+// claim, the retry gets a conflict.
 func TestClaimIsReplayedOnlyWhileItLocks(t *testing.T) {
 	t.Parallel()
 	for _, w := range workflows {
@@ -114,8 +114,8 @@ func TestClaimIsReplayedOnlyWhileItLocks(t *testing.T) {
 	}
 }
 
-// Ensure a refused claim is not remembered under its Idempotency-Key: the same request succeeds
-// once the record can be claimed.
+// Ensure the refusal of a claim is not stored under its Idempotency-Key: the same request must
+// succeed once the record can be claimed.
 func TestRefusedClaimIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	for _, w := range workflows {
@@ -137,8 +137,8 @@ func TestRefusedClaimIsNotRemembered(t *testing.T) {
 	}
 }
 
-// Ensure exactly one of many programs that claim a record at the same time gets it, with and
-// without an Idempotency-Key of its own.
+// Ensure that if many programs claim a record at the same time, exactly one succeeds. The programs
+// send either no Idempotency-Key or each its own.
 func TestConcurrentClaims(t *testing.T) {
 	t.Parallel()
 	for _, w := range workflows {
@@ -167,9 +167,9 @@ func TestConcurrentClaims(t *testing.T) {
 	}
 }
 
-// Ensure a program sends a record exactly once, even if the service crashes at any call to the
-// table, during the claim or during the report. The program repeats a request with its
-// Idempotency-Key until it knows the result, and sends only what a claim gave it.
+// Ensure a program sends a record exactly once, even if the service crashes at any table call,
+// during the claim or during the report. The program repeats each request with the same
+// Idempotency-Key until it gets a response, and sends only what a claim returned.
 func TestSendingThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// quotaSimulator simulates the service's rate limit for requests of one class, sent with a key that
+// quotaSimulator simulates the service's rate limit for one class of requests, sent with a key that
 // has the default quota. It must run in a synctest bubble, because it uses the bubble's clock.
 type quotaSimulator struct {
 	class auth.Class
@@ -30,7 +30,7 @@ type quotaSimulator struct {
 }
 
 // RoundTrip implements http.RoundTripper. A request takes 5 to 50 ms, and is charged to the quota
-// in the middle of that time.
+// halfway through.
 func (m *quotaSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
 	half := time.Duration(5+m.random.IntN(45)) * time.Millisecond / 2
@@ -99,8 +99,8 @@ func (m *quotaSimulator) create(t *testing.T, clients, goroutines, items int, op
 }
 
 // Ensure no call fails with the default options, whether one program creates items from many
-// goroutines or several programs share a key. The calls must run almost as fast as the quota
-// allows, with few refused requests.
+// goroutines or several programs share a key. The calls must be almost as fast as the quota allows,
+// and few requests may be refused.
 func TestClientKeepsPaceWithTheQuota(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ clients, goroutines, items int }{{1, 20, 160}, {1, 100, 400}, {2, 20, 160}, {4, 10, 80}} {

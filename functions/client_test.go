@@ -48,8 +48,8 @@ func clientOf(t *testing.T, s *apitest.Service, options ...client.Option) (*clie
 	return c, transport
 }
 
-// Ensure the client and the service agree on which scopes contain others.
-func TestScopesOfClient(t *testing.T) {
+// Ensure the client and the service agree on which scopes contain which other scopes.
+func TestClientScopesMatchService(t *testing.T) {
 	t.Parallel()
 	for _, own := range auth.Scopes() {
 		for _, scope := range auth.Scopes() {
@@ -220,7 +220,7 @@ func importCopies(t *testing.T, s *apitest.Service) {
 	}
 }
 
-// Ensure the iterator of each list returns the same records, in the same order, as one large page.
+// Ensure the iterator for each list returns the same records as one large page, in the same order.
 func TestClientPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -249,7 +249,7 @@ func TestClientPages(t *testing.T) {
 			}
 			got = append(got, record.Interface())
 		}
-		if op.ID == "list_metric_points" { // each next page contains older points
+		if op.ID == "list_metric_points" { // each page contains older points than the one before
 			slices.Reverse(got)
 		}
 		if len(got) != want.Len() {
@@ -313,7 +313,7 @@ func TestClientReadsTheKey(t *testing.T) {
 	}
 }
 
-// Ensure a create that is retried after a lost response creates one record.
+// Ensure a create that is retried after its response was lost creates only one record.
 func TestClientCreatesOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -336,7 +336,7 @@ func TestClientCreatesOnce(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d items", n)
 	}
-	// An update can send the ETag of the create's response in If-Match.
+	// The ETag from the create's response is valid in the If-Match of an update.
 	if _, err := c.UpdatePlanItem(t.Context(), client.UpdatePlanItemInput{ItemID: made.ID, Title: client.Value("Twice")}, client.IfMatch(response.ETag())); err != nil {
 		t.Error(err)
 	}
@@ -344,7 +344,7 @@ func TestClientCreatesOnce(t *testing.T) {
 
 // Ensure the client imports only the standard library, so that its folder can be copied into
 // another program.
-func TestClientStandsAlone(t *testing.T) {
+func TestClientImportsOnlyStandardLibrary(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	eachGoFile(t, func(name string, imports []string, _ string) {

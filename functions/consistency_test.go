@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// readsRecorder is a transport that records the table reads.
-type readsRecorder struct {
+// readRecorder is a transport that records the table reads.
+type readRecorder struct {
 	mu    sync.Mutex
 	reads []tableRead
 }
@@ -32,7 +32,7 @@ type tableRead struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (r *readsRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
+func (r *readRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (r *readsRecorder) RoundTrip(request *http.Request) (*http.Response, error)
 	return apitest.Transport.RoundTrip(request)
 }
 
-func (r *readsRecorder) take() []tableRead {
+func (r *readRecorder) take() []tableRead {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	reads := r.reads
@@ -78,14 +78,14 @@ func (r *readsRecorder) take() []tableRead {
 func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r.prefix) }
 
 // Ensure every read by id, and every read of a stored Idempotency-Key, sees all earlier writes. An
-// operation's other reads must be strongly consistent only where the operation tables say so,
-// because a write depends on the result or the read must not miss a record. Lists read their index
-// or their partition with eventual consistency, at half the price
+// operation's other reads must be strongly consistent only where the operation tables say so:
+// there, a write depends on the result, or the read must not miss a record. Lists read their index
+// or their partition with eventual consistency, which costs half as much
 // (scripts/docs/reference/lists.md).
 func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	reads := &readsRecorder{}
+	reads := &readRecorder{}
 	s := start(t, reads)
 	key := s.Key(t)
 	publishFixtureBoard(t, s, key)
@@ -119,7 +119,7 @@ func TestReadsAreConsistent(t *testing.T) {
 // Ensure an export contains every earlier write.
 func TestExportsAreConsistent(t *testing.T) {
 	t.Parallel()
-	reads := &readsRecorder{}
+	reads := &readRecorder{}
 	s := start(t, reads)
 	publishFixtureBoard(t, s, s.Key(t))
 	for _, kind := range functions.Transfers(s.Table) {
@@ -130,8 +130,8 @@ func TestExportsAreConsistent(t *testing.T) {
 		all := reads.take()
 		for _, r := range all {
 			// An audit's findings are stored in chunks. They may be read with eventual consistency,
-			// because the audit's record says which chunks it has. If a chunk is missing, the audit
-			// is read again.
+			// because the audit's record says which chunks there are. If a chunk is missing, the
+			// service reads the audit again.
 			if chunks := kind.Name == "audit" && r.prefix == ""; !r.consistent && !chunks {
 				t.Errorf("the export of %s: %v is not consistent", kind.Name, r)
 			}
@@ -142,8 +142,8 @@ func TestExportsAreConsistent(t *testing.T) {
 	}
 }
 
-// Ensure two exports of the same points are identical files. Points must be ordered by time,
-// although a record stores its points as a map.
+// Ensure two exports of the same points are identical. Points must be ordered by time, although a
+// record stores its points as a map.
 func TestExportOfPointsIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// newProcess returns a second process of the service s. Its table calls go through the transport
-// over.
+// newProcess returns a second process of the service s, which makes its table calls through the
+// transport over.
 func newProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.Service {
 	t.Helper()
 	another := *s
@@ -30,8 +30,8 @@ func newProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *apite
 }
 
 // forEachCrash calls try with processes of s that crash at progressively later points: before the
-// first table call, during it, after it, during the second one, and so on. It stops when two
-// processes in a row survive.
+// first table call, during it, after it, during the second one, and so on. It stops once two
+// processes in a row have not crashed.
 func forEachCrash(t *testing.T, s *apitest.Service, try func(crashing *apitest.Service, where string)) {
 	t.Helper()
 	for calls := range 200 {
@@ -72,10 +72,10 @@ func countRecordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count i
 }
 
 // Ensure a crash at any table call of a request with an Idempotency-Key leaves either nothing, or
-// both the record and the stored response. A retry in another process must yield exactly one
-// record. If the record was already stored, the retry gets the stored response. Some creates make
-// different table calls depending on the fields of the request, so each also runs with every
-// property of its sample body.
+// both the record and the stored response. After a retry in another process, there must be exactly
+// one record. If the record was already stored, the retry gets the stored response. Some creates
+// make different table calls depending on the fields of the request, so the test also sends each
+// create with all properties of its sample body.
 func TestIdempotencyKeyThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -103,7 +103,8 @@ func TestIdempotencyKeyThroughCrashes(t *testing.T) {
 	}
 }
 
-// retryAfterCrash sends a request to a process that crashes, and then twice to one that does not.
+// retryAfterCrash sends a request to the crashing process, and then twice to one that does not
+// crash.
 func retryAfterCrash(t *testing.T, s, crashing *apitest.Service, key string, op api.Operation, args map[string]any, where string) {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // so that no rate limit is reached
@@ -138,7 +139,7 @@ func retryAfterCrash(t *testing.T, s, crashing *apitest.Service, key string, op 
 }
 
 // dependentRecords lists, for each delete operation, records that belong to the deleted record.
-// Each row is a type and the record as JSON.
+// Each row contains the record's type and the record as JSON.
 var dependentRecords = map[string][][2]string{
 	"delete_plan_board": {
 		{"board", `{"id":"brd_2","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_9","slug":"a","title":"A"}]}`},
@@ -148,9 +149,9 @@ var dependentRecords = map[string][][2]string{
 	"delete_optimise_audit": {{"audit", `{"id":"aud_2","status":"complete","findings":["` + strings.Repeat("x", 1000) + `"]}`}},
 }
 
-// Ensure a crash at any table call of a delete leaves either the record with everything that
-// belongs to it, or a record that readers no longer see. The same delete in another process must
-// then succeed and leave nothing.
+// Ensure a crash at any table call of a delete leaves the record either complete, with everything
+// that belongs to it, or invisible to readers. The same delete in another process must then succeed
+// and leave nothing.
 func TestDeletesThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -206,7 +207,7 @@ func storedKeysOf(t *testing.T, s *apitest.Service, op api.Operation) (keys []st
 	return keys
 }
 
-// checkDelete deletes a record in a process that crashes, and again in one that does not.
+// checkDelete deletes a record in the crashing process, and again in one that does not crash.
 // Afterwards the stored sort keys must be exactly those in rest.
 func checkDelete(t *testing.T, s, crashing *apitest.Service, key string, op api.Operation, where string, rest []string) {
 	t.Helper()

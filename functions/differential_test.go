@@ -27,10 +27,10 @@ import (
 func statusOf(code string) int { return codes.Code(code).Status() }
 
 // Ensure a tool call has the same result as the HTTP request. The test sends generated calls, valid
-// and invalid, to two companies with equal records: to one over HTTP, to the other as tools. It
-// compares status, code, messages, body, rate limit and whether there is an ETag. Finally it
-// compares the records of the two companies. The read operations of a scope share their companies,
-// because they must change no record.
+// and invalid, to two companies with equal records: to one over HTTP, to the other as tool calls.
+// It compares status, code, messages, body, rate limit and whether there is an ETag. Finally it
+// compares the records of the two companies. All read operations of a scope use the same two
+// companies, because reads must not change any record.
 func TestToolsRespondLikeHTTP(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -77,7 +77,7 @@ func newTwinCompanies(t *testing.T, op api.Operation) *twinCompanies {
 	t.Helper()
 	a, b := start(t, nil), start(t, nil)
 	d := &twinCompanies{t: t, op: op, companyA: a, companyB: b, keyA: a.Key(t), keyB: b.Key(t)}
-	a.Clock.Advance(time.Millisecond) // so that both companies list their keys in the same order
+	a.Clock.Advance(time.Millisecond) // so that both companies' keys are listed in the same order
 	b.Clock.Advance(time.Millisecond)
 	d.limitedKeyA, d.limitedKeyB = a.Key(t, otherScopes(op)...), b.Key(t, otherScopes(op)...)
 	return d
@@ -86,7 +86,7 @@ func newTwinCompanies(t *testing.T, op api.Operation) *twinCompanies {
 // compareGenerated compares generated calls of d.op.
 func (d *twinCompanies) compareGenerated() {
 	d.t.Helper()
-	const calls = 24 // generateCall makes a different kind of call for each n below 8, and for multiples of 3, 5 and 7
+	const calls = 24 // enough for every kind of call that generateCall makes
 	d.random, d.statusCounts = rand.New(rand.NewSource(1)), map[int]int{}
 	for n := range calls {
 		d.compare(d.generateCall(n))
@@ -186,7 +186,7 @@ func (d *twinCompanies) compare(c generatedCall) {
 		return
 	}
 	report("body", d.numberIDs(0, over.Body), d.numberIDs(1, as.Body))
-	report("entity tag", over.Header.Get("ETag") != "", tool.Meta.ETag != "") // the tags differ, because the ids in the bodies do
+	report("entity tag", over.Header.Get("ETag") != "", tool.Meta.ETag != "") // only presence: the tags differ, because the bodies contain different ids
 	if d.op.IsList() {
 		_, more := over.NextCursor(d.t)
 		if tool.Meta.HasMore == nil || *tool.Meta.HasMore != more || (tool.Meta.NextCursor != "") != more {
@@ -201,8 +201,8 @@ var (
 	wholeArgumentPattern   = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // The size limit of a body excludes findings, and the message says so. The size limit of a tool call includes them.
 )
 
-// removeLocations returns the messages without the location of an argument, which only HTTP
-// messages contain, and without the hint for an unknown argument.
+// removeLocations removes from the messages where an argument belongs in the request, which only
+// HTTP messages say, and the hint for an unknown argument.
 func removeLocations(messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
@@ -216,7 +216,7 @@ func removeLocations(messages []string) []string {
 }
 
 var generatedIDPattern = func() *regexp.Regexp {
-	prefixes := []string{id.CompanyPrefix, id.KeyPrefix, "req", "pk_live"}
+	prefixes := []string{id.CompanyPrefix, id.KeyPrefix, "chg", "req", "pk_live"}
 	for _, kind := range functions.Transfers(nil) {
 		if kind.Prefix != "" {
 			prefixes = append(prefixes, kind.Prefix)
@@ -225,7 +225,7 @@ var generatedIDPattern = func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:` + strings.Join(prefixes, "|") + `)_[0-9a-z]{26}\b`)
 }()
 
-// keyPrefixPattern matches the visible start of an API key, which records of keys contain.
+// keyPrefixPattern matches the visible prefix of an API key, which the record of a key contains.
 var keyPrefixPattern = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)
 
 // numberIDs returns the body with each generated id replaced by a number, in order of first

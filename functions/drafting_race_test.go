@@ -16,21 +16,21 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// racer is one of two requests whose calls to a record a test puts into an order. It waits for its
-// turn before each call.
+// racer is one of two concurrent requests. A test controls the order of their table calls that
+// involve one record: a racer waits for its turn before each such call.
 type racer struct {
 	name     string
-	turns    chan struct{} // closed: it need not wait any more
-	called   chan struct{} // gets a value after each call that took its turn
-	finished chan struct{} // closed when the request has its response
-	loses    bool          // the response to its first write is lost
+	turns    chan struct{} // one value per turn; once closed, the racer no longer waits
+	called   chan struct{} // receives a value after each call that used a turn
+	finished chan struct{} // closed when the response has arrived
+	loses    bool          // whether the response to its first write is lost
 	response apitest.Response
 }
 
 type racerKey struct{}
 
-// turnTransport is a transport that holds each call of a racer to the record until the racer's
-// turn.
+// turnTransport is a transport that delays each of a racer's calls that involve the record until it
+// is the racer's turn.
 type turnTransport struct {
 	http.RoundTripper
 	record string // the record's sort key
@@ -59,9 +59,9 @@ func (w turnTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// race sends two requests and lets them call the table in an order, such as "aabb": a letter is the
-// next call of the racer of that name, if it has not finished. What is left of the requests then
-// runs freely.
+// race sends two requests whose table calls happen in the given order, such as "aabb". Each letter
+// lets the racer of that name make its next call, unless the racer has finished. After the last
+// letter, both requests run freely.
 func race(t *testing.T, s *apitest.Service, order string, requests map[string]func(*http.Request), loses string) map[string]apitest.Response {
 	t.Helper()
 	racers, out := map[string]*racer{}, map[string]apitest.Response{}
@@ -93,11 +93,11 @@ func race(t *testing.T, s *apitest.Service, order string, requests map[string]fu
 	return out
 }
 
-// Ensure only the request that is stored first succeeds when a draft and an approval arrive
-// together, at every interleaving of their calls, and with a lost response. A draft that is stored
-// after the approval would replace an approved text. An approval that is stored after the draft
-// would approve a text that nobody has read. Accepting an idea does not approve a text, so it may
-// follow a draft, but a draft may not follow it.
+// Ensure that when a draft and an approval arrive together, only the one that is stored first
+// succeeds. This must hold for every interleaving of their calls, and if a response is lost. A
+// draft stored after the approval would replace the approved content. An approval stored after the
+// draft would approve content that nobody has read. Accepting an idea approves no content, so it
+// may follow a draft, but a draft may not follow it.
 func TestDraftRacesApproval(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -118,12 +118,12 @@ func TestDraftRacesApproval(t *testing.T) {
 		}
 		bubble := &apitest.RoundTripCounter{}
 		s := apitest.NewOver(t, functions.Operations, turnTransport{bubble, sortKey})
-		world := draftingWorld{s, functions.Transfers(s.Table)}
+		world := draftingService{s, functions.Transfers(s.Table)}
 		drafter, person := s.Key(t, auth.DraftingAgent()...), s.Key(t)
 		bubble.Count(t, func(t *testing.T) { // the SDK pauses before it repeats a call whose response was lost
 			for _, order := range []string{"aadd", "adad", "adda", "daad", "dada", "ddaa"} {
-				for _, shown := range []string{"nothing", "If-Match", "text"} { // how the approval shows that its caller has read the text
-					for _, writer := range []string{"person", "agent"} { // who wrote the text that was read
+				for _, shown := range []string{"nothing", "If-Match", "text"} { // how the approval proves that its caller has read the content
+					for _, writer := range []string{"person", "agent"} { // who wrote the content that was read
 						for _, loses := range []string{"", draft, approval} {
 							what := fmt.Sprintf("%s, order %s, the approval shows %s of a text by the %s, lost response of %q", operation, order, shown, writer, loses)
 							rule.storeInState(t, world, initial)
@@ -166,7 +166,7 @@ func TestDraftRacesApproval(t *testing.T) {
 								wantDraft, wantApproval, wantText, wantStatus = 401, 200, "Read", approved
 							case shown == "If-Match":
 								wantApproval = 412
-							case rule.record == "content-idea": // accepting an idea publishes nothing, so it need not have been read
+							case rule.record == "content-idea": // accepting an idea publishes nothing, so nobody needs to have read it
 								wantApproval, wantStatus = 200, approved
 								if shown == "text" {
 									wantText = "Read"

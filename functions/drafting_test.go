@@ -21,68 +21,67 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// draftRule says what a key that may only draft can do with an operation. The rules are written by
-// hand.
+// draftRule says what a key that may only draft can do with an operation.
 type draftRule struct {
-	write    string   // the scope that is needed to decide
-	status   string   // the property with the status
-	words    []string // the statuses that such a key may set
-	text     map[string]any
-	from     []string // the statuses in which the key may change a record; nil: the operation creates a record
+	write    string   // the scope that a key needs to decide
+	status   string   // the name of the status property
+	settable []string // the statuses that a drafting key may set
+	content  map[string]any
+	from     []string // the statuses in which a drafting key may change the record; nil if the operation creates one
 	others   []string // all other statuses
-	locked   []string // the statuses in which no key may change a record; also among others
+	locked   []string // those of others in which no key may change the record
 	record   string   // the record's type in an import
 	argument string   // the name of the id argument
-	reader   string   // the operation that reads the record
+	reader   string   // the name of the operation that reads the record
 }
 
-// draftRules contains the operations that a key which may only draft can call. The status "" is
-// null.
+// draftRules contains the operations that a key which may only draft can call. The rules are
+// written by hand. The status "" stands for null.
 var draftRules = map[string]draftRule{
 	"update_feedback_reply": {
-		write: "feedback:write", status: "replyStatus", words: []string{"none", "draft", "needs_review"}, text: map[string]any{"replyBody": "New"},
+		write: "feedback:write", status: "replyStatus", settable: []string{"none", "draft", "needs_review"}, content: map[string]any{"replyBody": "New"},
 		from: []string{"", "none", "draft", "needs_review", "failed"}, others: []string{"approved", "skipped", "posting", "posted"}, locked: []string{"posting", "posted"},
 		record: "feedback", argument: "feedbackId", reader: "get_feedback",
 	},
 	"create_broadcast_post": {
-		write: "broadcast:write", status: "status", words: []string{"draft"},
-		text: map[string]any{"platform": "x", "body": "New", "scheduledFor": "2026-09-01T09:00:00.000Z"},
+		write: "broadcast:write", status: "status", settable: []string{"draft"},
+		content: map[string]any{"platform": "x", "body": "New", "scheduledFor": "2026-09-01T09:00:00.000Z"},
 	},
 	"update_broadcast_post": {
-		write: "broadcast:write", status: "status", words: []string{"draft"}, text: map[string]any{"body": "New"},
+		write: "broadcast:write", status: "status", settable: []string{"draft"}, content: map[string]any{"body": "New"},
 		from: []string{"draft"}, others: []string{"", "scheduled", "failed", "publishing", "published"}, locked: []string{"publishing", "published"},
 		record: "post", argument: "postId", reader: "get_broadcast_post",
 	},
-	"create_broadcast_idea": {write: "broadcast:write", status: "status", words: []string{"suggested"}, text: map[string]any{"title": "New"}},
+	"create_broadcast_idea": {write: "broadcast:write", status: "status", settable: []string{"suggested"}, content: map[string]any{"title": "New"}},
 	"update_broadcast_idea": {
-		write: "broadcast:write", status: "status", words: []string{"suggested"}, text: map[string]any{"title": "New"},
+		write: "broadcast:write", status: "status", settable: []string{"suggested"}, content: map[string]any{"title": "New"},
 		from: []string{"suggested"}, others: []string{"", "accepted", "rejected"}, record: "content-idea", argument: "ideaId", reader: "get_broadcast_idea",
 	},
 }
 
-// draftingWorld is a service with its import types, which take long to compute.
-type draftingWorld struct {
+// draftingService is a service together with its import types, which are slow to compute.
+type draftingService struct {
 	*apitest.Service
 
 	kinds []transfer.Type
 }
 
-func startDrafting(t *testing.T, transport http.RoundTripper) draftingWorld {
+func startDrafting(t *testing.T, transport http.RoundTripper) draftingService {
 	t.Helper()
 	s := start(t, transport)
-	return draftingWorld{s, functions.Transfers(s.Table)}
+	return draftingService{s, functions.Transfers(s.Table)}
 }
 
 // storeInState stores a record with the given status and returns its id.
-func (d draftRule) storeInState(t *testing.T, s draftingWorld, state string) (id string) {
+func (d draftRule) storeInState(t *testing.T, s draftingService, state string) (id string) {
 	t.Helper()
 	id = map[string]string{"feedback": "fbk_d", "post": "pst_d", "content-idea": "ida_d"}[d.record]
 	d.store(t, s, map[string]string{id: state})
 	return id
 }
 
-// store stores records with the text Old. states maps their ids to their statuses.
-func (d draftRule) store(t *testing.T, s draftingWorld, states map[string]string) {
+// store stores records whose content is "Old". states maps their ids to their statuses.
+func (d draftRule) store(t *testing.T, s draftingService, states map[string]string) {
 	t.Helper()
 	var lines []json.RawMessage
 	for id, state := range states {
@@ -129,8 +128,8 @@ func marshal(t *testing.T, value any) []byte {
 	return text
 }
 
-// allWords returns all values of an operation's property, according to operationTable.
-func allWords(t *testing.T, operation, property string) []string {
+// allowedValues returns all values of an operation's property, according to operationTable.
+func allowedValues(t *testing.T, operation, property string) []string {
 	t.Helper()
 	o, _ := operationTable.Lookup(operation)
 	for field := range strings.FieldsSeq(o.Body) {
@@ -158,9 +157,9 @@ func TestDraftingOperations(t *testing.T) {
 }
 
 // Ensure the rules hold for records in each status, and for keys with the scope read, draft or
-// write, or with all scopes. The requests set each status, change the text, or send an empty
-// update. Everything else by a key that may only draft is refused with 401 and the name of the
-// missing scope. A refused request counts towards the quota and changes nothing.
+// write, or with all scopes. The requests set each status, change the content, or send an empty
+// update. If a key may only draft, everything that the rules do not permit is refused with 401 and
+// the name of the missing scope. A refused request counts towards the quota and changes nothing.
 func TestDraftsInEveryState(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -172,9 +171,9 @@ func TestDraftsInEveryState(t *testing.T) {
 		for _, scope := range []string{"read", "draft", "write"} {
 			keys[scope] = s.Key(t, auth.Scope(area+":"+scope))
 		}
-		bodies := []map[string]any{rule.text}
-		for _, word := range allWords(t, operation, rule.status) {
-			with := maps.Clone(rule.text)
+		bodies := []map[string]any{rule.content}
+		for _, word := range allowedValues(t, operation, rule.status) {
+			with := maps.Clone(rule.content)
 			with[rule.status] = word
 			bodies = append(bodies, with)
 			if rule.from != nil {
@@ -207,7 +206,7 @@ func TestDraftsInEveryState(t *testing.T) {
 	}
 }
 
-// draftCase is a request that concerns a record with the given status.
+// draftCase is a request for a record that has the status state.
 type draftCase struct {
 	id, state string
 	body      map[string]any
@@ -215,8 +214,8 @@ type draftCase struct {
 }
 
 // checkOne sends a request and compares the response, the quota and the stored record with the
-// rule. full is the key with which it reads the record.
-func (d draftRule) checkOne(t *testing.T, s draftingWorld, operation string, c draftCase, full string) {
+// rule. It reads the record with the key full.
+func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c draftCase, full string) {
 	t.Helper()
 	what := fmt.Sprintf("%s of a record in state %q with %v by a key with %s", operation, c.state, c.body, c.kind)
 	args := maps.Clone(c.body)
@@ -232,7 +231,7 @@ func (d draftRule) checkOne(t *testing.T, s draftingWorld, operation string, c d
 	case c.kind == "read":
 		want, remaining = 401, "120"
 	case len(c.body) == 0:
-	case c.kind == "draft" && (word != "" && !slices.Contains(d.words, word) || slices.Contains(d.others, c.state)):
+	case c.kind == "draft" && (word != "" && !slices.Contains(d.settable, word) || slices.Contains(d.others, c.state)):
 		want = 401
 	case slices.Contains(d.locked, c.state):
 		want = 409
@@ -252,7 +251,7 @@ func (d draftRule) checkOne(t *testing.T, s draftingWorld, operation string, c d
 	}
 	after := s.Call(t, full, d.reader, map[string]any{d.argument: c.id}).JSON(t)
 	expected := map[string]any{"updatedAt": "2026-01-01T00:00:00.000Z"}
-	for name := range d.text {
+	for name := range d.content {
 		expected[name] = "Old"
 	}
 	if expected[d.status] = c.state; c.state == "" {
@@ -261,7 +260,7 @@ func (d draftRule) checkOne(t *testing.T, s draftingWorld, operation string, c d
 	if want == 200 && len(c.body) > 0 {
 		expected["updatedAt"] = after["updatedAt"]
 		if c.state == "approved" && c.body[d.status] == nil {
-			expected[d.status] = "draft" // an approval is only for the old text
+			expected[d.status] = "draft" // the approval was only for the old content
 		}
 		maps.Copy(expected, c.body)
 	}
@@ -273,9 +272,9 @@ func (d draftRule) checkOne(t *testing.T, s draftingWorld, operation string, c d
 }
 
 // Ensure a key that may only draft gets 400 for an invalid body, even if the body also decides
-// something. It gets 401 for a decision about a record that does not exist, and 404 for a draft of
-// such a record. If the status does not allow the draft, that error comes before the error for an
-// If-Match that does not match.
+// something. If the record does not exist, it gets 401 for a decision and 404 for a draft. If the
+// status does not allow the draft, that error comes before the error for an If-Match that does not
+// match.
 func TestOrderOfDraftChecks(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
@@ -294,7 +293,7 @@ func TestOrderOfDraftChecks(t *testing.T) {
 		{"update_feedback_reply", map[string]any{"feedbackId": "fbk_1", "replyStatus": "draft", "If-Match": `"x"`}, 412},
 		{"create_broadcast_post", map[string]any{"platform": "x", "body": "B", "status": "scheduled"}, 400}, // without scheduledFor
 		{"create_broadcast_post", map[string]any{"platform": "x", "body": "B", "status": "scheduled", "scheduledFor": "2026-09-01T09:00:00Z", "Idempotency-Key": "a"}, 401},
-		{"create_broadcast_post", map[string]any{"platform": "x", "body": "B", "scheduledFor": "2026-09-01T09:00:00Z", "Idempotency-Key": "a"}, 200}, // the refusal before was not stored for this Idempotency-Key
+		{"create_broadcast_post", map[string]any{"platform": "x", "body": "B", "scheduledFor": "2026-09-01T09:00:00Z", "Idempotency-Key": "a"}, 200}, // the refusal above was not stored for this Idempotency-Key
 		{"update_broadcast_post", map[string]any{"postId": "pst_none", "status": "scheduled"}, 401},
 		{"update_broadcast_post", map[string]any{"postId": "pst_none", "body": "B"}, 404},
 		{"update_broadcast_idea", map[string]any{"ideaId": "ida_none", "status": "accepted"}, 401},
@@ -306,9 +305,9 @@ func TestOrderOfDraftChecks(t *testing.T) {
 	}
 }
 
-// Ensure the key of a drafting agent can only read and draft, over HTTP and with tools. Every other
-// operation, and every status that is a decision, gets 401 with the name of the missing scope, and
-// nothing is written.
+// Ensure the key of a drafting agent can only read and draft, over HTTP and with tools. For every
+// other operation, and for every status that is a decision, it must get 401 with the name of the
+// missing scope, and nothing may be written.
 func TestDraftingKeyDecidesNothing(t *testing.T) {
 	t.Parallel()
 	calls := &callRecorder{}
@@ -323,8 +322,8 @@ func TestDraftingKeyDecidesNothing(t *testing.T) {
 		case !drafts:
 			bodies = append(bodies, fixtureArguments[op.ID])
 		default:
-			for _, word := range allWords(t, op.ID, rule.status) {
-				if args := maps.Clone(fixtureArguments[op.ID]); !slices.Contains(rule.words, word) {
+			for _, word := range allowedValues(t, op.ID, rule.status) {
+				if args := maps.Clone(fixtureArguments[op.ID]); !slices.Contains(rule.settable, word) {
 					args[rule.status], args["scheduledFor"] = word, "2026-09-01T09:00:00Z"
 					if rule.record != "post" && op.ID != "create_broadcast_post" {
 						delete(args, "scheduledFor")
@@ -356,9 +355,9 @@ func TestDraftingKeyDecidesNothing(t *testing.T) {
 	}
 }
 
-// Ensure tools/list shows a key that may only draft exactly the statuses that it may set. In all
-// other respects, these tools and all others must be the same as for other keys.
-func TestWordsOfDraftingTools(t *testing.T) {
+// Ensure that tools/list shows a key that may only draft exactly the statuses that it may set.
+// Apart from that, each of these tools must be listed exactly as for a key with all scopes.
+func TestStatusesOfDraftingTools(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
 	list := func(key string) map[string]string {
@@ -380,8 +379,8 @@ func TestWordsOfDraftingTools(t *testing.T) {
 	for name, text := range drafting {
 		want := full[name]
 		if rule, is := draftRules[name]; is {
-			words := func(values []string) string { return `"enum":` + string(marshal(t, values)) }
-			if want = strings.Replace(want, words(allWords(t, name, rule.status)), words(rule.words), 1); want == full[name] {
+			enum := func(values []string) string { return `"enum":` + string(marshal(t, values)) }
+			if want = strings.Replace(want, enum(allowedValues(t, name, rule.status)), enum(rule.settable), 1); want == full[name] {
 				t.Errorf("%s: a full key does not see all words: %s", name, want)
 			}
 		}
@@ -396,7 +395,7 @@ func TestWordsOfDraftingTools(t *testing.T) {
 	}
 }
 
-// readStep is a request in a sequence, with the expected status of the response.
+// readStep is one request of a sequence, with the expected status of its response.
 type readStep struct {
 	key     string // draft or write
 	args    map[string]any
@@ -404,10 +403,10 @@ type readStep struct {
 	status  int
 }
 
-// Ensure a text last written by a key that may only draft can be approved or scheduled only if the
-// request shows that its caller has read the text. Either If-Match names the revision, or the
-// request contains each drafted text as it is stored. If another key writes the text, no such proof
-// is needed any more.
+// Ensure content last written by a key that may only draft can be approved or scheduled only if the
+// request proves that its caller has read it. Either If-Match contains the current ETag, or the
+// request repeats each drafted property as it is stored. Once another key has written the content,
+// no such proof is needed.
 func TestNothingIsApprovedUnread(t *testing.T) {
 	t.Parallel()
 	type args = map[string]any
@@ -490,7 +489,7 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 
 // Ensure a caller can schedule a post only after reading every property that a drafting key wrote.
 // These are all properties that an update can change, except the status.
-func TestTextsOfPosts(t *testing.T) {
+func TestScheduledPostsAreReadCompletely(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
 	draft, person := s.Key(t, auth.BroadcastDraft), s.Key(t)
@@ -521,11 +520,11 @@ func TestTextsOfPosts(t *testing.T) {
 	}
 }
 
-// Ensure clients cannot see which texts a key that may only draft has written: no response and no
-// export contains this information. When another key writes the same text, neither updatedAt nor
-// the ETag changes. An import replaces the record, so an imported text counts as written by the
+// Ensure clients cannot see which properties a key that may only draft has written: no response and
+// no export contains this information. When another key writes the same value, neither updatedAt
+// nor the ETag changes. An import replaces the record, so imported values count as written by the
 // importer.
-func TestDraftedIsHidden(t *testing.T) {
+func TestDraftedPropertiesAreHidden(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
 	draft, person := s.Key(t, auth.DraftingAgent()...), s.Key(t)
@@ -540,7 +539,7 @@ func TestDraftedIsHidden(t *testing.T) {
 		before := s.Call(t, person, rule.reader, at)
 		s.Clock.Advance(time.Hour)
 		responses = append(responses, before, s.Call(t, person, map[string]string{"feedback": "list_feedback", "post": "list_broadcast_posts"}[rule.record], nil))
-		responses = append(responses, s.Call(t, person, operation, text)) // from now on the text counts as written by this key
+		responses = append(responses, s.Call(t, person, operation, text)) // from now on the value counts as written by this key
 		if after := s.Call(t, person, rule.reader, at); after.Body != before.Body || after.Header.Get("ETag") != before.Header.Get("ETag") {
 			t.Errorf("%s: the same text left %s, want %s", operation, after.Body, before.Body)
 		}
@@ -577,9 +576,9 @@ func TestDraftedIsHidden(t *testing.T) {
 	}
 }
 
-// Ensure a draft takes as many round trips, table calls and units as the same request by a key that
-// may decide. An approval that is refused because nobody has read the text must take one round trip
-// and no more read units than that.
+// Ensure a draft takes as many round trips, table calls and capacity units as the same request by a
+// key that may decide. An approval that is refused because its caller has not read the draft must
+// take one round trip, and as many read units as the draft.
 func TestDraftsCostNothing(t *testing.T) {
 	t.Parallel()
 	counter := &apitest.RoundTripCounter{}
@@ -605,7 +604,7 @@ func TestDraftsCostNothing(t *testing.T) {
 	}
 	draft, person := s.Key(t, auth.DraftingAgent()...), s.Key(t)
 	for operation, rule := range draftRules {
-		args := maps.Clone(rule.text)
+		args := maps.Clone(rule.content)
 		if rule.from != nil {
 			args[rule.argument] = rule.storeInState(t, s, rule.from[len(rule.from)-1])
 		}

@@ -108,8 +108,8 @@ func importLinesOf(t testing.TB, s *apitest.Service, kinds []transfer.Type, name
 	t.Fatalf("no type %s", name)
 }
 
-// operationTable holds the hand-typed tables of the operations. fixtureArguments maps each
-// operation to the arguments of a request that succeeds on the fixture.
+// operationTable holds the handwritten operation tables. fixtureArguments maps each operation to
+// the arguments of a request that succeeds on the fixture.
 var (
 	operationTable   oracle.Table
 	fixtureArguments = map[string]map[string]any{}

@@ -29,8 +29,8 @@ import (
 type Area struct {
 	Name       string // the path segment after the company's id; the area "company" serves the paths that have none
 	Operations api.Operations
-	Transfers  func(t *table.Client) []transfer.Type // nil: the area has no records
-	Changes    []change.Source                       // recognise the writes that change the area's records
+	Transfers  func(t *table.Client) []transfer.Type
+	Changes    []change.Source // recognise the writes that change the area's records
 }
 
 // All returns the areas.
@@ -43,7 +43,7 @@ func All() []Area {
 		{"optimise", optimise.Operations, optimise.Transfers, optimise.Changes()},
 		{"broadcast", broadcast.Operations, broadcast.Transfers, broadcast.Changes()},
 		{"context", brand.Operations, brand.Transfers, brand.Changes()},
-		{change.Area, changes.Operations, nil, nil},
+		{change.Area, changes.Operations, changes.Transfers, nil},
 	}
 }
 
@@ -57,14 +57,11 @@ func Operations(t *table.Client) []api.Operation {
 }
 
 // Transfers returns the record types of all areas. Each type comes after the types that its records
-// refer to. If t is nil, the records cannot be written, and their times are not checked against a
-// clock.
+// refer to. If t is nil, the types can check records but not write them, and do not compare times
+// with a clock.
 func Transfers(t *table.Client) []transfer.Type {
 	var out []transfer.Type
 	for _, a := range All() {
-		if a.Transfers == nil {
-			continue
-		}
 		for _, kind := range a.Transfers(t) {
 			if t != nil {
 				kind = transfer.NotInFuture(kind, t.Clock())
@@ -86,8 +83,8 @@ func ChangeSources() []change.Source {
 }
 
 // Uploads returns a function that authorises a request with a body of more than 256 KB before the
-// body is read. That function returns the reason the body must not be read, or nil if it may be
-// read. A server in front of Handler calls that function; see api.API.CheckUpload.
+// body is read. The returned function returns the reason the body must not be read, or nil if it
+// may be read. The server in front of Handler calls it; see api.API.CheckUpload.
 func Uploads(t *table.Client, log *slog.Logger) func(*http.Request) error {
 	return api.New(Operations(t), api.NewConfig(t, log)).CheckUpload
 }

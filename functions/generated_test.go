@@ -54,9 +54,9 @@ func (d *twinCompanies) generateCall(n int) generatedCall {
 	case n == 7 && body && d.op.Path == strings.TrimSuffix(d.op.Path, "}"): // a repeated property, if the path needs no id
 		c.raw = `{"nope":1,"nope":1}`
 	case n%3 == 0:
-		d.invalidate(c.args, 1)
+		d.makeInvalid(c.args, 1)
 	case n%7 == 0:
-		d.invalidate(c.args, 3)
+		d.makeInvalid(c.args, 3)
 	case n%5 == 0:
 		c.company = "own"
 	}
@@ -174,9 +174,9 @@ func (d *twinCompanies) randomText(least, most int) string {
 	return string(out)
 }
 
-// invalidate makes some arguments invalid. If the invalid value of an integer query parameter is a
-// number, such as 99999, the tool call sends it as a JSON number.
-func (d *twinCompanies) invalidate(args map[string]any, times int) {
+// makeInvalid makes some of the arguments invalid. If the invalid value of an integer query
+// parameter is a number, such as 99999, the tool call sends it as a JSON number.
+func (d *twinCompanies) makeInvalid(args map[string]any, times int) {
 	for range times {
 		if len(d.op.Input) == 0 {
 			args["nope"] = "x"
@@ -185,8 +185,8 @@ func (d *twinCompanies) invalidate(args map[string]any, times int) {
 		f := d.op.Input[d.random.Intn(len(d.op.Input))]
 		switch f.In {
 		case schema.InPath:
-			// "", "." and ".." are left out, because over HTTP a path that contains them does not
-			// match any operation.
+			// "", "." and ".." are not used, because an HTTP path that contains one of them matches
+			// no operation.
 			args[f.Name] = d.pickOne([]string{"...", "x y", strings.Repeat("a", 200), "ITM_1", "itm_"})
 		case schema.InHeader:
 			args[f.Argument()] = d.pickOne([]string{`"stale"`, "stale", `W/"stale"`, ""})

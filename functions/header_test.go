@@ -8,9 +8,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a header that is not UTF-8 is refused if its value matters, and the message names the
-// header. In a Lambda event its invalid bytes become U+FFFD, so two different Idempotency-Keys
-// would look the same, and the second write would be skipped silently.
+// Ensure a header that is not UTF-8 is refused if its value matters, with a message that contains
+// the header's name. In a Lambda event its invalid bytes become U+FFFD, so two different
+// Idempotency-Keys would look the same, and the second write would be skipped silently.
 func TestHeadersAreUTF8(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

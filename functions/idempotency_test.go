@@ -34,8 +34,7 @@ func requiredArguments(op api.Operation, more map[string]any) map[string]any {
 }
 
 // Ensure exactly the operations that are not inherently idempotent accept an Idempotency-Key.
-// Ensure the operations that accept an If-Match are exactly the updates, the deletes of single
-// records, and publish.
+// Ensure exactly the updates, the deletes of single records, and publish accept an If-Match.
 func TestContractsOfWrites(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
@@ -91,9 +90,9 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// withDifferentArgument returns an argument for an operation, with a value that differs from the
-// fixture's. The argument comes from the operation tables or, if they list none, is a free-form
-// string property of the body.
+// withDifferentArgument returns one argument for an operation, whose value differs from the one in
+// fixtureArguments. The argument comes from the operation tables or, if they list none, is a
+// free-form string property of the body.
 func withDifferentArgument(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	o := operationRow(t, op)
@@ -144,9 +143,9 @@ func TestConcurrentReplay(t *testing.T) {
 	}
 }
 
-// Ensure only one of two different requests succeeds if both are sent several times, concurrently,
-// with the same Idempotency-Key. The successful request runs once, and the copies of the other one
-// get a 400.
+// Ensure that if two different requests are each sent several times, concurrently, with the same
+// Idempotency-Key, only one of the two succeeds. It must run once, and all copies of the other
+// request must get a 400.
 func TestConcurrentRequestsWithOneKey(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -180,8 +179,8 @@ func TestConcurrentRequestsWithOneKey(t *testing.T) {
 }
 
 // Ensure an error that depends on a record's state is also replayed, even if the state has changed
-// since. An invalid request must not use up its Idempotency-Key, and an Idempotency-Key of one
-// caller must not affect another.
+// since. An invalid request must not use up its Idempotency-Key. One caller's Idempotency-Key must
+// not affect another caller.
 func TestReplayOfRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -217,8 +216,8 @@ func TestReplayOfRefusals(t *testing.T) {
 	}
 }
 
-// Ensure a 400 that depends on a stored record is replayed after the record is gone, and that the
-// same request succeeds with a new Idempotency-Key.
+// Ensure a 400 that was caused by a stored record is replayed even after that record is deleted,
+// and that the same request with a new Idempotency-Key succeeds.
 func TestReplayOfRefusedPush(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -258,8 +257,8 @@ func TestReplayOfRefusedPush(t *testing.T) {
 }
 
 // Ensure an Idempotency-Key costs no extra round trip when the change is a single transaction. A
-// push of reviews takes more than one transaction, so it claims the Idempotency-Key before the push
-// and stores the response afterwards.
+// push of reviews takes more than one transaction. It must therefore claim the Idempotency-Key
+// first and store the response at the end.
 func TestRoundTripsOfIdempotency(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -267,7 +266,7 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	s := start(t, counter)
 	key := s.Key(t)
 	calls := 0
-	// call makes a call that changes something, and returns its number of round trips.
+	// call calls an operation so that it changes something, and returns the number of round trips.
 	call := func(op api.Operation, more map[string]any) int {
 		calls++
 		args := argumentsForCall(t, s, key, op, calls, more)
@@ -303,7 +302,7 @@ func compareReplay(t *testing.T, name string, first, again apitest.Response) {
 }
 
 // argumentsForCall returns arguments for the n-th call of an operation, plus those in more. They
-// differ from call to call, so that each call changes something.
+// differ from one call to the next, so that each call changes something.
 func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Operation, n int, more map[string]any) map[string]any {
 	t.Helper()
 	args := requiredArguments(op, more)
@@ -328,8 +327,8 @@ func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Opera
 	return args
 }
 
-// Ensure a response with a secret is replayed to the same key in any spelling of the Authorization
-// header, and to no other key.
+// Ensure a response that contains a secret is replayed only to the same key, however the
+// Authorization header is spelled.
 func TestReplayForAnySpellingOfTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -18,15 +18,14 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// importTypeNames maps the id of an operation to the name of a type in an import: the type of the
-// record that the operation creates, updates or pushes. It lists only operations that do not
-// respond with that record.
+// importTypeNames maps an operation's id to the import type of the record that the operation
+// creates, updates or pushes. It lists only operations that do not return that record.
 var importTypeNames = map[string]string{
 	"create_plan_board": "board", "update_plan_board": "board", "create_optimise_audit": "audit", "update_optimise_audit": "audit",
 	"push_feedback": "feedback", "push_metric_points": "metric-point",
 }
 
-// importType returns the import's type for the record that an operation creates, updates or pushes.
+// importType returns the import type of the record that an operation creates, updates or pushes.
 func importType(t *testing.T, op api.Operation, types map[string]transfer.Type) transfer.Type {
 	t.Helper()
 	if name := importTypeNames[op.ID]; name != "" {
@@ -47,9 +46,9 @@ var bodiesWithoutRecord = []string{
 	"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish", "claim_feedback_reply", "report_feedback_reply", "report_broadcast_post",
 }
 
-// importOnlyValues lists the values that an import accepts but the API refuses. Each key is a
-// record type and a property, followed by the value if the exception is for one value only. The
-// map's values are the reasons.
+// importOnlyValues lists the values that an import accepts but the API refuses, with the reason. A
+// key of the map consists of a record type and a property, followed by the value if the exception
+// is for one value only.
 var importOnlyValues = map[string]string{
 	"feedback replyStatus posting": "the posting step sets it", "feedback replyStatus posted": "the posting step sets it",
 	"feedback replyStatus failed": "the posting step sets it", "post status publishing": "the dispatcher sets it",
@@ -58,7 +57,7 @@ var importOnlyValues = map[string]string{
 	"post media": "in a record it may be any JSON",
 }
 
-// invalidValue is a rule of a property, with a value that breaks it.
+// invalidValue is a value that breaks one rule of a property.
 type invalidValue struct {
 	name  string
 	value any
@@ -132,9 +131,9 @@ func validElement(f schema.Field) any {
 	return "x"
 }
 
-// Ensure an import refuses in a record whatever the API refuses in a body, with the same message.
-// For every property of every record, the test breaks each rule in a request and in a record.
-// importOnlyValues lists the exceptions and their reasons.
+// Ensure an import refuses every value that the API refuses, with the same message. For every
+// property of every record, the test breaks each rule once in a request body and once in an
+// imported record. importOnlyValues lists the exceptions.
 func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -178,7 +177,8 @@ func TestImportKeepsTheRulesOfBodies(t *testing.T) {
 }
 
 // sameProblem reports whether the messages for a record and a body state the same problem. An enum
-// may have more values in a record, so the listed values are not compared.
+// may allow more values in a record than in a body, so the lists of allowed values in the messages
+// are not compared.
 func sameProblem(f schema.Field, refused, problem string) bool {
 	if f.Enum != nil {
 		refused, _, _ = strings.Cut(refused, " must be one of ")
@@ -187,7 +187,7 @@ func sameProblem(f schema.Field, refused, problem string) bool {
 	return refused == problem
 }
 
-// enumValues returns the enum values of a string property of a record, nil if it has none.
+// enumValues returns the enum values of a record's string property, or nil if it has none.
 func enumValues(record reflect.Type, f schema.Field) []string {
 	for _, field := range reflect.VisibleFields(record) {
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != f.Name || field.Type.Kind() != reflect.Pointer {
@@ -230,8 +230,8 @@ func newOperationBody(t *testing.T, op api.Operation) operationBody {
 	return b
 }
 
-// refusal returns the message with which the API refuses a value of a property. It replaces the
-// path in the message with the path of the property in a record.
+// refusal returns the message with which the API refuses a value of a property. In that message, it
+// replaces the property's path in the body with its path in a record.
 func (b operationBody) refusal(t *testing.T, s *apitest.Service, key, name string, value any) string {
 	t.Helper()
 	content := maps.Clone(b.valid)
@@ -323,8 +323,8 @@ func TestImportKeepsTheRulesOfSeveralProperties(t *testing.T) {
 	}
 }
 
-// checkExportIsImportable reports a test error for each stored record that an import would refuse,
-// because everything that the API accepts must be importable after an export.
+// checkExportIsImportable reports a test error for each stored record that an import would refuse.
+// Everything that the API accepts must be importable after an export.
 func checkExportIsImportable(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	for _, kind := range functions.Transfers(s.Table) {

@@ -14,7 +14,7 @@ import (
 )
 
 // Ensure an import recognises stored records of every type, so that it can skip them. It must find
-// the fixture company's records in that company, and not in another one.
+// the fixture company's records in that company only.
 func TestExistingRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -87,7 +87,7 @@ func TestExistingByIdentity(t *testing.T) {
 	}
 }
 
-// Ensure an import checks values as the API does.
+// Ensure an import applies the same checks to values as the API.
 func TestImportChecksValues(t *testing.T) {
 	t.Parallel()
 	const address = "must be an http or https address with a host, for example https://example.com"

@@ -67,7 +67,7 @@ func generateRequest(r *rapid.T, w *isolationWorld, operations []api.Operation, 
 	return a
 }
 
-// argumentGenerator draws the arguments of one call.
+// argumentGenerator draws arguments for one call.
 type argumentGenerator struct {
 	rapid   *rapid.T
 	world   *isolationWorld
@@ -205,8 +205,7 @@ func (d argumentGenerator) value(f schema.Field) any {
 }
 
 // text draws a word or the id of any company's record, because callers can put ids in free-form
-// strings. It never draws the id of a company, so that findViolation can search responses for
-// company ids.
+// strings. It never draws a company's id, because findViolation searches responses for company ids.
 func (d argumentGenerator) text(f schema.Field) string {
 	if rapid.Bool().Draw(d.rapid, "an id") {
 		records := slices.DeleteFunc(slices.Clone(d.dump.ids[d.anyTenant().id]), func(one string) bool { return strings.HasPrefix(one, "co_") })
@@ -218,7 +217,7 @@ func (d argumentGenerator) text(f schema.Field) string {
 // callResult is the result of a call.
 type callResult struct {
 	status        int
-	canonicalBody string // the JSON of the response or of the tool's result, the same for an error over HTTP and as a tool
+	canonicalBody string // the JSON of the response or of the tool's result; errors have the same form over HTTP and as a tool
 	bodyAndHeader string
 	next          string
 	tag           string

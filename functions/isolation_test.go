@@ -18,8 +18,7 @@ import (
 )
 
 // defaultRunFlags holds the default flags of package rapid: how many random worlds (see
-// isolationWorld) a run explores, and the seed that selects them. Another seed explores different
-// worlds, and 0 picks a random seed.
+// isolationWorld) a run explores, and the seed that selects them. 0 picks a random seed.
 var defaultRunFlags = map[string]string{"rapid.checks": "8", "rapid.seed": "20260811"}
 
 // Ensure companies are isolated. They make random calls, over HTTP and as tools, with each other's
@@ -171,7 +170,7 @@ func findForeignRecord(value any, a generatedRequest, after tableDump) string {
 
 // compareWithUnknownIDs repeats a call that used ids of other companies' records, but with ids that
 // do not exist. The two responses must be indistinguishable. It returns the contents of the table
-// afterwards, and a description of the violation, or "".
+// afterwards and, if they differ, a description of the violation.
 func (w *isolationWorld) compareWithUnknownIDs(a generatedRequest, got callResult, before, after tableDump) (tableDump, string) {
 	again, others := a, false
 	again.args = maps.Clone(a.args)
@@ -227,12 +226,12 @@ func (w *isolationWorld) rememberResponse(a generatedRequest, got callResult, af
 	}
 	if keyRejected(got) {
 		w.issueKeys(a.tenant)
-		after, _ = w.dumpTable() // the call's own changes were checked before
+		after, _ = w.dumpTable() // the changes that the call itself made have already been checked
 	}
 	return after
 }
 
-// countCoverage counts what a test did, to show what it covers.
+// countCoverage counts in seen what a call covered.
 func countCoverage(seen map[string]int, w *isolationWorld, a generatedRequest, got callResult) {
 	seen["calls"]++
 	seen[fmt.Sprintf("status %d", got.status)]++

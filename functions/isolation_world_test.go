@@ -35,16 +35,16 @@ import (
 // testTenant is one company of a world.
 type testTenant struct {
 	id      string
-	marker  string   // contained in every string of the company's records where the rules allow it, and in no request
+	marker  string   // part of every string in the company's records, where the rules allow it; never part of a request
 	fullKey string   // a key with all scopes
 	readKey string   // a key that can only read
 	cursors []string // from responses to this company
 	etags   []string // ETags from responses to this company
 }
 
-// isolationWorld is a service with a table of its own and a few companies. Each company has two
-// copies of the fixture: one with ids that all companies share, which imports make possible, and
-// one with ids that only this company has.
+// isolationWorld is a service that has its own table and a few companies. Each company has two
+// copies of the fixture: in one, the records have the same ids in all companies, which imports make
+// possible. In the other, their ids are unique to the company.
 type isolationWorld struct {
 	t            *testing.T
 	service      *apitest.Service
@@ -53,14 +53,14 @@ type isolationWorld struct {
 }
 
 // fixtureMarkers lists the marker of each company of a world, in order. fixtureSuffixes lists, in
-// the same order, the suffix of the ids that only that company has.
+// the same order, the suffix of the ids that are unique to the company.
 var (
 	fixtureMarkers  = []string{"qzamber", "qzbirch", "qzcedar"}
 	fixtureSuffixes = []string{"a9", "b9", "c9"}
 )
 
-// newIsolationWorld returns a world with the given number of companies. A leak affects table calls
-// only once leak.startLeak has been called.
+// newIsolationWorld returns a world with the given number of companies. The leak has no effect
+// until leak.startLeak is called.
 func newIsolationWorld(t *testing.T, companies int, leak *leakTransport) *isolationWorld {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
@@ -127,7 +127,7 @@ type tableDump struct {
 }
 
 // dumpTable reads the whole table. wrong describes a row that belongs to no company or to two
-// companies, which in itself violates isolation.
+// companies, if there is one. Such a row in itself violates isolation.
 func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
 	d = tableDump{rows: map[string]map[string]string{}, ids: map[string][]string{}}
 	for _, one := range w.tenants {
@@ -286,8 +286,8 @@ func visitTexts(value any, visit func(old string, set func(string))) {
 	}
 }
 
-// leakTransport is a planted fault: a transport that redirects one kind of table call to another
-// company's partition. It leaves calls for API keys alone, because those would only fail.
+// leakTransport is a deliberate fault: a transport that redirects one kind of table call to another
+// company's partition. It does not redirect calls for API keys, because those would only fail.
 type leakTransport struct {
 	action string // the DynamoDB call, such as GetItem
 
@@ -317,7 +317,7 @@ func (l *leakTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if at := []byte(from + "#"); bytes.Contains(body, at) && !bytes.Contains(body, []byte(from+"#keys")) {
-		body = bytes.ReplaceAll(body, at, []byte(to+"#")) // keeps the length, because all company ids are equally long
+		body = bytes.ReplaceAll(body, at, []byte(to+"#")) // does not change the length, because all company ids are equally long
 		l.mu.Lock()
 		l.leaked++
 		l.mu.Unlock()

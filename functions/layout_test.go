@@ -56,9 +56,9 @@ func isUnder(name string, places ...string) bool {
 }
 
 // Ensure imports point in one direction: scripts, infra → functions → functions/<area> → shared.
-// The studio may import only the client, and shared/thread, which weighs a text as X does. As an
-// exception, functions/openapi imports scripts/docs to serve its pages. That package contains only
-// texts and imports nothing.
+// The studio may import only the client and shared/thread, which measures the length of a post as X
+// does. As an exception, functions/openapi imports scripts/docs to serve its pages. That package
+// contains only documentation and imports nothing.
 func TestImportsPointOneWay(t *testing.T) {
 	t.Parallel()
 	areas := map[string]bool{}
@@ -152,7 +152,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 }
 
 // Ensure every area has a folder with its operations, its store and its Lambda function, and that
-// no file or package is a collection of odds and ends.
+// no file or package is a collection of miscellaneous helpers.
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	lines := map[string]int{}

@@ -49,7 +49,7 @@ func (l *limitChecker) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Ensure no call reads a collection or the table without a limit, because a local engine would then
-// read all of it for each page of 1 MB.
+// read the whole collection or table for each page of 1 MB.
 func TestEveryReadHasALimit(t *testing.T) {
 	t.Parallel()
 	l := &limitChecker{}

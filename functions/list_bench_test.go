@@ -22,9 +22,9 @@ import (
 )
 
 // BenchmarkReads measures reads from the query to the body of the response, without the key check
-// and the gateway. It measures two ways: ours, and a plain one in which the SDK reads the DynamoDB
+// and the gateway. It compares our code with plain code, in which the SDK reads the DynamoDB
 // response, attributevalue fills structs and encoding/json encodes them. The DynamoDB responses are
-// replayed from memory. benchstat compares the two:
+// replayed from memory. benchstat shows the difference:
 //
 //	go test ./functions -run XXX -bench Reads -cpu 1 -count 10 | benchstat -col /way -
 func BenchmarkReads(b *testing.B) {
@@ -94,7 +94,7 @@ func BenchmarkReads(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				if diff := cmp.Diff(decoded(b, ours), decoded(b, body)); diff != "" {
+				if diff := cmp.Diff(mustDecode(b, ours), mustDecode(b, body)); diff != "" {
 					b.Errorf("the two ways differ: %s", diff)
 				}
 			})
@@ -102,7 +102,7 @@ func BenchmarkReads(b *testing.B) {
 	}
 }
 
-func decoded(b *testing.B, body []byte) (value any) {
+func mustDecode(b *testing.B, body []byte) (value any) {
 	b.Helper()
 	if err := json.Unmarshal(body, &value); err != nil {
 		b.Fatal(err)
@@ -110,7 +110,7 @@ func decoded(b *testing.B, body []byte) (value any) {
 	return value
 }
 
-// sdkTable is the test binary's table, accessed with nothing but the SDK.
+// sdkTable is the test binary's table, accessed only with the SDK.
 type sdkTable struct {
 	*dynamodb.Client
 	name string
@@ -127,7 +127,7 @@ func newSDKTable(b *testing.B, over http.RoundTripper) sdkTable {
 // jsonNames makes attributevalue use the field names from the json tags.
 func jsonNames(o *attributevalue.DecoderOptions) { o.TagKey = "json" }
 
-// putWithSDK stores each record of a list as one item.
+// putWithSDK stores each record of a list as a table item.
 func putWithSDK[T any](b *testing.B, db sdkTable, partition string, text []byte) {
 	b.Helper()
 	var list struct{ Items []T }

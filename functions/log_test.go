@@ -31,7 +31,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 }
 
 // Ensure the log never contains an API key that a caller sends by mistake as part of any name or
-// value. The log must name the company of every request with a valid key.
+// value. For every request with a valid key, the log must contain the company's id.
 func TestLogHasNoKeys(t *testing.T) {
 	t.Parallel()
 	log := &lockedBuffer{}

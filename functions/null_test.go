@@ -117,7 +117,7 @@ func TestNullClears(t *testing.T) {
 						t.Errorf("%s: %v is stored as %v", f.Name, value, got)
 					}
 				}
-				for range 2 { // the second time, the property is already clear, and nothing changes
+				for range 2 { // the second time, the property is already null, and nothing changes
 					if r := update(f.Name, nil); r.Status != http.StatusOK || !responseHasValue(r.JSON(t), f.Name, nil) {
 						t.Errorf("%s: %s: null: %d %s", o.CellLocation("body"), f.Name, r.Status, r.Body)
 					}
@@ -143,10 +143,10 @@ func responseHasValue(response map[string]any, name string, value any) bool {
 	return reflect.DeepEqual(got, value) && has || !has && name == "findings"
 }
 
-// volatileFields are the fields whose values differ between two creates with the same input.
+// volatileFields lists the fields whose values differ between two creates with the same input.
 var volatileFields = []string{"id", "secret", "prefix", "createdAt", "updatedAt", "lastUsedAt", "companyId", "siteKey", "publicKey", "claimId"}
 
-// removeVolatileFields removes these fields from an object and from the records in it.
+// removeVolatileFields removes the volatileFields from an object and from the records in it.
 func removeVolatileFields(object map[string]any) {
 	for _, name := range volatileFields {
 		delete(object, name)

@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// honoursIfMatch reports whether a write honours If-Match. The writes that do are every update and
-// delete of a record, the revocation of a key, and publish, which compares the content.
-// TestStatusMatrix ensures that the other writes refuse it.
+// honoursIfMatch reports whether a write operation supports If-Match: every update and delete of a
+// record, the revocation of a key, and publish, which compares the content. TestStatusMatrix
+// ensures that all other writes refuse it.
 func honoursIfMatch(op api.Operation) bool {
 	o, _ := operationTable.Lookup(op.ID)
 	return o.Reader != "" || op.ID == "revoke_key" || op.ID == "publish_plan_board"
@@ -149,8 +149,8 @@ func TestPreconditions(t *testing.T) {
 	}
 }
 
-// Ensure an update with If-Match never creates a record. The brand kit is created by its first
-// update, and before that it has no ETag to match.
+// Ensure an update with If-Match never creates a record. The first update of the brand kit creates
+// it, and before that it has no ETag to match.
 func TestPreconditionOnMissingRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -16,14 +16,14 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure every prompt names only existing tools and no tool that decides something, and ends by
-// saying what is left to a person.
+// Ensure every prompt names only tools that exist and do not decide anything, and ends by saying
+// what is left to a person.
 func TestPromptsNameTools(t *testing.T) {
 	t.Parallel()
-	effects := map[string]bool{} // whether a prompt may name the tool, by the tool's name
+	effects := map[string]bool{} // by tool name, whether a prompt may name the tool
 	for _, op := range toolOperations() {
-		// An operation with a DraftScope saves drafts and suggestions, and people decide about
-		// them.
+		// A prompt may name a tool with a DraftScope, because it can save drafts and suggestions on
+		// which people decide.
 		effects[mcpserver.ToolName(op)] = op.Effect == api.Read || op.DraftScope != ""
 	}
 	seen := map[string]bool{}
@@ -84,7 +84,8 @@ type promptFrame struct {
 	}
 }
 
-// sendPrompt sends a message with a protocol revision. If areas is not empty, the URL contains it.
+// sendPrompt sends a message with the given protocol revision. If areas is not empty, it is part of
+// the URL.
 func sendPrompt(t *testing.T, s *apitest.Service, key, revision, areas, method string, params map[string]any) (promptFrame, apitest.Response) {
 	t.Helper()
 	if params == nil {
@@ -127,9 +128,9 @@ func exampleArguments(p mcpserver.Prompt) map[string]any {
 	return out
 }
 
-// Ensure a key sees exactly those prompts for which it sees the tools of all required steps. The
-// text of a prompt must name only tools that the key sees. Both must hold for both kinds of
-// protocol revisions, and with areas in the URL.
+// Ensure a prompt is visible to a key exactly if the tools of all its required steps are. The text
+// of a prompt must name only tools that the key sees. This must hold for both kinds of protocol
+// revisions, and with areas in the URL.
 func TestPromptsOfEveryKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -194,7 +195,7 @@ func TestPromptsOfEveryKey(t *testing.T) {
 	}
 }
 
-// Ensure a prompt's arguments are filled in, and errors about wrong arguments name them.
+// Ensure a prompt's arguments are filled in, and that errors about invalid arguments name them.
 func TestPromptArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -224,8 +225,8 @@ func TestPromptArguments(t *testing.T) {
 	}
 }
 
-// Ensure the server's instructions name every area and say how a draft proceeds. The instructions
-// and the prompts must be short enough to leave room in a model's context.
+// Ensure the server's instructions name every area and say what happens to a draft. The
+// instructions and the prompts must be short enough to leave room in a model's context.
 func TestInstructions(t *testing.T) {
 	t.Parallel()
 	const instructionsBytesMax, promptsBytesMax, promptBytesMax = 1100, 4000, 4000

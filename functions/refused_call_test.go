@@ -29,7 +29,7 @@ import (
 )
 
 // refusingTransport is a transport that refuses one table call in each run, with an error that is
-// not retried. It lets through the calls that it refused in earlier runs. It recognises a call by
+// not retried. It lets through any call that it refused in an earlier run. It recognises a call by
 // its content, because parallel calls arrive in any order.
 type refusingTransport struct {
 	mu            sync.Mutex
@@ -75,7 +75,7 @@ func (r *refusingTransport) shouldRefuse(request *http.Request) bool {
 
 var (
 	keysInBodyPattern = regexp.MustCompile(`"(?:pk|sk|:pk|:prefix|:low)":\{"S":"([^"]*)"`)
-	randomPartPattern = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
+	randomPartPattern = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{20}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 )
 
 // laterScanPage describes every page of a scan except its first. The number of pages depends on
@@ -130,8 +130,8 @@ func (r *refusingTransport) startRun(before map[string]bool) {
 	r.enabled, r.refusedBefore, r.callCounts, r.refusedCall = true, before, map[string]int{}, ""
 }
 
-// toleratedRefusals lists the calls whose refusal does not make a request fail. Each entry contains
-// the operation, a part of the call's description, and the reason.
+// toleratedRefusals lists the calls that can be refused without causing the request to fail. Each
+// entry contains the operation, part of the call's description, and the reason.
 var toleratedRefusals = [][3]string{
 	{"create_optimise_audit", "Query co#optimise draft#", "the audit is stored; old drafts wait for the next write"},
 	{"update_optimise_audit", "Query co#optimise draft#", "the same"},
@@ -141,8 +141,8 @@ var toleratedRefusals = [][3]string{
 }
 
 // Ensure a request fails with a 5xx when the table refuses any one of its calls, and succeeds once
-// nothing is refused. No operation may mistake the error of a call for a missing record, an empty
-// list or a success.
+// nothing is refused. No operation may treat the error of a call as a missing record, an empty list
+// or a success.
 func TestNoRefusalIsSwallowed(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -182,8 +182,8 @@ func filterVariants(op api.Operation) []map[string]any {
 	return out
 }
 
-// testRefusals sends each operation with each variant of its arguments, for a company with a
-// published board, and has each table call refused in turn.
+// testRefusals calls each operation with each variant of its arguments, for a company with a
+// published board. The table refuses each of its calls in turn.
 func testRefusals(t *testing.T, operations []api.Operation, variants func(api.Operation) []map[string]any,
 	send func(*testing.T, *apitest.Service, string, api.Operation, map[string]any) apitest.Response,
 ) {

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// roundTripPage is the documentation page that explains the exceptions in the operation tables'
-// columns `trips` and `consistent`.
+// roundTripPage is the documentation page that explains the exceptions listed in the operation
+// tables, in the columns `trips` and `consistent`.
 const roundTripPage = "scripts/docs/explanation/one-round-trip.md"
 
 // Ensure the page on round trips lists exactly the exceptions: the operations that need extra round
-// trips or strongly consistent reads of several records. Each row must have the value from the
-// operation tables and a reason.
+// trips or strongly consistent reads of several records. Each row of the page must contain the
+// value from the operation tables and a reason.
 func TestRoundTripsPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../" + roundTripPage)

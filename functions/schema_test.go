@@ -41,8 +41,8 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// Ensure every field that refers to a record has the id prefix of an existing record type, because
-// a wrong prefix would refuse every id.
+// Ensure every field that refers to a record has the id prefix of an existing record type. A wrong
+// prefix would cause every id to be refused.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	prefixes := map[string]bool{}

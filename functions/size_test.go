@@ -23,13 +23,13 @@ import (
 // largeList says how to fill a list with more JSON than fits into a page, using records that the
 // API accepts.
 type largeList struct {
-	kind      string // the type of the records in the import; empty: see importLiveItems
+	kind      string // the import type of the records; if empty, importLiveItems imports them
 	count     int
 	record    string         // one record of the import; %[1]d is its number
 	arguments map[string]any // the arguments of the list operation
 }
 
-// wideText returns a string of n characters that take three bytes each.
+// wideText returns a string of n characters of three bytes each.
 func wideText(n int) string { return strings.Repeat("漢", n) }
 
 // textList returns a JSON array of 50 strings of n characters each.
@@ -59,7 +59,7 @@ var largeLists = map[string]largeList{
 	"list_context_content_types": {"content-type", 200, `{"id":"cty_x%[1]d","name":"N","description":"` + controlCharacters(2000) + `","guidance":"` + controlCharacters(2000) + `"}`, nil},
 }
 
-// controlCharacters returns a string of n characters that take six bytes each in JSON.
+// controlCharacters returns n control characters in JSON, each of which is escaped as six bytes.
 func controlCharacters(n int) string { return strings.Repeat(`\u0001`, n) }
 
 func longHost() string { return strings.Repeat(strings.Repeat("a", 62)+".", 4)[:251] }
@@ -97,8 +97,8 @@ func (l largeList) importRecords(t *testing.T, s *apitest.Service) map[string]an
 	return maps.Clone(l.arguments)
 }
 
-// importLiveItems imports a published board with this many live items, which are large, and returns
-// the arguments of the list operation.
+// importLiveItems imports a published board with count large live items, and returns the arguments
+// of the list operation.
 func importLiveItems(t *testing.T, s *apitest.Service, count int) map[string]any {
 	t.Helper()
 	items := make([]string, count)
@@ -170,9 +170,10 @@ func TestLargeListsAreComplete(t *testing.T) {
 	}
 }
 
-// Ensure every list of large records can be read completely, at every limit: each page ends before
-// it exceeds table.PageBytes, and the next page continues after the last record of that page. A
-// tool called with the same arguments shows a part of the page, and says that there is more.
+// Ensure every list of large records can be read completely, at every limit. Each page must end
+// before it exceeds table.PageBytes, and the next page must continue after the last record of that
+// page. A tool called with the same arguments must show a part of the page and a note that there is
+// more.
 func TestLargeLists(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -203,7 +204,7 @@ func TestLargeLists(t *testing.T) {
 }
 
 // limitsToTry returns the limits with which a test reads a list: the maximum, an empty string for
-// the default, and 40, because pages of large records are often cut off before that.
+// the default, and 40, because a page often has room for fewer than 40 large records.
 func limitsToTry(op api.Operation) []string {
 	for _, f := range op.Input {
 		if f.Name == "limit" {
@@ -224,7 +225,7 @@ func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map
 			t.Fatalf("after %d records: %d, %d bytes, %.300s", len(all), r.Status, len(r.Body), r.Body)
 		}
 		page := recordIDs(t, r)
-		if op.ID == "list_metric_points" { // each page has older points than the page before
+		if op.ID == "list_metric_points" { // each page contains older points than the one before
 			slices.Reverse(page)
 		}
 		next := nextCursor(t, r)
@@ -243,8 +244,8 @@ func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map
 	}
 }
 
-// checkShownPart checks the part of a page that a tool shows. page has the identifiers of the page's
-// records, and next is the cursor of the next page.
+// checkShownPart checks the part of a page that a tool shows. page has the identifiers of the
+// page's records, and next is the cursor of the next page.
 func checkShownPart(t *testing.T, tool toolResult, op api.Operation, page []string, next string) {
 	t.Helper()
 	shown := tool.shownRecords(t)
@@ -265,7 +266,7 @@ func recordIDs(t *testing.T, r apitest.Response) (ids []string) {
 	var page struct {
 		Items []struct {
 			ID, SeriesID, PointKey string
-			Post, Feedback         struct{ ID string } // the record of a claim
+			Post, Feedback         struct{ ID string } // the record that a claim returns
 		}
 	}
 	r.Decode(t, &page)

@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// Ensure operations.tsv lists the specification's 35 operations, and a separate file lists the
+// Ensure operations.tsv lists the specification's 35 operations, and that a separate file lists the
 // added operations.
 func TestTables(t *testing.T) {
 	count := map[string]int{}
@@ -30,7 +30,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Ensure the declared operations, the specification's 35 and the additions, match the hand-typed
+// Ensure the declared operations (the specification's 35 and the added ones) match the handwritten
 // tables in path, scope, inputs, defaults and limits.
 func TestOperationsAreTheSpecification(t *testing.T) {
 	declared := map[string]bool{}
@@ -89,8 +89,8 @@ func responseNotation(op api.Operation) string {
 	return strings.Join(out, " ")
 }
 
-// fieldNotation returns the fields that an operation has in one place of the request, such as the
-// query, in the notation of operations.tsv. It omits cursor, which the specification lacks.
+// fieldNotation returns the fields that an operation accepts in one part of the request, such as
+// the query, in the notation of operations.tsv. It omits cursor, which is not in the specification.
 func fieldNotation(op api.Operation, in schema.Place) string {
 	var out []string
 	for _, f := range op.Input {
@@ -121,9 +121,9 @@ func fieldNotation(op api.Operation, in schema.Place) string {
 	return strings.Join(out, " ")
 }
 
-// Ensure every list accepts a cursor, because the size of a page is bounded, and that no other
-// operation accepts one. The list of companies accepts none, because it has only one record, and a
-// feed has after in place of a cursor.
+// Ensure that every list accepts a cursor, because the size of a page is bounded, and that no other
+// operation accepts one. The list of companies accepts none either, because it has only one record.
+// A feed accepts after in place of a cursor.
 func TestListsHaveCursors(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		has := func(name string) bool {

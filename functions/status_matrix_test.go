@@ -22,7 +22,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// callRecorder records the table calls, so that a test can check what a rejected request did.
+// callRecorder is a transport that records table calls, so that a test can check what a rejected
+// request did.
 type callRecorder struct {
 	mu    sync.Mutex
 	calls []string // the DynamoDB operation and the request body
@@ -41,8 +42,8 @@ func (r *callRecorder) RoundTrip(request *http.Request) (*http.Response, error) 
 	return http.DefaultTransport.RoundTrip(request)
 }
 
-// writes returns the calls that write anything other than a key's rate limit, and the total number
-// of calls.
+// writes returns the recorded calls that write anything other than a key's rate limit, and the
+// number of all calls.
 func (r *callRecorder) writes() (writes []string, calls int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +63,8 @@ func (r *callRecorder) reset() {
 	r.calls = nil
 }
 
-// testRequest is an HTTP request that succeeds on the fixture unless a requestFault spoils it.
+// testRequest is an HTTP request that succeeds on the fixture unless a requestFault is applied to
+// it.
 type testRequest struct {
 	method, path, query, body, key string
 	header                         http.Header
@@ -124,18 +126,19 @@ var containedScopes = map[auth.Scope][]auth.Scope{
 	"broadcast:write": {"broadcast:draft", "broadcast:read"}, "broadcast:draft": {"broadcast:read"},
 }
 
-// admits reports whether a key with only this scope may call an operation, at least for drafts.
+// admits reports whether a key with only this scope may call an operation, even if only to save
+// drafts.
 func admits(scope auth.Scope, op api.Operation) bool {
 	return slices.ContainsFunc(append(containedScopes[scope], scope), func(s auth.Scope) bool { return s == op.Scope || s == op.DraftScope })
 }
 
-// otherScopes returns the scopes that do not admit a key to an operation.
+// otherScopes returns the scopes with which a key may not call an operation.
 func otherScopes(op api.Operation) []auth.Scope {
 	return slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return admits(s, op) })
 }
 
-// requestFault is one way to spoil a request, with the expected response. apply returns false if
-// the fault does not apply to an operation.
+// requestFault is one way to make a request fail, with the expected response. apply returns false
+// if the fault is not possible for an operation.
 type requestFault struct {
 	name    string
 	status  int
@@ -167,7 +170,7 @@ func TestStatusMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, expired := issue(keys.Grant{ExpiresAt: s.Clock.Now()})
-	// The matrix advances the test's clock by hours, so an exhausted bucket must be exhausted again
+	// The test advances the clock by hours, which refills the buckets, so useUp must run again
 	// before each request.
 	useUp := func(secret string, class auth.Class) {
 		token, err := auth.Parse(secret)
@@ -397,9 +400,8 @@ func TestUnsupportedMethods(t *testing.T) {
 	}
 }
 
-// Ensure the effect that each tool announces follows from its verb: a read changes nothing, a
-// create must not be repeated, an update or a push may replace values, and a delete may destroy
-// data.
+// Ensure each tool declares the effect that follows from its verb: a read changes nothing, a create
+// must not be repeated, an update or a push may replace values, and a delete may destroy data.
 func TestEffects(t *testing.T) {
 	t.Parallel()
 	effects := map[string]api.Effect{

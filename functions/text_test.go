@@ -15,15 +15,15 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// invalidRequest is a set of arguments with a special value planted in one place, and the path to
-// that place.
+// invalidRequest is a set of arguments with a special value in one place, and the path to that
+// place.
 type invalidRequest struct {
 	args map[string]any
 	path string
 }
 
-// requestsWithNUL returns the arguments with NUL planted in each string within the field, one set
-// for each string.
+// requestsWithNUL returns one set of arguments for each string within the field, with a NUL in that
+// string.
 func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []invalidRequest) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)
@@ -56,7 +56,7 @@ func requestsWithNUL(base map[string]any, path string, f schema.Field) (out []in
 }
 
 // Ensure every operation refuses NUL in every string, over HTTP and as a tool. The message must
-// contain the path of the string, and nothing may be stored.
+// contain the path of that string, and nothing may be stored.
 func TestNULIsRefused(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -123,7 +123,7 @@ func TestTextFormats(t *testing.T) {
 
 // Ensure a stored value that the API would refuse today can still be read, and that an update of
 // another property keeps it.
-func TestStoredTextsStayReadable(t *testing.T) {
+func TestInvalidStoredValuesStayReadable(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key := s.Key(t)

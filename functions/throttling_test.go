@@ -17,12 +17,13 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 )
 
 // These tests use the fake clock of package synctest, so pauses between attempts take no real time,
-// and the measured duration of a request is the sum of its pauses.
+// and a request takes exactly as long as its pauses.
 
 // throttlingTransport is a transport from a synctest bubble to the engine. It refuses calls as
 // DynamoDB does when it is overloaded.
@@ -86,25 +87,39 @@ func (h *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error)
 // is a second longer.
 const requestTimeMax = 8 * time.Second
 
-// newThrottledProcess returns a process of s with the timeouts of a Lambda function, which are on
-// the fake clock of the synctest bubble.
-func newThrottledProcess(t *testing.T, s *apitest.Service, over *throttlingTransport) *apitest.Service {
+// newThrottledProcess returns a process of s that serves operations with the timeouts of a Lambda
+// function, which are on the fake clock of the synctest bubble.
+func newThrottledProcess(t *testing.T, s *apitest.Service, over *throttlingTransport, operations api.Operations) *apitest.Service {
 	t.Helper()
 	another := *s
 	options := apitest.Options(t, s.Clock.Now, over)
 	options.Timeout = 0
 	another.ServingTable = table.New(options)
-	another.Handler = functions.Handler(another.ServingTable, api.NewConfig(another.ServingTable, slog.New(slog.DiscardHandler)))
+	config := api.NewConfig(another.ServingTable, slog.New(slog.DiscardHandler))
+	config.BaseURL = gateway.BaseURL
+	another.Handler = gateway.Local(api.New(operations(another.ServingTable), config), another.ServingTable.NewID)
 	return &another
 }
 
-// callWithFakeClock makes a call in a process of s that has its own retry budget. It requires that
-// the response arrives in time and is either a 200, or a 503 that isUnavailable accepts.
+// servingArea returns the operations of the area that serves the operation.
+func servingArea(op api.Operation) api.Operations {
+	byName := map[string]api.Operations{}
+	for _, a := range functions.All() {
+		byName[a.Name] = a.Operations
+	}
+	if operations := byName[op.Area]; operations != nil {
+		return operations
+	}
+	return byName[api.CompanyArea]
+}
+
+// callWithFakeClock calls an operation in a new process of s, which has its own retry budget. The
+// response must arrive in time and be either a 200, or a 503 that isUnavailable accepts.
 func callWithFakeClock(t *testing.T, s *apitest.Service, over *throttlingTransport, key string, op api.Operation, args map[string]any, where string) apitest.Response {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // so that no rate limit is reached
 	began := time.Now()
-	r := newThrottledProcess(t, s, over).Call(t, key, op.ID, args)
+	r := newThrottledProcess(t, s, over, servingArea(op)).Call(t, key, op.ID, args)
 	if took := time.Since(began); took > requestTimeMax {
 		t.Errorf("%s, %s: a response after %s", op.ID, where, took)
 	}
@@ -124,8 +139,8 @@ func isUnavailable(t *testing.T, r apitest.Response) bool {
 		!strings.Contains(r.Body, throttleMessage) && !strings.Contains(r.Body, "Exception")
 }
 
-// Ensure a request that needs a refused call gets a 503 with the error envelope in time, and any
-// other request succeeds. The table refuses either every call or every call of one kind.
+// Ensure a request gets a 503 with the error envelope in time if it needs a refused call, and
+// succeeds otherwise. The table refuses either every call or every call of one kind.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -167,9 +182,9 @@ func toleratesRefusal(operation string) bool {
 	return slices.ContainsFunc(toleratedRefusals, func(u [3]string) bool { return u[0] == operation })
 }
 
-// Ensure a request gets a 503 with the error envelope in time if the table refuses every call from
-// some point on, whichever call of the request that is. The request must succeed once the table
-// accepts calls again. A create with an Idempotency-Key must have created exactly one record.
+// Ensure a request gets a 503 with the error envelope in time if the table starts to refuse all
+// calls at any point of the request. The request must succeed once the table accepts calls again. A
+// create with an Idempotency-Key must have created exactly one record.
 func TestOutageFromAnyCall(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -209,8 +224,8 @@ func TestOutageFromAnyCall(t *testing.T) {
 	}
 }
 
-// Ensure 99.9 % of the requests succeed while the table refuses a fifth of the calls, and that the
-// requests make at most 1.5 times as many calls as without refusals.
+// Ensure 99.9 % of the requests succeed while the table refuses a fifth of the calls, and that they
+// make at most 1.5 times as many calls as they would without refusals.
 func TestFifthOfTheCallsThrottled(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -242,7 +257,7 @@ func TestFifthOfTheCallsThrottled(t *testing.T) {
 	}
 }
 
-// callAllThrottled sends the given number of requests, taking turns among the operations whose
+// callAllThrottled sends the given number of requests. It cycles through the operations whose
 // requests can be repeated. It returns the average number of table calls per request, and the
 // failures.
 func callAllThrottled(t *testing.T, choose func(call string, n int) string, requests int) (calls float64, failures []string) {
@@ -256,7 +271,7 @@ func callAllThrottled(t *testing.T, choose func(call string, n int) string, requ
 	})
 	synctest.Test(t, func(t *testing.T) {
 		over := newThrottlingTransport(choose)
-		one := newThrottledProcess(t, s, over)
+		one := newThrottledProcess(t, s, over, functions.Operations)
 		for n := range requests {
 			op := operations[n%len(operations)]
 			s.Clock.Advance(time.Minute) // so that no rate limit is reached

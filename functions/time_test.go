@@ -14,9 +14,9 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Ensure updatedAt never moves backwards. In this test, a writer whose clock is 20 s ahead of the
-// service's has changed every record. Any operation that then changes a record must advance the
-// record's updatedAt by one millisecond, even in a transaction.
+// Ensure updatedAt never moves backwards. In this test, a writer whose clock is 20 s ahead has
+// already changed every record. Any operation that then changes a record must advance the record's
+// updatedAt by one millisecond, even in a transaction.
 func TestUpdatedAtNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -88,9 +88,9 @@ func TestImportRejectsFutureTimes(t *testing.T) {
 	}
 }
 
-// updatedAtTimes returns the updatedAt of every record, by type and id. If set is not empty, it
-// first sets every updatedAt to set.
-func updatedAtTimes(t *testing.T, s *apitest.Service, set string) map[string]string {
+// updatedAtTimes returns the updatedAt of every record, by type and id. If updatedAt is not empty,
+// it first sets every record's updatedAt to that value.
+func updatedAtTimes(t *testing.T, s *apitest.Service, updatedAt string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, kind := range functions.Transfers(s.Table) {
@@ -107,8 +107,8 @@ func updatedAtTimes(t *testing.T, s *apitest.Service, set string) map[string]str
 			if !has {
 				return nil
 			}
-			if set != "" && at != set {
-				fields["updatedAt"] = set
+			if updatedAt != "" && at != updatedAt {
+				fields["updatedAt"] = updatedAt
 				if text, err = json.Marshal(fields); err != nil {
 					return err
 				}

@@ -20,11 +20,11 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// The result of a tool is an HTTP body that is rewritten for a model and cut to a maximum size. The
-// tests below ensure that nothing is lost: following the cursors of a tool returns exactly the
-// list, and following the outlines returns exactly the record.
+// A tool's result is an HTTP body that is rewritten for a model and truncated to a maximum size.
+// The tests below ensure that nothing is lost: a caller that follows the cursors gets exactly the
+// list, and a caller that follows the outlines gets exactly the record.
 
-// checkSize requires that a result does not exceed the maximum size.
+// checkSize reports a test error if a result exceeds the maximum size.
 func (c toolResult) checkSize(t *testing.T, what string) {
 	t.Helper()
 	text := 0
@@ -37,7 +37,7 @@ func (c toolResult) checkSize(t *testing.T, what string) {
 	}
 }
 
-// decodeJSON returns a JSON value. It keeps the notation of numbers.
+// decodeJSON decodes a JSON value. It keeps numbers as they are written.
 func decodeJSON(t *testing.T, text string) (value any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -48,14 +48,14 @@ func decodeJSON(t *testing.T, text string) (value any) {
 	return value
 }
 
-// text returns the record or list in the text that the model reads.
+// text decodes the record or list in the text that the model reads.
 func (c toolResult) text(t *testing.T) any {
 	t.Helper()
 	return decodeJSON(t, c.Content[0].Text)
 }
 
-// shownToModel returns what the text of a tool's result must show for an HTTP body. Records have
-// neither companyId nor properties that are null. Points are shown as the rows of their series.
+// shownToModel returns what the text of a tool's result must show for an HTTP body. It omits
+// companyId and properties that are null. Points are shown as the rows of their series.
 func shownToModel(body any) any {
 	record, _ := body.(map[string]any)
 	items, isList := record["items"].([]any)
@@ -166,7 +166,7 @@ func TestToolListsInParts(t *testing.T) {
 					ids = append(ids, recordIDs(t, apitest.Response{Body: page.Content[0].Text})...)
 				}
 				for id, record := range shown {
-					delete(records[id], "lastUsedAt") // each call changes lastUsedAt of the key
+					delete(records[id], "lastUsedAt") // each call changes the key's lastUsedAt
 					if object, isObject := record.(map[string]any); isObject && !hasOutline(object) {
 						delete(object, "lastUsedAt")
 						if reflect.DeepEqual(object, shownFields(records[id], fields)) {
@@ -225,7 +225,7 @@ func hasOutline(record map[string]any) bool {
 	return false
 }
 
-// shownFields returns what a text shows of a record if the call names these fields. If fields is
+// shownFields returns what a tool shows of a record if the call names these fields. If fields is
 // nil, the call names none.
 func shownFields(record map[string]any, fields []string) map[string]any {
 	if fields == nil {
@@ -260,8 +260,8 @@ func listOverHTTP(t *testing.T, s *apitest.Service, key string, op api.Operation
 	return ids, records, body
 }
 
-// pageIDs returns the ids of the records on a page. They are in the order in which a shorter page
-// would contain them.
+// pageIDs returns the ids of the records on a page, in the order in which a shorter page would
+// contain them.
 func pageIDs(t *testing.T, op api.Operation, r apitest.Response) []string {
 	t.Helper()
 	ids := recordIDs(t, r)
@@ -297,9 +297,9 @@ func largeFindings() string {
 	return `{"pages":[` + strings.Join(pages, ",") + `],"byPath":{` + strings.Join(byPath, ",") + `},"log":"` + wideText(15_000) + `","tool":{"name":"crawler","none":null}}`
 }
 
-// largeRecord imports a record that does not fit into a result. It returns the arguments for the
-// tool that gets this record. If a record of this type cannot be that large, it returns the
-// arguments for the fixture's record.
+// largeRecord imports a record that is too large for a tool's result, and returns the arguments for
+// the tool that reads it. If a record of this type cannot be that large, it returns the arguments
+// for the fixture's record.
 func largeRecord(t *testing.T, s *apitest.Service, key string, get api.Operation) map[string]any {
 	t.Helper()
 	arguments := maps.Clone(fixtureArguments[get.ID])
@@ -335,8 +335,8 @@ func largeRecord(t *testing.T, s *apitest.Service, key string, get api.Operation
 	return arguments
 }
 
-// Ensure following the outlines of a record returns exactly the record of the HTTP response, even
-// if the record is large. The argument named at follows an outline.
+// Ensure a caller that follows the outlines of a record gets exactly the record of the HTTP
+// response, even if the record is large. The argument "at" follows an outline.
 func TestToolRecordsInParts(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -374,7 +374,7 @@ func TestToolRecordsInParts(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		ignore := func(record any) any { // each call changes lastUsedAt of the key
+		ignore := func(record any) any { // each call changes the key's lastUsedAt
 			maps.DeleteFunc(record.(map[string]any), func(name string, _ any) bool { return name == "lastUsedAt" })
 			return record
 		}
@@ -394,7 +394,7 @@ func TestToolRecordsInParts(t *testing.T) {
 	}
 }
 
-// Ensure the argument named fields limits the result of every read-only tool to these properties
+// Ensure the argument "fields" limits the result of every read-only tool to the properties it lists
 // and the id. The error for a misspelled property must suggest the right name.
 func TestToolFields(t *testing.T) {
 	t.Parallel()
@@ -440,7 +440,7 @@ func TestToolFields(t *testing.T) {
 	}
 }
 
-// Ensure no tool's result exceeds the maximum size, in a company with 5,000 records and with any
+// Ensure no tool's result exceeds the maximum size, for a company with 5,000 records and at any
 // limit.
 func TestToolResultsFit(t *testing.T) {
 	t.Parallel()
@@ -452,7 +452,7 @@ func TestToolResultsFit(t *testing.T) {
 		if !has || row.kind == "" {
 			continue
 		}
-		row.count, row.record = 420, shortened(row.record)
+		row.count, row.record = 420, shortenStrings(row.record)
 		row.importRecords(t, s)
 		total += row.count
 	}
@@ -481,8 +481,9 @@ func TestToolResultsFit(t *testing.T) {
 	}
 }
 
-// shortened returns a record of largeLists with its long texts shortened to a usual length.
-func shortened(record string) string {
+// shortenStrings returns a record of largeLists with its long strings shortened to a typical
+// length.
+func shortenStrings(record string) string {
 	for _, long := range []string{"漢", `\u0001`} {
 		for _, n := range []int{200, 20, 2} {
 			record = strings.ReplaceAll(record, strings.Repeat(long, n*5), strings.Repeat(long, n))

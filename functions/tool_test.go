@@ -60,8 +60,8 @@ func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments
 	return *frame.Result
 }
 
-// response converts the result of a tool to the equivalent HTTP response. It requires that the text
-// and the structured content show the same. The status follows from the error code.
+// response converts the result of a tool to the equivalent HTTP response. It reports a test error
+// if the text and the structured content differ. It derives the status from the error code.
 func (c toolResult) response(t *testing.T) apitest.Response {
 	t.Helper()
 	r := apitest.Response{Status: http.StatusOK, Header: c.http.Header, Body: string(c.StructuredContent)}
@@ -110,8 +110,8 @@ func TestToolsOfEveryScope(t *testing.T) {
 	}
 }
 
-// Ensure the response to tools/list, as a client receives it, stays within its size budgets, both
-// for a key with all scopes and for a key with the scopes of one area.
+// Ensure the response to tools/list stays within its size budgets, both for a key with all scopes
+// and for a key with the scopes of one area.
 func TestToolListSizes(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -131,8 +131,8 @@ func TestToolListSizes(t *testing.T) {
 }
 
 // Ensure the areas that the MCP endpoint's query accepts match the specification. With one area in
-// the query, the endpoint must list and call only that area's tools. A tool of another area must
-// get the same response as an unknown name.
+// the query, the endpoint must list and call only that area's tools. A call to another area's tool
+// must get the same response as a call to an unknown tool.
 func TestToolsOfAreas(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -205,7 +205,7 @@ func TestNoToolIssuesKeys(t *testing.T) {
 	}
 }
 
-// Ensure the "no such record" message of every tool that takes an id names a tool that lists such
+// Ensure that if a tool takes an id, its "no such record" message names a tool that lists these
 // ids.
 func TestToolsSayWhereIDsAre(t *testing.T) {
 	t.Parallel()
@@ -298,8 +298,8 @@ func TestKeysOfTools(t *testing.T) {
 	}
 }
 
-// Ensure a tool call counts towards the rate limit class of its operation, and every other message
-// counts as a read.
+// Ensure a tool call counts towards the rate limit of its operation's class, and that every other
+// message counts as a read.
 func TestQuotaOfTools(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -326,7 +326,7 @@ func TestQuotaOfTools(t *testing.T) {
 	}
 }
 
-// Ensure a tool call takes as many round trips to the table as the HTTP request, and one more if it
+// Ensure a tool call takes as many round trips to the table as the HTTP request, plus one if it
 // schedules a post. Every other message takes one round trip.
 func TestRoundTripsOfTools(t *testing.T) {
 	t.Parallel()

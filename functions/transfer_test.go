@@ -70,8 +70,9 @@ func mustCheck(t *testing.T, kind transfer.Type, text string) any {
 
 // Ensure an import with --new-only never replaces a record that is created after the import has
 // looked for it. For each type, the test acts as another caller, who writes the record between the
-// import's lookup and its write. That caller's records must stay, including findings and snapshots.
-func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
+// import's lookup and its write. That caller's records must remain, including findings and
+// snapshots.
+func TestNewOnlyKeepsConcurrentRecords(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := apitest.New(t, functions.Operations)
@@ -117,9 +118,9 @@ func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 	}
 }
 
-// Ensure --new-only recognises stored records not only by their ids. An item is also identified by
-// its slug, a pushed or imported review by its source and externalId, and a point by its time, even
-// if it shares a record with other points.
+// Ensure --new-only recognises stored records not only by their ids, but also an item by its slug,
+// a review by its source and externalId, and a point by its time, even if the point shares a record
+// with other points.
 func TestNewOnlyKeepsIdentities(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -127,7 +128,7 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 		theirs, ours []string
 		skipped      int
 		want         string // must occur once in the export
-		refused      int    // how many records are refused because another record has a value that must be unique
+		refused      int    // how many records are refused because a value that must be unique is already taken
 	}{
 		"a slug": {
 			"item", []string{`{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"Theirs"}`},
@@ -199,7 +200,7 @@ func TestNewOnlyKeepsIdentities(t *testing.T) {
 
 // Ensure a stored reference to a review that no longer exists does not prevent the import of that
 // review.
-func TestNewOnlyAddsOverADeadReference(t *testing.T) {
+func TestNewOnlyIgnoresDanglingReference(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
 	for _, kind := range functions.Transfers(s.Table) {

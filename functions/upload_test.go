@@ -89,8 +89,8 @@ func (u unreadableBody) Read([]byte) (int, error) {
 }
 
 // Ensure only the findings may make a body large. Everything else in the body is subject to the
-// usual size limit, so no request makes the service parse megabytes into a tree. A key without the
-// scope must be refused before anything is read.
+// usual size limit, so that no request makes the service parse megabytes into a tree. A request
+// whose key lacks the scope must be refused before its body is read.
 func TestLargeBodiesAreFindings(t *testing.T) {
 	s := start(t, nil)
 	key := s.Key(t)
@@ -122,8 +122,8 @@ func TestLargeBodiesAreFindings(t *testing.T) {
 	}
 }
 
-// Ensure the key of a large upload is verified before the body is read, and that an operation
-// without uploads refuses a large body itself.
+// Ensure that the key of a large upload is verified before the body is read, and that an operation
+// that accepts no uploads refuses a large body itself.
 func TestUploadNeedsKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -22,8 +22,8 @@ func keyForVersion(t *testing.T, s *apitest.Service, date string) string {
 }
 
 // Ensure every response contains the current version. An unsupported version, whether it comes from
-// the header or from the key, must be rejected with a list of the supported ones. The header takes
-// precedence over the key.
+// the header or from the key, must be rejected with a list of the supported versions. The header
+// takes precedence over the key.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

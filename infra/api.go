@@ -16,19 +16,20 @@ const (
 	AccountRoleID    = "GatewayLogsRoleOfAccount"
 
 	// StageName is the first segment of a path on the gateway's own domain:
-	// https://<id>.execute-api.<region>.amazonaws.com/prod/v1/… A custom domain that is mapped
-	// without a base path has no such segment. Links are correct on both (gateway.BaseURL).
+	// https://<id>.execute-api.<region>.amazonaws.com/prod/v1/… Paths on a custom domain that is
+	// mapped without a base path have no such segment. Links are correct in both cases
+	// (gateway.BaseURL).
 	StageName = "prod"
 	// CompressionBytesMin is the minimum size of a response that is compressed for clients that
 	// accept compression.
 	CompressionBytesMin = 1024
-	// BinaryTypes makes the gateway pass on every body unchanged. Otherwise it would repair invalid
-	// UTF-8, which the service must reject.
+	// BinaryTypes makes the gateway pass on every body unchanged. Otherwise it would replace
+	// invalid UTF-8, which the service must reject.
 	BinaryTypes = "*/*"
 )
 
-// AccessLog is the line that the gateway logs for each request. It contains the path without its
-// query, and no headers.
+// AccessLog returns the line that the gateway logs for each request. It contains the path without
+// the query, and no headers.
 func AccessLog() string {
 	line := Object{
 		{"requestId", "$context.requestId"}, {"time", "$context.requestTime"}, {"ip", "$context.identity.sourceIp"},
@@ -47,13 +48,13 @@ func AccessLog() string {
 	return text + "}"
 }
 
-// GatewayResponse is an error response of the gateway itself, with the service's envelope and
+// GatewayResponse is an error response from the gateway itself, with the service's envelope and
 // headers.
 //
 // A REST API renames one header in the responses of functions: WWW-Authenticate arrives as
-// X-Amzn-Remapped-Www-Authenticate. A proxy integration can't turn that off. An authoriser could,
-// because its error responses come from the gateway, but it would add a second function to every
-// request and cache revoked keys. Clients can use the status and the code instead.
+// X-Amzn-Remapped-Www-Authenticate. A proxy integration cannot prevent that. An authoriser could,
+// because its error responses come from the gateway, but every request would then call a second
+// function, and revoked keys would be cached. Clients can use the status and the code instead.
 type GatewayResponse struct {
 	Type    string // API Gateway's name for the error
 	Code    fault.Code
@@ -62,12 +63,12 @@ type GatewayResponse struct {
 
 // throttleRetryAfterSeconds is the Retry-After of a response to a request that the gateway
 // throttled. It is short because the gateway's token bucket refills every second. The gateway's 5xx
-// responses have the header too, because most of those that a retry can fix are caused by a lack of
-// free function instances.
+// responses also have the header: most of those that a retry can fix are caused by a lack of free
+// function instances.
 const throttleRetryAfterSeconds = fault.RetryAfterSeconds
 
-// gatewayResponses returns a response for every type of error that API Gateway has, so that clients
-// never get AWS's own messages.
+// gatewayResponses returns a response for every type of error that API Gateway itself can return,
+// so that clients never get AWS's own messages.
 func gatewayResponses() []GatewayResponse {
 	const failed = "internal error; safe to retry"
 	return []GatewayResponse{
@@ -95,7 +96,7 @@ func gatewayResponses() []GatewayResponse {
 	}
 }
 
-// ID is the logical id of the response's resource.
+// ID returns the logical id of the response's resource.
 func (r GatewayResponse) ID() string {
 	out, upper := "Refusal", true
 	for _, c := range r.Type {
@@ -111,10 +112,10 @@ func (r GatewayResponse) ID() string {
 	return out
 }
 
-// Status is the HTTP status of the code, as a string.
+// Status returns the HTTP status of the code, as a string.
 func (r GatewayResponse) Status() string { return strconv.Itoa(r.Code.Status()) }
 
-// Body is the error envelope (scripts/docs/reference/errors.md).
+// Body returns the error envelope (scripts/docs/reference/errors.md).
 func (r GatewayResponse) Body() string {
 	return string(fault.Envelope(fault.New(r.Code, "%s", r.Message)))
 }

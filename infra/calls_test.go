@@ -13,7 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// accessRecorder is a transport that records the functions' calls to the table, as IAM sees them.
+// accessRecorder is a transport that records the Lambda functions' calls to the table, as IAM sees
+// them.
 type accessRecorder struct {
 	mu    sync.Mutex
 	calls []callAccess
@@ -38,8 +39,8 @@ func (r *accessRecorder) RoundTrip(request *http.Request) (*http.Response, error
 	return apitest.Transport.RoundTrip(request)
 }
 
-// take returns the calls since the last take. It replaces the name of the test's table with the ARN
-// of the stack's table.
+// take returns the calls since the last call of take. It replaces the name of the test's table with
+// the ARN of the stack's table.
 func (r *accessRecorder) take(t *testing.T, tableName string) (calls []callAccess) {
 	t.Helper()
 	r.mu.Lock()
@@ -65,14 +66,15 @@ type requestPart struct {
 	KeyConditionExpression    string
 	ExpressionAttributeNames  map[string]string
 	ExpressionAttributeValues map[string]map[string]any
-	TransactItems             []map[string]requestPart            // Get, Put, Update, Delete or ConditionCheck
-	RequestItems              map[string][]map[string]requestPart // by table; PutRequest or DeleteRequest
+	TransactItems             []map[string]requestPart            // each is a Get, Put, Update, Delete or ConditionCheck
+	RequestItems              map[string][]map[string]requestPart // by table name; each is a PutRequest or a DeleteRequest
 }
 
-// accesses returns the accesses that IAM checks for one request. A transaction needs the actions of
-// its parts. AWS does not say whether IAM checks each part with its own partition key, or with the
-// keys of all parts, as in a batch. accesses assumes that IAM checks all keys. That is stricter: a
-// policy that allows all keys together also allows each key by itself.
+// accesses returns the accesses that IAM checks for one request. A transaction requires permission
+// for the actions of its parts. AWS does not say whether IAM checks each part with its own
+// partition key, or with the keys of all parts, as in a batch. accesses makes the stricter
+// assumption, which is that IAM checks each part with all keys: a policy that allows all keys
+// together also allows each of them.
 func accesses(action string, body []byte) (out []callAccess, err error) {
 	var request requestPart
 	if action == "BatchGetItem" {
@@ -125,7 +127,7 @@ func (p requestPart) access(action string) callAccess {
 	return callAccess{action, p.TableName, []string{text}}
 }
 
-// batchGet decodes a BatchGetItem request. Its items differ in form from the items of
+// batchGet decodes a BatchGetItem request, in which items have a different form than in
 // BatchWriteItem.
 func batchGet(body []byte) (out []callAccess, err error) {
 	var request struct {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// CloudFormation returns the stack as a template without SAM's types, for the CDK to include. In
-// their place it contains the resources that SAM creates from them: the functions and the parts of
-// the REST API. code returns the location of a function's zip.
+// CloudFormation returns the stack as a template without SAM's types, for the CDK to include.
+// Instead, it contains the resources that SAM creates from them: the functions and the parts of the
+// REST API. code returns the location of a function's zip file.
 func (m Model) CloudFormation(code func(Function) Object) Object {
 	return Object{
 		{"Parameters", m.parameterSection()},
@@ -42,11 +42,11 @@ func (m Model) gatewayResources() Object {
 	api := m.apiResources()
 	var parts List
 	for _, r := range api[1:] { // without the API itself, because the deployment refers to it anyway
-		if kind := r.Value.(Object)[0].Value; kind != "AWS::ApiGateway::Resource" { // not the paths: methods already refer to them
+		if kind := r.Value.(Object)[0].Value; kind != "AWS::ApiGateway::Resource" { // not the paths, because methods already refer to them
 			parts = append(parts, r.Name)
 		}
 	}
-	// A deployment is a snapshot of the API and never changes, so a changed API needs a new
+	// A deployment is a snapshot of the API that never changes, so a changed API needs a new
 	// deployment with a different id.
 	id := deploymentID(api)
 	deployment := resource("AWS::ApiGateway::Deployment", Object{{"RestApiId", Ref(APIID)}})
@@ -76,7 +76,7 @@ func (m Model) apiResources() Object {
 	return out
 }
 
-// MethodID is the logical id of a route's method.
+// MethodID returns the logical id of a route's method.
 func (f Function) MethodID(r Route) string { return f.ID() + r.ID + "Method" }
 
 func (f Function) method(r Route) Object {
@@ -114,7 +114,7 @@ func pathReference(path string) Object {
 	return Ref(pathID(path))
 }
 
-// pathID is the logical id of a path's resource.
+// pathID returns the logical id of a path's resource.
 func pathID(path string) string {
 	out := "Path"
 	for word := range strings.FieldsFuncSeq(path, func(c rune) bool { return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9') }) {

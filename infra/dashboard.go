@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// widget is one graph in the dashboard's grid of 24 columns. Its metrics are in CloudWatch's
+// widget is a graph in the dashboard, whose grid has 24 columns. Its metrics are in CloudWatch's
 // notation.
 type widget struct {
 	title   string
@@ -14,7 +14,7 @@ type widget struct {
 	stat    string
 }
 
-// Dashboard is the body of the dashboard.
+// Dashboard returns the body of the dashboard.
 func (m Model) Dashboard() Object {
 	return Object{{"Fn::Sub", List{dashboard(m.Functions), Object{{"TableName", tableName()}}}}}
 }

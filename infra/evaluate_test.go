@@ -8,7 +8,8 @@ import (
 	"growthworkspace/infra"
 )
 
-// tableARN is the ARN of the stack's table in the tests. foreignARN is that of another table.
+// tableARN is the ARN of the stack's table in the tests. foreignARN is the ARN of a different
+// table.
 const (
 	tableARN   = "arn:aws:dynamodb:eu-central-1:111122223333:table/workspace"
 	foreignARN = "arn:aws:dynamodb:eu-central-1:111122223333:table/other"
@@ -18,7 +19,7 @@ const (
 type callAccess struct {
 	action        string
 	resource      string
-	partitionKeys []string // the partition keys in the call; nil if it has none
+	partitionKeys []string // the partition keys in the call; nil if there are none
 }
 
 // policy is a policy document of the template, with its references resolved.
@@ -36,7 +37,7 @@ func policyOf(t *testing.T, f infra.Function) policy {
 	return parsePolicy(t, f.Name, resolveReferences(t, infra.JSON(f.Policy())).(map[string]any))
 }
 
-// parsePolicy returns the policy of a policy document. name is for messages.
+// parsePolicy parses a policy document. name is for messages.
 func parsePolicy(t *testing.T, name string, document map[string]any) policy {
 	t.Helper()
 	if document["Version"] != "2012-10-17" {
@@ -72,7 +73,7 @@ func parsePolicy(t *testing.T, name string, document map[string]any) policy {
 	return out
 }
 
-// resolveReferences replaces references as CloudFormation does, for a stack that creates its own
+// resolveReferences replaces references like CloudFormation, for a stack that creates its own
 // table.
 func resolveReferences(t *testing.T, value any) any {
 	t.Helper()
@@ -123,8 +124,8 @@ func asList(value any) (out []string) {
 	return out
 }
 
-// allows reports whether IAM allows an access: at least one statement must allow it, and none deny
-// it.
+// allows reports whether IAM allows an access. It does if at least one statement allows it and none
+// denies it.
 func (p policy) allows(a callAccess) bool {
 	allowed := false
 	for _, s := range p {
@@ -153,7 +154,7 @@ func (s statement) covers(a callAccess) bool {
 				if (a.partitionKeys == nil) != (values[0] == "true") {
 					return false
 				}
-			case "ForAllValues:StringLike": // true for a call without partition keys
+			case "ForAllValues:StringLike": // true if the call has no partition keys
 				for _, key := range a.partitionKeys {
 					if !matches(values, key) {
 						return false
@@ -185,8 +186,7 @@ func matchesWildcard(pattern, text string) bool {
 	return text != "" && text[0] == pattern[0] && matchesWildcard(pattern[1:], text[1:])
 }
 
-// Ensure the evaluator decides as IAM does, because a mistake in it could hide a mistake in a
-// policy.
+// Ensure policy.allows decides like IAM, because a mistake in it could hide a mistake in a policy.
 func TestEvaluator(t *testing.T) {
 	t.Parallel()
 	only := statement{"Allow", []string{"dynamodb:Get*"}, []string{tableARN}, map[string]map[string][]string{

@@ -15,18 +15,18 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Placeholder stands for a value that the user of a sample event has to fill in: the key and the
-// ids of records. Until then the response is 401.
+// Placeholder returns a placeholder for a value that the user of a sample event has to fill in,
+// such as the key or the id of a record. Until then, the response is 401.
 func Placeholder(name string) string { return "<" + name + ">" }
 
-// KeyPlaceholder stands for a secret key.
+// KeyPlaceholder is the placeholder for a secret key.
 var KeyPlaceholder = Placeholder("key")
 
-// eventHost is a domain like those that API Gateway assigns to APIs.
+// eventHost is an example of a domain that API Gateway assigns to an API.
 const eventHost = "example.execute-api.eu-central-1.amazonaws.com"
 
-// Events returns a sample event for each operation id, as API Gateway sends it to the function. The
-// bodies are the examples in document, which is the OpenAPI document.
+// Events returns a sample event for each operation, by id, as API Gateway sends it to the function.
+// The bodies are the examples in document, which is the OpenAPI document.
 func (m Model) Events(document []byte) (map[string][]byte, error) {
 	var described struct {
 		Paths map[string]map[string]struct {
@@ -54,7 +54,7 @@ func (m Model) Events(document []byte) (map[string][]byte, error) {
 	return out, nil
 }
 
-// routeOf returns the longest route of an area's function that matches the path.
+// routeOf returns the longest of the routes to an area's function that match the path.
 func (m Model) routeOf(area, path string) (best Route) {
 	for _, f := range m.Functions {
 		for _, r := range f.Routes {
@@ -122,7 +122,8 @@ func pathParameters(route, path string) map[string]string {
 	return out
 }
 
-// encodeEvent omits empty fields. The gateway sends them, but the functions don't read them.
+// encodeEvent encodes an event without its empty fields. The gateway sends those, but the functions
+// don't read them.
 func encodeEvent(event any) ([]byte, error) {
 	text, err := json.Marshal(event)
 	if err != nil {

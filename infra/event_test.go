@@ -38,8 +38,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// deployedStage is the service as separate functions, as the stack deploys them, with a table whose
-// calls are recorded.
+// deployedStage is the service as the stack deploys it, with a separate handler for each function.
+// It records the calls to the table.
 type deployedStage struct {
 	*apitest.Service
 	recorder   *accessRecorder
@@ -78,19 +78,19 @@ func newDeployedStage(t *testing.T) *deployedStage {
 	return s
 }
 
-// issueSpareKey returns the id of a new key, to rotate or to revoke.
+// issueSpareKey issues a key that an operation can rotate or revoke, and returns its id.
 func (s *deployedStage) issueSpareKey(t *testing.T) string {
 	t.Helper()
 	key, _, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "spare", Scopes: auth.Scopes()}, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.recorder.take(t, s.Table.Name()) // discards these calls, which do not belong to an operation
+	s.recorder.take(t, s.Table.Name()) // discard these calls, which do not belong to an operation
 	return key.ID
 }
 
-// importFixture imports the fixture company, which has a record of each type. If ids are given, it
-// imports only the records with these ids.
+// importFixture imports the fixture company, which contains a record of each type. If ids are
+// given, it imports only the records with those ids.
 func (s *deployedStage) importFixture(t *testing.T, ids ...string) {
 	t.Helper()
 	text, err := os.ReadFile("../functions/testdata/company.jsonl")
@@ -126,7 +126,7 @@ func (s *deployedStage) importFixture(t *testing.T, ids ...string) {
 }
 
 // restoreClaimable restores the record that an operation claims or reports, because an earlier
-// event may have claimed it or ended its claim. It does nothing for other operations.
+// event may have claimed it or reported its outcome. It does nothing for other operations.
 func (s *deployedStage) restoreClaimable(t *testing.T, operation string) {
 	t.Helper()
 	if o, ok := s.operations.Lookup(operation); ok && (strings.HasPrefix(operation, "claim_") || strings.HasPrefix(operation, "report_")) {
@@ -134,8 +134,9 @@ func (s *deployedStage) restoreClaimable(t *testing.T, operation string) {
 	}
 }
 
-// claimID matches the claim in a sample event. No record of the fixture has a claim.
-var claimID = regexp.MustCompile(`\\"claimId\\":\\"[a-z0-9_]+\\"`)
+// claimIDPattern matches the claim id in a sample event. It is replaced, because no record in the
+// fixture has a claim.
+var claimIDPattern = regexp.MustCompile(`\\"claimId\\":\\"[a-z0-9_]+\\"`)
 
 // event reads the sample event of an operation and fills in its placeholders.
 func (s *deployedStage) event(t *testing.T, operation string) events.APIGatewayProxyRequest {
@@ -148,7 +149,7 @@ func (s *deployedStage) event(t *testing.T, operation string) events.APIGatewayP
 	if keyID := infra.Placeholder("keyId"); strings.Contains(filled, keyID) {
 		filled = strings.ReplaceAll(filled, keyID, s.issueSpareKey(t))
 	}
-	filled = claimID.ReplaceAllString(filled, `\"claimId\":null`)
+	filled = claimIDPattern.ReplaceAllString(filled, `\"claimId\":null`)
 	o, ok := s.operations.Lookup(operation)
 	if !ok {
 		t.Fatalf("%s has no line for %s", oracle.AdditionsFile, operation)
@@ -166,8 +167,8 @@ func (s *deployedStage) event(t *testing.T, operation string) events.APIGatewayP
 	return e
 }
 
-// Ensure each operation's function handles the sample event. Unchanged, the event gets a 401 and
-// causes no table call. With a key and ids filled in, it gets a 200.
+// Ensure each operation's function handles the sample event. Unchanged, the event must get a 401
+// and cause no table call. With a key and ids filled in, it must get a 200.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	s := newDeployedStage(t)
@@ -188,7 +189,7 @@ func TestEvents(t *testing.T) {
 			if calls := s.recorder.take(t, s.Table.Name()); len(calls) > 0 {
 				t.Errorf("%s, unchanged: %v", op.ID, calls)
 			}
-			s.Clock.Advance(time.Minute) // so that no quota runs out
+			s.Clock.Advance(time.Minute) // so that no quota is exceeded
 			if got := s.functions[area.Name](t, s.event(t, op.ID)); got.StatusCode != http.StatusOK {
 				o, _ := s.operations.Lookup(op.ID)
 				t.Errorf("%s: %s: %d %s", o.CellLocation("fixture"), op.ID, got.StatusCode, got.Body)
@@ -198,7 +199,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Ensure a Link header starts with the caller's base URL, including the stage, which is not in the
+// Ensure a Link header begins with the caller's base URL, including the stage, which is not in the
 // event's path.
 func TestLinkHasTheStage(t *testing.T) {
 	t.Parallel()
@@ -215,7 +216,7 @@ func TestLinkHasTheStage(t *testing.T) {
 }
 
 // Ensure there is exactly one up-to-date sample event for each operation.
-func TestEventsAreAsDeclared(t *testing.T) {
+func TestEventsAreUpToDate(t *testing.T) {
 	t.Parallel()
 	document, err := os.ReadFile("../functions/openapi/openapi.json")
 	if err != nil {
@@ -239,7 +240,8 @@ func TestEventsAreAsDeclared(t *testing.T) {
 	}
 }
 
-// eventVariant is an event for another code path of an operation: a filter, a replay, or an error.
+// eventVariant is an event that covers a different code path of an operation, such as a filter, a
+// replay, or an error.
 type eventVariant struct {
 	name  string
 	event events.APIGatewayProxyRequest
@@ -260,21 +262,21 @@ func (s *deployedStage) variants(t *testing.T, op api.Operation) []eventVariant 
 		out = append(out, eventVariant{fmt.Sprint(query), e})
 	}
 	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == "Idempotency-Key" }) {
-		same := s.event(t, op.ID).Path                             // the path of one key, so that its second rotation is a conflict
-		for _, key := range []string{"first", "first", "second"} { // the repeat of the first request gets the stored response
+		same := s.event(t, op.ID).Path                             // all events rotate the same key, so the second rotation is a conflict
+		for _, key := range []string{"first", "first", "second"} { // the second request gets the stored response of the first
 			e := s.event(t, op.ID)
 			e.Path = same
 			e.MultiValueHeaders["Idempotency-Key"] = []string{key}
 			out = append(out, eventVariant{"with an Idempotency-Key", e})
 		}
 	}
-	if op.ID == "delete_metric_points" { // a second delete, which leaves no points in the record
+	if op.ID == "delete_metric_points" { // a second delete, after which the record contains no points
 		e := s.event(t, op.ID)
 		e.MultiValueQueryStringParameters["to"] = []string{"2026-08-31"}
 		e.QueryStringParameters = nil
 		out = append(out, eventVariant{"a month", e})
 	}
-	if op.ID == "push_feedback" { // a push that changes a stored record
+	if op.ID == "push_feedback" { // a second push, which changes a stored record
 		e := s.event(t, op.ID)
 		e.Body = strings.Replace(e.Body, `"title":"text"`, `"title":"another"`, 1)
 		out = append(out, eventVariant{"a change", e})
@@ -282,7 +284,7 @@ func (s *deployedStage) variants(t *testing.T, op api.Operation) []eventVariant 
 	return append(out, eventVariant{"repeated", s.event(t, op.ID)})
 }
 
-// queries returns every combination of a list's filters and their values.
+// queries returns the queries for every combination of a list's filters and their values.
 func queries(op api.Operation, tables oracle.Table) []map[string][]string {
 	out := []map[string][]string{{}}
 	for _, f := range op.Input {
@@ -337,7 +339,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	for n := range 4 { // drafts of findings whose writes were cut off long ago; one request deletes three of them
+	for n := range 4 { // drafts of findings whose writes were interrupted long ago; one request deletes three of them
 		k := table.Keys{Key: table.Key{PK: table.Partition(nameless.CompanyID, "optimise"), SK: fmt.Sprintf("draft#drf_%d", n)}}
 		cut := struct {
 			AuditID string   `store:"auditId"`
@@ -351,8 +353,8 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		s        *deployedStage
 		area, op string
 	}{
-		{bare, "context", "update_context_brand_kit"}, // a company without a brand kit: the update creates it
-		{dead, "plan", "publish_plan_board"},          // an earlier publish crashed: this one deletes its snapshot
+		{bare, "context", "update_context_brand_kit"}, // the company has no brand kit, so the update creates it
+		{dead, "plan", "publish_plan_board"},          // an earlier publish crashed, so this one deletes its snapshot
 		{dead, "plan", "delete_plan_board"},           // also deletes the board's snapshot; the next operation also deletes the site's goal
 		{dead, "optimise", "delete_optimise_site"},
 		{nameless, "optimise", "create_optimise_audit"},
@@ -441,7 +443,7 @@ func (s *deployedStage) record(t *testing.T) []callAccess {
 }
 
 // operationUse holds the actions that an operation's calls need: withIdempotencyKey for requests
-// with an Idempotency-Key, and withoutIdempotencyKey for all others.
+// with an Idempotency-Key, and withoutIdempotencyKey for requests without one.
 type operationUse struct{ withoutIdempotencyKey, withIdempotencyKey map[string]bool }
 
 func (u *operationUse) add(e events.APIGatewayProxyRequest, calls []callAccess) {
@@ -472,9 +474,9 @@ func areaActions(calls []callAccess) map[string]bool {
 	return out
 }
 
-// check reports an error unless infra/grant.go grants exactly the actions that the operation needs,
-// except for the actions that check a key. A change of a key also needs the actions that report it,
-// and a request with an Idempotency-Key those that store its response.
+// check verifies that infra/grant.go grants the actions that the operation needs and no others. It
+// ignores the actions that check a key. A change of a key also needs the actions that report it, and
+// a request with an Idempotency-Key the actions that store its response.
 func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	t.Helper()
 	own := area
@@ -494,7 +496,7 @@ func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	says, keys := set(own, infra.ActionsOf(op)...), set("keys", infra.KeyGrants...)
 	memory := set(area, infra.IdempotencyActions...)
 	if own != area {
-		maps.Copy(memory, set(area, infra.TransactionActions(op)...)) // one transaction covers both areas
+		maps.Copy(memory, set(area, infra.TransactionActions(op)...)) // one transaction uses both areas
 	}
 	if own == "keys" && op.Effect != api.Read { // the same transaction reports the change of the key
 		maps.Copy(says, set(area, append(infra.TransactionActions(op), infra.KeyChangeActions...)...))
@@ -521,8 +523,8 @@ func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	}
 }
 
-// grantsUsed returns the grants that a call needs, as written in access.tsv: one for each of its
-// areas, and one for all of them together.
+// grantsUsed returns the grants that a call needs, in the notation of access.tsv: one for each of
+// its areas, and one for all of them together.
 func grantsUsed(function string, call callAccess) (out []string) {
 	target := "table"
 	if strings.Contains(call.resource, "/index/") {
@@ -535,7 +537,7 @@ func grantsUsed(function string, call callAccess) (out []string) {
 	return out
 }
 
-// areas returns the areas of a call's partitions, joined by a plus.
+// areas returns the areas of a call's partitions, joined with a plus.
 func (a callAccess) areas() string {
 	var out []string
 	for _, partition := range a.partitionKeys {
@@ -545,8 +547,8 @@ func (a callAccess) areas() string {
 	return strings.Join(slices.Compact(out), "+")
 }
 
-// checkGrantsAreUsed checks that every grant is used by an operation of its function, and every
-// used grant is listed in access.tsv.
+// checkGrantsAreUsed checks that an operation of its function uses each grant in access.tsv, and
+// that access.tsv lists every grant that is used.
 func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 	t.Helper()
 	for cell, actions := range readAccessTable(t) {
@@ -565,7 +567,7 @@ func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 }
 
 // Ensure the MCP function's role allows the table calls that are made when a client lists or calls
-// tools, and the areas in the event's query limit the listed tools.
+// tools. The areas in the event's query must limit the listed tools.
 func TestToolCallIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newDeployedStage(t)

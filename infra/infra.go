@@ -6,9 +6,10 @@
 //
 // function.go defines the functions, route.go their paths, grant.go their permissions on the table,
 // table.go and api.go the table and the gateway, stream.go what reads the table's stream, alarm.go
-// and dashboard.go the monitoring, and parameter.go the operator's choices. resource.go defines the resources that are the same in both
-// templates, template.go and cloudformation.go the others. Logical ids of resources and parameters
-// are the same in both templates.
+// and dashboard.go the monitoring, and parameter.go the settings that the operator can choose.
+// resource.go defines the resources that are the same in both templates, template.go and
+// cloudformation.go those that differ. Logical ids of resources and parameters are the same in both
+// templates.
 package infra
 
 import (
@@ -22,7 +23,7 @@ import (
 // Description is the description of the stack.
 const Description = "Company Growth Workspace API"
 
-// Model is the stack.
+// Model is the model of the stack.
 type Model struct {
 	Parameters       []Parameter
 	Functions        []Function

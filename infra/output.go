@@ -1,6 +1,6 @@
 package infra
 
-// Output is a value that the operator sees when the stack is deployed.
+// Output is a value that is shown to the operator when the stack is deployed.
 type Output struct {
 	Name        string
 	Description string

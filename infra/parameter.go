@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Parameter is a setting that the operator can choose. Every parameter has a default that works.
+// Parameter is a setting that the operator can choose. Every parameter has a usable default.
 type Parameter struct {
 	Name        string
 	Type        string // String or Number
 	Default     any
-	Allowed     []string // empty: any value
+	Allowed     []string // the allowed values; empty means any
 	Pattern     string
-	Minimum     int // the minimum of a number; 0: none
+	Minimum     int // the minimum of a number; 0 means none
 	Description string
 }
 
@@ -31,7 +31,8 @@ const (
 	ParamAlarmEmail    = "AlarmEmail"
 )
 
-// unreservedConcurrency is the value of ParamConcurrency that reserves nothing.
+// unreservedConcurrency is the value of ParamConcurrency that means that no concurrency is
+// reserved.
 const unreservedConcurrency = -1
 
 func parameters() []Parameter {

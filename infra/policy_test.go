@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// dynamoActions lists every action of DynamoDB on a table, an index, or the account.
+// dynamoActions lists every DynamoDB action on a table, an index, or the account.
 var dynamoActions = strings.Fields(`
 	BatchGetItem BatchWriteItem ConditionCheckItem CreateBackup CreateGlobalTable CreateTable CreateTableReplica
 	DeleteBackup DeleteItem DeleteResourcePolicy DeleteTable DeleteTableReplica DescribeBackup DescribeContinuousBackups
@@ -28,8 +28,8 @@ var dynamoActions = strings.Fields(`
 
 const someCompanyID = "co_01kdvdna017fxb6j762bd9qnf4"
 
-// readAccessTable reads testdata/access.tsv, the hand-written list of grants: function, area, table
-// or index, actions.
+// readAccessTable reads testdata/access.tsv, the handwritten list of grants. Its columns are the
+// function, the area, the table or index, and the actions.
 func readAccessTable(t *testing.T) map[[3]string][]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/access.tsv")
@@ -50,7 +50,7 @@ func readAccessTable(t *testing.T) map[[3]string][]string {
 	return out
 }
 
-// areas returns the areas of partitions: the service's areas, and keys.
+// areas returns the areas to which partitions belong: the service's areas, and keys.
 func areas() []string {
 	out := []string{"keys"}
 	for _, a := range functions.All() {
@@ -59,9 +59,9 @@ func areas() []string {
 	return out
 }
 
-// Ensure each function may use exactly the actions in testdata/access.tsv in every kind of
-// partition. It may use no action on another table, on partitions that are not all its own, or
-// without a partition key.
+// Ensure that in every kind of partition, each function may use exactly the actions in
+// testdata/access.tsv. It must not be allowed to use any action on another table, on partitions
+// that do not all belong to it, or without a partition key.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	want := readAccessTable(t)
@@ -105,7 +105,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// areaPairs returns every pair of areas, in alphabetical order.
+// areaPairs returns every pair of areas. The areas in a pair are in alphabetical order.
 func areaPairs(areas []string) (out [][]string) {
 	slices.Sort(areas)
 	for i, first := range areas {
@@ -116,8 +116,8 @@ func areaPairs(areas []string) (out [][]string) {
 	return out
 }
 
-// checkCell checks whether a policy allows an action in one kind of partition, and that it does not
-// allow the action in similar partitions.
+// checkCell checks that a policy allows an action in one kind of partition, or does not if allowed
+// is false, and that it never allows the action in similar partitions.
 func checkCell(t *testing.T, p policy, function, area string, a callAccess, allowed bool) {
 	t.Helper()
 	decide := func(want bool, resource string, leading ...string) {
@@ -133,7 +133,7 @@ func checkCell(t *testing.T, p policy, function, area string, a callAccess, allo
 	decide(allowed, here, own)
 	decide(allowed, here, own, own)
 	if area == "keys" {
-		decide(false, here, narrowed) // all keys of a company are in one partition
+		decide(false, here, narrowed) // all keys of a company are in one partition, so the area has no narrower ones
 	} else {
 		decide(allowed, here, narrowed)
 	}
@@ -154,7 +154,7 @@ func indexARNs() (out []string) {
 	return out
 }
 
-// Ensure a function cannot scan, even if another policy of its role allows everything.
+// Ensure a function cannot scan, even if another policy in its role allows everything.
 func TestScansAreDenied(t *testing.T) {
 	t.Parallel()
 	everything := statement{"Allow", []string{"dynamodb:*"}, []string{"*"}, nil}

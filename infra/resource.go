@@ -12,7 +12,8 @@ func (m Model) PlainResources() Object {
 		Field{AccountRoleID, accountRole()},
 		Field{gatewayAccountID, accountResource()},
 		Field{GatewayThrottled, throttledFilter()},
-		// The topic exists even without an address, so that an operator can subscribe to it.
+		// The topic exists even if there is no email address, so that an operator can subscribe to
+		// it.
 		Field{alarmTopicID, Object{{"Type", "AWS::SNS::Topic"}}},
 		Field{alarmTopicID + "Policy", alarmTopicPolicy()},
 		Field{alarmTopicID + "Email", alarmEmail()})
@@ -24,7 +25,8 @@ func (m Model) PlainResources() Object {
 	})})
 }
 
-// roleResource returns the role of a function, with exactly its statements and no managed policy.
+// roleResource returns the role of a function, which has exactly the function's statements and no
+// managed policy.
 func (f Function) roleResource() Object {
 	return resource("AWS::IAM::Role", Object{
 		{"AssumeRolePolicyDocument", assumeRolePolicy("lambda.amazonaws.com")},
@@ -32,7 +34,7 @@ func (f Function) roleResource() Object {
 	})
 }
 
-// assumeRolePolicy lets an AWS service assume a role.
+// assumeRolePolicy returns the policy that allows an AWS service to assume a role.
 func assumeRolePolicy(service string) Object {
 	return policyDocument(Object{
 		{"Effect", "Allow"}, {"Principal", Object{{"Service", service}}}, {"Action", "sts:AssumeRole"},
@@ -43,12 +45,14 @@ func policyDocument(statements ...any) Object {
 	return Object{{"Version", "2012-10-17"}, {"Statement", List(statements)}}
 }
 
-// onDelete sets what happens to a resource when it, or its stack, is deleted: Delete or Retain.
+// onDelete returns the resource with the policy, Delete or Retain, for when the resource or its
+// stack is deleted.
 func onDelete(policy string, resource Object) Object {
 	return append(resource, Field{"DeletionPolicy", policy}, Field{"UpdateReplacePolicy", policy})
 }
 
-// onlyIf leaves a resource out unless a condition holds.
+// onlyIf returns the resource with a condition: the stack contains it only if the condition is
+// true.
 func onlyIf(condition string, resource Object) Object {
 	return append(resource, Field{"Condition", condition})
 }
@@ -59,8 +63,8 @@ func logGroup() Object {
 	return onDelete("Delete", resource("AWS::Logs::LogGroup", Object{{"RetentionInDays", Ref(ParamRetention)}}))
 }
 
-// accountRole lets API Gateway write access logs. All stacks in an account and region share one
-// such role, so it outlives this stack.
+// accountRole returns the role with which API Gateway writes access logs. All stacks in an account
+// and region share one such role, so it outlives this stack.
 func accountRole() Object {
 	return onlyIf(ifGatewayLogs, onDelete("Retain", resource("AWS::IAM::Role", Object{
 		{"AssumeRolePolicyDocument", assumeRolePolicy("apigateway.amazonaws.com")},
@@ -76,8 +80,8 @@ func accountResource() Object {
 	})))
 }
 
-// throttledFilter counts the requests that the gateway throttles, for which it has no metric of its
-// own.
+// throttledFilter returns a metric filter that counts the requests that the gateway throttles, for
+// which the gateway has no metric.
 func throttledFilter() Object {
 	return resource("AWS::Logs::MetricFilter", Object{
 		{"LogGroupName", Ref(gatewayLogsID)},
@@ -94,8 +98,8 @@ func alarmEmail() Object {
 	}))
 }
 
-// alarmTopicPolicy lets the alarms of this account publish to the topic, and denies unencrypted
-// connections.
+// alarmTopicPolicy returns the policy that allows the alarms of this account to publish to the
+// topic, and denies unencrypted connections.
 func alarmTopicPolicy() Object {
 	return resource("AWS::SNS::TopicPolicy", Object{{"Topics", List{Ref(alarmTopicID)}}, {"PolicyDocument", policyDocument(
 		Object{

@@ -5,8 +5,8 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// Route is a path of the gateway. Its function gets requests with any method, and returns 404 or
-// 405 itself.
+// Route is a path in the gateway. Its function gets requests with any method, and itself responds
+// with 404 or 405.
 type Route struct {
 	ID   string // unique within the function
 	Path string
@@ -17,8 +17,8 @@ const (
 	companyPath   = companiesPath + "/{companyId}"
 )
 
-// areaRoutes returns the paths of an area. The company area's function also responds to unknown
-// paths.
+// areaRoutes returns the routes to an area's function. The company area's function also responds to
+// unknown paths.
 func areaRoutes(area string) []Route {
 	if area == api.CompanyArea {
 		return []Route{

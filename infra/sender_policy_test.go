@@ -16,7 +16,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// runbookPolicies returns the policies in the runbook, for a company.
+// runbookPolicies returns the policies in the runbook, with the given company's id.
 func runbookPolicies(t *testing.T, companyID string) (out []policy) {
 	t.Helper()
 	text, err := os.ReadFile("RUNBOOK.md")
@@ -37,9 +37,9 @@ func runbookPolicies(t *testing.T, companyID string) (out []policy) {
 	return out
 }
 
-// Ensure the policies in the runbook allow every call of `workspace due` and `workspace approved` on
-// the table, for one company and without --company all.
-func TestSendersMayDoTheirWork(t *testing.T) {
+// Ensure the policies in the runbook allow every table call that `workspace due` and `workspace
+// approved` make for one company (not with --company all).
+func TestRunbookPoliciesAllowSenders(t *testing.T) {
 	t.Parallel()
 	s := newDeployedStage(t)
 	s.importFixture(t)
@@ -61,7 +61,7 @@ func TestSendersMayDoTheirWork(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range policies { // these reads open a table in an AWS account
+	for _, p := range policies { // the commands make these calls to open a table in an AWS account
 		_, err := company.NewStore(s.Table).Get(ctx, s.CompanyID)
 		check("read the company", p, err)
 		if _, err = company.NewStore(s.Table).Get(ctx, "co_0"); errors.Is(err, fault.ErrNotFound) {
@@ -92,10 +92,10 @@ func TestSendersMayDoTheirWork(t *testing.T) {
 	check("report a reply", approved, err)
 }
 
-// Ensure the policies in the runbook allow nothing else. The test tries every DynamoDB action in
-// every kind of partition, of the company and of a different one, on the table and its indexes, and
-// without a partition key.
-func TestSendersMayDoNoMore(t *testing.T) {
+// Ensure the policies in the runbook allow nothing else. The test tries every DynamoDB action on
+// the table and its indexes, in every kind of partition, both of the company and of a different
+// one, and without a partition key.
+func TestRunbookPoliciesAllowNothingElse(t *testing.T) {
 	t.Parallel()
 	const otherCompanyID = "co_01kdvdna017fxb6j762bd9qnf5"
 	for n, p := range runbookPolicies(t, someCompanyID) {

@@ -5,11 +5,11 @@ import "growthworkspace/shared/table"
 // TableID is the logical id of the table.
 const TableID = "Table"
 
-// tableName is the name of the stack's own table, or of the table in ParamTable.
+// tableName returns the name of the stack's own table, or of the table in ParamTable.
 func tableName() Object { return IfCondition(ifNewTable, Ref(TableID), Ref(ParamTable)) }
 
-// tableARN is the ARN of the table or of one of its indexes. It is built from the name, so it fits
-// an existing table too.
+// tableARN returns the ARN of the table or of one of its indexes. It is built from the name, so
+// that it is also correct for an existing table.
 func tableARN(index table.Index) Object {
 	text := "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}"
 	if index != table.Base {
@@ -18,8 +18,8 @@ func tableARN(index table.Index) Object {
 	return Object{{"Fn::Sub", List{text, Object{{"Name", tableName()}}}}}
 }
 
-// tableResource returns the table. It outlives its stack, and can't be deleted until an operator
-// removes its protection.
+// tableResource returns the table. It outlives its stack, and cannot be deleted until an operator
+// turns off its deletion protection.
 func tableResource() Object {
 	var attributes, indexes List
 	for _, i := range append([]table.Index{table.Base}, table.Indexes()...) {

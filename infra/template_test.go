@@ -22,9 +22,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure template.yaml is up to date. A test of infra/cdk parses it and compares it with the CDK
+// Ensure template.yaml is up to date. A test in infra/cdk parses it and compares it with the CDK
 // stack.
-func TestTemplateIsAsDeclared(t *testing.T) {
+func TestTemplateIsUpToDate(t *testing.T) {
 	t.Parallel()
 	have, err := os.ReadFile("../template.yaml")
 	if err != nil {
@@ -38,8 +38,8 @@ func TestTemplateIsAsDeclared(t *testing.T) {
 	}
 }
 
-// Ensure API Gateway routes every request to the right function, and rejects no path itself. It
-// picks the matching route with the most literal segments.
+// Ensure API Gateway routes every request to the right function, and does not reject any path
+// itself. It chooses the matching route with the most literal segments.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	const home = "/v1/companies/co_1"
@@ -77,8 +77,8 @@ func checkRoute(t *testing.T, path, want string) {
 	}
 }
 
-// matchRoute reports whether a route matches a path, and how well: a literal segment counts more
-// than a parameter.
+// matchRoute reports whether a route matches a path, and how well: a literal segment increases
+// quality more than a parameter.
 func matchRoute(route, path string) (quality int, ok bool) {
 	segments := strings.Split(path, "/")
 	for i, s := range strings.Split(route, "/") {
@@ -98,7 +98,7 @@ func matchRoute(route, path string) (quality int, ok bool) {
 	return quality, len(segments) == strings.Count(route, "/")+1
 }
 
-// gatewayResponseTypes lists every type of response that API Gateway creates itself, as documented
+// gatewayResponseTypes lists every type of response that API Gateway itself creates, as documented
 // by AWS.
 var gatewayResponseTypes = strings.Fields(`ACCESS_DENIED API_CONFIGURATION_ERROR AUTHORIZER_CONFIGURATION_ERROR AUTHORIZER_FAILURE
 	BAD_REQUEST_BODY BAD_REQUEST_PARAMETERS DEFAULT_4XX DEFAULT_5XX EXPIRED_TOKEN INTEGRATION_FAILURE INTEGRATION_TIMEOUT
@@ -123,7 +123,7 @@ func TestGatewayResponses(t *testing.T) {
 		if diff := cmp.Diff(want, body.Errors[0]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", r.Type, diff)
 		}
-		// The gateway would replace $context variables, and the message would show internals.
+		// The gateway would replace $context variables, so that the message would reveal internals.
 		if strings.Contains(r.Body(), "$") {
 			t.Errorf("%s has a variable: %s", r.Type, r.Body())
 		}
@@ -139,8 +139,8 @@ func TestGatewayResponses(t *testing.T) {
 				t.Errorf("%s: %s is %s", r.Type, name, headers[name])
 			}
 		}
-		// A retry can succeed after throttling and after any 5xx, such as one caused by a lack of
-		// free function instances.
+		// A retry can succeed after a request was throttled, and after any 5xx, such as one caused
+		// by a lack of free function instances.
 		wantAfter := r.Status() == "429" || strings.HasPrefix(r.Status(), "5")
 		if after := strings.Trim(headers["Retry-After"], "'"); (after != "") != wantAfter || after == "0" {
 			t.Errorf("%s, %s: Retry-After is %s", r.Type, r.Status(), after)
@@ -155,8 +155,8 @@ func TestGatewayResponses(t *testing.T) {
 	}
 }
 
-// Ensure the access log is one line of JSON without the query and headers, so that it contains no
-// key.
+// Ensure the access log entry is one line of JSON without the query and headers, so that it
+// contains no key.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
 	var line map[string]string
@@ -214,7 +214,7 @@ func TestMetricNames(t *testing.T) {
 	}
 }
 
-// metricNamesOfLine returns the names of the metrics in the log line of a request.
+// metricNamesOfLine returns the names of the metrics in a request's log line.
 func metricNamesOfLine(t *testing.T) (names []string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -238,7 +238,7 @@ func metricNamesOfLine(t *testing.T) (names []string) {
 	return names
 }
 
-// Ensure every threshold of an alarm is a parameter of the stack.
+// Ensure the threshold of every alarm is a parameter of the stack.
 func TestThresholdsAreParameters(t *testing.T) {
 	t.Parallel()
 	m := infra.New()
@@ -249,8 +249,8 @@ func TestThresholdsAreParameters(t *testing.T) {
 	}
 }
 
-// Ensure no alarm has more than the 10 metrics that CloudWatch accepts, however many functions
-// there are. Every metric must stay in one of the alarms.
+// Ensure no alarm has more than 10 metrics, which is CloudWatch's limit, however many functions
+// there are. Every metric must still be in one of the alarms.
 func TestMetricsOfAnAlarm(t *testing.T) {
 	t.Parallel()
 	const most = 10
@@ -274,7 +274,7 @@ func TestMetricsOfAnAlarm(t *testing.T) {
 	}
 }
 
-// Ensure the gateway gets a new deployment when any property of any of its resources changes.
+// Ensure the gateway gets a new deployment if any property of any of its resources changes.
 func TestDeploymentHasEveryProperty(t *testing.T) {
 	t.Parallel()
 	m := infra.New()
@@ -304,8 +304,8 @@ func TestDeploymentHasEveryProperty(t *testing.T) {
 	}
 }
 
-// changeEach changes the strings in a template, one at a time. It calls changed after each change
-// and then restores the string.
+// changeEach changes each string in a template in turn. It calls changed after each change and then
+// restores the string.
 func changeEach(value any, changed func(path string)) {
 	each := func(at *any, name string) {
 		if text, ok := (*at).(string); ok {
@@ -328,8 +328,8 @@ func changeEach(value any, changed func(path string)) {
 	}
 }
 
-// Ensure the runbook says how many requests the gateway admits in total. The rate in the stage's
-// settings applies to each path.
+// Ensure the runbook says how many requests the gateway admits in total. The stage's settings
+// contain only the rate for each path.
 func TestRunbookHasTheThrottle(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("RUNBOOK.md")

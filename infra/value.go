@@ -1,10 +1,10 @@
 package infra
 
-// Object is an object of a template, whose fields are written in order.
+// Object is an object in a template, whose fields are written in order.
 type Object []Field
 
-// Field is a name and its value: a string, an int, a float64, a bool, an Object, or a List of
-// those.
+// Field is a name and its value, which is a string, an int, a float64, a bool, an Object, or a List
+// of such values.
 type Field struct {
 	Name  string
 	Value any
@@ -13,7 +13,7 @@ type Field struct {
 // List is a list of values.
 type List []any
 
-// The functions below are the intrinsic functions of a template, for values that are known only at
+// The functions below return a template's intrinsic functions, for values that are known only at
 // deployment.
 
 // Ref returns a reference to the value of a parameter or the name of a resource.
@@ -43,7 +43,7 @@ func stringList(values ...string) List {
 	return out
 }
 
-// JSON converts a value of a template to the types that encoding/json decodes into.
+// JSON converts a value in a template to the types into which encoding/json decodes.
 func JSON(value any) any {
 	switch v := value.(type) {
 	case Object:

@@ -9,7 +9,7 @@ var yamlTags = map[string]string{
 	"Ref": "!Ref", "Fn::Sub": "!Sub", "Fn::GetAtt": "!GetAtt", "Fn::If": "!If", "Fn::Equals": "!Equals", "Fn::Not": "!Not",
 }
 
-// yamlNode returns a value of a template as YAML. Intrinsic functions are in their short form.
+// yamlNode returns a value in a template as YAML. Intrinsic functions are in their short form.
 // Function arguments and lists of scalars are on one line.
 func yamlNode(value any) *yaml.Node {
 	switch v := value.(type) {
@@ -47,7 +47,7 @@ func shortForm(o Object) string {
 	return yamlTags[o[0].Name]
 }
 
-// taggedNode returns the short form of a function.
+// taggedNode returns the short form of an intrinsic function.
 func taggedNode(tag string, argument any) *yaml.Node {
 	if parts, ok := argument.(List); ok && tag == "!GetAtt" {
 		argument = parts[0].(string) + "." + parts[1].(string)

@@ -1,8 +1,8 @@
 // Package broadcast serves content plans, ideas, posts and connected channels.
 //
-// It sends nothing. A scheduled post waits for the dispatcher, a separate program that claims the
-// post (status publishing), sends it and reports it published or failed. The API only reads
-// channels; imports write them.
+// It sends nothing itself. A scheduled post waits for the dispatcher, a separate program that
+// claims the post (status publishing), sends it and reports it published or failed. The API can
+// only read channels; imports write them.
 package broadcast
 
 import (
@@ -123,8 +123,8 @@ type service struct {
 // Platform is where a post is published.
 type Platform string
 
-// Platforms with special rules: on X a long post becomes a thread, and a push notification has a
-// destination, the segment that it is sent to.
+// Platforms with special rules. On X, a long post becomes a thread. A push notification has a
+// destination, which is the segment that it is sent to.
 const (
 	PlatformX    Platform = "x"
 	PlatformPush Platform = "push"
@@ -135,8 +135,8 @@ func (Platform) Values() []string {
 	return []string{string(PlatformX), "instagram", "tiktok", "facebook", "reddit", string(PlatformPush)}
 }
 
-// PlatformName is the name of a platform in a stored record. Imports also accept names that
-// requests do not; a request must send one of the values of Platform.
+// PlatformName is the name of a platform in a stored record. A request must send one of the values
+// of Platform; an import accepts other names, too.
 type PlatformName string
 
 // Accepts implements schema.RequestEnum.

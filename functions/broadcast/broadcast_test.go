@@ -91,8 +91,8 @@ func nextPage(t *testing.T, r apitest.Response) string {
 	return target
 }
 
-// Ensure plans are listed newest first, those without a time last, and those with the same time by
-// id. Paging works with any limit.
+// Ensure plans are listed newest first, with null last, and then by id. Paging must work with any
+// limit.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -108,7 +108,7 @@ func TestPlans(t *testing.T) {
 		record{"id": "pln_new", "createdAt": "2026-03-01T00:00:00Z", "name": "Spring", "platforms": []string{"x"}, "status": "active"},
 		record{"id": "pln_old", "createdAt": "2025-03-01T00:00:00Z"},
 	)
-	importRecords(t, s, "content-idea", record{"id": "ida_1", "createdAt": "2026-03-01T00:00:00Z"}) // an idea, which is in the same partition but must not be listed
+	importRecords(t, s, "content-idea", record{"id": "ida_1", "createdAt": "2026-03-01T00:00:00Z"}) // stored in the same partition, but must not be listed
 	want := []string{"pln_new", "pln_a", "pln_b", "pln_old", "pln_none"}
 	for limit := 1; limit <= len(want)+1; limit++ {
 		pages := listAllIDs(t, s, key, fmt.Sprintf("%s?limit=%d", plans, limit))
@@ -178,8 +178,7 @@ func TestChannels(t *testing.T) {
 	})
 }
 
-// storeUnchecked stores records that break today's rules, because an earlier version may have
-// stored such records.
+// storeUnchecked stores records that break today's rules, as an earlier version may have done.
 func storeUnchecked(t *testing.T, s *apitest.Service, name string, records ...record) {
 	t.Helper()
 	typ := transferType(t, s, name)

@@ -33,7 +33,7 @@ type Channel struct {
 // ChannelStatus is the state of a connection.
 type ChannelStatus string
 
-// Statuses in which a channel cannot be used.
+// The statuses in which a channel cannot be used.
 const (
 	ChannelDisconnected ChannelStatus = "disconnected"
 	ChannelError        ChannelStatus = "error"
@@ -49,8 +49,8 @@ var channels = record.Kind[Channel]{
 	Consistent: true, Order: Channel.sortKey,
 }
 
-// sortKey returns the sort position of a channel in the list: by platform, and channels without a
-// platform last.
+// sortKey returns the sort position of a channel in the list. Channels are ordered by platform,
+// null last, and then by id.
 func (c Channel) sortKey() string {
 	platform := "~"
 	if c.Platform != nil {
@@ -59,7 +59,7 @@ func (c Channel) sortKey() string {
 	return table.JoinKey(platform, c.ID)
 }
 
-// problem returns why a channel cannot send anything at the given time, or "" if no reason is
+// problem returns the reason a channel cannot send anything at the given time, or "" if none is
 // known.
 func (c Channel) problem(at string) string {
 	switch {
@@ -78,8 +78,8 @@ func (c Channel) problem(at string) string {
 // notedChannelsMax is the maximum number of channels that a note lists.
 const notedChannelsMax = 5
 
-// channelNote returns a note if a post has been scheduled but cannot be sent, because no channel of
-// its platform will work when it is due. Otherwise it returns "".
+// channelNote returns a note if a scheduled post cannot be sent because no channel for its platform
+// will work when the post is due. Otherwise it returns "".
 func (s service) channelNote(ctx context.Context, companyID string, p Post) string {
 	if !p.hasStatus(PostStatusScheduled) || p.Platform == nil {
 		return ""
@@ -90,7 +90,7 @@ func (s service) channelNote(ctx context.Context, companyID string, p Post) stri
 	}
 	at := *p.ScheduledFor
 	if p.UpdatedAt != nil { // an imported post may not have it
-		at = max(at, *p.UpdatedAt) // a post scheduled in the past is due at once
+		at = max(at, *p.UpdatedAt) // a post scheduled in the past is due immediately
 	}
 	var found []string
 	for _, c := range all.Records {

@@ -7,9 +7,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// The operations of a program that sends the posts of one company. They offer the dispatcher's
-// interface (dispatch.go) to a key with the scope broadcast:send. They are not tools, because a
-// claim must end in a report, and a model may forget it.
+// The operations below are for a program that sends one company's posts. They make the dispatcher's
+// interface (dispatch.go) available to keys with the scope broadcast:send. They are not tools,
+// because every claim must be followed by a report, and a model may forget it.
 
 // PostClaim is a post with the claim that locks it.
 type PostClaim struct {

@@ -16,15 +16,15 @@ import (
 // `workspace due` call them.
 //
 //	Store.DuePosts         lists the due posts of one company
-//	Store.ClaimPost        locks one for this dispatcher: scheduled or failed → publishing
+//	Store.ClaimPost        locks a post for this dispatcher: scheduled or failed → publishing
 //	Store.ReportPublished  publishing → published
 //	Store.ReportFailed     publishing → failed; the post can be edited, scheduled and claimed again
 //	Store.RetryPost        publishing → scheduled, to be sent later
 //
 // The dispatcher sends the post that ClaimPost returned, not the one that DuePosts listed. While a
 // post is publishing, the API rejects edits and deletes with conflict. A claim does not expire;
-// Store.StuckPosts lists old ones (see package claim). So a post is sent twice only if someone
-// decides to retry it.
+// Store.StuckPosts lists old claims (see package claim). A post is therefore sent twice only if
+// someone decides to retry it.
 
 // ClaimedPost is a post together with its claim.
 type ClaimedPost struct {
@@ -42,14 +42,14 @@ var claimedPostKind = claim.Kind[ClaimedPost]{
 	Index:  table.GSI2, Partitions: func(companyID string) []string { return partitionsWithStatus(companyID, nil, PostStatusPublishing) },
 }
 
-// Outcome is what a platform returned for a published post. All fields may be null.
+// Outcome is what a platform returned for a published post. Each field may be null.
 type Outcome struct {
 	ExternalID  *string // up to 200 characters
 	ExternalURL *string // http or https, up to 2,000 characters
 	PublishedAt *string // RFC 3339; null means now
 }
 
-// Limits of the fields of a report.
+// The maximum lengths of the fields of a report.
 const (
 	externalIDChars  = 200
 	externalURLChars = 2000
@@ -101,7 +101,7 @@ func (p Post) status() string {
 
 // setClaim moves a due or failed post to publishing. An edit may have changed the post's time since
 // it was listed, so setClaim checks the time again as part of the conditional write. It is
-// idempotent: a retry after a lost response finds its own claim and succeeds.
+// idempotent: if c has already been set, by an attempt whose response was lost, it succeeds.
 func (d *ClaimedPost) setClaim(c claim.Claim) error {
 	switch now := *c.ClaimedAt; {
 	case claimedPostKind.IsHeldBy(*d, c):
@@ -118,8 +118,8 @@ func (d *ClaimedPost) setClaim(c claim.Claim) error {
 	return nil
 }
 
-// markPublished records that the post was sent. Repeating the same report succeeds; a report with
-// different values is a conflict.
+// markPublished records that the post was sent. Repeating a report with the same values succeeds;
+// with different values it is a conflict.
 func (d *ClaimedPost) markPublished(claimID string, o Outcome, now string) error {
 	repeated, err := claimedPostKind.CheckReport(*d, claimID, string(PostStatusPublished))
 	switch {
@@ -138,8 +138,8 @@ func (d *ClaimedPost) markPublished(claimID string, o Outcome, now string) error
 	return nil
 }
 
-// markFailed records why the post was not sent. Repeating the same report succeeds; a report with a
-// different reason is a conflict.
+// markFailed records why the post was not sent. Repeating a report with the same reason succeeds;
+// with a different reason it is a conflict.
 func (d *ClaimedPost) markFailed(claimID, reason string) error {
 	repeated, err := claimedPostKind.CheckReport(*d, claimID, string(PostStatusFailed))
 	switch {
@@ -176,9 +176,9 @@ func matchesReport(reported, stored *string) bool {
 	return reported == nil || stored != nil && *reported == *stored
 }
 
-// DuePosts returns a page of the company's due posts, earliest first. See claim.ListReady. A nil
-// platform means all platforms, and also posts without a platform, which an import may create. The
-// dispatcher should report such posts as failed.
+// DuePosts returns a page of the company's due posts, earliest first. See claim.ListReady. If
+// platform is nil, it includes the posts for all platforms, and those without a platform, which an
+// import may create. The dispatcher should report posts without a platform as failed.
 func (s Store) DuePosts(ctx context.Context, companyID string, platform *Platform, after string, limit int) (table.Page[Post], error) {
 	if after == "" {
 		after = table.DescendingTimeKey(nil) // skips the posts without a time, which come first
@@ -191,8 +191,9 @@ func (s Store) DuePosts(ctx context.Context, companyID string, platform *Platfor
 	})
 }
 
-// partitionsWithStatus returns the partition of the posts with a status on a platform. If platform is
-// nil, it returns the partitions of all platforms and that of the posts without a platform.
+// partitionsWithStatus returns the partition of the posts with this platform and status. If
+// platform is nil, it returns the partitions for all platforms, and the one for posts without a
+// platform.
 func partitionsWithStatus(companyID string, platform *Platform, status PostStatus) (out []string) {
 	for _, part := range keyParts(platform, Platform("").Values()) {
 		out = append(out, postsByStatusPartition(companyID, part, string(status)))
@@ -220,7 +221,7 @@ func (s Store) ClaimPost(ctx context.Context, companyID, postID string) (Claimed
 // ReportPublished moves a post from publishing to published and stores what the platform returned.
 // Returns fault.ErrNotFound when the post does not exist, and fault.BadRequest when the outcome is
 // invalid. Returns fault.Conflict when the claim is no longer valid because a report released it,
-// another claim followed, or an import replaced the post.
+// the post was claimed again, or an import replaced the post.
 //
 // A report may be repeated, for instance after a lost response. With the same values, or without
 // values, it succeeds and changes nothing; with different values it returns fault.Conflict. A post
@@ -234,8 +235,8 @@ func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID s
 }
 
 // ReportFailed moves a post from publishing to failed and stores the reason, which must have 1 to
-// 2,000 characters. Errors and repeated reports are as in ReportPublished. Only posts that were not
-// sent may be reported failed, because a failed post can be claimed and scheduled again.
+// 2,000 characters. Errors and repeated reports are as in ReportPublished. A post may be reported
+// as failed only if it was not sent, because a failed post can be claimed and scheduled again.
 func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, reason string) (ClaimedPost, error) {
 	if err := CheckReason(reason); err != nil {
 		return ClaimedPost{}, err
@@ -244,9 +245,9 @@ func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, rea
 }
 
 // RetryPost moves a post from publishing back to scheduled, because the dispatcher could not send
-// it now. The post is due again at once and can be edited. Errors and repeated reports are as in
-// ReportPublished. Also returns fault.Conflict for a post without a scheduledFor, which would never
-// be due.
+// it now. The post is due again immediately and can be edited. Errors and repeated reports are as
+// in ReportPublished. Also returns fault.Conflict for a post without a scheduledFor, which would
+// never be due.
 func (s Store) RetryPost(ctx context.Context, companyID, postID, claimID string) (ClaimedPost, error) {
 	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.markForRetry(claimID) }, ClaimedPost.reportResponse)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	unknownClaimID = "clm_of1another" // the id of a claim that does not exist
+	unknownClaimID = "clm_of1another" // no post in these tests has this claim
 	failureReason  = "the account is locked"
 )
 
@@ -42,7 +42,7 @@ func mustTransition(t *testing.T) func(broadcast.ClaimedPost, error) broadcast.C
 
 // Ensure every transition by the dispatcher is accepted or rejected as described in
 // scripts/docs/reference/states.md: from every state, with the valid claim, with a different claim
-// and with none. A rejected transition changes nothing.
+// and with none. A rejected transition must change nothing.
 func TestDispatchTransitions(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -68,7 +68,8 @@ func TestDispatchTransitions(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		make func() (claimID string) // creates the state and returns the claim id to use for the transitions
-		// The status after each transition, or the constant no if the transition is rejected.
+		// The status after each transition, or the value of the constant no if the transition is
+		// rejected.
 		claim, published, failed, retry string
 	}{
 		{"no status", func() string { load1(nil, earlierTime); return "" }, no, no, no, no},
@@ -204,8 +205,8 @@ func TestDuePosts(t *testing.T) {
 	}
 }
 
-// Ensure every transition returns not_found for an unknown or malformed id and for a post of a
-// different company.
+// Ensure every transition returns not_found for an unknown id, a malformed id, and another
+// company's post.
 func TestDispatchNoSuchPost(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)

@@ -37,13 +37,14 @@ func (IdeaStatus) Values() []string {
 	return []string{string(ideaStatusSuggested), "accepted", "rejected"}
 }
 
-// ideaStatusSuggested is the status of an idea on which nobody has decided.
+// ideaStatusSuggested is the status of an idea that nobody has accepted or rejected yet.
 const ideaStatusSuggested IdeaStatus = "suggested"
 
-// Drafts implements schema.DraftEnum: a key that may only draft can only suggest an idea.
+// Drafts implements schema.DraftEnum: a key that may only draft can suggest ideas, but not accept
+// or reject them.
 func (IdeaStatus) Drafts() []string { return []string{string(ideaStatusSuggested)} }
 
-// SourceKind says where an idea comes from.
+// SourceKind is the kind of source that an idea comes from.
 type SourceKind string
 
 // Values implements schema.Enum.
@@ -53,7 +54,7 @@ func (SourceKind) Values() []string {
 
 var ideas = record.Kind[Idea]{
 	Name: "content-idea", Plural: "content ideas", Prefix: "ida", Path: "broadcast/ideas", Parameter: "ideaId", SortPrefix: "idea", Change: change.Idea,
-	Indexes: Idea.indexes,
+	Indexes: Idea.indexKeys,
 }
 
 // sortKey returns the sort position of an idea in a list: newest first, then by id.
@@ -66,7 +67,7 @@ type listIdeasInput struct {
 	Cursor api.Cursor  `query:"cursor"`
 }
 
-// listIdeas lists ideas. A malformed planId matches nothing, like an unknown one.
+// listIdeas lists ideas. Like an unknown planId, a malformed one matches nothing.
 func (s service) listIdeas(ctx context.Context, caller api.Caller, in listIdeasInput) (api.List[Idea], error) {
 	if in.PlanID != nil && !id.Valid(plans.Prefix, *in.PlanID) {
 		return api.List[Idea]{}, nil
@@ -98,7 +99,7 @@ func (s service) updateIdea(ctx context.Context, caller api.Caller, in updateIde
 }
 
 // edit edits an idea. mayDecide is false for a key that may only draft. Such a key can change only
-// ideas on which nobody has decided.
+// ideas with the status suggested.
 func (in *updateIdeaInput) edit(i *Idea, mayDecide bool) error {
 	if !mayDecide && !i.isSuggested() && !in.Empty() {
 		return auth.NewMissingScopeError(auth.BroadcastWrite)

@@ -88,8 +88,8 @@ func TestUpdateIdea(t *testing.T) {
 	s.Run(t, append(scenarios, apitest.AllTransitions(update, with, broadcast.IdeaStatus("").Values())...))
 }
 
-// Ensure an idea is in exactly the lists that match its plan and status after every update, and in
-// no list after its delete.
+// Ensure that after every update, an idea is in exactly the lists that match its plan and status.
+// After it is deleted, it must be in no list.
 func TestIdeaMovesBetweenLists(t *testing.T) {
 	t.Parallel()
 	s := start(t)

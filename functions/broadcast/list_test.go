@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// expectedIDs returns the ids that a list must contain: the records that match the filters, latest
-// time first, null last, then by id.
+// expectedIDs returns the ids that a list must contain: those of the records that match the
+// filters, sorted by time, latest first and null last, and then by id.
 func expectedIDs(records []record, time func(record) any, filters map[string]string) []string {
 	var matching []record
 	for _, r := range records {
@@ -45,8 +45,8 @@ func valueOrNull(values []string, n int) any {
 	return values[n]
 }
 
-// edgeTimes are the first and last instants of a day, the instants next to them, and a time before
-// 1970.
+// edgeTimes contains the first and last instants of a day, the instants just before and after that
+// day, and a time before 1970.
 var edgeTimes = []string{"1969-07-20T20:17:40.000Z", "2026-02-28T23:59:59.999Z", "2026-03-01T00:00:00.000Z", "2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00.000Z"}
 
 // randomTime returns one of edgeTimes or null, so that many records share the same time.
@@ -63,7 +63,7 @@ func listTarget(list string, filters map[string]string, limit int) string {
 }
 
 // manyPosts returns posts for every combination of platform, status and idea, null included. Some
-// have the same time or no time.
+// posts have equal times, and some have none.
 func manyPosts() (posts []record) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for p := range len(broadcast.Platform("").Values()) + 1 {
@@ -88,7 +88,8 @@ func postTime(p record) any {
 }
 
 // Ensure the list of posts can be filtered by every combination of platform, status and ideaId, and
-// is in order. Without a filter on a field, the list includes the posts whose field is null.
+// is sorted. Without a filter on a field, the list must include the posts in which that field is
+// null.
 func TestPostFilters(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -109,7 +110,8 @@ func TestPostFilters(t *testing.T) {
 	}
 }
 
-// Ensure the pages of posts have no gaps or repeats, with any limit and in any index.
+// Ensure paging through a list of posts neither skips nor repeats posts, with any limit and in any
+// index.
 func TestPostPages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -135,8 +137,8 @@ func TestPostPages(t *testing.T) {
 	}
 }
 
-// Ensure the list of ideas can be filtered by every combination of planId and status, and that its
-// pages have no gaps or repeats.
+// Ensure the list of ideas can be filtered by every combination of planId and status, and that
+// paging through it neither skips nor repeats ideas.
 func TestIdeas(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -164,7 +166,7 @@ func TestIdeas(t *testing.T) {
 }
 
 // Ensure filters and limits accept only the values in the specification. Filtering by a malformed
-// id returns an empty list and never reads a different partition.
+// id must return an empty list and never read a different partition.
 func TestListArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -196,9 +198,9 @@ func TestListArguments(t *testing.T) {
 	s.Run(t, scenarios)
 }
 
-// Ensure paging continues where the previous page ended while posts are created and deleted: posts
-// that are not deleted are listed exactly once.
-func TestPagesWhilePostsComeAndGo(t *testing.T) {
+// Ensure that while posts are created and deleted, each page continues where the previous one
+// ended: posts that are not deleted must be listed exactly once.
+func TestPostsChangeBetweenPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
@@ -226,7 +228,7 @@ func TestPagesWhilePostsComeAndGo(t *testing.T) {
 	}
 }
 
-// Ensure a cursor works only for the list and the filters that it came from.
+// Ensure a cursor works only with the list and the filters that it was returned for.
 func TestCursorIsBound(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -253,7 +255,7 @@ func TestCursorIsBound(t *testing.T) {
 	})
 }
 
-// Ensure due posts can be read, earliest first, from the partitions given in the comment of Store,
+// Ensure due posts can be read, earliest first, from the partitions given in the comment on Store,
 // because a dispatcher may read them directly.
 func TestDuePostsByKeys(t *testing.T) {
 	t.Parallel()
@@ -279,7 +281,8 @@ func TestDuePostsByKeys(t *testing.T) {
 	}
 }
 
-// postsBetween returns the posts in a range of days, both ends inclusive; "" means unbounded.
+// postsBetween returns the posts in the days between from and to, both inclusive; "" means
+// unbounded.
 func postsBetween(posts []record, from, to string) []record {
 	return slices.DeleteFunc(slices.Clone(posts), func(p record) bool {
 		at, _ := postTime(p).(string)
@@ -288,8 +291,9 @@ func postsBetween(posts []record, from, to string) []record {
 }
 
 // Ensure listing posts with the from and to parameters returns exactly the posts in that range of
-// days, in either sort order and with every kind of filter. The pages have no gaps or repeats.
-func TestPostsOfDays(t *testing.T) {
+// days, in either sort order and with every kind of filter. Paging must neither skip nor repeat
+// posts.
+func TestPostsByDay(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t)
@@ -323,8 +327,8 @@ func TestPostsOfDays(t *testing.T) {
 }
 
 // Ensure nonexistent days, days in the wrong order and invalid sort orders are refused. A post's
-// day is the UTC day of its time. A cursor works only with the days and the sort order that it came
-// from.
+// day must be the UTC day of its time. A cursor must work only with the days and the sort order
+// that it was returned for.
 func TestPostDayArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)

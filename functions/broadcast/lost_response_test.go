@@ -27,8 +27,8 @@ func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, er
 	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure a transition whose response is lost happens only once and its retry succeeds. The retry of
-// a claim returns the same claim.
+// Ensure a transition whose response is lost happens only once, and that its retry succeeds. The
+// retry of a claim must return the same claim.
 func TestTransitionsSurviveLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// listCountScenario returns a scenario that checks that a list has n records, which shows that
+// listCountScenario returns a scenario that checks the number of records in a list, to show that
 // rejected creates have stored nothing.
 func listCountScenario(list string, n int) apitest.Scenario {
 	return apitest.Scenario{Name: "nothing of these was stored", Op: list, Check: func(t *testing.T, r apitest.Response) {
@@ -124,8 +124,9 @@ func TestUpdatePlan(t *testing.T) {
 	s.Run(t, append(scenarios, apitest.AllTransitions(update, with, broadcast.PlanStatus("").Values())...))
 }
 
-// Ensure no operation finds a deleted plan or idea. A second delete returns 404, just like the
-// delete of an id that never existed. An idea keeps the id of its deleted plan.
+// Ensure no operation finds a deleted plan or idea. A second delete must return 404, just like the
+// delete of an id that never existed. An idea must keep the id of its plan after the plan is
+// deleted.
 func TestDeletePlansAndIdeas(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -160,9 +161,9 @@ func TestDeletePlansAndIdeas(t *testing.T) {
 	}
 }
 
-// Ensure a company can create at most 200 plans, and can create another one after a delete. Imports
-// are not limited. The response to a create is replayed even when the company has reached the
-// limit.
+// Ensure a company can create at most 200 plans, and can create another one after a delete. The
+// limit must not apply to imports. A create that succeeded must be replayed even when the company
+// has reached the limit.
 func TestPlansBound(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -184,7 +185,7 @@ func TestPlansBound(t *testing.T) {
 		t.Errorf("the 200th again: %d %s", again.Status, again.Body)
 	}
 	importRecords(t, s, "content-plan", record{"id": "pln_imported"})
-	for n, want := range []int{409, 200} { // of 201 plans, the first delete leaves no room for a new one, and the second does
+	for n, want := range []int{409, 200} { // there are 201 plans, so only the second delete makes room for a new one
 		if r := s.Call(t, key, "delete_broadcast_plan", record{"planId": fmt.Sprintf("pln_%d", n)}); r.Status != 200 {
 			t.Errorf("delete pln_%d: status %d, want 200: %s", n, r.Status, r.Body)
 		}

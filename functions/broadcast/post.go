@@ -66,9 +66,9 @@ func (Post) ElementType(property string) reflect.Type {
 	return nil
 }
 
-// draftedProperties are the properties of a draft that a person must have read before the post is
-// scheduled. They decide what is published, where it leads, who gets it and when. Properties that
-// never change are not among them.
+// draftedProperties lists the properties that a person must have read before a draft is scheduled.
+// They determine what is published, where it leads, who gets it and when. Properties that never
+// change are not included.
 var draftedProperties = []string{"title", "body", "hashtags", "media", "destination", "deepLink", scheduledForProperty}
 
 const scheduledForProperty = "scheduledFor"
@@ -116,18 +116,18 @@ func (p Post) sortKey() string {
 
 // sortKeyBounds returns the minimum and maximum sort position of the posts between two times, both
 // inclusive; nil means unbounded. If either bound is given, posts without a time are excluded.
-func sortKeyBounds(from, until *string) (least, greatest string) {
+func sortKeyBounds(from, until *string) (lowest, highest string) {
 	if from == nil && until == nil {
 		return "", ""
 	}
 	if until != nil {
-		least = table.DescendingTimeKey(until)
+		lowest = table.DescendingTimeKey(until)
 	}
-	greatest = table.DescendingTimeKey(from) // a nil from gives the key just before those of the posts without a time
+	highest = table.DescendingTimeKey(from) // if from is nil, the key just before those of the posts without a time
 	if from != nil {
-		greatest = table.JoinKey(greatest, afterAllIDs)
+		highest = table.JoinKey(highest, afterAllIDs)
 	}
-	return least, greatest
+	return lowest, highest
 }
 
 // afterAllIDs sorts after every id.
@@ -160,7 +160,7 @@ func (p Post) Problems(sent func(string) bool) (out []string) {
 
 var posts = record.Kind[Post]{
 	Name: "post", Plural: "posts", Prefix: "pst", Path: "broadcast/posts", Parameter: "postId", SortPrefix: "post", Change: change.Post,
-	Indexes: Post.indexes,
+	Indexes: Post.indexKeys,
 }
 
 type listPostsInput struct {
@@ -200,7 +200,7 @@ func threadParts(platform *Platform, body *string) []string {
 	return thread.Parts(*body)
 }
 
-// listPosts lists posts. A malformed ideaId matches nothing, just like an unknown one.
+// listPosts lists posts. Like an unknown ideaId, a malformed one matches nothing.
 func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsInput) (api.List[Post], error) {
 	if in.IdeaID != nil && !id.Valid(ideas.Prefix, *in.IdeaID) {
 		return api.List[Post]{}, nil
@@ -223,9 +223,9 @@ func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsI
 
 type createPostInput struct{ api.CreateBody[Post] }
 
-// createPost creates a post. It accepts the id of an idea that does not exist. The specification
-// does not require the idea to exist, and imports change ideas at any time, so a check before the
-// write would guarantee nothing.
+// createPost creates a post. It does not check whether its idea exists. The specification does not
+// require that, and imports change ideas at any time, so a check before the write would guarantee
+// nothing.
 func (s service) createPost(ctx context.Context, caller api.Caller, in createPostInput) (Post, error) {
 	p := in.Record
 	if p.Status == nil {
@@ -250,8 +250,8 @@ func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePos
 	})
 }
 
-// unread returns the drafted properties of a post that a caller must have read before scheduling
-// it. A drafted time is not among them if the request itself contains a time.
+// unread returns the drafted properties that a caller must have read before scheduling the post.
+// They do not include the scheduled time if the request itself sets it.
 func (in *updatePostInput) unread(p Post) []string {
 	return slices.DeleteFunc(slices.Clone(p.Drafted), func(name string) bool { return name == scheduledForProperty && in.Sent(name) })
 }
@@ -259,8 +259,8 @@ func (in *updatePostInput) unread(p Post) []string {
 // edit edits a post, or returns the reason why it cannot be edited. An empty update is accepted in
 // every state. Any other update of a sent post is a conflict, even if it sends the stored values.
 //
-// mayDecide is false for a key that may only draft. Such a key can change only drafts. A post with
-// its changes can be scheduled only by a caller who has read them.
+// mayDecide is false for a key that may only draft. Such a key can change only drafts, and a post
+// that it has changed can be scheduled only by a caller who has read these changes.
 func (in *updatePostInput) edit(p *Post, mayDecide bool) error {
 	if !mayDecide && !p.hasStatus(PostStatusDraft) && !in.Empty() {
 		return auth.NewMissingScopeError(auth.BroadcastWrite)
@@ -284,7 +284,7 @@ func (in *updatePostInput) edit(p *Post, mayDecide bool) error {
 	if in.Sent("status") && before.hasStatus(PostStatusFailed) {
 		p.FailureReason = nil
 	}
-	if in.Sent("body") && (before.Body == nil || *before.Body != *p.Body) { // imported threadParts are kept as long as the body stays the same
+	if in.Sent("body") && (before.Body == nil || *before.Body != *p.Body) { // imported threadParts are kept unless the body changes
 		p.ThreadParts = threadParts(p.Platform, p.Body)
 	}
 	return nil

@@ -18,7 +18,7 @@ const (
 )
 
 // Ensure a new post is a draft unless the request sets the status scheduled and a scheduledFor.
-// Invalid requests are rejected.
+// Invalid requests must be rejected.
 func TestCreatePost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -77,8 +77,8 @@ func TestCreatePost(t *testing.T) {
 	})
 }
 
-// Ensure a request sets the pictures of a post as a list of at most ten, each with an address, a
-// kind and perhaps a description. Other shapes are rejected.
+// Ensure a request can set a post's media to a list of at most ten elements, each with an address,
+// a kind and optionally a description. Other shapes must be rejected.
 func TestPostMedia(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -118,8 +118,8 @@ func TestPostMedia(t *testing.T) {
 	})
 }
 
-// Ensure an update replaces all pictures of a post, and that null removes them. Pictures that an
-// import stored in another shape stay as they are until an update replaces or removes them.
+// Ensure an update replaces all media of a post, and that null removes them. Media that an import
+// stored in a different shape must stay unchanged until an update replaces or removes them.
 func TestUpdatePostMedia(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -178,7 +178,7 @@ func TestCreatedPostIsListed(t *testing.T) {
 }
 
 // Ensure every operation on a single post returns the same response for unknown ids, malformed ids
-// and ids of a different company.
+// and another company's ids.
 func TestNoSuchPost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -231,8 +231,8 @@ func TestUpdatePost(t *testing.T) {
 	})
 }
 
-// Ensure changing the body updates threadParts, and imported threadParts are kept as long as the
-// body stays the same.
+// Ensure changing the body updates threadParts, and that imported threadParts are kept unless the
+// body changes.
 func TestUpdateThread(t *testing.T) {
 	t.Parallel()
 	s := start(t)

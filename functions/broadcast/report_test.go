@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure the post gets the values of its report, and repeating the report with different values is
-// a conflict.
+// Ensure a report stores its values in the post, and that repeating it with different values is a
+// conflict.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -73,8 +73,8 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// Ensure the error of an invalid report contains the name of the field, and the post does not
-// change.
+// Ensure the error for an invalid report contains the name of the invalid field, and that the post
+// does not change.
 func TestReportLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -155,7 +155,7 @@ func TestStuckPosts(t *testing.T) {
 	}
 }
 
-// Ensure an import releases a claim, so that the dispatcher's report is then rejected.
+// Ensure an import releases a claim: the dispatcher's report must then be rejected.
 func TestImportEndsClaim(t *testing.T) {
 	t.Parallel()
 	s := start(t)

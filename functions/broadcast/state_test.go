@@ -123,7 +123,7 @@ func TestPostStates(t *testing.T) {
 	}
 }
 
-// Ensure a post can be deleted only while it is unsent, and only once.
+// Ensure a post can be deleted only if it has not been sent, and only once.
 func TestDeletePost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -156,7 +156,8 @@ func TestDeletePost(t *testing.T) {
 	}
 }
 
-// beforeWriteTransport runs a function once, just before the next write to the given post is sent.
+// beforeWriteTransport is a transport that runs a function once, just before it sends the next
+// write to the given post.
 type beforeWriteTransport struct {
 	mu          sync.Mutex
 	action      string // the DynamoDB operation of that write

@@ -8,8 +8,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store keeps content plans, ideas, posts and channels. B stands for <company>#broadcast. A null
-// value is `-` in a key, so that a list over all values includes the records without one.
+// Store keeps content plans, ideas, posts and channels. B stands for <company>#broadcast. In a key,
+// null is represented by `-`, so a list over all values of a field includes the records in which it
+// is null.
 //
 //	access                      key                          index
 //	plans, one; all             B / plan#<id>                base; bounded, ordered in memory
@@ -26,10 +27,10 @@ import (
 //
 // Sort keys are createdAt#id for ideas and (scheduledFor ?? createdAt)#id for posts. Their times
 // are inverted, so that the newest comes first, and null comes last. A list of the posts in a range
-// of days reads the same partitions with bounds. A list with the earliest posts first reads them
-// backwards. Due posts are in the partitions B#posts#<platform>#scheduled, read backwards from the
-// earliest up to now. A scheduled post without a time, which only an import can create, is there
-// under its createdAt and is never due.
+// of days reads the same partitions with bounds. A list of the earliest posts first reads the
+// partitions backwards. Due posts are read from the partitions B#posts#<platform>#scheduled,
+// backwards from the earliest up to now. A scheduled post without a time, which only an import can
+// create, is there under its createdAt and is never due.
 type Store struct {
 	Ideas ideaStore
 	Posts postStore
@@ -47,8 +48,8 @@ const area = "broadcast"
 // nullPart stands for null in a key. No enum contains this value.
 const nullPart = "-"
 
-// indexes returns the index keys of an idea. They change with the idea's plan and status.
-func (i Idea) indexes() (keys table.Keys) {
+// indexKeys returns the index keys of an idea. They change with the idea's plan and status.
+func (i Idea) indexKeys() (keys table.Keys) {
 	at, status := i.sortKey(), keyPart(i.Status)
 	keys.GSI2 = table.Key{PK: ideasByStatusPartition(i.CompanyID, status), SK: at}
 	keys.GSI3 = table.Key{PK: allIdeasPartition(i.CompanyID), SK: at}
@@ -68,8 +69,8 @@ func ideasOfPlanPartition(companyID, planID, status string) string {
 
 func allIdeasPartition(companyID string) string { return table.Partition(companyID, area, "ideas") }
 
-// indexes returns the index keys of a post.
-func (p Post) indexes() (keys table.Keys) {
+// indexKeys returns the index keys of a post.
+func (p Post) indexKeys() (keys table.Keys) {
 	at := p.sortKey()
 	if p.IdeaID != nil {
 		keys.GSI1 = table.Key{PK: postsOfIdeaPartition(p.CompanyID, *p.IdeaID), SK: at}
@@ -145,18 +146,18 @@ type postStore struct {
 }
 
 // PostFilter filters and orders a list of posts. A nil field matches any value. IdeaID must be a
-// well-formed id, and From and Until must be timestamps. From and Until are inclusive bounds on
-// scheduledFor, or on createdAt for a post without scheduledFor.
+// well-formed id, and From and Until must be timestamps. They are inclusive bounds on scheduledFor,
+// or on createdAt for a post without scheduledFor.
 type PostFilter struct {
 	IdeaID      *string
 	Platform    *Platform
 	Status      *PostStatus
 	From, Until *string
-	Order       PostOrder // empty: latest first
+	Order       PostOrder // if empty, latest first
 }
 
 // List returns a page of posts as JSON, latest first unless the filter has a different order. It
-// reads no post outside the range from From to Until.
+// reads only posts in the range from From to Until.
 func (s postStore) List(ctx context.Context, companyID string, f PostFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{After: after, Limit: limit, Descending: f.Order == OrderAscending} // the latest post has the smallest key
 	q.From, q.Until = sortKeyBounds(f.From, f.Until)
@@ -176,8 +177,8 @@ func (s postStore) List(ctx context.Context, companyID string, f PostFilter, aft
 	return table.ListJSON[Post](ctx, s.table, q)
 }
 
-// residualFilter returns the filters for posts that are read by their idea. The index key then
-// covers only the idea, so the platform and the status are compared afterwards.
+// residualFilter returns the filters to apply to posts that are read by their idea. That index is
+// keyed only by idea, so the platform and the status must be compared after the read.
 func (f PostFilter) residualFilter() table.Filter {
 	out := table.Filter{}
 	if f.Platform != nil {
@@ -189,7 +190,7 @@ func (f PostFilter) residualFilter() table.Filter {
 	return out
 }
 
-// Remove deletes an unsent post unless check returns an error, as table.Remove does. Returns
+// Remove deletes an unsent post unless check returns an error, like table.Remove. Returns
 // fault.Conflict for a sent post.
 func (s postStore) Remove(ctx context.Context, companyID, postID string, check func(Post) error) error {
 	return s.Store.Remove(ctx, companyID, postID, func(p Post) error {

@@ -25,7 +25,7 @@ func exportLines(t *testing.T, s *apitest.Service, name string) (lines []string)
 }
 
 // Ensure importing an export into a different company and exporting it again gives the same
-// records, for fields that are set, null and empty.
+// records, whether their fields are set, null or empty.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	const at, spelt = "2026-08-01T10:00:00+02:00", "2026-08-01T08:00:00.000Z"
@@ -95,7 +95,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // Ensure an import replaces a record and its index entries. If a batch contains several records
-// with the same id, the last one wins.
+// with the same id, the last one must win.
 func TestImportReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -132,7 +132,7 @@ func TestImportReplaces(t *testing.T) {
 	}
 }
 
-// Ensure the check of an import rejects records that could not be stored or listed, and reports the
+// Ensure the import check rejects records that could not be stored or listed, and names the invalid
 // field.
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()

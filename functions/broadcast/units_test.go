@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the read units of a list do not grow with the number of records, for every combination of
-// filters: 10 N records cost the same as N. The number of posts based on an idea is the same in
-// both cases, because an idea has few posts.
+// Ensure the read units of a list do not grow with the number of records: with every combination of
+// filters, ten times as many records must cost the same. The number of posts for one idea stays the
+// same, because an idea has few posts.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -72,10 +72,10 @@ func TestReadUnits(t *testing.T) {
 	}
 }
 
-// Ensure listing the posts of a range of days costs the same however many posts other days have:
-// for every combination of filters, in either sort order, and on every page. So a calendar of one
-// month reads only that month.
-func TestReadUnitsOfDays(t *testing.T) {
+// Ensure listing the posts in a range of days costs the same however many posts there are on other
+// days, so that a calendar of one month reads only that month. This must hold for every combination
+// of filters, in either sort order, and on every page.
+func TestReadUnitsByDay(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	const limit = 4
@@ -130,8 +130,9 @@ func compareUnits(t *testing.T, name string, few, many *apitest.Service, list fu
 }
 
 // Ensure a list of records of typical size costs at most 30 read units at its default limit,
-// however the records are distributed. A list may be merged from several partitions. If all records
-// of a page come from one of them, the list needs a second round trip, but no additional units.
+// whatever the filter values of the records are. A list may be merged from several partitions. If
+// all records of a page come from one of them, the list needs a second round trip, but no
+// additional units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

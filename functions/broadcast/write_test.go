@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// recordKinds lists the kinds of record that the API writes, each with the values of a new record
+// recordKinds lists the kinds of records that the API writes, each with the values of a new record
 // and an update that moves its index entries.
 var recordKinds = []struct {
 	noun, list, argument string
@@ -30,9 +30,9 @@ func mergeArguments(a, b record) record {
 	return out
 }
 
-// idsInAllLists returns the ids in all lists of a kind of record: the list without a filter, and
-// the lists for every filter that an update affects. In the first list, each id is followed by the
-// record's status.
+// idsInAllLists returns the ids that a list operation returns without a filter, and with each
+// filter whose result an update can change. In the list without a filter, each id is followed by
+// the record's status.
 func idsInAllLists(t *testing.T, s *apitest.Service, key, list string) (lists [][]string) {
 	t.Helper()
 	filters := []record{{}}
@@ -54,8 +54,8 @@ func idsInAllLists(t *testing.T, s *apitest.Service, key, list string) (lists []
 	return lists
 }
 
-// Ensure exactly one of two concurrent deletes succeeds while an update runs at the same time, and
-// that no list contains the record afterwards.
+// Ensure that of two deletes and an update that run concurrently, exactly one delete succeeds.
+// Afterwards no list may contain the record.
 func TestWriteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100
@@ -99,7 +99,8 @@ func TestWriteRaces(t *testing.T) {
 }
 
 // Ensure a create, update or delete whose process crashes at any table call leaves either the old
-// or the new state in every list. Repeating the operation gives the new state, exactly once.
+// or the new state in every list. Repeating the operation must lead to the new state, without
+// applying the change twice.
 func TestWritesThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

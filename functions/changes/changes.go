@@ -6,6 +6,7 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/transfer"
 )
 
 // Operations returns the operations of the area.
@@ -21,6 +22,9 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.listChanges),
 	}
 }
+
+// Transfers returns no types: the feed is neither imported nor exported.
+func Transfers(*table.Client) []transfer.Type { return nil }
 
 type service struct {
 	store Store

@@ -251,8 +251,8 @@ func TestBadInput(t *testing.T) {
 		}
 		return c
 	}, after)
-	missing := change.Position{Packet: 5, Read: 1, CheckedAt: s.Clock.Now()}.Encode(s.CompanyID)
-	beyond := change.Position{Packet: s.Clock.Now().UnixMicro(), Read: 3, CheckedAt: s.Clock.Now()}.Encode(s.CompanyID)
+	missing := change.Position{Packet: 5, ChangeID: "chg_01kzr2gje0vm9fbm0stqrj177p", CheckedAt: s.Clock.Now()}.Encode(s.CompanyID)
+	elsewhere := change.Position{Packet: s.Clock.Now().UnixMicro(), ChangeID: "chg_01kzr2gje0vm9fbm0stqrj177p", CheckedAt: s.Clock.Now()}.Encode(s.CompanyID)
 	args := func(more ...any) map[string]any {
 		out := map[string]any{}
 		for i := 0; i < len(more); i += 2 {
@@ -267,7 +267,7 @@ func TestBadInput(t *testing.T) {
 		{Name: "truncated", Op: "list_changes", Args: args("after", after[:len(after)-1]), Want: 400, WantMessage: unknown},
 		{Name: "mistyped", Op: "list_changes", Args: args("after", typo), Want: 400, WantMessage: unknown},
 		{Name: "in no packet", Op: "list_changes", Args: args("after", missing), Want: 400, WantMessage: unknown},
-		{Name: "beyond a packet", Op: "list_changes", Args: args("after", beyond), Want: 400, WantMessage: unknown},
+		{Name: "not in its packet", Op: "list_changes", Args: args("after", elsewhere), Want: 400, WantMessage: unknown},
 		{Name: "too long", Op: "list_changes", Args: args("after", strings.Repeat("A", 201)), Want: 400, WantMessage: "query.after: must have at most 200"},
 		{Name: "another company", Op: "list_changes", Args: args("after", foreign), Want: 400, WantMessage: "query.after: is of another company"},
 		{Name: "after and since", Op: "list_changes", Args: args("after", after, "since", "2026-08-11"), Want: 400, WantMessage: "query.since: starts anew"},
@@ -367,7 +367,7 @@ func TestExpiredPackets(t *testing.T) {
 	if p := s.list(t, key, map[string]any{"after": end.after}); !slices.Equal(p.records, []string{"rec_0003"}) {
 		t.Errorf("after the end: %+v", p)
 	}
-	early := change.Position{Packet: 1, Read: change.WholePacket, CheckedAt: s.Clock.Now()}.Encode(s.CompanyID)
+	early := change.Position{Packet: 1, CheckedAt: s.Clock.Now()}.Encode(s.CompanyID)
 	if p := s.list(t, key, map[string]any{"after": early}); !slices.Equal(p.records, []string{"rec_0003"}) || p.hasMore {
 		t.Errorf("from the beginning: %+v", p)
 	}

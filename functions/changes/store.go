@@ -3,6 +3,7 @@ package changes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -65,7 +66,7 @@ func (s Store) Read(ctx context.Context, companyID string, from change.Position,
 			}
 		}
 		switch {
-		case from.Read != change.WholePacket && r.page.Next == from:
+		case from.ChangeID != "" && r.page.Next == from:
 			return Page{}, change.ErrUnknownPosition // its packet does not exist
 		case len(out.LastEvaluatedKey) == 0:
 			r.page.Next.CheckedAt = r.now
@@ -82,7 +83,7 @@ func (s Store) Read(ctx context.Context, companyID string, from change.Position,
 // if that was read in part.
 func (s Store) query(companyID string, from change.Position) *dynamodb.QueryInput {
 	first := from.Packet
-	if from.Read == change.WholePacket {
+	if from.ChangeID == "" {
 		first++
 	}
 	low, high := change.PacketKey(companyID, first), change.LastPacketKey(companyID)
@@ -112,10 +113,11 @@ func (r *reader) isFull() bool { return r.read == changesReadMax || len(r.page.C
 func (r *reader) add(p change.Packet) error {
 	at, skip := r.page.Next, 0
 	switch {
-	case at.Read != change.WholePacket && p.Position != at.Packet || at.Read > len(p.Changes):
-		return change.ErrUnknownPosition
-	case at.Read != change.WholePacket:
-		skip = at.Read
+	case at.ChangeID != "":
+		skip = 1 + slices.IndexFunc(p.Changes, func(c change.Change) bool { return c.ID == at.ChangeID })
+		if p.Position != at.Packet || skip == 0 {
+			return change.ErrUnknownPosition
+		}
 	case p.Before > at.Packet: // a packet before this one is not visible yet
 		if p.Time().Before(r.now.Add(-missingPacketWait)) {
 			return fmt.Errorf("read the feed: the packet %d before %d is missing", p.Before, p.Position)

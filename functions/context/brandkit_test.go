@@ -85,7 +85,7 @@ func TestBrandKitFields(t *testing.T) {
 	}})
 }
 
-// Ensure an empty update creates a missing kit, and that an update that changes no value keeps
+// Ensure that an empty update creates a missing kit, and that an update that changes no value keeps
 // updatedAt.
 func TestBrandKitUpdateWithoutChange(t *testing.T) {
 	t.Parallel()
@@ -112,7 +112,7 @@ func TestBrandKitUpdateWithoutChange(t *testing.T) {
 	}
 }
 
-// Ensure no update is lost when another caller creates the kit between the read and the write of
+// Ensure no change is lost when another caller creates the kit between the read and the write of
 // the first update.
 func TestBrandKitCreatedConcurrently(t *testing.T) {
 	t.Parallel()

@@ -25,14 +25,14 @@ var ContentTypes = record.Kind[ContentType]{
 	SortPrefix: "contenttype", Change: change.ContentType, Limit: 200, Order: ContentType.sortKey,
 }
 
-// sortNameCharsMax is how many characters of a name the sort compares. It equals the length limit
-// of a name in the API, so that a cursor has room for any such name. Only an import can store a
-// longer name. Names with the same first sortNameCharsMax characters are ordered by id.
+// sortNameCharsMax is the number of characters of a name that the sort compares. It is also the
+// maximum length of a name in the API, and keeps cursors short. Only an import can store a longer
+// name. Names with the same first sortNameCharsMax characters are ordered by id.
 const sortNameCharsMax = 200
 
 // sortKey returns the position of a content type in the list: by name in Unicode code point order,
 // null last. The zero byte after the name sorts before every character, so a name comes before
-// longer names that start with it.
+// longer names that begin with it.
 func (t ContentType) sortKey() string {
 	if t.Name == nil {
 		return "~" + t.ID

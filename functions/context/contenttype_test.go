@@ -114,7 +114,7 @@ func TestListContentTypes(t *testing.T) {
 			lines = append(lines, fmt.Sprintf(`{"id":%q,"name":%s}`, id, quoteJSON("zz"+strings.Repeat(char, 198))))
 		}
 	}
-	want = slices.Insert(want, 8, "cty_x00", "cty_x01", "cty_x10", "cty_x11", "cty_x20", "cty_x21") // their names, which start with zz, sort between b and ~
+	want = slices.Insert(want, 8, "cty_x00", "cty_x01", "cty_x10", "cty_x11", "cty_x20", "cty_x21") // their names begin with zz, which sorts between b and ~
 	for i, end := range []string{"b", "a"} {                                                        // only the last of 200 characters differs
 		lines = append(lines, fmt.Sprintf(`{"id":"cty_y%d","name":%s}`, i, quoteJSON("zzz"+strings.Repeat("😀", 196)+end)))
 	}

@@ -20,7 +20,7 @@ func start(t *testing.T) *apitest.Service {
 
 const brandKitPath = "/v1/companies/{companyId}/context/brand-kit"
 
-// listPage returns the ids of one page of a list and the cursor of the next.
+// listPage returns the ids on one page of a list and the cursor of the next page.
 func listPage(t *testing.T, s *apitest.Service, key, operation string, limit int, cursor string) (ids []string, next string) {
 	t.Helper()
 	args := map[string]any{"limit": limit}
@@ -43,7 +43,7 @@ func listPage(t *testing.T, s *apitest.Service, key, operation string, limit int
 	return ids, next
 }
 
-// listAll reads a list to its end. Every page but the last must be full.
+// listAll reads a list to its end. Every page except the last must be full.
 func listAll(t *testing.T, s *apitest.Service, operation string, limit int) (ids []string) {
 	t.Helper()
 	key := s.Key(t)
@@ -60,7 +60,7 @@ func listAll(t *testing.T, s *apitest.Service, operation string, limit int) (ids
 	}
 }
 
-// Ensure each operation needs its scope.
+// Ensure each operation refuses a key without the required scope.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -85,9 +85,9 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// Ensure the lists of the area do not mix record types, which share a partition, and that companies
-// do not see each other's records.
-func TestKindsAndCompaniesAreApart(t *testing.T) {
+// Ensure each list of the area contains only its own record type, although all types share a
+// partition, and that companies do not see each other's records.
+func TestKindsAndCompaniesAreSeparate(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)
 	key, otherKey := s.Key(t), other.Key(t)

@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure goals are listed oldest first, then by id, and goals without createdAt last. Each goal
+// Ensure goals are listed oldest first, then by id, with goals without createdAt last. Each goal
 // must have exactly the fields of the specification, in the same order.
 func TestListGoals(t *testing.T) {
 	t.Parallel()
@@ -115,8 +115,8 @@ func TestUpdateGoal(t *testing.T) {
 	s.Run(t, append(scenarios, apitest.AllTransitions("update_context_goal", args, brand.GoalStatus("").Values())...))
 }
 
-// Ensure no operation finds a deleted goal or content type. A second delete is 404, as for an id
-// that never existed.
+// Ensure no operation finds a deleted goal or content type. A second delete must return 404, just
+// like the delete of an id that never existed.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -148,9 +148,9 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// Ensure a company can create up to 200 goals and 200 content types. A delete makes room again, and
-// an import may exceed the limit. A create that succeeded before the limit was reached can still be
-// replayed afterwards.
+// Ensure a company can create up to 200 goals and 200 content types. After a delete it can create
+// another one, and an import may exceed the limit. A create that succeeded before the limit was
+// reached must still be replayed afterwards.
 func TestCollectionBounds(t *testing.T) {
 	t.Parallel()
 	s := start(t)

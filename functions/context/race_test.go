@@ -10,7 +10,7 @@ import (
 )
 
 // Ensure exactly one of two concurrent deletes of a goal or content type succeeds. A concurrent
-// update either runs first or gets not_found. It never brings the record back.
+// update must either run first or get not_found. It must never restore the record.
 func TestDeleteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

@@ -8,9 +8,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store stores the brand kit of each company in the partition <company>#context. The other kinds of
-// the area are in the same partition; each is a bounded collection: a list reads it whole and
-// orders it in memory.
+// Store stores the brand kit of each company in the partition <company>#context. The area's other
+// record kinds are in the same partition. Each is a bounded collection: a list reads all of its
+// records and sorts them in memory.
 //
 //	access                                    key
 //	brand kit: get, modify                    … / brandkit
@@ -36,14 +36,14 @@ func (s Store) Get(ctx context.Context, companyID string) (BrandKit, error) {
 	return table.Get[BrandKit](ctx, s.table, brandKitKey(companyID))
 }
 
-// brandKitAttemptsMax limits the attempts of Modify. Nothing deletes a kit, so a caller that loses
-// the race to create it finds the winner's kit on the second attempt.
+// brandKitAttemptsMax is the maximum number of attempts in Modify. Nothing deletes a kit, so a
+// caller that loses the race to create it finds the winner's kit on the second attempt.
 const brandKitAttemptsMax = 3
 
-// Modify changes the company's brand kit by compare-and-set, and creates it when there is none.
-// When two callers find none, one creates the kit and the other changes it, so both changes are
-// kept. Before it creates a kit, it calls absent. If absent returns an error, Modify returns that
-// error and creates nothing.
+// Modify changes the company's brand kit by compare-and-set, and creates it when there is none. If
+// two callers both find none, one creates the kit and the other then changes it, so both changes
+// are kept. Before Modify creates a kit, it calls absent. If absent returns an error, Modify
+// returns that error and creates nothing.
 func (s Store) Modify(ctx context.Context, companyID string, change func(*BrandKit) error, absent func() error) (BrandKit, error) {
 	for range brandKitAttemptsMax {
 		kit, err := table.Modify(ctx, s.table, brandKitKey(companyID), keysOfBrandKit, change)

@@ -5,11 +5,11 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// brandKitIDPrefix is the prefix of the ids of brand kits.
+// brandKitIDPrefix is the prefix of brand kit ids.
 const brandKitIDPrefix = "kit"
 
 // Transfers returns the record types that can be imported and exported. A company has one brand
-// kit, so when a file has several, the last one is stored.
+// kit, so if a file contains several, the last one is stored.
 func Transfers(t *table.Client) []transfer.Type {
 	kit := transfer.DefineStored("brand-kit", brandKitIDPrefix, transfer.CheckSize, t, keysOfBrandKit, func(k *BrandKit) *string { return &k.CompanyID },
 		transfer.ExportOne(NewStore(t).Get))

@@ -63,8 +63,8 @@ func quoteJSON(s string) string {
 	return string(text)
 }
 
-// Ensure an export that is imported into another company can be exported again with the same
-// records. Only companyId differs.
+// Ensure importing an export into a different company and exporting it again gives the same
+// records. Only companyId may differ.
 func TestTransferRoundTrip(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -90,8 +90,8 @@ func TestTransferRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure an import replaces a record completely. If a batch has several records with one id, the
-// last one wins.
+// Ensure an import replaces a record completely. If a batch contains several records with the same
+// id, the last one must win.
 func TestTransferReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -117,11 +117,11 @@ func TestTransferReplaces(t *testing.T) {
 	})
 }
 
-// Ensure the check of an import reports the problem of an invalid record.
+// Ensure the import check reports what is wrong with an invalid record.
 func TestTransferCheck(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name, kind, record, want string // want: part of the only problem, empty when the record is valid
+		name, kind, record, want string // want is part of the only problem; empty if the record is valid
 	}{
 		{"OK", "brand-kit", `{"id":"kit_1"}`, ""},
 		{"ErrID", "brand-kit", `{"id":"cty_1"}`, "record.id"},

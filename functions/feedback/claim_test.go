@@ -70,8 +70,9 @@ func (m *beforeUpdateTransport) RoundTrip(r *http.Request) (*http.Response, erro
 	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure only the approved text is posted: if the reply changes between the read and the write of a
-// claim, the claim fails or returns the new text. A claim makes a concurrent change fail.
+// Ensure only an approved reply is posted: if the reply changes between a claim's read and its
+// write, the claim must fail or return the new reply. A change must fail if a claim comes between
+// its read and its write.
 func TestClaimReplyAndEdit(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -106,8 +107,8 @@ func TestClaimReplyAndEdit(t *testing.T) {
 	}
 }
 
-// Ensure a transition can be retried successfully after a lost response, and that a claim that no
-// worker knows of prevents posting until the operator reports its outcome.
+// Ensure a transition can be retried successfully after a lost response. A claim that no worker
+// knows of must prevent posting until the operator reports its outcome.
 func TestPostingSurvivesLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -36,8 +36,8 @@ func deleteFeedback(t *testing.T, s *apitest.Service, key, feedbackID string) ap
 	return s.Call(t, key, "delete_feedback", map[string]any{"feedbackId": feedbackID})
 }
 
-// Ensure a deleted record is gone from every read and list, and that a record can be deleted in
-// every state of its reply except posting.
+// Ensure no read or list returns a deleted record, and that a record can be deleted unless its
+// reply has the status posting.
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -75,9 +75,9 @@ func TestDelete(t *testing.T) {
 }
 
 // Ensure a review that is pushed or imported again after its deletion gets a new record, whether
-// the deleted record's id was derived or came from an import. The reference from a review to its
-// record is deleted only if it points to the deleted record.
-func TestDeleteThenAgain(t *testing.T) {
+// the deleted record's id was derived or came from an import. A delete must remove the reference
+// from the review to its record only if the reference points to the deleted record.
+func TestRecreateAfterDelete(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
@@ -109,8 +109,8 @@ func TestDeleteThenAgain(t *testing.T) {
 	requireEqual(t, "imported after that", storedSortKeys(t, s, ""), []string{"feedback#" + derived})
 	deleteFeedback(t, s, key, derived)
 
-	// Two records of the same review, as an earlier version imported them. The reference points to
-	// the second one.
+	// An earlier version could import two records of the same review. The reference points to the
+	// second one.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_one","source":"reddit","externalId":"A"}`)
 	reference := storedSortKeys(t, s, "ext#")[0]
 	if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: reference}}); err != nil {
@@ -124,8 +124,8 @@ func TestDeleteThenAgain(t *testing.T) {
 	requireEqual(t, "a push of the one that is left", mustPush(t, s, key, sent), pushCounts{1, 0, 1})
 	deleteFeedback(t, s, key, "fbk_two")
 
-	// A record without a source has no reference, and a record whose identity was changed by an
-	// import has two.
+	// A record without a source has no reference. A record whose identity was changed by an import
+	// has two.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_none","externalId":"A"}`, `{"id":"fbk_moved","source":"reddit","externalId":"B"}`)
 	importLines(t, s, s.CompanyID, `{"id":"fbk_moved","source":"reddit","externalId":"C"}`)
 	deleteFeedback(t, s, key, "fbk_none")
@@ -133,8 +133,8 @@ func TestDeleteThenAgain(t *testing.T) {
 	requireEqual(t, "pushes of both identities", mustPush(t, s, key, `{"source":"reddit","externalId":"B"}`, `{"source":"reddit","externalId":"C"}`), pushCounts{2, 2, 0})
 }
 
-// Ensure a deletion whose process crashes at any table call leaves both the record and its
-// reference or neither, and that repeating the call completes it.
+// Ensure a deletion whose process crashes at any table call leaves either both the record and its
+// reference, or neither. Repeating the request must complete the deletion.
 func TestDeleteThroughCrashes(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.CrashingTransport{}
@@ -165,14 +165,14 @@ func TestDeleteThroughCrashes(t *testing.T) {
 			requireEqual(t, "stored", storedSortKeys(t, s, ""), []string{})
 		}
 	}
-	if deaths < 6 { // two crashes at each of three steps: checking the API key and reading the record in parallel, reading the reference, and the transaction
+	if deaths < 6 { // two crashes at each of three steps: the key check in parallel with the read of the record, the read of the reference, and the transaction
 		t.Errorf("only %d deaths", deaths)
 	}
 }
 
-// Ensure a deletion that races with an edit of the reply, a push of the same review, a claim by the
-// posting step or a second deletion leaves the record either complete or gone. A reply that a
-// worker may be posting is never deleted.
+// Ensure a deletion leaves the record either complete or gone, even if it races with an edit of the
+// reply, a push of the same review, a claim of the reply or a second deletion. A reply that a
+// worker may be posting must never be deleted.
 func TestDeleteRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100

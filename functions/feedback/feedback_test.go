@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// start returns a service whose company has these records.
+// start returns a service whose company has the given records.
 func start(t *testing.T, records ...feedback.Feedback) *apitest.Service {
 	t.Helper()
 	s := apitest.New(t, feedback.Operations)
@@ -54,9 +54,9 @@ func nullableValues[T interface {
 	return out
 }
 
-// combinations calls visit with every combination of source, sentiment and reply status, null
+// eachCombination calls visit with every combination of source, sentiment and reply status, null
 // included.
-func combinations(visit func(*feedback.Source, *feedback.Sentiment, *feedback.ReplyStatus)) {
+func eachCombination(visit func(*feedback.Source, *feedback.Sentiment, *feedback.ReplyStatus)) {
 	for _, source := range nullableValues[feedback.Source]() {
 		for _, sentiment := range nullableValues[feedback.Sentiment]() {
 			for _, status := range nullableValues[feedback.ReplyStatus]() {
@@ -66,12 +66,12 @@ func combinations(visit func(*feedback.Source, *feedback.Sentiment, *feedback.Re
 	}
 }
 
-// mixedRecords returns one record for each combination, with priorities and times that include
-// duplicates, negative values, zero and null.
+// mixedRecords returns one record for each combination of source, sentiment and reply status. Their
+// priorities and times include duplicates, negative values, zero and null.
 func mixedRecords() (records []feedback.Feedback) {
 	priorities := []*int64{nil, new(int64(2)), new(int64(-1)), new(int64(2)), new(int64(10)), new(int64(0))}
 	times := []*string{new("2026-03-01T00:00:00.000Z"), nil, new("2026-03-01T00:00:00.001Z"), new("1969-12-31T23:59:59.000Z")}
-	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
+	eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		n := len(records)
 		f := newReview((n * 61) % 144)
 		f.Source, f.Sentiment, f.ReplyStatus = source, sentiment, status
@@ -81,8 +81,9 @@ func mixedRecords() (records []feedback.Feedback) {
 	return records
 }
 
-// expectedRecords is a second implementation of the list: it returns the records that match the
-// filters, by priority, then newest postedAt first, then by id, with nulls last.
+// expectedRecords is a second implementation of the list: it returns the ids of the records that
+// match the filters. They are sorted by priority, then by postedAt, newest first, then by id. Nulls
+// are last.
 func expectedRecords(records []feedback.Feedback, source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) (ids []string) {
 	var matching []feedback.Feedback
 	for _, f := range records {
@@ -173,8 +174,8 @@ func listAll(t *testing.T, s *apitest.Service, key string, limit int, args map[s
 	}
 }
 
-// rotatingKeys returns a function that supplies API keys for a test that makes more calls than the
-// rate limit of a single key allows.
+// rotatingKeys returns a function that returns an API key for the next call, for a test that makes
+// more calls than a single key's rate limit allows.
 func rotatingKeys(t *testing.T, s *apitest.Service) func() string {
 	t.Helper()
 	used, key := 0, s.Key(t)
@@ -186,15 +187,15 @@ func rotatingKeys(t *testing.T, s *apitest.Service) func() string {
 	}
 }
 
-// Ensure every combination of filters returns exactly the matching records in list order, each
-// exactly once, including null values and ties.
+// Ensure a list with any combination of filters returns each matching record exactly once and no
+// others, in the right order. The records include null values and ties.
 func TestListEveryFilter(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	records := mixedRecords()
 	s := start(t, records...)
 	key := rotatingKeys(t, s)
-	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
+	eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		want := expectedRecords(records, source, sentiment, status)
 		args := filterArguments(source, sentiment, status)
 		for _, limit := range []int{7, max(1, len(want))} {
@@ -205,8 +206,8 @@ func TestListEveryFilter(t *testing.T) {
 	})
 }
 
-// Ensure pages of one record cover the whole list, and that there is no page after the last record.
-func TestListOneAtATime(t *testing.T) {
+// Ensure a list can be read in pages of one record, and that no page follows the last record.
+func TestListPagesOfOne(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	records := mixedRecords()
@@ -218,9 +219,9 @@ func TestListOneAtATime(t *testing.T) {
 	}
 }
 
-// Ensure records that are added or moved between two pages do not affect the rest of the list: each
-// record that stays in place is returned exactly once.
-func TestListWhileRecordsChange(t *testing.T) {
+// Ensure adding or moving records between the reads of two pages does not affect the rest of the
+// list: each record that stays in place is returned exactly once.
+func TestRecordsChangeBetweenPages(t *testing.T) {
 	t.Parallel()
 	ranked := func(n int) feedback.Feedback {
 		f := newReview(n)
@@ -320,7 +321,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// Ensure each operation requires its scope.
+// Ensure each operation refuses a key without the required scope.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t, newReview(1))
@@ -338,8 +339,8 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// Ensure the descriptions of all operations warn agents that the texts of feedback are data, not
-// instructions.
+// Ensure the description of every operation that returns feedback warns agents that its contents
+// are data, not instructions.
 func TestThirdPartyText(t *testing.T) {
 	t.Parallel()
 	for _, op := range feedback.Operations(nil) {

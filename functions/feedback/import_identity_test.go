@@ -12,9 +12,9 @@ import (
 )
 
 // Ensure importing a review that is already stored under a different id replaces the stored record
-// and keeps its id, whichever of the two ids is derived. So an old export can be restored while a
-// feed is running, without creating duplicates.
-func TestImportReplacesTheReviewItself(t *testing.T) {
+// and keeps its id, whichever of the two ids is derived. This makes it possible to restore an old
+// export while a feed is running, without creating duplicates.
+func TestImportReplacesStoredReview(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
@@ -40,8 +40,7 @@ func TestImportReplacesTheReviewItself(t *testing.T) {
 	}
 }
 
-// beforeCallTransport is a transport that runs a function just before the n-th call, while the
-// caller waits.
+// beforeCallTransport is a transport that runs a function just before it sends the n-th call.
 type beforeCallTransport struct {
 	calls, callNumber atomic.Int64
 	beforeCall        func()
@@ -55,9 +54,9 @@ func (b *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error)
 }
 
 // Ensure a review ends up with exactly one record when two callers write it at the same time. The
-// first caller imports or pushes it. Just before one of that caller's table calls, the second
-// caller pushes it, imports it or deletes the stored record. An imported record has an id in its
-// file or gets the derived one.
+// first caller imports or pushes the review. Just before one of that caller's table calls, the
+// second caller pushes it, imports it or deletes the stored record. An imported record either has
+// an id in its file or gets the derived id.
 func TestImportOfAReviewDuringWrites(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -13,19 +13,21 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Merge stores records as an app store shows them, by the rules of a push: a record is identified
-// by its source and externalId, and a null field keeps its stored value. There are two more rules:
+// Merge stores reviews and replies as an app store shows them. It follows the rules of a push: a
+// record is identified by its source and externalId, and a null field keeps its stored value. There
+// are two more rules:
 //
 //   - A record whose postedAt is before the stored one is an older version, and is not written.
 //   - A reply with the status posted replaces a stored reply whose status is null, none or posted.
-//     Any other stored reply is the company's own work and stays; Merged.Kept says so.
+//     Any other stored reply is the company's own work and is kept; Merged.Kept is then set.
 //
-// A reply with any other status is left out, and Merged.Kept says so, too. Each record is one
-// conditional write, so Merge can be repeated. It returns an outcome for each record. A record that
-// is not valid together with the stored one is refused (transfer.RefusedRecords). Of several
-// records with one identity, the last one counts.
+// Replies with any other status in records are ignored, and Merged.Kept is set for them, too. Each
+// record is one conditional write, so a failed call can be repeated. Merge returns an outcome for
+// each record. It refuses a record that would be invalid once merged with the stored one
+// (transfer.RefusedRecords). If several records have the same identity, only the last one is
+// merged.
 func (s Store) Merge(ctx context.Context, companyID string, records []Feedback) ([]transfer.Merged, error) {
-	m := merging{Store: s, companyID: companyID, records: records, merged: make([]transfer.Merged, len(records)), problems: make([]string, len(records))}
+	m := mergeState{Store: s, companyID: companyID, records: records, merged: make([]transfer.Merged, len(records)), problems: make([]string, len(records))}
 	left := transfer.LastIndexes(records, func(f Feedback) identity { who, _ := identityOfRecord(f); return who })
 	for n, f := range records {
 		m.merged[n].Outcome = transfer.MergedUnchanged
@@ -52,22 +54,22 @@ func (s Store) Merge(ctx context.Context, companyID string, records []Feedback) 
 	return m.merged, refused.Err()
 }
 
-// merging holds the state of one call to Merge.
-type merging struct {
+// mergeState is the state of one call of Merge.
+type mergeState struct {
 	Store
 
 	companyID string
 	records   []Feedback
 	merged    []transfer.Merged
-	problems  []string // of each record; empty if it was merged
+	problems  []string // one message per record; empty if the record was merged
 }
 
-// attempt merges the records with the given indexes. It returns the indexes of those that another
-// caller has created or deleted at the same time.
-func (m *merging) attempt(ctx context.Context, indexes []int) (left []int, err error) {
+// attempt merges the records with the given indexes. It returns the indexes of those that must be
+// tried again, because another caller created or deleted them at the same time.
+func (m *mergeState) attempt(ctx context.Context, indexes []int) (left []int, err error) {
 	identities := make([]identity, len(indexes))
 	for i, n := range indexes {
-		identities[i], _ = identityOfRecord(m.records[n]) // Merge has left out those that have none
+		identities[i], _ = identityOfRecord(m.records[n]) // Merge has already refused records without an identity
 	}
 	stored, err := m.FindByIdentities(ctx, m.companyID, identities)
 	if err != nil {
@@ -111,7 +113,7 @@ func (m *merging) attempt(ctx context.Context, indexes []int) (left []int, err e
 }
 
 // newRecord returns the record to create.
-func (m *merging) newRecord(f Feedback, who identity, now string) Feedback {
+func (m *mergeState) newRecord(f Feedback, who identity, now string) Feedback {
 	f.ID, f.CompanyID = who.feedbackID(), m.companyID
 	f.FetchedAt, f.CreatedAt, f.UpdatedAt = &now, &now, &now
 	if f.Kind == nil {
@@ -128,8 +130,8 @@ func (f Feedback) createdByMerge(who identity) transfer.Merged {
 	return transfer.Merged{Outcome: transfer.MergedCreated, Kept: f.leftOutReply(who.feedbackID())}
 }
 
-// leftOutReply returns a message if the record has a reply that a merge leaves out, because it is
-// not posted. storedID is the id under which the record is stored.
+// leftOutReply returns a message if the record has a reply that a merge ignores because it is not
+// posted. storedID is the id under which the record is stored.
 func (f Feedback) leftOutReply(storedID string) string {
 	if f.ReplyBody == nil || *f.ReplyBody == "" || f.hasStoreReply() {
 		return ""
@@ -137,9 +139,10 @@ func (f Feedback) leftOutReply(storedID string) string {
 	return fmt.Sprintf("%s: the reply in the file, which is %s, was left out: only replies that are posted are merged", storedID, f.status())
 }
 
-// mergeOne merges a record that is stored, or creates it under a new id if its own is taken. It
-// returns table.ErrExists or fault.ErrNotFound if another caller was faster.
-func (m *merging) mergeOne(ctx context.Context, n int, who identity, stored storedMatch, now string) error {
+// mergeOne merges record n into the stored record. If there is none, because the derived id is
+// taken by another record, it creates one under a new id. It returns table.ErrExists or
+// fault.ErrNotFound if another caller has created or deleted the record in the meantime.
+func (m *mergeState) mergeOne(ctx context.Context, n int, who identity, stored storedMatch, now string) error {
 	if stored.item == nil {
 		m.merged[n] = m.records[n].createdByMerge(who)
 		return m.createWithReference(ctx, who, m.newRecord(m.records[n], who, now), stored.danglingID)
@@ -165,28 +168,28 @@ func (f Feedback) hasStoreReply() bool {
 }
 
 // merge applies what an app store shows to a stored record. The outcome is transfer.MergedOlder or
-// transfer.MergedUnchanged; the caller finds out whether the record has changed.
+// transfer.MergedUnchanged; the caller must compare the records to find out whether f has changed.
 func (f *Feedback) merge(from Feedback) (m transfer.Merged, problem string) {
 	m.Outcome = transfer.MergedUnchanged
-	if f.PostedAt != nil && from.PostedAt != nil && second(*from.PostedAt) < second(*f.PostedAt) {
+	if f.PostedAt != nil && from.PostedAt != nil && truncateToSecond(*from.PostedAt) < truncateToSecond(*f.PostedAt) {
 		m.Outcome = transfer.MergedOlder
 		return m, ""
 	}
 	if from.Kind != nil && f.Kind != nil && *from.Kind != *f.Kind {
 		return m, fmt.Sprintf("record.kind: must be %s: the kind of a stored record does not change", *f.Kind)
 	}
-	keepNull(&f.Kind, from.Kind)
-	keepNull(&f.ExternalURL, from.ExternalURL)
-	keepNull(&f.AuthorName, from.AuthorName)
-	keepNull(&f.Title, from.Title)
-	keepNull(&f.Body, from.Body)
-	keepNull(&f.Rating, from.Rating)
-	keepNull(&f.AppVersion, from.AppVersion)
-	keepNull(&f.Territory, from.Territory)
-	keepNull(&f.Locale, from.Locale)
-	keepNull(&f.PostedAt, from.PostedAt)
-	keepNull(&f.Priority, from.Priority)
-	keepNull(&f.Sentiment, from.Sentiment)
+	setUnlessNull(&f.Kind, from.Kind)
+	setUnlessNull(&f.ExternalURL, from.ExternalURL)
+	setUnlessNull(&f.AuthorName, from.AuthorName)
+	setUnlessNull(&f.Title, from.Title)
+	setUnlessNull(&f.Body, from.Body)
+	setUnlessNull(&f.Rating, from.Rating)
+	setUnlessNull(&f.AppVersion, from.AppVersion)
+	setUnlessNull(&f.Territory, from.Territory)
+	setUnlessNull(&f.Locale, from.Locale)
+	setUnlessNull(&f.PostedAt, from.PostedAt)
+	setUnlessNull(&f.Priority, from.Priority)
+	setUnlessNull(&f.Sentiment, from.Sentiment)
 	if from.Flags != nil {
 		f.Flags = from.Flags
 	}
@@ -206,13 +209,13 @@ func (f *Feedback) merge(from Feedback) (m transfer.Merged, problem string) {
 	return m, ""
 }
 
-// keepNull sets a field unless the new value is null.
-func keepNull[T any](field **T, value *T) {
+// setUnlessNull sets a field unless the new value is null.
+func setUnlessNull[T any](field **T, value *T) {
 	if value != nil {
 		*field = value
 	}
 }
 
-// second returns a stored time without the fraction of its second. Some exports of an app store
-// have milliseconds and others have none, so the fraction can't tell which version is older.
-func second(at string) string { return at[:min(len(at), len("2006-01-02T15:04:05"))] }
+// truncateToSecond returns a stored time without fractions of a second. Only some of an app store's
+// exports contain milliseconds, so the fraction cannot tell which version is older.
+func truncateToSecond(at string) string { return at[:min(len(at), len("2006-01-02T15:04:05"))] }

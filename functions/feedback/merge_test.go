@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// merge merges records, and returns the outcome of each.
+// merge merges records and returns the outcome for each of them.
 func merge(t *testing.T, s *apitest.Service, records ...string) (outcomes []string, refused transfer.RefusedRecords) {
 	t.Helper()
 	kind := transferType(s)
@@ -37,8 +37,9 @@ func merge(t *testing.T, s *apitest.Service, records ...string) (outcomes []stri
 	return outcomes, refused
 }
 
-// Ensure a merge creates a record, changes only the fields that it contains, writes nothing if
-// nothing changes, and skips a version that is older than the stored one by a second or more.
+// Ensure a merge creates a new record and, in a stored one, changes only the fields that it
+// contains. It must write nothing if nothing changes, and skip a version that is at least a second
+// older than the stored one.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -61,7 +62,7 @@ func TestMerge(t *testing.T) {
 }
 
 // Ensure a reply that the app store shows is stored with the status posted. It must not replace a
-// reply of the company that has any other status.
+// reply that the company wrote and that has any other status.
 func TestMergeKeepsReplies(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -98,8 +99,8 @@ func TestMergeKeepsReplies(t *testing.T) {
 	}
 }
 
-// Ensure a merge refuses records that are not valid together with the stored ones, and merges the
-// others. Of several records with one identity, the last one counts.
+// Ensure a merge refuses only the records that would be invalid once merged with the stored ones.
+// If several records have the same identity, the last one must be merged.
 func TestMergeRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -117,7 +118,7 @@ func TestMergeRefuses(t *testing.T) {
 	requireEqual(t, "titles", titles, map[any]any{"m": nil, "n": "2", "moved": "3"})
 }
 
-// Ensure concurrent merges and pushes of the same new reviews create each of them once.
+// Ensure concurrent merges and pushes of the same new reviews create each review once.
 func TestMergeConcurrently(t *testing.T) {
 	t.Parallel()
 	s := start(t)

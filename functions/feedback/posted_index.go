@@ -15,20 +15,20 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Listing by posted day reads an index. Records that an older version stored may be missing from
-// it, so each company has a backfillState that says whether the index is complete. Until it is,
-// listing by posted day reads all records of the company.
+// Listing by posted day reads an index. Records that an older version of the service stored may be
+// missing from it, so each company has a backfillState that says whether the index is complete.
+// Until then, listing by posted day reads all of the company's records.
 
 // DayRange is an inclusive range of days in UTC, each in a form that timestamp.ParseDay accepts. An
 // empty bound means unbounded.
 type DayRange struct{ From, To string }
 
 // postedPartitionNames names the two partitions that a company has in the index: one for the
-// records whose reply is waiting for somebody, and one for all others. They are separate so that
+// records whose reply someone has to act on, and one for all others. They are separate so that
 // listing the review queue over a long range does not read settled feedback.
 var postedPartitionNames = map[bool]string{true: "waiting", false: "settled"}
 
-// needsReplyAction reports whether a reply with this status is waiting for somebody.
+// needsReplyAction reports whether someone has to act on a reply with this status.
 func needsReplyAction(status *ReplyStatus) bool {
 	if status == nil {
 		return false
@@ -55,26 +55,26 @@ func postedKey(f Feedback) table.Key {
 }
 
 // sortKeyBounds returns the minimum and maximum sort key in the index for the range.
-func (d DayRange) sortKeyBounds() (least, greatest string) {
-	greatest = "~" // after every sort key
+func (d DayRange) sortKeyBounds() (lowest, highest string) {
+	highest = "~" // after every sort key
 	if to, ok := timestamp.ParseDay(d.To); ok {
-		least = table.DescendingTimeKey(new(timestamp.Format(to.Add(24*time.Hour - time.Millisecond))))
+		lowest = table.DescendingTimeKey(new(timestamp.Format(to.Add(24*time.Hour - time.Millisecond))))
 	}
 	if from, ok := timestamp.ParseDay(d.From); ok {
-		greatest = table.JoinKey(table.DescendingTimeKey(new(timestamp.Format(from))), "~")
+		highest = table.JoinKey(table.DescendingTimeKey(new(timestamp.Format(from))), "~")
 	}
-	return least, greatest
+	return lowest, highest
 }
 
 // contains reports whether a record was posted in the range of days.
 func (d DayRange) contains(f Feedback) bool {
-	least, greatest := d.sortKeyBounds()
+	lowest, highest := d.sortKeyBounds()
 	at := postedKey(f).SK
-	return at != "" && least <= at && at <= greatest
+	return at != "" && lowest <= at && at <= highest
 }
 
 // postedQuery returns the query for a filter with a range of days. The index is not keyed by source
-// or sentiment, so the query drops the records that do not match them.
+// or sentiment, so the query reads all records and drops those that do not match these filters.
 func postedQuery(companyID string, f Filter) table.Query {
 	q := table.Query{Index: table.GSI5, Filter: table.Filter{}}
 	q.From, q.Until = f.Posted.sortKeyBounds()
@@ -93,13 +93,13 @@ func postedQuery(companyID string, f Filter) table.Query {
 	return q
 }
 
-// listPosted is List for a filter with a range of days. It reads the backfillState and the index in
-// parallel.
+// listPosted implements List for a filter with a range of days. It reads the backfillState and the
+// index in parallel.
 func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after string, limit int) (page table.Page[json.RawMessage], err error) {
-	var mark backfillState
+	var state backfillState
 	var failure error // ignored while the index is incomplete, because the table of an older version has no such index
 	err = parallel.Both(func() (err error) {
-		mark, err = s.backfillState(ctx, companyID)
+		state, err = s.backfillState(ctx, companyID)
 		return err
 	}, func() error {
 		q := postedQuery(companyID, f)
@@ -110,14 +110,14 @@ func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after
 	switch {
 	case err != nil:
 		return page, err
-	case mark.CompleteAt != nil:
+	case state.CompleteAt != nil:
 		return page, failure
 	}
 	return s.listUnindexed(ctx, companyID, f, after, limit)
 }
 
-// listUnindexed returns the page that listPosted would get from the index, but builds it from the
-// records themselves. It reads all of the company's records, but keeps only a few pages in memory.
+// listUnindexed returns the page that a complete index would yield, without using the index. It
+// reads all of the company's records, but keeps only a few pages in memory.
 func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
 	order := func(f Feedback) string { return postedKey(f).SK }
 	var matching []Feedback
@@ -151,9 +151,9 @@ func matchesValue[T comparable](filter, value *T) bool {
 
 // backfillState records how much of a company's feedback is in the index by posted day.
 type backfillState struct {
-	After      string  `store:"after"`      // the sort key up to which every record was checked
+	After      string  `store:"after"`      // the sort key of the last record checked
 	Checked    int64   `store:"checked"`    // the number of records checked
-	CompleteAt *string `store:"completeAt"` // nil: the index may lack some records
+	CompleteAt *string `store:"completeAt"` // nil if the index may lack some records
 }
 
 func backfillStateKey(companyID string) table.Key {
@@ -162,19 +162,19 @@ func backfillStateKey(companyID string) table.Key {
 
 // backfillState returns the stored backfillState of a company, or the zero value if there is none.
 func (s Store) backfillState(ctx context.Context, companyID string) (backfillState, error) {
-	mark, err := table.Get[backfillState](ctx, s.table, backfillStateKey(companyID))
+	state, err := table.Get[backfillState](ctx, s.table, backfillStateKey(companyID))
 	if errors.Is(err, fault.ErrNotFound) {
 		return backfillState{}, nil
 	}
-	return mark, err
+	return state, err
 }
 
-func (s Store) setBackfillState(ctx context.Context, companyID string, mark backfillState) error {
-	return s.table.BatchPut(ctx, []table.Item{s.table.NewItem(table.Keys{Key: backfillStateKey(companyID)}, mark)})
+func (s Store) setBackfillState(ctx context.Context, companyID string, state backfillState) error {
+	return s.table.BatchPut(ctx, []table.Item{s.table.NewItem(table.Keys{Key: backfillStateKey(companyID)}, state)})
 }
 
-// backfillBatchSize is how many records are checked before the backfillState is written.
-// backfillConcurrency is how many records are written concurrently.
+// backfillBatchSize is the number of records that are checked before the backfillState is written.
+// backfillConcurrency is the number of records that are written concurrently.
 const (
 	backfillBatchSize   = 200
 	backfillConcurrency = 16
@@ -182,37 +182,37 @@ const (
 
 // BackfillPostedIndex adds a company's records to the index by posted day and marks the index as
 // complete, even for a company without records. It continues where an earlier call stopped. If the
-// index is already complete, it does nothing unless again is true. In that case it checks every
-// record once more, and lists do not use the index until that check has finished.
+// index is already complete, it does nothing, or, if recheck is true, checks every record again.
+// Lists do not use the index until that check has finished.
 //
-// It calls report after every step with the number of records checked so far, including those of
-// earlier calls. filled is the number of records that this call added to the index. All functions
-// must already run a version that writes the keys of the index.
-func (s Store) BackfillPostedIndex(ctx context.Context, companyID string, again bool, report func(checked int64)) (filled int64, err error) {
-	mark, err := s.backfillState(ctx, companyID)
-	if err != nil || mark.CompleteAt != nil && !again {
+// After each batch, it calls report with the number of records checked so far, including those
+// checked by earlier calls. filled is the number of records that this call added to the index. All
+// Lambda functions must already run a version that writes the keys of the index.
+func (s Store) BackfillPostedIndex(ctx context.Context, companyID string, recheck bool, report func(checked int64)) (filled int64, err error) {
+	state, err := s.backfillState(ctx, companyID)
+	if err != nil || state.CompleteAt != nil && !recheck {
 		return 0, err
 	}
-	if mark.CompleteAt != nil {
-		mark = backfillState{}
-		if err := s.setBackfillState(ctx, companyID, mark); err != nil {
+	if state.CompleteAt != nil {
+		state = backfillState{}
+		if err := s.setBackfillState(ctx, companyID, state); err != nil {
 			return 0, err
 		}
 	}
 	var step []indexedRecord
 	flush := func() error {
-		n, err := s.backfillBatch(ctx, companyID, step, &mark)
+		n, err := s.backfillBatch(ctx, companyID, step, &state)
 		if filled += n; err != nil {
 			return err
 		}
 		step = step[:0]
-		report(mark.Checked)
-		return s.setBackfillState(ctx, companyID, mark)
+		report(state.Checked)
+		return s.setBackfillState(ctx, companyID, state)
 	}
 	from := allRecords(companyID)
 	from.Consistent = true
-	if mark.After != "" {
-		from.Prefix, from.Until = mark.After+"!", from.Prefix+"~" // the bounds use characters that do not occur in ids
+	if state.After != "" {
+		from.Prefix, from.Until = state.After+"!", from.Prefix+"~" // the bounds use characters that do not occur in ids
 	}
 	err = table.ForEach(ctx, s.table, from, func(record indexedRecord) error {
 		if step = append(step, record); len(step) < backfillBatchSize {
@@ -223,7 +223,7 @@ func (s Store) BackfillPostedIndex(ctx context.Context, companyID string, again 
 	if err != nil {
 		return filled, err
 	}
-	mark.CompleteAt = new(s.table.Now())
+	state.CompleteAt = new(s.table.Now())
 	return filled, flush()
 }
 
@@ -235,9 +235,9 @@ type indexedRecord struct {
 	PostedSK string `store:"gsi5sk"`
 }
 
-// backfillBatch writes the index keys of records that lack them or have wrong ones, and moves mark
-// past the records. filled is the number of records that it wrote.
-func (s Store) backfillBatch(ctx context.Context, companyID string, records []indexedRecord, mark *backfillState) (filled int64, err error) {
+// backfillBatch writes the index keys of records that lack them or have wrong ones, and updates
+// state to include all the records. filled is the number of records that it wrote.
+func (s Store) backfillBatch(ctx context.Context, companyID string, records []indexedRecord, state *backfillState) (filled int64, err error) {
 	var written atomic.Int64
 	err = parallel.Do(len(records), backfillConcurrency, func(n int) error {
 		r := records[n]
@@ -251,8 +251,8 @@ func (s Store) backfillBatch(ctx context.Context, companyID string, records []in
 		return err
 	})
 	if err == nil && len(records) > 0 {
-		mark.After = feedbackKey(companyID, records[len(records)-1].ID).SK
-		mark.Checked += int64(len(records))
+		state.After = feedbackKey(companyID, records[len(records)-1].ID).SK
+		state.Checked += int64(len(records))
 	}
 	return written.Load(), err
 }

@@ -21,7 +21,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Posting times around the first and last instants of days, and null.
+// Null, and times close to the first and last instant of a day.
 var postedTimes = []*string{
 	nil, new("2026-02-28T23:59:59.999Z"), new("2026-03-01T00:00:00.000Z"), new("2026-03-01T00:00:00.000Z"), new("2026-03-01T12:00:00.000Z"), new("2026-03-01T23:59:59.999Z"),
 	new("2026-03-02T00:00:00.000Z"), new("2026-03-05T08:00:00.000Z"), new("1969-12-31T23:59:59.999Z"), new("9999-12-31T23:59:59.999Z"), new("0001-01-01T00:00:00.000Z"),
@@ -42,8 +42,8 @@ func postedRecords() (records []feedback.Feedback) {
 	return records
 }
 
-// expectedNewestFirst returns the ids of the records that are in a range of days and match the
-// other filters, newest first.
+// expectedNewestFirst returns the ids of the records in a range of days that match the other
+// filters, newest first.
 func expectedNewestFirst(records []feedback.Feedback, from, to string, f feedback.Filter) (ids []string) {
 	matching := slices.DeleteFunc(slices.Clone(records), func(r feedback.Feedback) bool {
 		return r.PostedAt == nil || from != "" && *r.PostedAt < from || to != "" && (*r.PostedAt)[:len("2006-01-02")] > to ||
@@ -108,9 +108,10 @@ func countIndexed(t *testing.T, s *apitest.Service) (n int) {
 	return n
 }
 
-// Ensure listing by posted day returns exactly the records of those days that match the other
-// filters, newest first, including at the first and last instants of a day. This holds for any
-// limit, whether the index is complete, partial or empty. A record without postedAt is in no range.
+// Ensure listing by posted day returns exactly the records posted on those days that match the
+// other filters, newest first. This includes records posted at the first or last instant of a day,
+// but none without postedAt. It must hold for any limit, whether the index is complete, partial or
+// empty.
 func TestListPosted(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -119,7 +120,7 @@ func TestListPosted(t *testing.T) {
 	key := rotatingKeys(t, s)
 	check := func(what string, filtersMax int) {
 		for _, days := range [][2]string{{"2026-03-01", "2026-03-01"}, {"2026-03-01", ""}, {"", "2026-03-01"}, {"2026-02-28", "2026-03-02"}, {"0001-01-01", "9999-12-31"}, {"2026-04-01", "2026-04-02"}} {
-			combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
+			eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 				args, few := filterArguments(source, sentiment, status), days[0] == "2026-03-01" && days[1] == days[0]
 				if len(args) > filtersMax || !few && len(args) > 0 {
 					return
@@ -154,8 +155,8 @@ func TestListPosted(t *testing.T) {
 	check("with the index", most)
 }
 
-// Ensure the range of days of a list is validated and applied in UTC, and that a cursor works only
-// with the range that it came from.
+// Ensure the from and to parameters are validated and mean days in UTC. A cursor must work only
+// with the range that it was returned for.
 func TestListPostedInput(t *testing.T) {
 	t.Parallel()
 	records := postedRecords()
@@ -193,7 +194,7 @@ func TestListPostedInput(t *testing.T) {
 
 // Ensure lists stay correct while the index is introduced. The company's records predate the index,
 // so lists first read all records. A backfill crashes at various table calls and is resumed, with
-// writes of every kind in between. In the end, lists read only the index.
+// writes of every kind in between. Once it is complete, lists must read only the index.
 func TestBackfillPostedIndex(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -248,7 +249,7 @@ func TestBackfillPostedIndex(t *testing.T) {
 		s.Call(t, key, "update_feedback_reply", map[string]any{"feedbackId": records[n+100].ID, "replyStatus": "needs_review"})
 		records[n+100].ReplyStatus = new(feedback.ReplyStatusNeedsReview)
 		deleteFeedback(t, s, key, records[n+250].ID)
-		records[n+250].PostedAt = nil // so that no list should contain it
+		records[n+250].PostedAt = nil // so that no list contains it
 		for _, days := range []string{"2026-03-01 2026-03-03", "2026-04-01 2026-04-01"} {
 			if got, want := list(days), expectedNewestFirst(records, days[:10], days[11:], feedback.Filter{}); !slices.Equal(got, want) {
 				t.Fatalf("after %d deaths, %s: %v, want %v", deaths, days, got, want)
@@ -283,8 +284,8 @@ func TestBackfillPostedIndex(t *testing.T) {
 	}
 }
 
-// Ensure filling the index while the same records are edited, pushed and deleted leaves no wrong or
-// missing entry.
+// Ensure a backfill leaves no wrong or missing entry, even while the same records are edited,
+// pushed and deleted.
 func TestBackfillPostedIndexRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 10
@@ -333,9 +334,10 @@ func TestBackfillPostedIndexRaces(t *testing.T) {
 	}
 }
 
-// Ensure a backfill of a complete index can check every record again on demand, and corrects
-// entries that an older version left wrong. Until it has finished, lists do not use the index.
-func TestBackfillPostedIndexAgain(t *testing.T) {
+// Ensure a backfill with recheck checks every record again, even if the index is complete, and
+// corrects wrong entries that an older version left. Lists must not use the index until it has
+// finished.
+func TestBackfillPostedIndexRecheck(t *testing.T) {
 	t.Parallel()
 	records := postedRecords()
 	s := start(t, records...)
@@ -380,9 +382,8 @@ func TestBackfillPostedIndexAgain(t *testing.T) {
 	}
 }
 
-// Ensure listing by posted day reads only what it returns: the read units do not grow with the
-// number of records on other days. With a filter they grow only with the number of records on the
-// listed days.
+// Ensure the read units of a list by posted day do not grow with the number of records on other
+// days. Without further filters, the list must read only the records that it returns.
 func TestListPostedUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -402,10 +403,10 @@ func TestListPostedUnits(t *testing.T) {
 		return s
 	}
 	small, large := company(0), company(300)
-	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
+	eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status, Posted: &feedback.DayRange{From: "2026-03-01", To: "2026-03-01"}}
 		few, many := unitsUsed(t, small, f, limit), unitsUsed(t, large, f, limit)
-		// A list reads the backfillState and at most all records of those days: 30 records of 700
+		// A list reads at most the backfillState and all records of those days: 30 records of 700
 		// bytes.
 		if few != many || few.Read > 1+6 || source == nil && sentiment == nil && status == nil && (few.Calls != 3 || few.Read > 2.5) {
 			t.Errorf("%s: %+v alone, %+v beside 600 others", describeFilter(f), few, many)
@@ -435,7 +436,7 @@ func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Ensure the index is not marked as complete if a record could not be added to it, and that the
-// next call continues.
+// next backfill continues from there.
 func TestBackfillPostedIndexRefused(t *testing.T) {
 	t.Parallel()
 	faults := &refusingTransport{}

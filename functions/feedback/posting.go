@@ -17,17 +17,17 @@ import (
 //	Store.ReportPosted       posting → posted
 //	Store.ReportReplyFailed  posting → failed; the API can approve the reply again
 //
-// The worker shows a person the text that ClaimReply returned, not the text that was listed
-// earlier. While a reply is posting, the API rejects changes to it with conflict, so the text that
-// the person confirms is the approved text. A claim does not expire; Store.StuckReplies lists the
-// replies with old claims (see package claim). The worker decides which platforms accept replies.
+// The worker shows a person the reply that ClaimReply returned, not the one that was listed
+// earlier. While a reply is posting, the API rejects changes to it with conflict, so the person
+// confirms exactly what was approved. A claim does not expire; Store.StuckReplies lists the replies
+// with old claims (see package claim). The worker decides which platforms accept replies.
 
 // ClaimedReply is a feedback record together with the claim on its reply.
 type ClaimedReply struct {
 	Feedback
 	claim.Claim
 
-	ConfirmedBy *string `json:"confirmedBy"` // who confirmed the text that this claim posts; null if the claim does not say
+	ConfirmedBy *string `json:"confirmedBy"` // who confirmed the reply that is posted with this claim; null if unknown
 }
 
 // claimedReplyKind describes replies to package claim: a reply is claimed while its status is
@@ -42,7 +42,7 @@ var claimedReplyKind = claim.Kind[ClaimedReply]{
 }
 
 // hasPostableReply reports whether the reply can be claimed, which means that it is approved and
-// has a text. A reply can be approved without having a text.
+// its body is not empty. A reply without a body can be approved.
 func (f Feedback) hasPostableReply() bool {
 	return f.status() == ReplyStatusApproved && f.ReplyBody != nil && *f.ReplyBody != ""
 }
@@ -55,8 +55,8 @@ func (f Feedback) status() ReplyStatus {
 	return *f.ReplyStatus
 }
 
-// setClaim moves an approved reply to posting. A retry after a lost response finds its own claim
-// and succeeds. Returns conflict when the reply is not approved or has no text.
+// setClaim moves an approved reply to posting. If c has already been set, by an attempt whose
+// response was lost, it succeeds. Returns conflict when the reply is not approved or has no body.
 func (p *ClaimedReply) setClaim(c claim.Claim, confirmedBy *string) error {
 	switch {
 	case claimedReplyKind.IsHeldBy(*p, c):
@@ -79,7 +79,7 @@ func (p *ClaimedReply) setFinalStatus(claimID string, to ReplyStatus) error {
 	return err
 }
 
-// ApprovedReplies returns a page of the feedback whose reply is approved and has a text, lowest
+// ApprovedReplies returns a page of the feedback whose reply is approved and has a body, lowest
 // priority number first. A nil source means all sources. See claim.ListReady.
 func (s Store) ApprovedReplies(ctx context.Context, companyID string, source *Source, after string, limit int) (table.Page[Feedback], error) {
 	q := listQuery(companyID, Filter{Source: source, ReplyStatus: new(ReplyStatusApproved)})
@@ -96,9 +96,9 @@ func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string
 }
 
 // ClaimReply moves a reply from approved to posting and returns it with the id of the claim. The
-// worker posts exactly the returned text. confirmedBy names the person who confirmed the text, and
-// is stored with the claim; nil means that the person is not known. Returns fault.ErrNotFound when
-// the feedback does not exist, and fault.Conflict when the reply is not approved or has no text.
+// worker must post exactly the returned body. confirmedBy names the person who confirmed it, and is
+// stored with the claim; nil means that the person is not known. Returns fault.ErrNotFound when the
+// feedback does not exist, and fault.Conflict when the reply is not approved or has no body.
 //
 // After any other error the claim may or may not exist. If it does, StuckReplies lists the reply.
 func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string, confirmedBy *string) (ClaimedReply, error) {
@@ -107,16 +107,16 @@ func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string, con
 }
 
 // ReportPosted moves a reply from posting to posted. Returns fault.ErrNotFound when the feedback
-// does not exist. Returns fault.Conflict when this claim no longer owns the reply because the reply
-// was reported with a different outcome, claimed again, or replaced by an import. Repeating a
-// report succeeds. A reply that was imported as posting has an empty claim id, and its report
-// cannot be repeated.
+// does not exist. Returns fault.Conflict when this claim no longer owns the reply because a
+// different outcome was reported, or the reply was claimed again or replaced by an import.
+// Repeating a report succeeds. A reply that was imported as posting has an empty claim id, and its
+// report cannot be repeated.
 func (s Store) ReportPosted(ctx context.Context, companyID, feedbackID, claimID string) (ClaimedReply, error) {
 	return claimedReplyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *ClaimedReply) error { return p.setFinalStatus(claimID, ReplyStatusPosted) }, ClaimedReply.reportResponse)
 }
 
 // ReportReplyFailed moves a reply from posting to failed. The API can then edit and approve it
-// again. Errors and repeated reports are as for ReportPosted.
+// again. Errors and repeated reports are handled as in ReportPosted.
 func (s Store) ReportReplyFailed(ctx context.Context, companyID, feedbackID, claimID string) (ClaimedReply, error) {
 	return claimedReplyKind.Modify(ctx, s.table, companyID, feedbackID, func(p *ClaimedReply) error { return p.setFinalStatus(claimID, ReplyStatusFailed) }, ClaimedReply.reportResponse)
 }

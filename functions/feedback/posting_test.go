@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-const unknownClaimID = "clm_of1another" // the id of a claim that owns no reply in these tests
+const unknownClaimID = "clm_of1another" // no reply in these tests has this claim
 
 func codeOf(err error) fault.Code {
 	var refused *fault.Error
@@ -42,9 +42,9 @@ func statusOf(f feedback.Feedback) feedback.ReplyStatus {
 	return *f.ReplyStatus
 }
 
-// Ensure each transition of the posting step is allowed or rejected as specified: from every state,
+// Ensure each transition of the posting step is allowed or rejected as specified, from every state,
 // with the claim that owns the reply, with a different claim and with none. A rejected transition
-// changes nothing.
+// must change nothing.
 func TestPostingTransitions(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -140,7 +140,7 @@ func TestPostingTransitions(t *testing.T) {
 	}
 }
 
-// Ensure ApprovedReplies lists exactly the approved replies that have a text, lowest priority
+// Ensure ApprovedReplies lists exactly the approved replies that have a body, lowest priority
 // number first.
 func TestApprovedReplies(t *testing.T) {
 	t.Parallel()
@@ -210,8 +210,8 @@ func TestStuckReplies(t *testing.T) {
 	}
 }
 
-// Ensure every transition returns not_found for an unknown id and for an id of a different company,
-// and that an import releases a claim.
+// Ensure every transition returns not_found for an unknown id and for another company's id, and
+// that an import releases a claim.
 func TestPostingNoSuchReply(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t, recordWithReply("approved", "Thanks"))

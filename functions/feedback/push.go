@@ -8,7 +8,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// PushFeedbackResult is the result of a push of feedback.
+// PushFeedbackResult is the result of pushing feedback.
 type PushFeedbackResult struct {
 	Accepted int64 `json:"accepted" doc:"the number of different reviews and mentions in the request; all of them are stored"`
 	Created  int64 `json:"created" doc:"how many of them are new"`
@@ -75,15 +75,16 @@ func (s service) pushFeedback(ctx context.Context, caller api.Caller, in pushFee
 	return PushFeedbackResult{Accepted: int64(len(changes)), Created: int64(created), Updated: int64(updated)}, err
 }
 
-// recordChange contains the entries of a push for one record. They are applied in order.
+// recordChange contains the entries of a push that concern one record, in the order in which they
+// are applied.
 type recordChange struct {
 	identity identity
 	pushed   []pushedFeedback
 	indexes  []int // the index of each entry in the request
 }
 
-// changesByIdentity returns the changes of a push, one per record, in the order in which the
-// records first occur.
+// changesByIdentity groups the entries of a push by record. The records are in the order in which
+// they first occur.
 func (in pushFeedbackInput) changesByIdentity() (changes []recordChange) {
 	at := map[identity]int{}
 	for i, sent := range in.Records {

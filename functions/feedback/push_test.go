@@ -60,8 +60,9 @@ const (
 	later     = "2026-08-11T09:31:00.000Z"
 )
 
-// Ensure a pushed record is created with the defaults and a derived id. A later push changes only
-// the fields that it sends, and null clears a field. A push that changes nothing writes nothing.
+// Ensure a push creates a record with the defaults and a derived id. A later push must change only
+// the fields that it contains, and null must clear a field. A push that changes nothing must write
+// nothing.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -119,7 +120,7 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// Ensure a push never touches the reply, in any state.
+// Ensure a push never changes the reply, whatever its status.
 func TestPushKeepsTheReply(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -136,8 +137,8 @@ func TestPushKeepsTheReply(t *testing.T) {
 	}
 }
 
-// Ensure a push with an invalid record is refused as a whole, reports every problem and stores
-// nothing. The record may be invalid on its own or only in combination with the stored one.
+// Ensure a push with an invalid record stores nothing, and that its error lists every problem. A
+// record may be invalid on its own or only in combination with the stored one.
 func TestPushRejectsAll(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -218,8 +219,8 @@ func TestPushFindsImportedRecords(t *testing.T) {
 	derived := derivedID(t, s, key, "D")
 	requireEqual(t, "titles", titles(), map[string]string{"fbk_a A": "1", "fbk_none A": "", derived + " D": "1"})
 
-	// fbk_a gets the identity B. So no record has the identity A now, and the reference for B
-	// points to fbk_a.
+	// fbk_a gets the identity B. Now no record has the identity A, and the reference for B points
+	// to fbk_a.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_a","source":"reddit","externalId":"B"}`)
 	requireEqual(t, "a push", mustPush(t, s, key, `{"source":"reddit","externalId":"A","title":"2"}`, `{"source":"reddit","externalId":"B","title":"2"}`), pushCounts{2, 1, 1})
 	requireEqual(t, "titles", titles(), map[string]string{"fbk_a B": "2", "fbk_none A": "", derivedID(t, s, key, "A") + " A": "2", derived + " D": "1"})
@@ -245,7 +246,8 @@ func TestPushFindsImportedRecords(t *testing.T) {
 	}
 }
 
-// derivedID returns the id that a push gives to a record with the source reddit.
+// derivedID returns the id that a push gives to the record with this externalId and the source
+// reddit.
 func derivedID(t *testing.T, s *apitest.Service, key, externalID string) string {
 	t.Helper()
 	other := apitest.New(t, feedback.Operations)
@@ -253,8 +255,8 @@ func derivedID(t *testing.T, s *apitest.Service, key, externalID string) string 
 	return listRecords(t, other)[0]["id"].(string)
 }
 
-// Ensure concurrent pushes of the same reviews, one of which is new, create one record for the new
-// review, lose no field, and count one creation in total.
+// Ensure that if the same reviews are pushed concurrently and one of them is new, one record is
+// created for it, no field is lost, and the responses count one creation in total.
 func TestPushConcurrently(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -288,8 +290,8 @@ func TestPushConcurrently(t *testing.T) {
 }
 
 // Ensure a push whose process crashes at any table call can be completed by a retry, with or
-// without its Idempotency-Key. A different push with that key returns 400 and stores nothing. No
-// review ever has two records.
+// without its Idempotency-Key. A different push with that key must get a 400 and store nothing. No
+// review may ever have two records.
 func TestPushThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -320,7 +322,7 @@ func TestPushThroughCrashes(t *testing.T) {
 			faults.StopCrashing()
 			before := len(listRecords(t, s))
 			other := once(name, fmt.Sprintf(`{"source":"google_play","externalId":%q}`, name))
-			if other.Status == http.StatusOK { // no part of the first push had started, so the key was free for this one
+			if other.Status == http.StatusOK { // the first push crashed before it claimed the key
 				if total++; before != total-1 {
 					t.Errorf("%s: another push was accepted beside %d new records", name, before-total+1)
 				}
@@ -342,8 +344,8 @@ func TestPushThroughCrashes(t *testing.T) {
 	}
 }
 
-// Ensure one of twelve different concurrent pushes with the same Idempotency-Key is accepted, and
-// that the others store nothing.
+// Ensure that of twelve different concurrent pushes with the same Idempotency-Key, one is accepted
+// and the others store nothing.
 func TestRefusedPushStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -374,8 +376,8 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 	}
 }
 
-// Ensure a push fails and stores nothing if another caller creates the record first and that record
-// then cannot be read.
+// Ensure a push fails and stores nothing if another caller creates the record first and the push
+// then cannot read it.
 func TestPushCannotReadAgain(t *testing.T) {
 	t.Parallel()
 	faults := &beforeTransactionTransport{}

@@ -34,7 +34,7 @@ type Feedback struct {
 	CreatedAt   *string      `json:"createdAt" format:"date-time"`
 	UpdatedAt   *string      `json:"updatedAt" format:"date-time"`
 
-	Drafted []string `json:"-" store:"drafted,silent"` // the texts last written by a key that may only draft; see api.Drafted
+	Drafted []string `json:"-" store:"drafted,silent"` // the properties last written by a key that may only draft; see api.Drafted
 }
 
 // Source is the platform that a review or mention was posted on.
@@ -61,7 +61,7 @@ type Flag string
 // Values implements schema.Enum.
 func (Flag) Values() []string { return []string{"money", "defect", "legal", "safety", "churn"} }
 
-// Sentiment is the tone of a text.
+// Sentiment is the tone of a review or mention.
 type Sentiment string
 
 // Values implements schema.Enum.

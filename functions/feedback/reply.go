@@ -56,7 +56,7 @@ func (s ReplyStatus) mayDraft() bool {
 	return s == ReplyStatusFailed || slices.Contains(SettableReplyStatus("").Drafts(), string(s))
 }
 
-// replyTexts are the properties of a reply that are published on the platform.
+// replyTexts lists the properties of a reply that are published on the platform.
 var replyTexts = []string{"replyBody"}
 
 type updateFeedbackReplyInput struct {
@@ -75,8 +75,8 @@ func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in 
 // in every state. While the reply is posting or posted, any other update is a conflict, even if it
 // sends the stored values, because the caller assumes that the reply can still change.
 //
-// mayDecide is false for a key that may only draft. Such a key can change only a reply on which
-// nobody has decided. Its text can be approved only by a caller who has read it.
+// mayDecide is false for a key that may only draft. Such a key can change a reply only while nobody
+// has decided on it. What it writes can be approved only by a caller who has read it.
 func (in *updateFeedbackReplyInput) applyToReply(f *Feedback, mayDecide bool) error {
 	status := f.status()
 	if !mayDecide && !status.mayDraft() && !in.Empty() {
@@ -95,8 +95,7 @@ func (in *updateFeedbackReplyInput) applyToReply(f *Feedback, mayDecide bool) er
 	}
 	f.Drafted = api.Drafted(&in.Body, *f, f.Drafted, replyTexts, mayDecide)
 	text := in.Record.ReplyBody
-	// The approval was for the old text. If the reply had no text before, the new text has never
-	// been approved.
+	// The approval was for the old body. If there was none, the new body has never been approved.
 	reworded := in.Sent("replyBody") && (text == nil || f.ReplyBody == nil || *f.ReplyBody != *text)
 	if reworded && status == ReplyStatusApproved {
 		f.ReplyStatus = new(ReplyStatusDraft)

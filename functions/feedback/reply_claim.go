@@ -7,9 +7,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// The operations of a program that posts the replies of one company. They offer the posting step
-// (posting.go) to a key with the scope feedback:send. They are not tools, because a claim must end
-// in a report, and a model may forget it.
+// The operations below are for a program that posts one company's replies. They make the posting
+// step (posting.go) available to keys with the scope feedback:send. They are not tools, because
+// every claim must be followed by a report, and a model may forget it.
 
 // ReplyClaim is a review or mention with the claim that locks its reply.
 type ReplyClaim struct {

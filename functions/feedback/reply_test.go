@@ -27,7 +27,7 @@ func recordWithReply(status feedback.ReplyStatus, body string) feedback.Feedback
 }
 
 // Ensure each transition of a reply through the API is allowed or rejected as specified: from each
-// status to each status, with the text unchanged, changed or omitted.
+// status to each status, with the body unchanged, changed or omitted.
 func TestReplyTransitions(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -89,8 +89,8 @@ func statusValues() (out []feedback.ReplyStatus) {
 	return out
 }
 
-// Ensure a reply that is approved but has no text is never queued for posting, however it lost its
-// text. Adding a text returns it to draft.
+// Ensure a reply that is approved but has no body is never queued for posting, however it lost its
+// body. Adding a body must change its status back to draft.
 func TestApprovedWithoutText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"null", `""`} {
@@ -169,7 +169,8 @@ func TestReplyUpdatedAt(t *testing.T) {
 	}
 }
 
-// Ensure a record moves to the list for its new reply status, even from null.
+// Ensure that when the reply status changes, even from null, the record moves to the list for the
+// new status.
 func TestReplyMovesBetweenLists(t *testing.T) {
 	t.Parallel()
 	s := start(t, recordWithReply("", ""))
@@ -185,8 +186,8 @@ func TestReplyMovesBetweenLists(t *testing.T) {
 	}
 }
 
-// Ensure an edit and a concurrent claim cannot both succeed: the claim either gets the approved
-// text or finds a draft and fails.
+// Ensure an edit and a concurrent claim cannot both succeed: the claim either returns the approved
+// body or finds a draft and fails.
 func TestReplyRace(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -214,7 +215,7 @@ func TestReplyRace(t *testing.T) {
 	}
 }
 
-// claimReply moves the reply to posting, like the posting step, and reports whether it succeeded.
+// claimReply claims the reply and reports whether it succeeded.
 func claimReply(ctx context.Context, store feedback.Store, companyID string) bool {
 	_, err := store.Modify(ctx, companyID, "fbk_0001", func(f *feedback.Feedback) error {
 		if *f.ReplyStatus != feedback.ReplyStatusApproved {

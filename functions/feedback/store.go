@@ -11,8 +11,8 @@ import (
 // Store stores feedback in the partition <company>#feedback, under the sort key feedback#<id>. A
 // reference from source and externalId to a record is stored under ext#<digest> (see
 // store_push.go); every delete of a record also deletes its reference. The index partitions have
-// the same prefix. Except in GSI5, the sort key of an index is priority#postedAt#id: lower
-// priorities first, newer times first, null last.
+// the same prefix. Except in GSI5, the sort key of an index is priority#postedAt#id: the lowest
+// priority comes first, then the newest time, and null last.
 //
 //	access                       index  partition                                  queries in parallel
 //	get, reply, export           base   …                                          1
@@ -27,9 +27,9 @@ import (
 // records that do not match. A null source or sentiment has its own partition. GSI2 and GSI4 are
 // sparse, because no filter value matches a null replyStatus.
 //
-// With posted days, the sort key is postedAt#id, newest first, and the other filters drop the
-// records in the range that do not match. A record has only one key in each index, so not every
-// combination of filters can have an index. GSI5 lacks records without postedAt.
+// GSI5 has the sort key postedAt#id, newest first. Its queries read the whole range and drop the
+// records that do not match the other filters, because a record has only one key in each index, so
+// not every combination of filters can have its own partition. GSI5 lacks records without postedAt.
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
@@ -47,7 +47,7 @@ const (
 	area             = "feedback"
 	feedbackSortKind = "feedback" // the first part of a record's sort key in the base partition
 	referenceKind    = "ext"      // the first part of a reference's sort key
-	nullPart         = "-"        // stands for null; no enum contains this value
+	nullPart         = "-"        // stands for null; not a value of any enum
 )
 
 func feedbackKey(companyID, feedbackID string) table.Key {
@@ -149,7 +149,7 @@ func (s Store) Get(ctx context.Context, companyID, feedbackID string) (Feedback,
 	return table.Get[Feedback](ctx, s.table, feedbackKey(companyID, feedbackID))
 }
 
-// Modify changes one record by compare-and-set, as table.Modify does.
+// Modify changes one record by compare-and-set, like table.Modify.
 func (s Store) Modify(ctx context.Context, companyID, feedbackID string, change func(*Feedback) error) (Feedback, error) {
 	return table.Modify(ctx, s.table, feedbackKey(companyID, feedbackID), keysOf, change)
 }

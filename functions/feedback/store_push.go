@@ -17,10 +17,10 @@ import (
 
 // A push identifies a record by its source and externalId. The id of a pushed record is derived
 // from both, so two pushes can never create two records for the same review. An import keeps the
-// ids in its file. For a record whose id is not the derived one, the import also writes a
-// reference, under a key that is derived in the same way, so that a push finds that record, too.
+// ids in its file. If such an id is not the derived one, the import also writes a reference to the
+// record, under a key that is derived in the same way, so that a push can find the record.
 
-// identity identifies a review or mention in a push.
+// identity is what identifies a review or mention in a push.
 type identity struct {
 	source     Source
 	externalID string
@@ -35,13 +35,13 @@ func identityOfRecord(f Feedback) (i identity, ok bool) {
 	return identity{*f.Source, f.ExternalID}, true
 }
 
-// compare orders identities.
+// compare defines an order of identities, like cmp.Compare.
 func (i identity) compare(other identity) int {
 	return cmp.Or(cmp.Compare(i.source, other.source), cmp.Compare(i.externalID, other.externalID))
 }
 
-// feedbackID returns the id of a record that a push creates. It is a digest, so it does not reveal
-// when the record was created.
+// feedbackID returns the derived id: the one under which a push creates the record. It is a digest,
+// so it does not reveal when the record was created.
 func (i identity) feedbackID() string {
 	sum := sha256.Sum256([]byte(string(i.source) + "\n" + i.externalID))
 	return id.FromBytes(feedbackIDPrefix, [16]byte(sum[:16]))
@@ -63,7 +63,7 @@ func referenceKey(companyID string, i identity) table.Key {
 type storedMatch struct {
 	feedbackID string
 	item       table.Item // the record, nil if there is none
-	idConflict bool       // no record has the identity, and the derived id belongs to a record whose identity was changed by an import
+	idConflict bool       // no record has the identity, but an import has changed the identity of the record with the derived id
 	danglingID string     // the id in the reference, if there is no record of this identity under that id
 }
 
@@ -134,9 +134,9 @@ func (s Store) FindByIdentities(ctx context.Context, companyID string, identitie
 	return out, nil
 }
 
-// matchIdentity returns a stored record if it has the identity. An import can change the identity
-// of a stored record, so the derived id or a reference may lead to a record with a different
-// identity.
+// matchIdentity returns the stored record only if it has the identity. An import can change the
+// identity of a stored record, so the derived id or a reference may lead to a record with a
+// different identity.
 func matchIdentity(item table.Item, i identity) (storedMatch, error) {
 	if item == nil {
 		return storedMatch{}, nil
@@ -163,15 +163,16 @@ func (s Store) itemsByKey(ctx context.Context, keys []table.Key) (map[table.Key]
 // pushConcurrency bounds the concurrent writes of a push.
 const pushConcurrency = 16
 
-// pushAttemptsMax bounds how many times the write of one record is attempted while other callers
-// create or delete the record.
+// pushAttemptsMax is the maximum number of attempts to write one record while other callers create
+// or delete it.
 const pushAttemptsMax = 16
 
 // Push applies each change to the stored record that FindByIdentities returned for it. Each change
 // is one compare-and-set, so repeating a push that failed half-way completes it. A change that
 // alters nothing is not written. Before its first write, Push claims the request's Idempotency-Key.
-// It returns how many records it created and updated. If a record has changed since it was read, so
-// that its part of the push is no longer valid, Push returns a conflict that a retry resolves.
+// It returns the numbers of records that it created and updated. If a change has become invalid,
+// because its record has been changed since it was read, Push returns a conflict that a retry
+// resolves.
 func (s Store) Push(ctx context.Context, companyID string, changes []recordChange, stored []storedMatch) (created, updated int, err error) {
 	if err := idempotency.Reserve(ctx, s.table); err != nil {
 		return 0, 0, err
@@ -217,8 +218,8 @@ func (s Store) pushOne(ctx context.Context, companyID string, c recordChange, st
 	return outcomeUnchanged, table.ErrTooMuchContention
 }
 
-// tryPush returns table.ErrExists when another caller has created the record, and fault.ErrNotFound
-// when another caller has deleted it.
+// tryPush writes one change. It returns table.ErrExists when another caller has created the record,
+// and fault.ErrNotFound when another caller has deleted it.
 func (s Store) tryPush(ctx context.Context, companyID string, c recordChange, stored storedMatch) (pushOutcome, error) {
 	now := s.table.Now()
 	if stored.item == nil {
@@ -226,7 +227,7 @@ func (s Store) tryPush(ctx context.Context, companyID string, c recordChange, st
 		if err != nil {
 			return outcomeUnchanged, err
 		}
-		c.apply(&f) // problems are ignored here, because they were reported before
+		c.apply(&f) // the problems have already been reported
 		f.FetchedAt, f.CreatedAt, f.UpdatedAt = &now, &now, &now
 		if stored.idConflict {
 			return outcomeCreated, s.createWithReference(ctx, c.identity, f, stored.danglingID)
@@ -248,8 +249,8 @@ func (s Store) tryPush(ctx context.Context, companyID string, c recordChange, st
 	return out, err
 }
 
-// create creates a record under the derived id. Returns table.ErrExists if that record already
-// exists, or if the identity has been imported under a different id since the lookup.
+// create creates a record under the derived id. Returns table.ErrExists if a record with that id
+// already exists, or if the identity has been imported under a different id since the lookup.
 func (s Store) create(ctx context.Context, i identity, f Feedback, danglingID string) error {
 	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(f), f), s.checkReference(f.CompanyID, i, danglingID))
 	var canceled *table.CanceledError

@@ -34,8 +34,8 @@ func checkFeedback(f *Feedback) (problems []string) {
 	return append(problems, transfer.CheckSize(f)...)
 }
 
-// uniqueTextsOf returns a string that stands for the record's identity. A file must not assign two
-// ids to the same identity, because then the order of the writes would decide which id is kept.
+// uniqueTextsOf returns the record's identity as a string that must be unique in a file. If a file
+// assigned two ids to the same identity, the order of the writes would decide which id is kept.
 func uniqueTextsOf(f Feedback) []transfer.UniqueText {
 	who, ok := identityOfRecord(f)
 	if !ok {
@@ -44,8 +44,8 @@ func uniqueTextsOf(f Feedback) []transfer.UniqueText {
 	return []transfer.UniqueText{{Text: "source " + string(who.source) + " with externalId " + who.externalID, Owner: f.ID}}
 }
 
-// recordsExist reports for each record whether a record with the same id, or with the same
-// source and externalId, is stored.
+// recordsExist reports, for each record, whether the table contains a record with the same id, or
+// with the same source and externalId.
 func (s Store) recordsExist(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
 	exist, err := transfer.ExistsByKey(s.table, func(companyID string, f Feedback) table.Key { return feedbackKey(companyID, f.ID) })(ctx, companyID, records)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s Store) recordsExist(ctx context.Context, companyID string, records []Fee
 	}
 	var missing []identity
 	for n, f := range records {
-		if who, ok := identityOfRecord(f); ok && !exist[n] && !slices.Contains(missing, who) { // linear, but a batch is small
+		if who, ok := identityOfRecord(f); ok && !exist[n] && !slices.Contains(missing, who) { // a batch is small, so a linear search is fast enough
 			missing = append(missing, who)
 		}
 	}
@@ -73,8 +73,8 @@ func (s Store) recordsExist(ctx context.Context, companyID string, records []Fee
 	return exist, nil
 }
 
-// DeriveID implements transfer.IDDeriver: a record without an id gets the id that a push of its
-// source and externalId would use.
+// DeriveID implements transfer.IDDeriver: a record without an id gets the id that a push would
+// derive from its source and externalId.
 func (f *Feedback) DeriveID() (problem string) {
 	who, ok := identityOfRecord(*f)
 	if !ok {
@@ -84,8 +84,8 @@ func (f *Feedback) DeriveID() (problem string) {
 	return ""
 }
 
-// importAttemptsMax bounds how many times the write of imported records is attempted while other
-// callers create or delete records with the same identities.
+// importAttemptsMax is the maximum number of attempts to write imported records while other callers
+// create or delete records with the same identities.
 const importAttemptsMax = 16
 
 // Import stores records, replacing those that exist, and writes the references through which pushes
@@ -114,9 +114,9 @@ func (s Store) Import(ctx context.Context, companyID string, records []Feedback)
 	return table.ErrTooMuchContention
 }
 
-// importUnits returns the writes for records, and the records with the ids under which they are
-// stored.
-func (s Store) importUnits(ctx context.Context, companyID string, records []Feedback) (units []table.Unit, kept []Feedback, err error) {
+// importUnits returns the writes for the records, and the records with their ids replaced by those
+// under which they are stored.
+func (s Store) importUnits(ctx context.Context, companyID string, records []Feedback) (units []table.Unit, imported []Feedback, err error) {
 	var identities []identity
 	for _, f := range records {
 		if who, ok := identityOfRecord(f); ok {
@@ -137,10 +137,10 @@ func (s Store) importUnits(ctx context.Context, companyID string, records []Feed
 		if who, ok := identityOfRecord(f); ok && at[who].item != nil {
 			f.ID = at[who].feedbackID
 		}
-		kept = append(kept, f)
+		imported = append(imported, f)
 	}
-	kept = transfer.KeepLast(kept, func(f Feedback) string { return f.ID })
-	for _, f := range kept {
+	imported = transfer.KeepLast(imported, func(f Feedback) string { return f.ID })
+	for _, f := range imported {
 		who, ok := identityOfRecord(f)
 		if !ok {
 			units = append(units, table.Unit{Writes: []table.Write{s.table.WritePut(keysOf(f), f)}})
@@ -148,10 +148,10 @@ func (s Store) importUnits(ctx context.Context, companyID string, records []Feed
 		}
 		units = append(units, table.Unit{Writes: s.importWrites(f, who, at[who])})
 	}
-	return units, kept, nil
+	return units, imported, nil
 }
 
-// The attribute names in conditions on an identity.
+// The attribute names in a condition on a record's identity.
 var identityNames = map[string]string{"#source": "source", "#external": "externalId"}
 
 func (i identity) attributeValues() table.Item {
@@ -159,7 +159,7 @@ func (i identity) attributeValues() table.Item {
 }
 
 // importWrites returns the writes for a record. They are conditional: they fail if the record's
-// identity is stored under a different id, either the derived id or the one in its reference.
+// identity is stored under a different id, which can be the derived id or the one in its reference.
 func (s Store) importWrites(f Feedback, i identity, stored storedMatch) []table.Write {
 	derived := i.feedbackID()
 	if f.ID == derived {
@@ -176,18 +176,18 @@ func (s Store) importWrites(f Feedback, i identity, stored storedMatch) []table.
 	return []table.Write{s.table.WritePut(keysOf(f), f), refer, none}
 }
 
-// checkReference returns a check that fails if the identity has a reference, unless that reference
-// contains danglingID.
+// checkReference returns a condition check that fails if the identity has a reference, unless that
+// reference contains danglingID.
 func (s Store) checkReference(companyID string, i identity, danglingID string) table.Write {
 	return s.table.WriteCheck(referenceKey(companyID, i), "attribute_not_exists(pk) OR #to = :astray",
 		map[string]string{"#to": "feedbackId"}, table.Item{":astray": table.String(danglingID)})
 }
 
-// addConcurrency bounds the concurrent writes in one call of addRecords.
+// addConcurrency limits the concurrent writes in one call of addRecords.
 const addConcurrency = 8
 
-// addRecords stores records whose identities the company does not have. It returns how many it
-// skipped because their identities have been stored in the meantime.
+// addRecords stores records that the company does not have yet, by id or identity. It returns how
+// many it skipped because another caller has stored them in the meantime.
 func (s Store) addRecords(ctx context.Context, companyID string, records []Feedback, _ transfer.FileHasName) (skipped int, err error) {
 	var found atomic.Int64
 	records = transfer.KeepLast(records, func(f Feedback) string { return f.ID })
@@ -203,7 +203,7 @@ func (s Store) addRecords(ctx context.Context, companyID string, records []Feedb
 		if err != nil {
 			return err
 		}
-		if !known[0] { // the reference for its identity points to a record that is gone
+		if !known[0] { // the reference for its identity points to a deleted record
 			if err = s.table.Transact(ctx, s.addWrites(f, false)...); !errors.As(err, &canceled) {
 				return err
 			}
@@ -215,9 +215,9 @@ func (s Store) addRecords(ctx context.Context, companyID string, records []Feedb
 }
 
 // addWrites returns the writes that store a record and its reference. They are conditional: they
-// fail if a record with the same id or identity exists. If alone is set, they also fail if the
-// identity has a reference.
-func (s Store) addWrites(f Feedback, alone bool) []table.Write {
+// fail if a record with the same id or identity exists. If noReference is true, they also fail if
+// the identity has a reference.
+func (s Store) addWrites(f Feedback, noReference bool) []table.Write {
 	writes := []table.Write{s.table.WriteCreate(keysOf(f), f)}
 	who, ok := identityOfRecord(f)
 	if !ok {
@@ -226,12 +226,12 @@ func (s Store) addWrites(f Feedback, alone bool) []table.Write {
 	key := referenceKey(f.CompanyID, who)
 	if derived := who.feedbackID(); f.ID != derived {
 		refer := s.table.WritePut
-		if alone {
+		if noReference {
 			refer = s.table.WriteCreate
 		}
 		return append(writes, refer(table.Keys{Key: key}, identityReference{SK: key.SK, FeedbackID: f.ID}), s.table.WriteCheckAbsent(feedbackKey(f.CompanyID, derived)))
 	}
-	if alone {
+	if noReference {
 		writes = append(writes, s.table.WriteCheckAbsent(key))
 	}
 	return writes

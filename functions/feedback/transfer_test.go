@@ -43,8 +43,8 @@ func exportLines(t *testing.T, s *apitest.Service, companyID string) (lines []st
 }
 
 // Ensure importing an export into a different company and exporting it again gives the same
-// records. The exceptions are companyId, and a null replyStatus that an older release stored, which
-// becomes none.
+// records. Two things may differ: companyId, and a null replyStatus that an older release stored,
+// which becomes none.
 func TestTransferRoundTrip(t *testing.T) {
 	t.Parallel()
 	records := mixedRecords()
@@ -66,7 +66,7 @@ func TestTransferRoundTrip(t *testing.T) {
 }
 
 // Ensure an import replaces a record completely: all of its fields and its position in every list.
-// If a file contains an id more than once, the last record wins.
+// If a file contains an id more than once, the last record with that id must win.
 func TestTransferReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -97,7 +97,7 @@ func TestTransferReplaces(t *testing.T) {
 }
 
 // Ensure the API can change an imported record.
-func TestTransferThenReply(t *testing.T) {
+func TestReplyToImportedRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	importLines(t, s, s.CompanyID, `{"id":"fbk_1","externalId":"x"}`)
@@ -107,7 +107,7 @@ func TestTransferThenReply(t *testing.T) {
 	}})
 }
 
-// Ensure the check of an import reports every problem of a record.
+// Ensure the import check reports every problem with a record.
 func TestTransferCheck(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -10,15 +10,15 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// How a company's records are distributed over the values of each filter, in percent.
+// The percentages of a company's records that have each value of a filter.
 var (
 	sourceShares      = map[feedback.Source]int{"app_store": 50, "google_play": 40, "reddit": 10}
 	sentimentShares   = map[feedback.Sentiment]int{"positive": 50, "negative": 30, "neutral": 15, "": 5}
 	replyStatusShares = map[feedback.ReplyStatus]int{"none": 60, "posted": 25, "needs_review": 5, "draft": 4, "approved": 2, "failed": 1, "skipped": 1, "": 2}
 )
 
-// pickByShare returns the n-th record's value for a filter, so that the values occur in the given
-// shares. Different strides make the filters independent of each other.
+// pickByShare returns the n-th record's value for a filter, so that each value occurs in its share
+// of the records. Different strides make the filters independent of each other.
 func pickByShare[T interface {
 	~string
 	Values() []string
@@ -37,8 +37,8 @@ func pickByShare[T interface {
 }
 
 // manyRecords returns n records whose sources, sentiments and reply statuses occur in the given
-// shares. A record has about 650 bytes with its keys, so three records (a page of two, and one to
-// detect the next page) cost half a read unit.
+// shares. A record has about 650 bytes including its keys. Three records (a page of two, and one
+// more that shows whether there is a next page) therefore cost half a read unit.
 func manyRecords(n int) (records []feedback.Feedback) {
 	for i := range n {
 		f := newReview(i)
@@ -49,14 +49,14 @@ func manyRecords(n int) (records []feedback.Feedback) {
 	return records
 }
 
-// Ensure the cost of a list does not grow with the company's records: for every combination of
-// filters, the read units and table calls are the same for N and for 10 N records.
+// Ensure the cost of a list does not grow with the number of records: for every combination of
+// filters, a page must take the same read units and table calls with ten times as many records.
 func TestListUnitsAreFlat(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	const n, limit = 30, 2
 	small, large := start(t, manyRecords(n)...), start(t, manyRecords(10*n)...)
-	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
+	eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
 		want := table.Units{Calls: partitionCount(f), Read: 0.5 * float64(partitionCount(f))}
 		if few, many := unitsUsed(t, small, f, limit), unitsUsed(t, large, f, limit); few != want || many != want {
@@ -65,7 +65,7 @@ func TestListUnitsAreFlat(t *testing.T) {
 	})
 }
 
-// Ensure a filter that matches few or no records does not read other records.
+// Ensure a list with a filter that matches few or no records does not read other records.
 func TestListUnitsOfRareValues(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -78,7 +78,7 @@ func TestListUnitsOfRareValues(t *testing.T) {
 	}
 	records[299].ReplyStatus = new(feedback.ReplyStatusSkipped)
 	importRecords(t, s, records...)
-	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
+	eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
 		want := table.Units{Calls: partitionCount(f), Read: 0.5 * float64(partitionCount(f))}
 		if got := unitsUsed(t, s, f, 2); got != want {
@@ -118,9 +118,9 @@ func describeFilter(f feedback.Filter) string {
 }
 
 // Ensure no list costs more than 30 read units at its default limit, with records of typical size
-// (about 1.6 kB with their keys), however they are distributed over the filters. A list may be
-// merged from several partitions. If all records of a page come from one of them, the list needs a
-// second round trip, but no additional units.
+// (about 1.6 kB including their keys), whatever their filter values. A list may be merged from
+// several partitions. If all records of a page come from one of them, the list needs a second round
+// trip, but no additional units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -141,14 +141,14 @@ func TestDefaultListUnits(t *testing.T) {
 	}
 	lopsided := manyRecords(1500)
 	for i := range lopsided {
-		if i%8 != 0 { // most records are in one partition, but every partition returns a full first read
+		if i%8 != 0 { // most records are in one partition, but every partition has enough records for a full first read
 			lopsided[i].Source, lopsided[i].Sentiment = new(feedback.Source("app_store")), new(feedback.Sentiment("positive"))
 		}
 	}
 	for name, records := range map[string][]feedback.Feedback{"as usual": manyRecords(900), "lopsided": lopsided, "all alike": alone} {
 		s := start(t, usual(records)...)
 		dearest := 0.0
-		combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
+		eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 			f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
 			got := unitsUsed(t, s, f, limit)
 			if dearest = max(dearest, got.Read); got.Read > most {
@@ -166,8 +166,8 @@ func TestDefaultListUnits(t *testing.T) {
 	}
 }
 
-// Ensure listing by posted day with other filters needs only a few calls to skip the records that
-// do not match, however small the page is.
+// Ensure listing by posted day with other filters takes only a few table calls, even if most
+// records do not match and the page is small.
 func TestListPostedCalls(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -175,7 +175,7 @@ func TestListPostedCalls(t *testing.T) {
 	for i := range records {
 		records[i].Source, records[i].Sentiment, records[i].ReplyStatus = new(feedback.Source("app_store")), new(feedback.Sentiment("positive")), new(feedback.ReplyStatusNone)
 	}
-	last := &records[len(records)-1] // the last one listed, because records of one day are ordered by id
+	last := &records[len(records)-1] // the last one in the list, because records of the same day are ordered by id
 	last.Source, last.Sentiment = new(feedback.Source("reddit")), new(feedback.Sentiment("negative"))
 	s := start(t, records...)
 	completePostedIndex(t, s)

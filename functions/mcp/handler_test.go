@@ -45,8 +45,8 @@ func TestFunctionRejects(t *testing.T) {
 	}
 }
 
-// Ensure the functions of the areas do not link the MCP SDK, so that the SDK makes only this
-// package's function larger.
+// Ensure the Lambda functions of the areas do not link the MCP SDK, so that it increases only the
+// size of this package's function.
 func TestAreasDoNotLinkTheSDK(t *testing.T) {
 	t.Parallel()
 	arguments := []string{"list", "-deps", "-f", "{{.ImportPath}}"}

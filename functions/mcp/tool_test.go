@@ -24,7 +24,7 @@ import (
 
 // Ensure every tool equals its committed snapshot, so that a review shows every change to what
 // agents see.
-func TestToolsAreAsCommitted(t *testing.T) {
+func TestToolsMatchSnapshots(t *testing.T) {
 	t.Parallel()
 	const mend = "run go run ./scripts/gen"
 	committed, err := filepath.Glob("testdata/tools/*.json")
@@ -60,10 +60,10 @@ func indentJSON(t *testing.T, v any) []byte {
 	return out.Bytes()
 }
 
-// Ensure every operation is a tool except those that are declared otherwise, and that the name,
+// Ensure every operation is a tool unless it is declared not to be one, and that the name,
 // description, annotations and arguments of a tool match its operation. At its top level, the input
-// schema must be an object without alternatives, because every client accepts that.
-func TestToolsAreTheOperations(t *testing.T) {
+// schema must be an object without alternatives, because some clients accept nothing else.
+func TestToolsMatchOperations(t *testing.T) {
 	t.Parallel()
 	operations := toolOperations()
 	tools := mcpserver.Tools(operations)
@@ -114,8 +114,8 @@ func TestToolsAreTheOperations(t *testing.T) {
 	}
 }
 
-// Ensure the hints of every tool say what it does to stored values, so that clients know when to
-// ask a person before a call, and when a call is safe to repeat. A read-only tool must have no
+// Ensure the annotations of every tool say what it does to stored values, so that clients know when
+// to ask a person before a call, and which calls are safe to repeat. A read-only tool must have no
 // other hint.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
@@ -152,8 +152,8 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// Ensure the list of tools leaves room in a model's context. go test -v prints the size of every
-// tool and area in bytes.
+// Ensure the list of tools is small enough to leave room in a model's context. go test -v prints
+// the size of every tool and area in bytes.
 func TestToolSizes(t *testing.T) {
 	t.Parallel()
 	operations := toolOperations()
@@ -187,13 +187,13 @@ func TestToolSizes(t *testing.T) {
 	t.Log("\n" + table.String())
 }
 
-// httpTermPattern matches terms of HTTP requests, which a model never sees.
+// httpTermPattern matches HTTP terms, which mean nothing to a model that calls tools.
 var httpTermPattern = regexp.MustCompile(`\b(HTTP|PATCH|POST|GET|PUT|DELETE|If-Match|Idempotency-Key|[45][0-9]{2}|(?i:path|query|headers?|endpoints?|status code))\b|\bbody\.`)
 
-// Ensure the description of every tool says in sentences what the tool does, and every argument has
-// a description that a model can act on. The description of an id must name the tool that lists
-// such ids. If null clears a value, the argument's description must say so. No description may
-// mention HTTP.
+// Ensure the description of every tool says in full sentences what the tool does, and that every
+// argument has a description that a model can act on. The description of an id must name the tool
+// that lists such ids. If null clears a value, the argument's description must say so. No
+// description may mention HTTP.
 func TestToolDescriptions(t *testing.T) {
 	t.Parallel()
 	operations := toolOperations()
@@ -227,11 +227,11 @@ func TestToolDescriptions(t *testing.T) {
 	}
 }
 
-// descriptionProblems returns the problems with the descriptions of arguments, including those of
-// the fields of records in a list.
-func descriptionProblems(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
+// descriptionProblems returns what is wrong with the descriptions of arguments, including those of
+// the fields of array elements.
+func descriptionProblems(prefix string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		p, at := s.Properties[name], of+name
+		p, at := s.Properties[name], prefix+name
 		word := httpTermPattern.FindString(p.Description)
 		switch list := regexp.MustCompile(`service_list_[a-z_]+`).FindString(p.Description); {
 		case p.Description == "" && (at == "fields" || at == "at"): // the server's instructions describe them

@@ -91,8 +91,8 @@ func readDocument(t *testing.T) (d document) {
 	return d
 }
 
-// operations calls visit for every operation of the document.
-func (d document) operations(visit func(path, method string, op operation)) {
+// eachOperation calls visit for every operation of the document.
+func (d document) eachOperation(visit func(path, method string, op operation)) {
 	for path, item := range d.Paths {
 		for method, op := range item {
 			visit(path, strings.ToUpper(method), op)
@@ -108,7 +108,8 @@ func TestDocumentEscapesNothing(t *testing.T) {
 	}
 }
 
-// Ensure the document has the operations of the service, with their paths, methods and scopes.
+// Ensure the document contains exactly the service's operations, with their paths, methods and
+// scopes.
 func TestDocumentHasTheOperations(t *testing.T) {
 	t.Parallel()
 	var want, got []string
@@ -116,7 +117,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 		want = append(want, fmt.Sprintf("%s %s %s %s %s", op.ID, op.Method, op.Path, op.Scope, op.DraftScope))
 	}
 	d := readDocument(t)
-	d.operations(func(path, method string, op operation) {
+	d.eachOperation(func(path, method string, op operation) {
 		got = append(got, fmt.Sprintf("%s %s %s %s %s", op.OperationID, method, path, op.Scope, op.DraftScope))
 		if op.Summary == "" || len(op.Tags) != 1 || strings.HasPrefix(op.Description, "Needs the scope") {
 			t.Errorf("%s lacks a summary, a tag or a description", op.OperationID)
@@ -142,7 +143,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 	}
 }
 
-// Ensure the document agrees with the hand-written tables of operations, operations.tsv and
+// Ensure the document agrees with the handwritten operation tables, operations.tsv and
 // additions.tsv.
 func TestDocumentIsTheSpecification(t *testing.T) {
 	t.Parallel()
@@ -171,7 +172,7 @@ func TestDocumentIsTheSpecification(t *testing.T) {
 	}
 }
 
-// readOperationTable returns the hand-typed tables of the operations.
+// readOperationTable returns the handwritten operation tables.
 func readOperationTable(t *testing.T) oracle.Table {
 	t.Helper()
 	tables, err := oracle.Load()
@@ -192,8 +193,8 @@ func (d document) queryNotation(t *testing.T, op operation) string {
 	return join(out)
 }
 
-// acceptsNull reports whether null is a valid value: because the field accepts any type, because
-// null is one of its types, or because null is one of its alternatives.
+// acceptsNull reports whether null is a valid value. It is if the field accepts any type, or if
+// null is one of its types or alternatives.
 func (f field) acceptsNull() bool {
 	types, _ := f.Type.([]any)
 	alternative := slices.ContainsFunc(f.AnyOf, func(one field) bool { return one.Type == "null" })
@@ -260,9 +261,9 @@ func (d document) resolveEnum(t *testing.T, f field) field {
 	return list
 }
 
-// fieldNotation returns a field in the notation of the operation tables. The notation mentions null
-// only in the body of an update, because in a create null has the same effect as leaving the field
-// out.
+// fieldNotation returns a field in the notation of the operation tables. The notation shows whether
+// a field accepts null only for the body of an update: in a create, null has the same effect as
+// leaving the field out.
 func (d document) fieldNotation(t *testing.T, name string, f field, required, update bool) string {
 	t.Helper()
 	null := update && f.acceptsNull()
@@ -290,7 +291,7 @@ func (d document) fieldNotation(t *testing.T, name string, f field, required, up
 		kind += "?"
 	}
 	if _, value, described := strings.Cut(f.Description, "; default "); described && f.Default == nil {
-		f.Default = value // an enum that can be null has its default in the description: see jsonschema.Parameter
+		f.Default = value // the description of a nullable enum contains its default; see jsonschema.Parameter
 	}
 	if f.Default != nil {
 		kind += "=" + fmt.Sprint(f.Default)
@@ -333,13 +334,13 @@ func propertyNames(t *testing.T, schema json.RawMessage) (out []string) {
 	return out
 }
 
-// Ensure every operation documents its success and all of its error responses, and that each of
-// them lists its headers.
+// Ensure every operation documents its success response and all of its error responses, with their
+// headers.
 func TestDocumentHasTheResponses(t *testing.T) {
 	t.Parallel()
 	d := readDocument(t)
 	tables := readOperationTable(t)
-	d.operations(func(_, _ string, op operation) {
+	d.eachOperation(func(_, _ string, op operation) {
 		want := []string{"200", "400", "401", "403", "404", "429", "default"}
 		keyed := slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == "Idempotency-Key" })
 		o, ok := tables.Lookup(op.OperationID)
@@ -404,13 +405,13 @@ func TestDocumentHasTheResponses(t *testing.T) {
 	}
 }
 
-// Ensure every schema compiles, every record schema requires all of its fields and allows no
-// others, and every example is valid, including its formats.
+// Ensure that every schema compiles, that every record schema requires all of its fields and allows
+// no others, and that every example is valid, including its formats.
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	d, compile := readDocument(t), compiler(t)
 	inputs := map[string]bool{"PushFeedbackRecord": true, "PushMetricPointsPoint": true, "CreateBroadcastPostMedia": true, "UpdateBroadcastPostMedia": true}
-	d.operations(func(_, _ string, op operation) {
+	d.eachOperation(func(_, _ string, op operation) {
 		if op.RequestBody != nil {
 			inputs[pascalCase(op.OperationID)] = true
 		}
@@ -446,7 +447,7 @@ func TestExamplesAreValid(t *testing.T) {
 		}
 	}
 	const content = "/content/application~1json/schema"
-	d.operations(func(path, method string, op operation) {
+	d.eachOperation(func(path, method string, op operation) {
 		base := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(path) + "/" + strings.ToLower(method)
 		check(base+"/responses/200"+content, op.Responses["200"].Content["application/json"].Example)
 		if op.RequestBody != nil {
@@ -467,8 +468,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// Ensure the types in generated clients have readable names. Each enum and each object in a schema
-// must be a component of its own, and the schema of a body must be named after its operation.
+// Ensure the types in generated clients have readable names. Each enum and each object within a
+// schema must be a separate component, and the schema of a body must be named after its operation.
 func TestTypesHaveNames(t *testing.T) {
 	t.Parallel()
 	d := readDocument(t)
@@ -493,7 +494,7 @@ func TestTypesHaveNames(t *testing.T) {
 		t.Errorf("the closed lists are %v", known)
 	}
 	bodies := 0
-	d.operations(func(_, _ string, op operation) {
+	d.eachOperation(func(_, _ string, op operation) {
 		if op.RequestBody == nil {
 			return
 		}
@@ -512,8 +513,8 @@ func TestTypesHaveNames(t *testing.T) {
 	}
 }
 
-// checkInlineSchemas reports an error if the schema of a property itself contains an enum or an
-// object with properties, instead of a reference to one.
+// checkInlineSchemas reports a test error if the schema of a property contains an enum or an object
+// with properties, instead of a reference to one.
 func checkInlineSchemas(t *testing.T, path string, schema json.RawMessage) {
 	t.Helper()
 	if bytes.Contains(schema, []byte(`"enum":`)) || bytes.Contains(schema, []byte(`"properties":`)) {
@@ -530,9 +531,9 @@ func pascalCase(id string) string {
 	return out.String()
 }
 
-// Ensure the document's version is valid both as a semantic version and as the version of a Python
-// package, and that it has the same numbers as the dated version. The generated client packages use
-// this version.
+// Ensure the document's version, which the generated client packages also use, is valid both as a
+// semantic version and as the version of a Python package. Its numbers must be those of the API
+// version, which is a date.
 func TestVersionOfTheDocument(t *testing.T) {
 	t.Parallel()
 	var d struct {
@@ -575,9 +576,9 @@ func compiler(t *testing.T) func(pointer string) *judge.Schema {
 	}
 }
 
-// Ensure the document's server is the address that the document was read from, both at the root of
-// a host and below the stage path of a gateway.
-func TestServerIsWhereTheDocumentIs(t *testing.T) {
+// Ensure the document's server URL leads to the address from which the document was read, both at
+// the root of a host and below a gateway's stage path.
+func TestServerURLOfDocument(t *testing.T) {
 	var document struct{ Servers []struct{ URL string } }
 	text, err := os.ReadFile("openapi.json")
 	if err == nil {

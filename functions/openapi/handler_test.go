@@ -37,7 +37,7 @@ func readBody(t *testing.T, r *http.Response) string {
 	return out.String()
 }
 
-// Ensure the committed document is served without a key and can be cached for an hour.
+// Ensure the committed document is served to requests without a key and can be cached for an hour.
 func TestServesTheDocument(t *testing.T) {
 	t.Parallel()
 	want, err := os.ReadFile("openapi.json")
@@ -127,14 +127,15 @@ func TestRejects(t *testing.T) {
 	}
 }
 
-// Ensure the function starts fast: it links neither the AWS SDK nor the packages that need it.
+// Ensure the function links neither the AWS SDK nor the packages that need it, so that it starts
+// fast.
 func TestFunctionLinksNoTable(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./lambda").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for dependency := range strings.Lines(strings.ReplaceAll(string(out), "growthworkspace/scripts/docs\n", "")) { // scripts/docs only embeds the documentation's pages, and imports nothing
+	for dependency := range strings.Lines(strings.ReplaceAll(string(out), "growthworkspace/scripts/docs\n", "")) { // scripts/docs only embeds the documentation pages, and imports nothing
 		for _, banned := range []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "growthworkspace/shared/table", "github.com/google/jsonschema-go", "github.com/modelcontextprotocol", "growthworkspace/scripts"} {
 			if strings.HasPrefix(dependency, banned) {
 				t.Errorf("links %s", dependency)

@@ -1,7 +1,7 @@
 // Package openapi serves the descriptions of the service: the OpenAPI document, which scripts/gen
 // generates from the declared operations, a reference page that the browser renders from the
-// document, a guide for agents, and the pages of the documentation. They need neither a key nor the
-// table, so this function does not link the AWS SDK.
+// document, a guide for agents, and the documentation pages. Serving them requires neither a key
+// nor the table, so this function does not link the AWS SDK.
 package openapi
 
 import (

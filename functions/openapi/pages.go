@@ -13,10 +13,10 @@ import (
 )
 
 // GuidePath is the path of the guide for agents. The guide says what the service is, how to connect
-// to it, and where the pages of the documentation are.
+// to it, and where the documentation pages are.
 const GuidePath = "/llms.txt"
 
-// PagesPath is the path under which the pages of the documentation are served, in Markdown.
+// PagesPath is the path under which the documentation pages are served, in Markdown.
 const PagesPath = "/docs/"
 
 const markdownType = "text/markdown; charset=utf-8"
@@ -26,14 +26,14 @@ const markdownType = "text/markdown; charset=utf-8"
 //go:embed llms.txt
 var guideText string
 
-// newGuide returns the guide for a request.
+// newGuide returns the guide, with the addresses for the host of the request.
 func newGuide(r *http.Request) staticFile {
 	return newStaticFile(func() []byte {
 		return []byte(strings.ReplaceAll(guideText, "{base}", gateway.BaseURL(r)))
 	}, markdownType, cacheHour)
 }
 
-// addPages adds every page of the documentation to files.
+// addPages adds every documentation page to files.
 func addPages(files map[string]func(*http.Request) staticFile) {
 	err := fs.WalkDir(docs.Pages, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
@@ -47,7 +47,7 @@ func addPages(files map[string]func(*http.Request) staticFile) {
 	}
 }
 
-// readPage returns the text of a page as it is served.
+// readPage returns a page as it is served.
 func readPage(name string) []byte {
 	text, err := docs.Pages.ReadFile(name)
 	if err != nil {
@@ -60,8 +60,8 @@ func readPage(name string) []byte {
 // text and target.
 var linkPattern = regexp.MustCompile(`!?\[([^\]]*)\]\(([^):#\s][^):\s]*)\)`)
 
-// withoutRepositoryLinks replaces links to files that are only in the repository, because the
-// service does not serve these files. It writes the link's text and the file's path instead.
+// withoutRepositoryLinks replaces links to files that the service does not serve, because they are
+// only in the repository, with the link's text and the file's path.
 func withoutRepositoryLinks(name string, text []byte) []byte {
 	return linkPattern.ReplaceAllFunc(text, func(link []byte) []byte {
 		parts := linkPattern.FindSubmatch(link)

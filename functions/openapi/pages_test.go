@@ -35,7 +35,7 @@ var (
 	absoluteLink = regexp.MustCompile(`https?://[^\s),]+`)
 )
 
-// Ensure every page of the documentation is served as Markdown, without a key and with an ETag.
+// Ensure every documentation page is served as Markdown, without a key and with an ETag.
 // Each relative link in a page must lead to a page that is served.
 func TestServesThePages(t *testing.T) {
 	t.Parallel()
@@ -79,7 +79,7 @@ func TestServesThePages(t *testing.T) {
 	}
 }
 
-// Ensure links to files that are only in the repository are replaced with text.
+// Ensure links to files that are only in the repository are replaced with plain text.
 func TestPagesWithoutRepositoryLinks(t *testing.T) {
 	t.Parallel()
 	for page, want := range map[string]string{
@@ -92,8 +92,8 @@ func TestPagesWithoutRepositoryLinks(t *testing.T) {
 	}
 }
 
-// Ensure the guide contains the addresses of the service that returns it, also below a stage path
-// of API Gateway, and links to every page.
+// Ensure the guide links to every page and contains the addresses of the service that serves it,
+// also below a stage path of API Gateway.
 func TestServesTheGuide(t *testing.T) {
 	t.Parallel()
 	r := send(t, "GET", "/llms.txt")

@@ -18,11 +18,11 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// The reference at ReferencePath is Scalar, which renders the document in the browser. The Go
-// library that embeds Scalar also has a page for it, but that page has an inline script, which the
-// policy below forbids. So only the library's copy of Scalar's script is used.
+// The page at ReferencePath loads Scalar, a script that renders the document in the browser. The Go
+// library that embeds Scalar also provides a page, but that page contains an inline script, which
+// the policy below forbids. This package therefore uses only the library's copy of Scalar's script.
 
-// ReferencePath is the path of the reference.
+// ReferencePath is the path of the reference page.
 const ReferencePath = "/"
 
 // scriptDigest is the beginning of the SHA-256 of Scalar's script. It is part of the script's path,
@@ -36,9 +36,9 @@ const ScriptPath = "/reference." + scriptDigest + ".js"
 //go:embed reference.html
 var referencePage string
 
-// scalarSettings returns Scalar's settings. Nothing is loaded from other hosts, and the page has no
-// element that takes a key: a secret key must not get into a browser. The examples call the server
-// at base, because the document names its server only by a relative URL.
+// scalarSettings returns Scalar's settings. The page loads nothing from other hosts, and has no
+// input for a key: a secret key must not get into a browser. Its examples call the server at base,
+// because the document contains only a relative URL of its server.
 func scalarSettings(base string) map[string]any {
 	return map[string]any{
 		"agent":                 map[string]any{"disabled": true},
@@ -58,8 +58,8 @@ func scalarSettings(base string) map[string]any {
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; " +
 	"img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Cache-Control values. Browsers revalidate the page each time, which costs a 304, so that nobody
-// sees an old page after a deployment.
+// Cache-Control values. Browsers revalidate the page each time, which usually returns a 304, so
+// that nobody sees an old page after a deployment.
 const (
 	cacheHour       = "public, max-age=3600"
 	cacheYear       = "public, max-age=31536000, immutable"
@@ -73,7 +73,7 @@ type staticFile struct {
 	tag    func() string
 }
 
-// newStaticFile returns a file whose body is computed at the first request, to keep the cold start
+// newStaticFile returns a file whose body is computed on the first request, to keep the cold start
 // short.
 func newStaticFile(body func() []byte, contentType, cache string) staticFile {
 	body = sync.OnceValue(body)
@@ -90,7 +90,7 @@ func newStaticFile(body func() []byte, contentType, cache string) staticFile {
 	}
 }
 
-// newReferencePage returns the page for a request.
+// newReferencePage returns the reference page for a request.
 func newReferencePage(r *http.Request) staticFile {
 	f := newStaticFile(func() []byte {
 		base := gateway.BaseURL(r)
@@ -121,9 +121,9 @@ func filesByPath() map[string]func(*http.Request) staticFile {
 	return files
 }
 
-// stagePath returns the stage path that API Gateway puts before our paths, such as /prod/, or "" if
-// there is none. The page needs this path for its links: at /prod, without a trailing slash,
-// relative links would lead to the wrong path.
+// stagePath returns the stage path that API Gateway puts in front of our paths, such as /prod/, or
+// "" if there is none. The page needs it for its links: on a page at /prod, without a trailing
+// slash, relative links would lead to the wrong path.
 func stagePath(base string) string {
 	at, err := url.Parse(base)
 	if err != nil || at.Path == "" {

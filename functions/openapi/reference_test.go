@@ -83,7 +83,7 @@ func scalarSettingsOf(t *testing.T, page string) map[string]any {
 
 // Ensure the page complies with its policy, loads nothing from other hosts, sends no telemetry, and
 // neither contains nor asks for a key.
-func TestReferenceIsStrict(t *testing.T) {
+func TestReferenceFollowsPolicy(t *testing.T) {
 	t.Parallel()
 	text := readBody(t, send(t, "GET", "/"))
 	for what, pattern := range map[string]string{
@@ -111,9 +111,9 @@ func TestReferenceIsStrict(t *testing.T) {
 	}
 }
 
-// Ensure the page finds its script and the document below a stage name, with and without a trailing
-// slash, and that its examples call the address of the page.
-func TestReferenceBehindAStage(t *testing.T) {
+// Ensure the page finds its script and the document below a stage path, with and without a trailing
+// slash, and that its examples call the host and stage of the page.
+func TestReferenceBelowStagePath(t *testing.T) {
 	t.Parallel()
 	proxy := gateway.Proxy(openapi.Handler(func(string) string { return "req_1" }))
 	for called, want := range map[string]struct{ base, server string }{
@@ -153,7 +153,7 @@ func TestReferenceEscapesTheHost(t *testing.T) {
 	}
 }
 
-// Ensure the script, encoded as for API Gateway, fits into a Lambda response of at most 6 MB.
+// Ensure the script, encoded in a response to API Gateway, does not exceed Lambda's limit of 6 MB.
 func TestScriptFits(t *testing.T) {
 	t.Parallel()
 	response, err := gateway.Proxy(openapi.Handler(func(string) string { return "req_1" }))(t.Context(), events.APIGatewayProxyRequest{
@@ -171,8 +171,9 @@ func TestScriptFits(t *testing.T) {
 	}
 }
 
-// Ensure the descriptions in the document, which the reference shows, mention every scope.
-func TestDocumentSaysScopes(t *testing.T) {
+// Ensure the descriptions in the document mention every scope, because the reference page shows
+// them.
+func TestDocumentMentionsScopes(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("openapi.json")
 	if err != nil {

@@ -30,9 +30,9 @@ type AuditSummary struct {
 	Generation *string `json:"-" store:"findingsGeneration"` // nil if there are no findings
 }
 
-// ETag implements api.ETagger. An audit has the same tag in responses with and without its
-// findings, so the tag is derived from the generation id of the findings, which changes with them,
-// instead of the findings themselves.
+// ETag implements api.ETagger. An audit must have the same tag in responses with and without its
+// findings. The tag is therefore derived not from the findings, but from their generation id, which
+// changes with them.
 func (a AuditSummary) ETag() string {
 	generation := ""
 	if a.Generation != nil {
@@ -41,8 +41,8 @@ func (a AuditSummary) ETag() string {
 	return api.ETagDigest(a, generation)
 }
 
-// Audit is an audit with its findings. Only a read of one audit returns it. Everything else returns
-// AuditSummary, which has no field for findings.
+// Audit is an audit with its findings. Only a read of a single audit returns it. All other
+// operations return AuditSummary, which has no field for findings.
 type Audit struct {
 	AuditSummary
 
@@ -109,8 +109,8 @@ func (s service) createAudit(ctx context.Context, caller api.Caller, in createAu
 
 // setFinishedAt sets finishedAt if the audit is not running and has no finishedAt. The value is now
 // or, if startedAt is later because the caller's clock is ahead, startedAt. started and finished
-// are the times in the request, nil if the request has none. If the request has neither, the times
-// are not checked, because an earlier version may have imported invalid ones.
+// are the times in the request, or nil. If both are nil, the stored times are not checked, because
+// an earlier version may have imported invalid ones.
 func (a *AuditSummary) setFinishedAt(started, finished *string, now string) error {
 	if a.Status != nil && *a.Status == AuditStatusRunning {
 		a.FinishedAt = nil
@@ -149,7 +149,7 @@ func (s service) updateAudit(ctx context.Context, caller api.Caller, in updateAu
 }
 
 // edit applies an update to an audit, except to its findings. If an imported audit has no status,
-// the update may set any status.
+// the update may set any.
 func (in *updateAuditInput) edit(a *AuditSummary, now string) error {
 	if err := in.Condition.RequireMatch(*a); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// audits returns a variety of audits: on several sites and on none, with every status and without
-// one. Some start times are equal, and some are null.
+// audits returns a variety of audits: with different sites and without one, with every status and
+// without one. Some start times are equal, and some are null.
 func audits() (out []optimise.Audit) {
 	times := []*string{nil, new("2026-03-01T00:00:00.000Z"), new("2026-03-02T00:00:00.000Z"), new("1969-03-02T00:00:00.000Z")}
 	for n := range 64 {
@@ -105,9 +105,9 @@ func listAll(t *testing.T, s *apitest.Service, key string, arguments map[string]
 	}
 }
 
-// Ensure every combination of filters lists each matching audit exactly once, with any page size.
-// The newest audits come first and those without a start time last. Audits with equal times are
-// sorted by id.
+// Ensure a list with any combination of filters contains each matching audit exactly once, with any
+// page size. The newest audits must come first and those without a start time last. Audits with
+// equal times must be sorted by id.
 func TestAudits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -133,8 +133,8 @@ func TestAudits(t *testing.T) {
 	})
 }
 
-// Ensure audits that are added or deleted between two pages cause no repetitions and no gaps.
-func TestAuditsWhileChanging(t *testing.T) {
+// Ensure adding or deleting audits between two pages causes no repetitions or gaps.
+func TestAuditsChangeBetweenPages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	forEachFilterCombination(func(site, status string, arguments map[string]any) {
@@ -197,14 +197,14 @@ func TestAuditArguments(t *testing.T) {
 	for _, limit := range []any{0, 51, -1, 1.5, "x", ""} {
 		scenarios = append(scenarios, apitest.Scenario{Name: fmt.Sprintf("limit %v", limit), Op: "list_optimise_audits", Args: map[string]any{"limit": limit}, Want: 400, WantMessage: "query.limit: must be"})
 	}
-	// Ensure an invalid siteId matches nothing and does not reach another partition.
+	// An invalid siteId must match nothing and must not lead to a different partition.
 	for _, site := range []string{"", "x", "sit_", "sit_A", "aud_00", "sit_a#running", "sit_a#none", "running", "failed", "none", "sit_a ", "sit_a\x01"} {
 		scenarios = append(scenarios, apitest.Scenario{Name: fmt.Sprintf("siteId %q", site), Op: "list_optimise_audits", Args: map[string]any{"siteId": site}, Check: empty})
 		scenarios = append(scenarios, apitest.Scenario{Name: fmt.Sprintf("siteId %q with status", site), Op: "list_optimise_audits", Args: map[string]any{"siteId": site, "status": "failed"}, Check: empty})
 	}
 	s.Run(t, scenarios)
 
-	// Ensure a cursor is valid only with the filters of the list that returned it.
+	// A cursor must be valid only with the filters of the list that returned it.
 	cursors := map[string]string{}
 	forEachFilterCombination(func(site, status string, arguments map[string]any) {
 		arguments["limit"] = 1
@@ -227,8 +227,8 @@ func TestAuditArguments(t *testing.T) {
 	})
 }
 
-// Ensure the audits in a list have every field except findings, and a single audit has findings as
-// its last field.
+// Ensure the audits in a list have every field except findings, and that findings is the last field
+// of a single audit.
 func TestAuditFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)

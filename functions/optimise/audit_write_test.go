@@ -70,8 +70,8 @@ func TestCreateAudit(t *testing.T) {
 	}
 }
 
-// Ensure an update can change a status only from running to complete or failed, but the other
-// fields in any state. It must not put finishedAt before startedAt.
+// Ensure an update can change the status only from running to complete or failed, but the other
+// fields in any state. It must not set finishedAt to a time before startedAt.
 func TestUpdateAudit(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -135,8 +135,8 @@ func TestUpdateAudit(t *testing.T) {
 	}
 }
 
-// Ensure the entity tag of an audit depends on its fields and findings, and is the same in every
-// response that contains the audit.
+// Ensure the entity tag of an audit changes with its fields and its findings, and is the same in
+// every response that contains the audit.
 func TestAuditETags(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -196,8 +196,8 @@ func TestAuditETags(t *testing.T) {
 }
 
 // Ensure an update changes nothing if the audit already has the findings in the request: updatedAt,
-// the tag and the chunks stay the same. If the audit was stored without a digest of its findings,
-// the update stores one.
+// the tag and the chunks must stay the same. If the audit was stored without a digest of its
+// findings, the update must store one.
 func TestUnchangedFindings(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -256,14 +256,14 @@ func TestUnchangedFindings(t *testing.T) {
 	}
 }
 
-// Ensure requests have the same limit on the size of findings as imports.
+// Ensure the size limit for findings is the same in requests and in imports.
 func TestFindingsBound(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t)
 	key := s.Key(t)
 	for size, want := range map[int]int{findingsMax: 200, findingsMax + 1: 400} {
-		body := `{"rootUrl":"https://a.example","findings": ` + incompressible(size) + `}`
+		body := `{"rootUrl":"https://a.example","findings": ` + incompressibleFindings(size) + `}`
 		r := s.Send(t, key, "POST", "/v1/companies/{companyId}/optimise/audits", body)
 		if r.Status != want {
 			t.Errorf("findings of %d bytes: status %d, want %d: %.300s", size, r.Status, want, r.Body)
@@ -293,9 +293,8 @@ func TestFindingsBound(t *testing.T) {
 // ageDrafts advances the clock, so that every stored draft becomes old enough to be removed.
 func ageDrafts(s *apitest.Service) { s.Clock.Advance(time.Hour + time.Second) }
 
-// Ensure a create that crashes at any call leaves no partial audit, that a retry with its
-// Idempotency-Key yields exactly one audit, and that a later write deletes what the crash left
-// behind.
+// Ensure a create that crashes at any table call leaves no partial audit, and that a retry with its
+// Idempotency-Key leads to exactly one audit. A later write must delete what the crash left behind.
 func TestCreateAuditCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -313,8 +312,8 @@ func TestCreateAuditCrashes(t *testing.T) {
 	})
 }
 
-// checkFindingsSettled checks that an audit has the given findings, and that a later write leaves
-// no unreferenced chunk or draft.
+// checkFindingsSettled checks that an audit has the given findings, and that after another write,
+// no unreferenced chunk or draft is left.
 func checkFindingsSettled(t *testing.T, s *apitest.Service, auditID string, findings any) {
 	t.Helper()
 	var drafts []struct {
@@ -360,17 +359,17 @@ func checkFindingsSettled(t *testing.T, s *apitest.Service, auditID string, find
 }
 
 // incompressibleText returns a string of n bytes that compression hardly reduces.
-func incompressibleText(n int) string { return strings.Trim(incompressible(n+2), `"`) }
+func incompressibleText(n int) string { return strings.Trim(incompressibleFindings(n+2), `"`) }
 
-// Ensure an update that crashes at any call leaves either the old or the new audit, with all of its
-// findings.
+// Ensure an update that crashes at any table call leaves either the old or the new audit, with all
+// of its findings.
 func TestUpdateAuditCrashes(t *testing.T) {
 	t.Parallel()
 	for name, findings := range map[string]any{"other findings": incompressibleText(700_000), "none": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			prepare := func(s *apitest.Service) map[string]any {
-				importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(650_000)+`}`)
+				importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressibleFindings(650_000)+`}`)
 				return map[string]any{"auditId": "aud_1", "findings": findings, "summary": "A"}
 			}
 			forEachCrash(t, "update_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
@@ -383,13 +382,13 @@ func TestUpdateAuditCrashes(t *testing.T) {
 	}
 }
 
-// Ensure a delete that crashes at any call can be completed by repeating it, and that the repeated
-// delete leaves neither the audit nor its findings.
+// Ensure a delete that crashes at any table call can be completed by repeating it. Neither the
+// audit nor its findings may be left.
 func TestDeleteAuditCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	prepare := func(s *apitest.Service) map[string]any {
-		importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(650_000)+`}`)
+		importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressibleFindings(650_000)+`}`)
 		return map[string]any{"auditId": "aud_1"}
 	}
 	forEachCrash(t, "delete_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
@@ -402,8 +401,8 @@ func TestDeleteAuditCrashes(t *testing.T) {
 	})
 }
 
-// Ensure concurrent updates of an audit's findings and deletes of the audit leave either one
-// complete audit or nothing.
+// Ensure concurrent updates of an audit's findings and deletes of the audit leave either a complete
+// audit or nothing.
 func TestAuditRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100
@@ -462,8 +461,8 @@ func TestAuditRaces(t *testing.T) {
 	t.Logf("%d rounds: %v", rounds, outcomes)
 }
 
-// Ensure writes of audits count towards the quota for pushes, and the area's other writes towards
-// the quota for writes.
+// Ensure writes of audits count towards the quota for pushes, and all other writes in the area
+// towards the quota for writes.
 func TestAuditQuotaClass(t *testing.T) {
 	t.Parallel()
 	for _, op := range optimise.Operations(nil) {
@@ -494,9 +493,9 @@ func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response,
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a create stores no audit if it took so long that another request has removed its draft,
-// because that request has also removed the new findings.
-func TestCreateAuditIsCleanedUp(t *testing.T) {
+// Ensure a create stores no audit if it is so slow that another request removes its draft, because
+// that request also removes the new findings.
+func TestCreateAuditLosesItsDraft(t *testing.T) {
 	t.Parallel()
 	fast := start(t)
 	key := fast.Key(t)
@@ -517,8 +516,8 @@ func TestCreateAuditIsCleanedUp(t *testing.T) {
 	}
 }
 
-// Ensure an update whose outcome is unknown does not delete its findings, because the audit may
-// refer to them.
+// Ensure an update does not delete its findings if it does not know whether its write succeeded,
+// because the audit may refer to them.
 func TestUpdateAuditWithoutResponse(t *testing.T) {
 	t.Parallel()
 	own := start(t)
@@ -535,8 +534,8 @@ func TestUpdateAuditWithoutResponse(t *testing.T) {
 	checkFindingsSettled(t, own, "aud_1", "new")
 }
 
-// responseLosingTransport is a transport that sends an update of an audit to the table, but returns
-// an error instead of the response.
+// responseLosingTransport is a transport that returns an error instead of the response to an update
+// of an audit.
 type responseLosingTransport struct{}
 
 func (responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

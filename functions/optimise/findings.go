@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Limits on the size of an audit's findings, as JSON without insignificant whitespace, and on the
-// size of one chunk. Three chunks fit into the megabyte that one query returns.
+// The maximum size of an audit's findings, as JSON without insignificant whitespace, and the
+// maximum size of a chunk. A query returns up to a megabyte, which is enough for three chunks.
 const (
 	findingsBytesMax = 4 << 20
 	chunkBytesMax    = 300_000
@@ -21,8 +21,9 @@ const (
 
 // findingsChunk is a part of an audit's compressed findings. Each write of findings stores a new
 // generation of chunks, which has its own id. The chunks are written before the audit refers to
-// their generation, and deleted after the audit refers to the next one. So a reader of an audit
-// finds all chunks of its generation or misses some, but never gets a mixture of two generations.
+// their generation, and deleted after the audit refers to the next one. A reader of an audit
+// therefore finds all chunks of its generation, or notices that some are missing, but never gets a
+// mixture of two generations.
 type findingsChunk struct {
 	SK   string `store:"sk"`
 	Data []byte `store:"data"`
@@ -32,7 +33,7 @@ func findingsChunkKey(companyID, auditID, generation string, n int64) table.Key 
 	return table.Key{PK: partition(companyID, findingsPart, auditID), SK: table.JoinKey(generation, fmt.Sprintf("%03d", n))}
 }
 
-// chunks returns all stored chunks of an audit, of any generation.
+// chunks returns all stored chunks of an audit, from all generations.
 func (s auditStore) chunks(ctx context.Context, companyID, auditID string, consistent bool) ([]findingsChunk, error) {
 	return table.ReadAll[findingsChunk](ctx, s.table, table.Collection{Partition: partition(companyID, findingsPart, auditID), Consistent: consistent})
 }
@@ -65,11 +66,11 @@ func (a storedAudit) hasFindings(digest *string) bool {
 	if digest == nil {
 		return a.Generation == nil
 	}
-	return equalText(a.Digest, digest)
+	return equalStrings(a.Digest, digest)
 }
 
-// findings assembles the findings from the chunks that the audit refers to. It returns nil when the
-// audit has none, and an error when a chunk is missing.
+// findings assembles the findings from the chunks that the audit refers to. It returns nil if the
+// audit has no findings, and an error if a chunk is missing.
 func (a storedAudit) findings(chunks []findingsChunk) (json.RawMessage, error) {
 	keys := a.chunkKeys()
 	if keys == nil {
@@ -90,8 +91,8 @@ func (a storedAudit) findings(chunks []findingsChunk) (json.RawMessage, error) {
 	return text, nil
 }
 
-// packFindings makes the audit refer to a new generation of findings. It returns the chunks of that
-// generation, which must be written before the audit.
+// packFindings changes the audit to refer to a new generation of findings. It returns the chunks of
+// that generation, which must be written before the audit.
 func (s auditStore) packFindings(a *storedAudit, findings json.RawMessage) ([]table.Item, error) {
 	if findings == nil {
 		return nil, nil

@@ -11,10 +11,10 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// One transaction cannot write all chunks of an audit's findings. So a draft is stored first, which
-// lists the new chunks and the chunks that they replace. If the process crashes later, the draft
-// remains. A later write of findings by the company then deletes those of the listed chunks that
-// the audit does not refer to.
+// One transaction cannot write all chunks of an audit's findings. Therefore a write first stores a
+// draft, which lists the new chunks and the chunks that they replace. If the process then crashes,
+// the draft remains. The next time that the company writes findings, that request deletes the
+// listed chunks that the audit does not refer to.
 
 // findingsDraft records a write of findings that is in progress or was interrupted.
 type findingsDraft struct {
@@ -26,8 +26,8 @@ type findingsDraft struct {
 const (
 	draftIDPrefix = "drf"
 
-	// draftExpiry is the age at which the request that stored a draft has certainly ended, because
-	// a request takes at most 9 seconds.
+	// draftExpiry is the age of a draft at which the request that stored it must have ended,
+	// because a request takes at most 9 seconds.
 	draftExpiry = time.Hour
 
 	// draftsMax is the maximum number of old drafts that one request deletes.
@@ -58,8 +58,8 @@ func (s auditStore) storeDraft(ctx context.Context, companyID string, d findings
 }
 
 // finishDrafts deletes the chunks that are listed in an audit's drafts but that the audit does not
-// refer to. Then it deletes the drafts. The outcome of the write is already certain, so a failure
-// is only logged, and the drafts stay for a later request.
+// refer to. Then it deletes the drafts. The write has already succeeded or failed, so an error here
+// is only logged, and the drafts are left to a later request.
 func (s auditStore) finishDrafts(ctx context.Context, companyID string, drafts []findingsDraft, a storedAudit) {
 	var unusedKeys, finishedKeys []table.Key
 	used := a.chunkKeys()
@@ -79,7 +79,7 @@ func (s auditStore) finishDrafts(ctx context.Context, companyID string, drafts [
 	table.RequestOf(ctx).AddFailure(err)
 }
 
-// removeOldDrafts removes old drafts of the company and their unused chunks. A failure is only
+// removeOldDrafts removes the company's old drafts and their unused chunks. A failure is only
 // logged.
 func (s auditStore) removeOldDrafts(ctx context.Context, companyID string) {
 	old := table.Collection{
@@ -98,7 +98,7 @@ func (s auditStore) removeOldDrafts(ctx context.Context, companyID string) {
 	}
 }
 
-// removeFindings deletes all chunks of an audit that is gone.
+// removeFindings deletes all chunks of a deleted audit.
 func (s auditStore) removeFindings(ctx context.Context, companyID, auditID string) error {
 	of := table.Collection{Partition: partition(companyID, findingsPart, auditID), Consistent: true}
 	var found []table.Key

@@ -20,8 +20,8 @@ import (
 
 const findingsMax = 4 << 20
 
-// incompressible returns findings of exactly n bytes that compression hardly reduces.
-func incompressible(n int) string {
+// incompressibleFindings returns findings of exactly n bytes that compression hardly reduces.
+func incompressibleFindings(n int) string {
 	random := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{1})
 	if _, err := r.Read(random); err != nil {
@@ -50,7 +50,7 @@ func getFindings(t *testing.T, s *apitest.Service, key, auditID string) string {
 	return string(a.Findings)
 }
 
-// storedChunks returns the sort keys and sizes of the chunks of an audit.
+// storedChunks returns the sizes of an audit's chunks by sort key.
 func storedChunks(t *testing.T, s *apitest.Service, auditID string) map[string]int {
 	t.Helper()
 	type chunk struct {
@@ -69,8 +69,8 @@ func storedChunks(t *testing.T, s *apitest.Service, auditID string) map[string]i
 	return sizes
 }
 
-// Ensure a read returns any JSON value of up to 4 MB that was imported as findings. Only
-// insignificant whitespace may be missing.
+// Ensure any JSON value of up to 4 MB can be imported as findings and read again unchanged, except
+// for insignificant whitespace.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -92,7 +92,7 @@ func TestFindings(t *testing.T) {
 		"escapes":        {`"\u00e9\/<&>\ud83d\ude00\u2028é😀"`, `"\u00e9\/<&>\ud83d\ude00\u2028é😀"`, 1},
 		"deep":           {deep, deep, 1},
 		"compressible":   {realisticFindings(1_000_000), realisticFindings(1_000_000), -1},
-		"incompressible": {incompressible(findingsMax), incompressible(findingsMax), 11},
+		"incompressible": {incompressibleFindings(findingsMax), incompressibleFindings(findingsMax), 11},
 	} {
 		t.Run(name, func(t *testing.T) {
 			importRecords(t, s, "audit", `{"id":"aud_1","findings":`+c.given+`}`)
@@ -122,11 +122,11 @@ func TestFindingsTooLarge(t *testing.T) {
 		_, problems := k.Check(json.RawMessage(`{"id":"aud_1","findings":` + findings + `}`))
 		return strings.Join(problems, "; ")
 	}
-	if problem := check(strings.Repeat(" ", 100) + incompressible(findingsMax)); problem != "" {
+	if problem := check(strings.Repeat(" ", 100) + incompressibleFindings(findingsMax)); problem != "" {
 		t.Errorf("the longest findings: problem %q, want none", problem)
 	}
 	want := "record.findings: must have at most 4194304 bytes as compact JSON, has 4194305"
-	if problem := check(incompressible(findingsMax + 1)); problem != want {
+	if problem := check(incompressibleFindings(findingsMax + 1)); problem != want {
 		t.Errorf("findings of a byte too many: problem %q, want %q", problem, want)
 	}
 	if problem := check(`{"a":1,"a":2}`); !strings.Contains(problem, "is repeated") {
@@ -140,7 +140,7 @@ func TestFindingsReplaced(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(900_000)+`}`, `{"id":"aud_10","findings":"other"}`)
+	importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressibleFindings(900_000)+`}`, `{"id":"aud_10","findings":"other"}`)
 	if n := len(storedChunks(t, s, "aud_1")); n != 3 {
 		t.Errorf("%d chunks, want 3", n)
 	}
@@ -151,7 +151,7 @@ func TestFindingsReplaced(t *testing.T) {
 	type chunk struct {
 		Data []byte `store:"data"`
 	}
-	for _, generation := range []string{"gen_0", "gen_zzz"} { // generations left behind by aborted imports; they sort before and after the current one
+	for _, generation := range []string{"gen_0", "gen_zzz"} { // left behind by aborted imports; they sort before and after the current generation
 		k := table.Key{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: table.JoinKey(generation, "000")}
 		if err := s.Table.BatchPut(t.Context(), []table.Item{s.Table.NewItem(table.Keys{Key: k}, chunk{[]byte("junk")})}); err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func (b *beforeRequestTransport) RoundTrip(r *http.Request) (*http.Response, err
 }
 
 // Ensure a reader gets the new audit with the new findings if an import runs between the read of
-// the audit and the read of its chunks. The two reads are parallel, so either can come first.
+// the audit and the read of its chunks. The two reads run in parallel, so either can come first.
 func TestFindingsReplacedWhileReading(t *testing.T) {
 	t.Parallel()
 	for _, late := range []string{"Query", "GetItem"} {
@@ -236,10 +236,10 @@ func TestFindingsReplacedWhileReading(t *testing.T) {
 }
 
 // Ensure a missing chunk causes an internal error, not a not_found or an audit without findings.
-func TestFindingsLost(t *testing.T) {
+func TestMissingFindingsChunk(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(900_000)+`}`)
+	importRecords(t, s, "audit", `{"id":"aud_1","findings":`+incompressibleFindings(900_000)+`}`)
 	for sk := range storedChunks(t, s, "aud_1") {
 		if strings.HasSuffix(sk, "#001") {
 			if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: sk}}); err != nil {
@@ -267,7 +267,7 @@ func TestFindingsDamaged(t *testing.T) {
 	s.Run(t, []apitest.Scenario{{Name: "damaged", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_1"}, Want: 500, WantCode: "internal"}})
 }
 
-// Ensure an import that is aborted before its audits are written leaves the stored audits and their
+// Ensure an import that is aborted before it writes the audits leaves the stored audits and their
 // findings intact.
 func TestFindingsOfAbortedImport(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ func (g SiteGoal) Problems(sent func(string) bool) []string {
 	return nil
 }
 
-// goals describes the records of goals. Their number is limited for each site.
+// goals describes goal records. The limit applies to the goals of each site.
 var goals = record.Kind[SiteGoal]{
 	Name: "site-goal", Plural: "goals of this site", Prefix: "gol", Path: "optimise/sites/{siteId}/goals", Parameter: "goalId",
 	SortPrefix: "goal", Change: change.SiteGoal, Limit: 200,

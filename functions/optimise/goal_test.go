@@ -71,7 +71,8 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// Ensure importing a goal again with a different site or order moves the goal in the lists.
+// Ensure importing a goal again with a different site or order moves it to its new position in the
+// lists.
 func TestGoalMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -60,8 +60,8 @@ func TestCreateGoal(t *testing.T) {
 	})
 }
 
-// Ensure an update checks the new pattern and matchType of a goal together, even if it changes only
-// one of them, and that a goal is found only under its site.
+// Ensure an update checks the resulting pattern and matchType together, even if it changes only one
+// of them. A goal must be found only under its site.
 func TestUpdateGoal(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -109,8 +109,8 @@ func TestUpdateGoalMoves(t *testing.T) {
 	}
 }
 
-// Ensure a create that crashes at any call leaves no goal without a site and no partial goal, and
-// that a retry with its Idempotency-Key yields exactly one goal.
+// Ensure a create that crashes at any table call leaves neither a goal without a site nor a partial
+// goal, and that a retry with its Idempotency-Key leads to exactly one goal.
 func TestCreateGoalCrashes(t *testing.T) {
 	t.Parallel()
 	prepare := func(s *apitest.Service) map[string]any {
@@ -127,9 +127,9 @@ func TestCreateGoalCrashes(t *testing.T) {
 	})
 }
 
-// Ensure an update or delete of a goal gets not_found if a concurrent import moves the goal to
-// another site, and leaves the goal as imported.
-func TestGoalMovesConcurrently(t *testing.T) {
+// Ensure an update or delete of a goal gets not_found and does not change the goal if a concurrent
+// import moves it to another site.
+func TestConcurrentGoalMove(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"update_optimise_goal", "delete_optimise_goal"} {
 		own := start(t)

@@ -12,8 +12,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// beforeCallTransport is a transport that runs a function before the n-th call, while the caller
-// waits.
+// beforeCallTransport is a transport that runs a function just before it sends the n-th call.
 type beforeCallTransport struct {
 	calls, callNumber atomic.Int64
 	beforeCall        func()
@@ -26,8 +25,8 @@ func (b *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure no imported goal outlives its site. The test deletes the site before each table call of
-// the import, and imports the goals before each table call of the delete.
+// Ensure an imported goal never outlives its site. The test deletes the site just before each table
+// call of the import, and imports the goals just before each table call of the delete.
 func TestImportedGoalsAndADelete(t *testing.T) {
 	t.Parallel()
 	write := func(s *apitest.Service, kind transfer.Type, add bool) error {

@@ -1,6 +1,6 @@
 // Package optimise serves site optimisation: measured sites, their goals, and audits with scores
-// and findings. The service itself does not run audits or measure sites: other systems do, and
-// store the results here, through the API or by an import (Transfers).
+// and findings. The service itself does not run audits or measure sites. Other systems do that, and
+// store the results here through the API or by an import (Transfers).
 package optimise
 
 import (
@@ -14,8 +14,8 @@ import (
 
 const auditPath = "/v1/companies/{companyId}/optimise/audits"
 
-// auditBodyMax is the maximum size of a request body with an audit: the maximum size of its
-// findings, plus 256 KB for whitespace and the other properties.
+// auditBodyMax is the maximum size of a request body that contains an audit: the maximum size of
+// its findings, plus 256 KB for whitespace and the other properties.
 const auditBodyMax = findingsBytesMax + 256<<10
 
 // Operations returns the operations of the area.

@@ -77,8 +77,8 @@ func TestUpdateSite(t *testing.T) {
 	})
 }
 
-// Ensure a company can create at most 200 sites, and at most 200 goals for each site. Goals of
-// other sites do not count.
+// Ensure a company can create at most 200 sites, and at most 200 goals for each site, whatever the
+// number of goals on other sites.
 func TestCollectionLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -114,8 +114,8 @@ func TestCollectionLimits(t *testing.T) {
 	}
 }
 
-// Ensure creating a goal on a deleted site gets not_found, even if an interrupted removal has left
-// as many goals as a site may have.
+// Ensure creating a goal on a deleted site gets not_found, even if an interrupted removal of the
+// site has left as many goals as a site may have.
 func TestRemoveSiteWithManyGoals(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -130,7 +130,7 @@ func TestRemoveSiteWithManyGoals(t *testing.T) {
 	}
 }
 
-// Ensure a delete of a site also deletes its goals and nothing else, and that a second delete gets
+// Ensure deleting a site also deletes its goals and nothing else, and that a second delete gets
 // not_found.
 func TestDeleteSite(t *testing.T) {
 	t.Parallel()
@@ -160,8 +160,8 @@ func TestDeleteSite(t *testing.T) {
 	}
 }
 
-// Ensure a delete that crashes at any call either has deleted nothing or has made the site and its
-// goals unreachable. The next delete must complete the removal and return 200.
+// Ensure a delete that crashes at any table call has either deleted nothing or made the site and
+// its goals unreachable. The next delete must complete the removal and return 200.
 func TestDeleteSiteCrashes(t *testing.T) {
 	t.Parallel()
 	prepare := func(s *apitest.Service) map[string]any {
@@ -181,7 +181,7 @@ func TestDeleteSiteCrashes(t *testing.T) {
 
 // Ensure only the delete operation finds a half-removed site. All other operations must find
 // neither the site nor its goals.
-func TestHalfRemovedSite(t *testing.T) {
+func TestPartiallyRemovedSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
@@ -200,7 +200,7 @@ func TestHalfRemovedSite(t *testing.T) {
 	}
 }
 
-// Ensure at least one of two concurrent deletes of a site succeeds, and that nothing is left. A
+// Ensure that of two concurrent deletes of a site, at least one succeeds and nothing is left. A
 // goal that is created at the same time must not outlive its site.
 func TestSiteRaces(t *testing.T) {
 	t.Parallel()

@@ -6,8 +6,8 @@ import (
 )
 
 // Store stores sites, goals and audits in the partition <company>#optimise. The findings of each
-// audit have a partition of their own, so that reading megabytes does not use up the throughput of
-// the shared partition.
+// audit have their own partition, so that reading megabytes does not use up the throughput of the
+// shared partition.
 //
 //	access                          key
 //	site; all sites                 site#<siteId>; the prefix site#, bounded, ordered in memory
@@ -37,11 +37,11 @@ const (
 	area      = "optimise"
 	draftKind = "draft"
 
-	// Parts of the keys of partitions that hold only some of the area's records.
+	// Parts of partition keys. Each of these partitions holds only some of the area's records.
 	goalsPart    = "goals"
 	auditsPart   = "audits"
 	findingsPart = "findings"
-	noStatus     = "none" // in place of the status of an audit that has none; an import may contain such audits
+	noStatus     = "none" // stands for a null status, which an import may contain
 )
 
 func partition(companyID string, narrower ...string) string {

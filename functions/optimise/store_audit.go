@@ -16,9 +16,10 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// storedAudit is an audit as it is stored. The findings, even small ones, are in separate chunks.
-// Three indexes copy all fields of an audit, so inline findings would be written four times and
-// read by every list. They would save only half a read unit when a single audit is read.
+// storedAudit is an audit as it is stored. Its findings are stored in separate chunks, even if they
+// are small. Three indexes contain copies of all fields of an audit, so findings in this record
+// would be written four times and read by every list. That would save only half a read unit in a
+// read of a single audit.
 type storedAudit struct {
 	AuditSummary
 
@@ -35,11 +36,11 @@ type auditStore struct {
 
 var audits = record.Kind[storedAudit]{
 	Name: "audit", Plural: "audits", Prefix: "aud", Path: "optimise/audits", Parameter: "auditId", SortPrefix: "audit", Change: change.Audit,
-	Indexes: storedAudit.indexes,
+	Indexes: storedAudit.indexKeys,
 }
 
-// indexes returns the keys of an audit in the indexes.
-func (a storedAudit) indexes() (keys table.Keys) {
+// indexKeys returns the index keys of an audit.
+func (a storedAudit) indexKeys() (keys table.Keys) {
 	order := table.JoinKey(table.DescendingTimeKey(a.StartedAt), a.ID)
 	keys.GSI1 = table.Key{PK: partition(a.CompanyID, auditsPart), SK: order}
 	status := noStatus
@@ -53,7 +54,7 @@ func (a storedAudit) indexes() (keys table.Keys) {
 	return keys
 }
 
-// AuditFilter selects audits. A nil field matches all. SiteID must be a valid id, because it
+// AuditFilter selects audits. A nil field matches any value. SiteID must be a valid id, because it
 // becomes part of a key.
 type AuditFilter struct {
 	SiteID *string
@@ -79,10 +80,10 @@ func (s auditStore) List(ctx context.Context, companyID string, f AuditFilter, a
 
 // Get returns an audit with its findings. It returns fault.ErrNotFound if the audit does not exist.
 //
-// The audit and the chunks are read in parallel, and the chunks with eventual consistency, at half
-// the price. If an import runs between the two reads, the chunks may not match the audit. Then both
-// are read again, with strong consistency. A second mismatch means a second import within
-// milliseconds, or missing chunks.
+// The audit and the chunks are read in parallel, the chunks with eventual consistency, which costs
+// half as much. If an import runs between the two reads, the chunks may not match the audit. Then
+// both are read again, with strong consistency. A second mismatch means that there was a second
+// import within milliseconds, or that chunks are missing.
 func (s auditStore) Get(ctx context.Context, companyID, auditID string) (Audit, error) {
 	var mismatch error
 	for _, consistent := range []bool{false, true} {
@@ -134,8 +135,8 @@ func (s auditStore) Insert(ctx context.Context, companyID string, a AuditSummary
 	return stored.AuditSummary, nil
 }
 
-// Modify changes an audit by compare-and-set, as table.Modify does, and replaces its findings if
-// the request contains findings that differ from the stored ones.
+// Modify changes an audit by compare-and-set, like table.Modify, and replaces its findings if the
+// request contains findings that differ from the stored ones.
 func (s auditStore) Modify(
 	ctx context.Context, companyID, auditID string, change func(*AuditSummary) error, findings api.Clearable[json.RawMessage],
 ) (AuditSummary, error) {
@@ -143,7 +144,7 @@ func (s auditStore) Modify(
 	var before storedAudit
 	after, err := table.Modify(ctx, s.table, s.Key(companyID, auditID), s.Keys, func(a *storedAudit) error {
 		before = *a
-		if err := change(&a.AuditSummary); err != nil { // the change may be refused, so it is tried before megabytes are stored
+		if err := change(&a.AuditSummary); err != nil { // a change that is refused must not first store megabytes
 			return err
 		}
 		if findings.Sent && !a.hasFindings(digest) {
@@ -163,12 +164,12 @@ func (s auditStore) Modify(
 	return s.replaceFindings(ctx, companyID, before, next, chunks, change)
 }
 
-// errFindingsReplaced means that an audit's findings are not those that a write expects.
+// errFindingsReplaced means that another write has replaced the findings that this write expects.
 var errFindingsReplaced = errors.New("the audit has other findings")
 
-// replaceFindings applies change to an audit and replaces its findings. The version before refers
-// to the old findings, and the version next to the new ones. chunks contains the new findings,
-// which replaceFindings stores first.
+// replaceFindings applies change to an audit and replaces its findings. before is the stored audit,
+// which refers to the old findings; next refers to the new findings. chunks contains the new
+// findings, which replaceFindings stores first.
 func (s auditStore) replaceFindings(
 	ctx context.Context, companyID string, before, next storedAudit, chunks []table.Item, change func(*AuditSummary) error,
 ) (AuditSummary, error) {
@@ -179,7 +180,7 @@ func (s auditStore) replaceFindings(
 			return AuditSummary{}, err
 		}
 		after, err := table.Modify(ctx, s.table, s.Key(companyID, before.ID), s.Keys, func(a *storedAudit) error {
-			if !equalText(a.Generation, before.Generation) {
+			if !equalStrings(a.Generation, before.Generation) {
 				before = *a
 				return errFindingsReplaced
 			}
@@ -189,7 +190,7 @@ func (s auditStore) replaceFindings(
 			a.Generation, a.Chunks, a.Digest = next.Generation, next.Chunks, next.Digest
 			return nil
 		})
-		if errors.Is(err, errFindingsReplaced) { // another write has replaced the findings, so try again with a draft that lists the chunks of that write
+		if errors.Is(err, errFindingsReplaced) { // try again with a draft that also lists the chunks of the other write
 			chunks = nil
 			continue
 		}
@@ -206,9 +207,9 @@ func (s auditStore) replaceFindings(
 	}
 }
 
-func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+func equalStrings(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// Remove deletes an audit and its findings, as table.RemoveParent does.
+// Remove deletes an audit and its findings, like table.RemoveParent.
 func (s auditStore) Remove(ctx context.Context, companyID, auditID string, check func(AuditSummary) error) error {
 	return table.RemoveParent(ctx, s.table, s.Key(companyID, auditID), table.ParentRemoval[storedAudit]{
 		Check:          func(a storedAudit) error { return check(a.AuditSummary) },

@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// goalStore stores the goals of one site. It does not embed record.Store, whose methods do not know
-// the site and would reach goals of other sites.
+// goalStore stores the goals of one site. It does not embed record.Store, because the methods of
+// record.Store do not take the site into account and would reach goals of other sites.
 type goalStore struct {
 	siteID string
 	goals  record.Store[SiteGoal]
@@ -60,7 +60,7 @@ func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoa
 }
 
 // readItem reads a goal and its site in one call. It returns fault.ErrNotFound if either is
-// missing. A goal without its site is left over from an interrupted removal of the site.
+// missing. An interrupted removal of a site can leave goals without a site.
 func (s goalStore) readItem(ctx context.Context, companyID, goalID string) (table.Item, error) {
 	at := s.goals.Key(companyID, goalID)
 	items, err := table.BatchGetItems(ctx, s.table, []table.Key{s.sites.Key(companyID, s.siteID), at})
@@ -78,8 +78,8 @@ func (s goalStore) readItem(ctx context.Context, companyID, goalID string) (tabl
 	return items[n], s.checkSite(g)
 }
 
-// checkSite returns fault.ErrNotFound if the goal is on another site, because an import may have
-// moved it there.
+// checkSite returns fault.ErrNotFound if the goal is on another site. An import may have moved it
+// there.
 func (s goalStore) checkSite(g SiteGoal) error {
 	if g.SiteID != s.siteID {
 		return fault.ErrNotFound
@@ -109,7 +109,7 @@ func (s goalStore) Insert(ctx context.Context, companyID string, g SiteGoal) (Si
 	return g, err
 }
 
-// Modify changes a goal of the site by compare-and-set, as table.Modify does.
+// Modify changes a goal of the site by compare-and-set, like table.Modify.
 func (s goalStore) Modify(ctx context.Context, companyID, goalID string, change func(*SiteGoal) error) (SiteGoal, error) {
 	item, err := s.readItem(ctx, companyID, goalID)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s goalStore) Modify(ctx context.Context, companyID, goalID string, change 
 	})
 }
 
-// Remove deletes a goal of the site, as table.Remove does.
+// Remove deletes a goal of the site, like table.Remove.
 func (s goalStore) Remove(ctx context.Context, companyID, goalID string, check func(SiteGoal) error) error {
 	if _, err := s.readItem(ctx, companyID, goalID); err != nil {
 		return err

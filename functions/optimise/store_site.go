@@ -14,13 +14,13 @@ type siteStore struct {
 	table *table.Client
 }
 
-// Insert stores a new site as record.Store does, with a new site key.
+// Insert stores a new site like record.Store.Insert, with a new site key.
 func (s siteStore) Insert(ctx context.Context, companyID string, site Site) (Site, error) {
 	site.SiteKey = new(s.table.NewPublicKey())
 	return s.Store.Insert(ctx, companyID, site)
 }
 
-// Remove deletes a site and its goals, as table.RemoveParent does.
+// Remove deletes a site and its goals, like table.RemoveParent.
 func (s siteStore) Remove(ctx context.Context, companyID, siteID string, check func(Site) error) error {
 	return table.RemoveParent(ctx, s.table, s.Key(companyID, siteID), table.ParentRemoval[Site]{
 		Check:          check,
@@ -28,7 +28,7 @@ func (s siteStore) Remove(ctx context.Context, companyID, siteID string, check f
 	})
 }
 
-// removeGoals deletes the goals of a site that is gone. It reads the goals of all sites, because
+// removeGoals deletes the goals of a deleted site. It reads the goals of all sites, because
 // the index that lists a single site's goals may not contain the newest goal yet.
 func (s siteStore) removeGoals(ctx context.Context, companyID, siteID string) error {
 	all := goals.Collection(companyID)

@@ -18,9 +18,9 @@ import (
 
 // Limits of imports and exports.
 const (
-	chunkBatchBytes      = 8 << 20 // bytes of findings per batch of chunk writes
+	chunkBatchBytes      = 8 << 20 // maximum bytes of findings in one batch of chunk writes
 	auditReadConcurrency = 16
-	exportBatchMax       = 4 // an export holds the findings of this many audits in memory
+	exportBatchMax       = 4 // maximum number of audits whose findings an export holds in memory
 )
 
 // Transfers returns the record types that can be imported and exported.
@@ -64,7 +64,7 @@ func (s Store) importGoals(ctx context.Context, companyID string, records []Site
 	return err
 }
 
-// addGoals stores the goals whose ids are unused, and returns how many it skipped because another
+// addGoals stores goals that are not stored yet, and returns how many it skipped because another
 // caller has created them. It refuses the same goals as importGoals.
 func (s Store) addGoals(ctx context.Context, companyID string, records []SiteGoal, _ transfer.FileHasName) (skipped int, err error) {
 	return s.storeGoals(ctx, companyID, records, s.table.WriteCreate)
@@ -83,13 +83,14 @@ func (s Store) storeGoals(ctx context.Context, companyID string, records []SiteG
 	})
 }
 
-// checkGoal validates siteId, which becomes part of a table key and is not part of a request body.
+// checkGoal validates siteId, which becomes part of a table key. The API does not check it in a
+// body, because there it is part of the path.
 func checkGoal(g *SiteGoal) []string {
 	return append(transfer.CheckID("siteId", sites.Prefix, &g.SiteID), transfer.CheckSize(g)...)
 }
 
-// checkPeriod returns the message with which a create would refuse the audit's finishedAt. An
-// imported audit may have no finishedAt, even if it is not running.
+// checkPeriod returns the message with which a create would refuse the audit's finishedAt. Unlike
+// in a create, finishedAt may be null even if the audit is not running.
 func (a AuditSummary) checkPeriod() (problems []string) {
 	if a.FinishedAt == nil {
 		return nil
@@ -120,9 +121,9 @@ func checkAudit(a *Audit) []string {
 }
 
 // importAudits writes the new chunks, then the audits that refer to them, then deletes the chunks
-// that the audits referred to before. A concurrent reader gets the old audit or the new one, each
-// with all of its findings. A deleted generation is never referred to again, so concurrent or
-// aborted imports can leave unused chunks behind but never a missing one.
+// that the audits referred to before. A concurrent reader gets the old audit or the new one, with
+// all of its findings. No audit ever refers to a deleted generation again, so concurrent or aborted
+// imports can leave unused chunks, but never an audit with missing chunks.
 func (s auditStore) importAudits(ctx context.Context, companyID string, audits []Audit) error {
 	audits = transfer.KeepLast(audits, func(a Audit) string { return a.ID })
 	replaced, err := s.storedChunkKeys(ctx, companyID, audits)
@@ -140,7 +141,7 @@ func (s auditStore) importAudits(ctx context.Context, companyID string, audits [
 		}
 		items = append(items, s.table.NewItem(s.Keys(stored), stored))
 		waiting = append(waiting, chunks...)
-		if size += len(a.Findings); size > chunkBatchBytes { // the size before compression, so a batch is smaller than this
+		if size += len(a.Findings); size > chunkBatchBytes { // before compression, so the batch itself is smaller
 			if err := s.table.BatchPut(ctx, waiting); err != nil {
 				return err
 			}
@@ -156,7 +157,7 @@ func (s auditStore) importAudits(ctx context.Context, companyID string, audits [
 	return s.table.BatchDelete(ctx, replaced)
 }
 
-// addAudits stores the audits whose ids are unused, and returns how many it skipped because another
+// addAudits stores audits that are not stored yet, and returns how many it skipped because another
 // caller has created them.
 func (s auditStore) addAudits(ctx context.Context, companyID string, audits []Audit, _ transfer.FileHasName) (skipped int, err error) {
 	for _, a := range transfer.KeepLast(audits, func(a Audit) string { return a.ID }) {
@@ -226,8 +227,8 @@ func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(
 	return visitFew()
 }
 
-// withFindings adds the findings to an audit that was just read. It reads the audit again when an
-// import has replaced its findings since.
+// withFindings adds the findings to an audit that was just read. If an import has replaced the
+// findings since then, it reads the audit again.
 func (s auditStore) withFindings(ctx context.Context, stored storedAudit) (Audit, error) {
 	if stored.Generation == nil {
 		return Audit{stored.AuditSummary, nil}, nil

@@ -28,7 +28,7 @@ func exportLines(t *testing.T, s *apitest.Service) (lines []string) {
 	return lines
 }
 
-// Ensure importing an export into another company, and then exporting that company, yields the same
+// Ensure importing an export into a different company and exporting it again gives the same
 // records, except for companyId.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestRoundTrip(t *testing.T) {
 	importRecords(t, from, "site-goal", `{"id":"gol_a","siteId":"sit_b"}`,
 		`{"id":"gol_b","siteId":"sit_a","name":"N","kind":"event","matchType":"contains","pattern":"#","value":1e120,"order":-5,"active":false,"updatedAt":"2026-02-01T00:00:00Z"}`)
 	importRecords(t, from, "audit", `{"id":"aud_a"}`, `{"id":"aud_b","siteId":"sit_a","status":"failed","startedAt":"2026-03-01T00:00:00Z","error":"timeout","findings":null}`,
-		`{"id":"aud_c","status":"complete","findings":`+incompressible(700_000)+`}`, `{"id":"aud_d","findings":{"n":123456789012345678901234567890123456789}}`)
+		`{"id":"aud_c","status":"complete","findings":`+incompressibleFindings(700_000)+`}`, `{"id":"aud_d","findings":{"n":123456789012345678901234567890123456789}}`)
 	for n := range 12 {
 		importRecords(t, from, "audit", fmt.Sprintf(`{"id":"aud_e%02d","siteId":"sit_b","scoreSeo":%d,"findings":[%d]}`, n, n, n))
 	}
@@ -67,8 +67,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure the check of an import rejects invalid enum values, invalid ids, and invalid values of
-// fields that become part of a table key.
+// Ensure the import check rejects invalid enum values, invalid ids, and invalid values in fields
+// that become part of a table key.
 func TestImportRejects(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -114,8 +114,8 @@ func checkOneRecord(t *testing.T, r apitest.Response) {
 	}
 }
 
-// Ensure an audit that is imported again moves between the lists, and that the last of several
-// records with the same id in a file wins.
+// Ensure an audit that is imported again moves to the lists for its new values. If a file contains
+// several records with the same id, the last one must win.
 func TestAuditMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)

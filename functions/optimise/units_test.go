@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// unitsUsed returns how many table calls and capacity units read uses.
+// unitsUsed calls read and returns the number of table calls and capacity units it used.
 func unitsUsed(t *testing.T, s *apitest.Service, read func(ctx context.Context, store optimise.Store, companyID string) error) table.Units {
 	t.Helper()
 	ctx, m := apitest.Request(t)
@@ -23,7 +23,7 @@ func unitsUsed(t *testing.T, s *apitest.Service, read func(ctx context.Context, 
 }
 
 // manyAudits returns n audits of about 500 bytes for each combination of a site and a status. There
-// are two sites, and the status may be null.
+// are two sites, and null is one of the statuses.
 func manyAudits(n int, findings string) (out []optimise.Audit) {
 	for i := range 8 * n {
 		a := optimise.Audit{AuditSummary: optimise.AuditSummary{
@@ -41,9 +41,9 @@ func manyAudits(n int, findings string) (out []optimise.Audit) {
 	return out
 }
 
-// Ensure the cost of a list of audits does not grow with the company's data. The calls and units
-// must be the same with N and 10 N audits, for every combination of filters. Findings must not add
-// to the cost.
+// Ensure the cost of a list of audits does not grow with the company's data. With every combination
+// of filters, ten times as many audits must take the same calls and units. Findings must not add to
+// the cost.
 func TestAuditUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

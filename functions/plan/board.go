@@ -6,7 +6,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Board is a roadmap board: a list of items that the company publishes together.
+// Board is a roadmap board: a list of items that are published together.
 type Board struct {
 	ID               string   `json:"id" doc:"the board's id"`
 	CompanyID        string   `json:"companyId"`

@@ -20,9 +20,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// leaveCrashRemains adds the records that crashed publishes and imports can leave on a board: a
+// addCrashLeftovers adds the records that crashed publishes and imports can leave on a board: a
 // snapshot that never went live, and a slug record without its item.
-func leaveCrashRemains(t *testing.T, s *apitest.Service, boardID string) {
+func addCrashLeftovers(t *testing.T, s *apitest.Service, boardID string) {
 	t.Helper()
 	at := func(parts ...string) table.Keys {
 		return table.Keys{Key: table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: table.JoinKey(parts...)}}
@@ -36,18 +36,18 @@ func leaveCrashRemains(t *testing.T, s *apitest.Service, boardID string) {
 }
 
 // Ensure a delete that crashes after any of its table calls leaves the board either intact or not
-// found, and that repeating the delete removes what is left and succeeds. A board that is imported
-// under the same id between the two deletes is complete and contains nothing of the deleted board.
+// found. Repeating the delete must succeed and remove what is left. A board that is imported under
+// the same id between the two deletes must be complete and contain nothing of the deleted board.
 func TestDeleteBoardCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	died := map[bool]int{} // the number of crashed deletes, by whether the board was gone
+	died := map[bool]int{} // the number of crashed deletes, by whether the board was gone afterwards
 	for _, imports := range []bool{false, true} {
 		for calls, finished := int64(0), false; !finished; calls++ {
 			s := apitest.New(t, plan.Operations)
 			key := s.Key(t)
 			addEmptiedBoard(t, s, "brd_1")
-			leaveCrashRemains(t, s, "brd_1")
+			addCrashLeftovers(t, s, "brd_1")
 			whole := remainingRecords(t, s, "brd_1")
 			ctx, store := crashingStore(t, &crashingTransport{}, 0, calls+1)
 			err := store.Boards.Remove(ctx, s.CompanyID, "brd_1", acceptAnyBoard)
@@ -89,7 +89,7 @@ type crashingTransport struct {
 	calls, interruptAt, crashAt atomic.Int64
 	interrupt                   func()
 	cancel                      context.CancelFunc
-	action                      string // the DynamoDB operation whose calls are counted; empty: all operations
+	action                      string // the DynamoDB operation whose calls are counted; empty for all operations
 }
 
 func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -117,9 +117,9 @@ func crashingStore(t *testing.T, m *crashingTransport, at, crashAt int64) (conte
 	return ctx, plan.NewStore(apitest.NewOver(t, plan.Operations, m).Table)
 }
 
-// Ensure an operation leaves no trace of its board if the board is deleted just before any one of
-// the operation's table calls, even if the operation crashes at that call or a later one. An
-// operation that does not crash succeeds or returns not_found.
+// Ensure that if a board is deleted just before any table call of an operation on it, nothing of
+// the board is left, even if the operation crashes at that call or a later one. An operation that
+// does not crash must succeed or return not_found.
 func TestBoardIsDeletedConcurrently(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -162,7 +162,7 @@ func TestBoardIsDeletedConcurrently(t *testing.T) {
 					} else {
 						addEmptiedBoard(t, s, "brd_1")
 					}
-					leaveCrashRemains(t, s, "brd_1")
+					addCrashLeftovers(t, s, "brd_1")
 					meanwhile := &crashingTransport{interrupt: func() {
 						if err := plan.NewStore(s.Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", acceptAnyBoard); err != nil && !isFault(err, fault.Conflict) {
 							t.Errorf("deleted before call %d: error %v, want none or a conflict", at, err)
@@ -195,8 +195,9 @@ func TestBoardIsDeletedConcurrently(t *testing.T) {
 }
 
 // Ensure an update and a publish of the same board both succeed and keep each other's changes, even
-// if one of them runs just before any table call of the other. The board's updatedAt is not before
-// its publishedAt. An update whose If-Match has the ETag from before both fails.
+// if one of them runs just before any table call of the other. The board's updatedAt must not be
+// before its publishedAt. Afterwards, an update must fail if its If-Match contains the board's
+// original ETag.
 func TestUpdateMeetsPublish(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -249,9 +250,9 @@ func TestUpdateMeetsPublish(t *testing.T) {
 	}
 }
 
-// Ensure a snapshot whose chunks need several transactions leaves no chunks behind if the board is
-// deleted between those transactions, even if the process crashes. Without a delete, the
-// snapshot is complete.
+// Ensure that if the chunks of a snapshot need several transactions and the board is deleted
+// between them, no chunks are left behind, even if the process crashes. Without a delete, the
+// snapshot must be complete.
 func TestManyChunks(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

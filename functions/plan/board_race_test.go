@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// remainingRecords returns what is still stored for a board: the sort keys of its records, the ids
-// of its items, and its live version in the heads record.
+// remainingRecords describes what is still stored for a board: it returns the sort keys of its
+// records, the ids of its items, and its live version in the heads record.
 func remainingRecords(t *testing.T, s *apitest.Service, boardID string) (out []string) {
 	t.Helper()
 	for _, key := range storedSortKeys(t, s) {
@@ -46,8 +46,8 @@ func isFault(err error, code fault.Code) bool {
 	return errors.As(err, &faultErr) && faultErr.Code == code
 }
 
-// addEmptiedBoard adds a board that showed an item in version 1 and shows none in version 2. The
-// board has no items.
+// addEmptiedBoard adds a board without items, which showed an item in version 1 and shows none in
+// version 2.
 func addEmptiedBoard(t *testing.T, s *apitest.Service, boardID string) {
 	t.Helper()
 	importRecords(t, s, "board", fmt.Sprintf(`{"id":%q,"publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_0","slug":"a","title":"A"}]}`, boardID))
@@ -56,8 +56,8 @@ func addEmptiedBoard(t *testing.T, s *apitest.Service, boardID string) {
 	}
 }
 
-// Ensure a board that is deleted during any other operation is afterwards either completely gone or
-// completely intact, whether the delete or the other operation starts first.
+// Ensure a board that is deleted during another operation is either completely gone or completely
+// intact afterwards, whichever of the two starts first.
 func TestBoardRaces(t *testing.T) {
 	t.Parallel()
 	rounds := 100
@@ -135,8 +135,8 @@ func TestBoardRaces(t *testing.T) {
 				} else {
 					importRecords(t, s, "board", fmt.Sprintf(`{"id":%q}`, boardID))
 				}
-				// Either remove or other starts first. The second starts just before the first
-				// one's n-th table call.
+				// Either the delete or the other operation starts first. The second one starts just
+				// before the first one's n-th table call.
 				var o outcome
 				remove := func(store plan.Store) {
 					o.deleted = store.Boards.Remove(t.Context(), s.CompanyID, boardID, acceptAnyBoard)

@@ -109,7 +109,7 @@ func TestWriteBoards(t *testing.T) {
 	})
 }
 
-// Ensure a company can create at most 200 boards, and can create another one after a delete.
+// Ensure a company can have at most 200 boards, and can create another one after deleting one.
 func TestBoardLimit(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -130,8 +130,8 @@ func TestBoardLimit(t *testing.T) {
 	}
 }
 
-// Ensure a board can be deleted only when it has no items of any status and visitors see none. A
-// deleted board leaves no records behind, and a board can be imported under the same id afterwards.
+// Ensure a board can be deleted only if it has no items of any status and visitors see none. The
+// delete must leave no records behind, and a board can then be imported under the same id.
 func TestDeleteBoard(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

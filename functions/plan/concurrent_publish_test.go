@@ -12,7 +12,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// beforeCallTransport calls beforeCall just before it sends call number callNumber.
+// beforeCallTransport is a transport that calls beforeCall just before it sends call number
+// callNumber.
 type beforeCallTransport struct {
 	calls, callNumber atomic.Int64
 	beforeCall        func()
@@ -25,8 +26,8 @@ func (i *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Ensure a board's live items match its live version when an edit and another publish overtake a
-// publish just before any one of its table calls. Each change to the content adds one version.
+// Ensure a board's live items match its live version if an edit and another publish overtake a
+// publish just before any of its table calls. Each change to the content must add one version.
 func TestPublishLosesRace(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -69,10 +70,10 @@ func TestPublishLosesRace(t *testing.T) {
 	}
 }
 
-// Ensure a board's updatedAt never goes back when a writer whose clock is ahead edits the board
-// just before any one of a publish's table calls. The time of the publish is then one millisecond
+// Ensure a board's updatedAt never moves backwards if a writer whose clock is ahead edits the board
+// just before any table call of a publish. The time of the publish must then be one millisecond
 // after that of the edit.
-func TestPublishAfterALaterEdit(t *testing.T) {
+func TestPublishAfterEditFromFasterClock(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {
 		s, key := start(t)

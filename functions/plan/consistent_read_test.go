@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a read or update of an item returns the publishedVersion from before or after any
-// publishes that interrupt it. The test runs them just before one of its table calls. An item never
-// shows the version that removed it.
+// Ensure that if publishes interrupt a read or an update of an item just before any of its table
+// calls, the response contains the publishedVersion from before or after those publishes. It must
+// never contain the version that removed the item.
 func TestItemAndPublish(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -88,8 +88,8 @@ func TestItemAndPublish(t *testing.T) {
 	}
 }
 
-// cancelingTransport fails every transactional read with the error that DynamoDB returns for a
-// conflict with a concurrent write.
+// cancelingTransport is a transport that fails every transactional read with the error that
+// DynamoDB returns for a conflict with a concurrent write.
 type cancelingTransport struct{ next http.RoundTripper }
 
 func (c cancelingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -110,8 +110,8 @@ func formatVersion(version any) string {
 	return fmt.Sprint(version)
 }
 
-// Ensure reads just before each table call of a publish show the old version as a whole: items to
-// be removed are still live, and items to be added are not live yet.
+// Ensure reads just before each table call of a publish show only the old version: items that the
+// publish removes are still live, and items that it adds are not live yet.
 func TestPublishDuringReads(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

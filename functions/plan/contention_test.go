@@ -9,8 +9,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure concurrent creates with the same title get distinct slugs, and concurrent changes to an
-// item are never lost.
+// Ensure items that are created concurrently with the same title get distinct slugs, and that no
+// concurrent change to an item is lost.
 func TestManyWritersAtOnce(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

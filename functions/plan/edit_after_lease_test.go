@@ -12,8 +12,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// editAfterLeaseTransport calls edit as soon as a publish has leased the board. It then rejects the
-// first call whose operation name and body together contain all the strings in refusedCalls.
+// editAfterLeaseTransport is a transport that calls edit as soon as a publish has leased the board.
+// It then rejects the first call whose operation name and body together contain all the strings in
+// refusedCalls.
 type editAfterLeaseTransport struct {
 	edit         func()
 	refusedCalls []string
@@ -42,7 +43,8 @@ func (o *editAfterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, er
 	}}.RoundTrip(r)
 }
 
-// afterLeaseTransport calls afterLease after each call that leases a board.
+// afterLeaseTransport is a transport that calls afterLease after each table call that leases a
+// board.
 type afterLeaseTransport struct{ afterLease func() }
 
 func (a afterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -59,9 +61,9 @@ func (a afterLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 }
 
 // Ensure a publish that is overtaken by an edit fails if it cannot delete the snapshot that it will
-// never commit. The error says that the deletion failed. The failed publish changes nothing that
-// visitors see and releases its lease, and the next publish succeeds.
-func TestPublishThatLostRaceCannotCleanUp(t *testing.T) {
+// never commit, and that the error says that the deletion failed. The failed publish must change
+// nothing that visitors see and must release its lease. The next publish must succeed.
+func TestPublishCannotDeleteItsSnapshot(t *testing.T) {
 	t.Parallel()
 	for name, refuses := range map[string][]string{
 		"the snapshot cannot be read":    {".Query", "snapshot#brd_1"},

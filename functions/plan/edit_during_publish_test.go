@@ -17,9 +17,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the response of a publish matches what the board then shows, even if another caller edits
-// or deletes an item just before any one of the publish's table calls. A deleted item stays
-// deleted.
+// Ensure the response to a publish matches what the board then shows, even if another caller edits
+// or deletes an item just before any table call of the publish. A deleted item must stay deleted.
 func TestItemsChangeDuringAPublish(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -72,8 +71,8 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 	}
 }
 
-// aroundLeaseTransport calls beforeLease just before the first transaction of a publish, which
-// takes the lease, and afterLease right after that transaction.
+// aroundLeaseTransport is a transport that calls beforeLease just before the first transaction of a
+// publish, which takes the lease, and afterLease right after it.
 type aroundLeaseTransport struct {
 	beforeLease, afterLease func()
 	leaseSeen               atomic.Bool
@@ -90,7 +89,7 @@ func (a *aroundLeaseTransport) RoundTrip(r *http.Request) (*http.Response, error
 }
 
 // Ensure the first publish to lease a board wins. Another publish that read the board before the
-// lease was taken does not replace the lease: it waits, and then finds that its content is already
+// lease was taken must not replace the lease: it waits, and then finds that its content is already
 // live.
 func TestFirstLeaseWins(t *testing.T) {
 	t.Parallel()
@@ -121,8 +120,8 @@ func TestFirstLeaseWins(t *testing.T) {
 	}
 }
 
-// Ensure an item can be deleted whether or not its slug record exists, and that a slug record
-// pointing to a different item is kept.
+// Ensure that an item can be deleted whether or not its slug record exists, and that a slug record
+// that points to a different item is kept.
 func TestDeleteAndTheSlugRecord(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -161,8 +160,9 @@ func TestDeleteAndTheSlugRecord(t *testing.T) {
 	}
 }
 
-// Ensure a delete's check sees the edited item if an edit comes just before any one of the delete's
-// table calls. If the check returns an error, the edited item stays.
+// Ensure that if an item is edited just before any table call of a delete, the delete's check
+// function receives the edited item. If that function returns an error, the item must not be
+// deleted.
 func TestDeleteRacesWithAnEdit(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {
@@ -196,7 +196,7 @@ func TestDeleteRacesWithAnEdit(t *testing.T) {
 }
 
 // Ensure an import refuses a version that is not a whole number from 1 to 9,999,999,999. If a file
-// contains two items with the same id, the import stores the last one.
+// contains two items with the same id, the import must store the last one.
 func TestImportsOfPlans(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -29,9 +29,9 @@ func replaceChunk(t *testing.T, s *apitest.Service, text string) {
 	}
 }
 
-// Ensure an item stays readable if an earlier build imported it with a fractional sortOrder, which
-// is then in both the item's record and the live content. The value is rounded down, and updates
-// and publishes still work.
+// An earlier build could import an item with a fractional sortOrder, which was then stored in the
+// item's record and in the live content. Ensure such an item can still be read, updated and
+// published. Its sortOrder must be rounded down.
 func TestFractionsStayReadable(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -11,16 +11,17 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// itemImportOver returns the record type for importing items, with table calls sent over transport.
+// itemImportOver returns the record type for importing items, which sends its table calls over
+// transport.
 func itemImportOver(t *testing.T, s *apitest.Service, transport http.RoundTripper) transfer.Type {
 	t.Helper()
 	return plan.Transfers(apitest.NewOver(t, plan.Operations, transport).Table)[1]
 }
 
-// Ensure an import refuses an item if, after the file is checked, another caller takes the item's
-// slug or deletes its board. The test does so before each of the table calls that write the items,
-// in turn. The other items of the file are stored. No item is left without its board, and no two
-// items share a slug.
+// Ensure an import refuses an item if another caller takes the item's slug or deletes its board
+// after the file was checked. The test does so before each table call that writes the items, in
+// turn. The other items of the file must be stored. No item may be left without its board, and no
+// two items may share a slug.
 func TestImportLosesRace(t *testing.T) {
 	t.Parallel()
 	const late, other = `{"id":"itm_late","roadmapId":"brd_1","slug":"late","title":"Late"}`, `{"id":"itm_other","roadmapId":"brd_2","slug":"late","title":"Other"}`
@@ -81,8 +82,8 @@ func TestImportLosesRace(t *testing.T) {
 	}
 }
 
-// Ensure deleting a board while items are imported into it either fails or leaves nothing behind,
-// because the import increments the item count in the board's record.
+// Ensure deleting a board while items are imported into it either fails or leaves nothing behind.
+// The delete can detect the import by the item count in the board's record.
 func TestImportDuringADelete(t *testing.T) {
 	t.Parallel()
 	for at, reached := int64(1), true; reached; at++ {
@@ -104,7 +105,7 @@ func TestImportDuringADelete(t *testing.T) {
 
 // Ensure an import does not change the slug or board of an item that was stored after the file was
 // checked.
-func TestImportMovesNoItem(t *testing.T) {
+func TestImportKeepsSlugAndBoard(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	importRecords(t, s, "board", `{"id":"brd_2"}`)

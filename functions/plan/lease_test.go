@@ -29,8 +29,8 @@ func leaseOf(t *testing.T, s *apitest.Service) any {
 	return []any{board["claim"], board["claimAt"]}
 }
 
-// Ensure a publish releases its lease if it gives up after it has taken the lease. It gives up if
-// the content is no longer what was reviewed, or is already live.
+// Ensure a publish releases its lease if it gives up because the content is no longer what was
+// reviewed, or is already live.
 func TestLeaseIsReleased(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("changed since the review")
@@ -68,7 +68,7 @@ func TestLeaseIsReleased(t *testing.T) {
 	}
 }
 
-// refusingTransport rejects call number refusedCall.
+// refusingTransport is a transport that rejects call number refusedCall.
 type refusingTransport struct {
 	calls       atomic.Int64
 	refusedCall int64
@@ -104,9 +104,9 @@ func TestFailedPublishIsReleased(t *testing.T) {
 	}
 }
 
-// Ensure a publish waits for a concurrent one to finish and then succeeds. It also replaces the
-// lease of a crashed publish: immediately if the lease has expired by the clock, otherwise after
-// waiting for as long as a lease lasts.
+// Ensure a publish waits for a concurrent one to finish and then succeeds. It must also replace the
+// lease of a crashed publish: immediately if the lease has expired by its own clock, otherwise
+// after waiting for as long as a lease lasts.
 func TestLeaseOfADeadPublish(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -144,7 +144,7 @@ func TestLeaseOfADeadPublish(t *testing.T) {
 	}
 }
 
-// Ensure a publish that gives up because others keep editing the board releases its lease.
+// Ensure a publish releases its lease if it gives up because other callers keep editing the board.
 func TestLeaseIsReleasedAfterTheLastAttempt(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -11,12 +11,13 @@ import (
 )
 
 // liveState is the part of an item's record from which the item's publishedVersion is computed.
-// With it, a publish writes only the items that it adds or removes, instead of every item.
+// It allows a publish to write only the items that it adds or removes, instead of every item.
 //
 // A publish prepares the state for version v before it commits v. A reader ignores a prepared state
 // until the board has reached v, so all items change with the single write that moves the board to
 // its new version. A publish that crashes may leave a state prepared for a version that the board
-// does not have. The next publish of that version overwrites the state (see Store.Publish).
+// has not reached. The publish that does reach that version overwrites the state (see
+// Store.Publish).
 type liveState struct {
 	WasLive         bool   `store:"live"`            // whether the item was live before PreparedVersion
 	LastVersion     *int64 `store:"lastVersion"`     // the last version that showed the item, if it is not live
@@ -58,8 +59,9 @@ func (l liveState) prepareVersion(current *int64, next int64, live bool) (prepar
 	return liveState{WasLive: wasLive, LastVersion: last, PreparedVersion: &next, PreparedLive: &live}, true
 }
 
-// skippedAhead reports whether two or more versions may have gone live since current was read. In
-// that case the state no longer shows whether the item was live in the first of those versions.
+// skippedAhead reports whether two or more versions may have gone live after current, the board's
+// live version when it was read. In that case the state no longer shows whether the item was live
+// in the first of those versions.
 func (l liveState) skippedAhead(current *int64) bool {
 	read := int64(0)
 	if current != nil {
@@ -69,10 +71,10 @@ func (l liveState) skippedAhead(current *int64) bool {
 }
 
 // liveVersions is a record that holds the live version of each published board, one attribute per
-// board. It is nil before the company's first publish.
+// board. It is nil until the company publishes a board.
 type liveVersions table.Item
 
-// ofBoard returns the live version of a board, or nil when it was never published.
+// ofBoard returns the live version of a board, or nil when the board was never published.
 func (l liveVersions) ofBoard(boardID string) (*int64, error) {
 	if l[boardID] == nil {
 		return nil, nil
@@ -93,15 +95,15 @@ func (l liveVersions) ofBoard(boardID string) (*int64, error) {
 	return &version, nil
 }
 
-// withLiveVersion returns an item with its publishedVersion set. The item must be read in one
-// transaction with the live versions, or after them. Otherwise the item may lack the state of a
+// withLiveVersion returns an item with its publishedVersion set. The item must have been read after
+// the live versions, or in one transaction with them. Otherwise the item may lack the state for a
 // version that went live between the two reads.
 func (l liveVersions) withLiveVersion(i storedItem) (Item, error) {
 	current, err := l.ofBoard(i.RoadmapID)
 	return i.withVersion(current), err
 }
 
-// rereadMax limits how many times the live versions and an item are read one after the other. They
+// rereadMax is the maximum number of times that the live versions and then an item are read. They
 // are read again if the item's board was published twice between the two reads.
 const rereadMax = 5
 
@@ -122,9 +124,9 @@ func (s itemStore) itemAndLiveVersions(ctx context.Context, companyID, itemID st
 	return found[0], liveVersions(found[1]), nil
 }
 
-// liveVersionsThenItem reads the live versions and then the item, the order that
-// liveVersions.withLiveVersion needs. Returns table.ErrTooMuchContention when the item's board was
-// published twice between the two reads.
+// liveVersionsThenItem reads the live versions and then the item, as liveVersions.withLiveVersion
+// requires. Returns table.ErrTooMuchContention when the item's board was published twice between
+// the two reads.
 func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
 	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a board without an entry in the record of live versions is treated as never published, and
-// that a malformed entry is an error.
+// Ensure that a board without an entry in the record of live versions is treated as never
+// published, and that a malformed entry is an error.
 func TestLiveState(t *testing.T) {
 	list := func(texts ...string) table.Item {
 		return table.Encode(struct {

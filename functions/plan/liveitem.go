@@ -38,7 +38,7 @@ func (s service) listLiveItems(ctx context.Context, caller api.Caller, in listLi
 	return api.NewList(page), nil
 }
 
-// explainNoLiveItems says why visitors see nothing on a board.
+// explainNoLiveItems returns a sentence that explains why visitors see nothing on a board.
 func (s service) explainNoLiveItems(ctx context.Context, caller api.Caller, in listLiveItemsInput) (string, error) {
 	b, err := s.store.readBoard(ctx, caller.CompanyID, in.BoardID)
 	switch {
@@ -55,8 +55,8 @@ func (s service) explainNoLiveItems(ctx context.Context, caller api.Caller, in l
 // LiveItems returns a page of the live snapshot of a board, in the snapshot's order. The page is
 // empty when visitors see nothing because the board was never published or was imported without its
 // snapshot. Returns fault.ErrNotFound when the board does not exist, and fault.BadRequest when a
-// different snapshot has gone live since the previous page. A page reads only the board and the
-// chunks that the page spans, however many items are live.
+// different snapshot has gone live since the previous page. Only the board and the chunks that the
+// page spans are read, however many items are live.
 func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, limit int) (page table.Page[LiveItem], err error) {
 	b, err := s.readBoard(ctx, companyID, boardID)
 	if err != nil || b.SnapshotID == nil {
@@ -94,8 +94,8 @@ func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, 
 
 var errPublishedMeanwhile = fault.New(fault.BadRequest, "query.cursor: the board was published since; start again without cursor")
 
-// snapshotPosition is the position of an item in a snapshot. Its string form is the content of a
-// LiveItems cursor, so a cursor is valid for one snapshot only.
+// snapshotPosition is the position of an item in a snapshot. A cursor of LiveItems contains its
+// string form, so a cursor is valid for one snapshot only.
 type snapshotPosition struct {
 	Snapshot    string
 	Chunk, Item int

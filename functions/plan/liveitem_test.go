@@ -88,8 +88,7 @@ func TestLiveItems(t *testing.T) {
 }
 
 // Ensure paging through a snapshot of many chunks skips nothing, even where a page ends at the end
-// of a chunk. A forged cursor, whatever position it holds, is refused or gives a page of the same
-// list.
+// of a chunk. A forged cursor with any position must be refused or return a page of the same list.
 func TestLiveItemsOfManyChunks(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, plan.Operations)

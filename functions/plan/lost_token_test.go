@@ -13,9 +13,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// tokenForgettingTransport executes every transaction but loses the response to the first attempt
-// and does not recognise the retry, like an engine that was killed right after the commit and
-// restarted.
+// tokenForgettingTransport is a transport that executes every transaction, loses the response to
+// the first attempt, and does not recognise the SDK's retry. It behaves like an engine that was
+// killed right after the commit and restarted.
 type tokenForgettingTransport struct{}
 
 func (tokenForgettingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -41,10 +41,10 @@ func (tokenForgettingTransport) RoundTrip(r *http.Request) (*http.Response, erro
 	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure a publish whose response is lost after the commit, and whose retry is then rejected, still
-// succeeds and keeps its snapshot. A create in the same situation creates one item, with the
+// Ensure a publish still succeeds and keeps its snapshot if the response to its commit is lost and
+// the SDK's retry is rejected. A create in the same situation must create one item, with the
 // requested slug.
-func TestTransactionsWithoutToken(t *testing.T) {
+func TestRetryOfForgottenTransaction(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	store := plan.NewStore(apitest.NewOver(t, plan.Operations, tokenForgettingTransport{}).Table)

@@ -1,5 +1,5 @@
-// Package plan serves roadmap boards and their items. Visitors see edits only after a publish, and
-// a preview shows what a publish would change.
+// Package plan serves roadmap boards and their items. Visitors see edits only after a publish. A
+// preview shows what a publish would change.
 package plan
 
 import (

@@ -20,7 +20,7 @@ func start(t *testing.T) (s *apitest.Service, key string) {
 	return s, s.Key(t)
 }
 
-// importRecords imports records of one type the way the command `workspace import` does.
+// importRecords imports records of one type, like the command `workspace import`.
 func importRecords(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
 	kind, checked := checkImport(t, s, name, records...)
@@ -217,8 +217,8 @@ func TestItemOrder(t *testing.T) {
 	}
 }
 
-// Ensure an item whose sortOrder is cleared is listed after the items that have one, under every
-// filter, and that its cleared values are null.
+// Ensure an item whose sortOrder is cleared is listed after the items that have one, with every
+// filter. Cleared fields must be null.
 func TestClearItemFields(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -249,7 +249,7 @@ func TestClearItemFields(t *testing.T) {
 	list("itm_0", "itm_2", "itm_1")
 }
 
-// Ensure a cursor works only for the list and the filters it came from.
+// Ensure a cursor works only with the list and the filters that it was returned for.
 func TestCursors(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// crashBoard is a company's only board, with the content that is live and the content that the next
-// publish will make live.
+// crashBoard is a company's only board. The fields hold its live content and the content that the
+// next publish will make live.
 type crashBoard struct {
 	*apitest.Service
 	key             string
@@ -48,7 +48,7 @@ func newCrashBoard(t *testing.T, size int) *crashBoard {
 
 // edit changes titles and statuses so that the next publish makes items appear, disappear and
 // change. It changes all items of a small board. In a large board, the first edit changes all
-// items, and each later edit changes every fourth.
+// items, and each later edit changes one item in four.
 func (b *crashBoard) edit(t *testing.T) {
 	t.Helper()
 	b.generation++
@@ -80,9 +80,9 @@ func (b *crashBoard) edit(t *testing.T) {
 	}
 }
 
-// checkLiveContent reads the live content and reports whether the next content is live. The live
-// content must be either the next or the previous one, and every item must show the version in
-// which it was last live.
+// checkLiveContent reads the live content. It must be either the old content or the content of the
+// next publish, and every item must show the version in which it was last live. published reports
+// which of the two it is.
 func (b *crashBoard) checkLiveContent(t *testing.T, where string) (published bool) {
 	t.Helper()
 	var board struct {
@@ -133,8 +133,8 @@ func decode(t *testing.T, line string, into any) {
 	}
 }
 
-// publish publishes in a process that does not crash. It must succeed whatever state an earlier
-// crash left.
+// publish publishes the board in a process that does not crash. It must succeed whatever state an
+// earlier crash left.
 func (b *crashBoard) publish(t *testing.T, where string) {
 	t.Helper()
 	if r := b.Call(t, b.key, "publish_plan_board", map[string]any{"boardId": "brd_1"}); r.Status != http.StatusOK {
@@ -145,9 +145,9 @@ func (b *crashBoard) publish(t *testing.T, where string) {
 	}
 }
 
-// Ensure a publish of 0, 30 or 1,000 items leaves either the old or the new content live if its
-// process crashes during or after any table call, and that the next publish in another process
-// completes it.
+// Ensure that if the process of a publish of 0, 30 or 1,000 items crashes during or after any table
+// call, either the old or the new content is live. The next publish in another process must then
+// make the new content live.
 func TestPublishOfAnySizeCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -55,7 +55,8 @@ func TestPublish(t *testing.T) {
 	})
 }
 
-// Ensure a publish with If-Match succeeds only if the content matches the preview.
+// Ensure a publish with the preview's ETag in If-Match succeeds only if the content has not changed
+// since the preview.
 func TestPublishIfMatch(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -75,8 +76,8 @@ func TestPublishIfMatch(t *testing.T) {
 	}
 }
 
-// Ensure a board can have more items than fit in a transaction, and a snapshot can be larger than a
-// record.
+// Ensure a board can have more items than fit in a transaction, and that its snapshot can be larger
+// than a record may be.
 func TestPublishSizes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -127,7 +128,8 @@ func allItems(t *testing.T, s *apitest.Service, key string) (out []map[string]an
 	}
 }
 
-// crashAfterTransport lets n calls through and fails all later ones, as if the process had crashed.
+// crashAfterTransport is a transport that lets n calls through and fails all later ones, as if the
+// process had crashed.
 type crashAfterTransport struct {
 	callsLeft atomic.Int64
 	next      http.RoundTripper
@@ -178,8 +180,8 @@ func TestPublishCrashes(t *testing.T) {
 		if done {
 			published++
 		}
-		// The next publish has different content from the crashed one, whose prepared live state
-		// must have no effect.
+		// The next publish has different content from the crashed one. The live state that the
+		// crashed one prepared must have no effect.
 		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "published"})
 		callOperation(t, s, key, "update_plan_item", map[string]any{"itemId": fresh["id"], "status": "draft"})
 		r := callOperation(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
@@ -199,7 +201,7 @@ func TestPublishCrashes(t *testing.T) {
 	}
 }
 
-// Ensure that when 20 concurrent editors publish their edits, every publish succeeds, and the
+// Ensure that when 20 concurrent editors publish their edits, every publish succeeds, and that the
 // board's live items then match its live version.
 func TestPublishRaces(t *testing.T) {
 	t.Parallel()
@@ -249,8 +251,8 @@ func TestPublishRaces(t *testing.T) {
 	}
 }
 
-// Ensure a preview lists, for each item that would stay visible, the public properties that differ,
-// in the order of the item's fields. A publish does not list them.
+// Ensure a preview lists, for each item that would stay visible, which of its public properties
+// would change, in the order of the item's fields. The response to a publish must not list them.
 func TestPreviewSaysWhatDiffers(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -8,18 +8,18 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Limits on retention. The live version of a board and the versionsKept versions before it can be
-// read and restored.
+// Retention limits. The live version of a board and the versionsKept versions before it can be read
+// and restored.
 const (
 	versionsKept      = 50
-	prunedVersionsMax = 20 // the most versions that one publish removes
+	prunedVersionsMax = 20 // the maximum number of versions that one publish removes
 	pruneTimeout      = 2 * time.Second
 )
 
 // prune removes the versions of a board that are more than versionsKept versions older than live,
 // the version just published. It removes the oldest first. It deletes a version's record before its
-// chunks, so no reader finds a version whose chunks are gone. If a prune is interrupted, the next
-// one removes what was left, including orphaned chunks.
+// chunks, so no reader finds a version whose chunks are gone. If prune is interrupted, the next
+// call removes what was left, including orphaned chunks.
 func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 	last := live - versionsKept - 1
 	if last < 1 {

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// publishManyVersions returns a company whose board has the given live version, a record and chunks
-// for each earlier version, and an unpublished edit.
+// publishManyVersions returns a service whose company has a board with the given live version, a
+// record and chunks for each earlier version, and an unpublished edit.
 func publishManyVersions(t *testing.T, live int) (s *apitest.Service, key string) {
 	t.Helper()
 	s, key = start(t)
@@ -52,7 +52,7 @@ func publishManyVersions(t *testing.T, live int) (s *apitest.Service, key string
 	return s, key
 }
 
-// editBoard changes what the board will show after the next publish.
+// editBoard makes an edit that the next publish will make visible.
 func editBoard(t *testing.T, s *apitest.Service, key string) {
 	t.Helper()
 	createItem(t, s, key, map[string]any{"title": "New", "status": "published"})
@@ -72,7 +72,8 @@ func publishBoard(t *testing.T, s *apitest.Service, key string) (version float64
 	return version
 }
 
-// storedVersions returns the versions that have a record and those that have chunks, each in order.
+// storedVersions returns the versions that have a record, and those that have chunks, both in
+// order.
 func storedVersions(t *testing.T, s *apitest.Service) (versions, chunks []int) {
 	t.Helper()
 	for prefix, list := range map[string]*[]int{"version#brd_1#": &versions, "snapshot#brd_1#": &chunks} {
@@ -101,7 +102,7 @@ func intsBetween(first, last int) (out []int) {
 }
 
 // Ensure a publish removes versions that are more than 50 versions older than the live one, oldest
-// first and at most 20 at a time. A removed version is not found.
+// first and at most 20 at a time. Reading a removed version must return not_found.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	s, key := publishManyVersions(t, 80)
@@ -122,9 +123,9 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// Ensure a publish that crashes after any of its table calls either has not published anything or
-// has published and returns success. Every listed version can be read, and later publishes remove
-// all leftovers.
+// Ensure a publish that crashes after any of its table calls either has published nothing, or has
+// published and returns success. Every listed version must be readable, and later publishes must
+// remove everything that the crash left.
 func TestRetentionCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -162,8 +163,8 @@ func TestRetentionCrashes(t *testing.T) {
 	}
 }
 
-// Ensure a rollback to a version, or a read of it, either succeeds or returns not_found if the
-// version is removed just before any one of the operation's table calls.
+// Ensure that if a version is removed just before any table call of a rollback to it or of a read
+// of it, that operation either succeeds or returns not_found.
 func TestVersionIsRemovedConcurrently(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -194,7 +195,7 @@ func TestVersionIsRemovedConcurrently(t *testing.T) {
 	}
 }
 
-// removeVersion removes a version of the board the way a publish does.
+// removeVersion removes a version of the board as a publish does.
 func removeVersion(t *testing.T, s *apitest.Service, version int) {
 	t.Helper()
 	partition := table.Partition(s.CompanyID, "plan")
@@ -214,7 +215,7 @@ func removeVersion(t *testing.T, s *apitest.Service, version int) {
 }
 
 // Ensure the publish of the 52nd version is the first to remove version 1.
-func TestRetentionOfTheFirst(t *testing.T) {
+func TestRetentionOfFirstVersion(t *testing.T) {
 	t.Parallel()
 	s, key := publishManyVersions(t, 50)
 	for _, want := range [][]int{intsBetween(1, 51), intsBetween(2, 52)} {
@@ -242,8 +243,8 @@ func TestSlugsWithoutGaps(t *testing.T) {
 	}
 }
 
-// Ensure an import that only adds new records also imports the live version of a board.
-func TestNewBoardHasItsVersion(t *testing.T) {
+// Ensure an import with --new-only also imports the live version of a board.
+func TestNewOnlyImportsVersion(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	kind, records := checkImport(t, s, "board", `{"id":"brd_2","name":"B","publishedVersion":7,"publishedAt":"2026-08-01T00:00:00Z","snapshot":[]}`)
@@ -259,9 +260,9 @@ func TestNewBoardHasItsVersion(t *testing.T) {
 	}
 }
 
-// Ensure two items of a file have a transfer.UniqueText in common if and only if they have the same
-// id, or the same slug on the same board.
-func TestItemsOfAFileClaimTheirSlug(t *testing.T) {
+// Ensure two items in a file share a transfer.UniqueText if and only if they have the same id, or
+// the same slug on the same board.
+func TestUniqueTextsOfItems(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	kind, items := checkImport(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`, `{"id":"itm_2","roadmapId":"brd_1","slug":"a","title":"A"}`,

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// publishTwoVersions returns a company whose board shows one item in version 1 and another in
-// version 2.
+// publishTwoVersions returns a service whose company has a board that shows one item in version 1
+// and a different one in version 2.
 func publishTwoVersions(t *testing.T) (s *apitest.Service, key string, first, second any) {
 	t.Helper()
 	s, key = start(t)
@@ -25,8 +25,8 @@ func publishTwoVersions(t *testing.T) (s *apitest.Service, key string, first, se
 }
 
 // Ensure a rollback that crashes after any of its table calls leaves either the old or the new
-// state, the same one in the snapshot, the versions, the board and the items. The next publish and
-// rollback succeed.
+// state, and that the snapshot, the versions, the board and the items agree on it. The next publish
+// and rollback must succeed.
 func TestRollbackCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -79,8 +79,8 @@ func TestRollbackCrashes(t *testing.T) {
 	}
 }
 
-// Ensure a board's live items match its live version when an edit and a publish overtake a rollback
-// just before any one of its table calls. Each change to the content adds one version.
+// Ensure a board's live items match its live version if an edit and a publish overtake a rollback
+// just before any of its table calls. Each change to the content must add one version.
 func TestRollbackLosesRace(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -36,9 +36,9 @@ func versionTitles(t *testing.T, s *apitest.Service, version int64) []string {
 	return out
 }
 
-// Ensure every version is kept as it went live, and that a rollback publishes the content of an
-// earlier version as the next version. The board, the items and the preview show the values
-// described in scripts/docs/reference/publish.md.
+// Ensure every version keeps the content with which it went live, and that a rollback publishes the
+// content of an earlier version as the next version. The board, the items and the preview must then
+// have the values described in scripts/docs/reference/publish.md.
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -95,7 +95,7 @@ func TestRollback(t *testing.T) {
 	if got := callOperation(t, s, key, "get_plan_board", board); got["publishedVersion"] != 3.0 || got["publishedAt"] != done.PublishedAt || got["updatedAt"] != done.PublishedAt {
 		t.Errorf("board %v, want version 3, published and updated at %s", got, done.PublishedAt)
 	}
-	// The items keep their edits, and their publishedVersion shows which are live.
+	// The items keep their edits. Their publishedVersion shows which of them are live.
 	if i := item(a); i["title"] != "A2" || i["publishedVersion"] != 3.0 {
 		t.Errorf("title %v and version %v, want A2 and 3", i["title"], i["publishedVersion"])
 	}
@@ -147,9 +147,9 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// Ensure there is nothing to publish after a rollback once the items are edited back to the content
-// of that version.
-func TestRollbackMeetsItems(t *testing.T) {
+// Ensure that after a rollback, there is nothing to publish once the items have been edited back to
+// the content of the restored version.
+func TestNothingToPublishAfterRollback(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	a := createItem(t, s, key, map[string]any{"title": "A", "status": "published", "categoryIds": []string{"c"}, "sortOrder": 7, "targetLabel": "Q3"})
@@ -166,8 +166,8 @@ func TestRollbackMeetsItems(t *testing.T) {
 	}
 }
 
-// Ensure an unknown board or version gives not_found, and a malformed board id never reads a
-// different record.
+// Ensure an unknown board or version returns not_found, and that a malformed board id never leads
+// to a different record.
 func TestNoSuchVersion(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -208,8 +208,9 @@ func TestNoSuchVersion(t *testing.T) {
 	expect("brd_3", 4, "no version")
 }
 
-// Ensure an imported board has the imported version, and that the next publish continues from that
-// version. The board shows nothing that was previously published under the same version numbers.
+// Ensure that an imported board has the imported version, and that the next publish continues from
+// there. The board must not show anything that was published under the same version numbers before
+// the import.
 func TestVersionsAfterImport(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -243,8 +244,8 @@ func TestVersionsAfterImport(t *testing.T) {
 	expect("4 [X] true", "3 [A4] false", "2 [X] false", "1 [A1] false")
 }
 
-// Ensure a rollback is complete for a snapshot that spans several records and has more items than
-// fit in a transaction.
+// Ensure a rollback restores all items even if the snapshot spans several records and has more
+// items than fit in a transaction.
 func TestRollbackSizes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

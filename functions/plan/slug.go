@@ -30,7 +30,7 @@ func DeriveSlug(title string) string {
 	write := func(reading string) {
 		for _, r := range strings.ToLower(reading) {
 			if r > 'z' || !isAlphanumeric(byte(r)) {
-				continue // a symbol in the transliteration, such as the ` of an Arabic ain
+				continue // a symbol in the transliteration, such as the ` that stands for an Arabic ain
 			}
 			if gap && out.Len() > 0 {
 				out.WriteByte('-')
@@ -63,8 +63,8 @@ func DeriveSlug(title string) string {
 
 func isAlphanumeric(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
 
-// numberedSlug returns base-n. A long base is cut so that the slug has at most slugChars
-// characters.
+// numberedSlug returns base-n. If necessary, it truncates base so that the slug has at most
+// slugChars characters.
 func numberedSlug(base string, n int) string {
 	suffix := "-" + strconv.Itoa(n)
 	return cutSlug(base, slugChars-len(suffix)) + suffix
@@ -77,15 +77,15 @@ func cutSlug(slug string, length int) string {
 	return strings.TrimRight(slug, "-")
 }
 
-// slugReservation makes a slug unique on its board. The record's key contains the slug, and the
-// record contains the id of the item that owns it.
+// slugReservation is a record that makes a slug unique on its board. Its key contains the slug, and
+// its contents are the id of the item that owns the slug.
 type slugReservation struct {
 	ItemID string `store:"itemId"`
 }
 
-// InsertWithFreeSlug creates an item with the base slug, or with base-2, base-3 and so on if the
-// base slug is taken. Returns table.ErrTooMuchContention when concurrent creates took the chosen
-// slug too many times.
+// InsertWithFreeSlug creates an item with the slug base or, if that is taken, base-2, base-3 and so
+// on. Returns table.ErrTooMuchContention when concurrent creates took the chosen slug too many
+// times.
 func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
 	i.Slug = base
 	for losses := range writeAttemptsMax {
@@ -100,12 +100,13 @@ func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i I
 	return Item{}, table.ErrTooMuchContention
 }
 
-// findFreeSlug returns a free numbered slug: the first one or, after lost races, a randomly chosen
-// later one, so that concurrent creates with the same title do not all try the same slug.
+// findFreeSlug returns a free numbered slug. Without lost races it is the first one. Otherwise it
+// is a randomly chosen later one, so that concurrent creates with the same title do not all try the
+// same slug.
 func (s itemStore) findFreeSlug(ctx context.Context, companyID, boardID, base string, lostRaces int) (string, error) {
 	stem := base + "-"
 	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {
-		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // the common start of all numbered slugs: a long base is cut to make room for the number
+		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // the common prefix of all numbered slugs; a long base is truncated to make room for the number
 	}
 	taken := map[string]bool{}
 	prefix := slugKey(companyID, boardID, stem).SK

@@ -79,7 +79,7 @@ var emptySnapshotDigest = func() string {
 	return digest
 }()
 
-// checkNoLiveItems returns fault.Conflict when the live snapshot of a board has an item.
+// checkNoLiveItems returns fault.Conflict when the live snapshot of a board is not empty.
 func (b storedBoard) checkNoLiveItems() error {
 	if b.SnapshotDigest != nil && *b.SnapshotDigest != emptySnapshotDigest {
 		return errShowsLiveItems
@@ -95,8 +95,8 @@ type contentDiff struct {
 	unchangedCount int
 }
 
-// diffFrom returns what publishing s in place of the live snapshot would change. The parameter
-// items contains the last version of each item that is not live.
+// diffFrom returns what publishing s in place of the live snapshot would change. items are the
+// board's stored items; they say which version last showed an item that is not live.
 func (s snapshot) diffFrom(live snapshot, current *int64, items []storedItem) contentDiff {
 	d := contentDiff{added: []PublishedItem{}, updated: []ChangedItem{}, removed: []PublishedItem{}}
 	before := make(map[string]SnapshotItem, len(live))
@@ -143,7 +143,8 @@ func (i SnapshotItem) publishedItem(version *int64) PublishedItem {
 	return PublishedItem{i.ID, i.Slug, i.Title, i.ColumnID, version}
 }
 
-// afterPublish returns d as it is after the publish: the items that went live have the new version.
+// afterPublish returns d as it is after the publish, when the items that went live have the new
+// version.
 func (d contentDiff) afterPublish(version int64) contentDiff {
 	for n := range d.added {
 		d.added[n].PublishedVersion = &version
@@ -222,7 +223,7 @@ func (c snapshotChunk) items() (content snapshot, err error) {
 	return content, nil
 }
 
-// decodeFractions reads items whose sortOrder may have a fraction (see table.FloorInteger).
+// decodeFractions decodes items whose sortOrder may have a fraction (see table.FloorInteger).
 func decodeFractions(text []byte) (content snapshot, err error) {
 	var items []struct {
 		SnapshotItem
@@ -279,8 +280,8 @@ func (s Store) liveChunk(ctx context.Context, b storedBoard, n int) (snapshot, e
 	return items, nil
 }
 
-// orNotFound returns fault.ErrNotFound if the board has been removed since it was read, which
-// explains why part of it is missing. Otherwise it returns err.
+// orNotFound is called when part of a board is missing. It returns fault.ErrNotFound if the board
+// has been removed since it was read, and err otherwise.
 func (s Store) orNotFound(ctx context.Context, b storedBoard, err error) error {
 	if _, now := s.readBoard(ctx, b.CompanyID, b.ID); errors.Is(now, fault.ErrNotFound) {
 		return now

@@ -22,7 +22,7 @@ import (
 //	... with a status                  GSI2 <company>#plan#board#<boardId>#<status> / the same sort key
 //	items of a board, consistent       the prefix item#, filtered; consistent because a publish must include the latest edits
 //	slug; taken slugs of a board       slug#<boardId>#<slug>; its prefix
-//	live versions of all boards        heads, one attribute per board. It is one record because it is read together with an item, before the item's board is known
+//	live versions of all boards        heads, one attribute per board. It is one record for all boards because it is read together with an item, before the item's board is known
 //	snapshot                           snapshot#<boardId>#<version>#<snapshotId>#<n>
 //	versions of a board                version#<boardId>#<version>, which points to the version's snapshot
 type Store struct {
@@ -123,8 +123,8 @@ func (s Store) readBoard(ctx context.Context, companyID, boardID string) (stored
 }
 
 // boardStore stores boards. Modify writes only what changes, so it neither takes the lease away
-// from a publish in progress nor moves the board back to an earlier version. A concurrent publish
-// then commits with a later updatedAt.
+// from a publish in progress nor moves the board back to an earlier version. If a publish is in
+// progress, it commits with a later updatedAt.
 type boardStore struct {
 	record.Store[Board]
 
@@ -140,7 +140,7 @@ func (s boardStore) Insert(ctx context.Context, companyID string, b Board) (Boar
 
 // Remove deletes a board that has no items and shows none, unless check returns an error. A publish
 // or rollback in progress then finds that the board does not exist. Returns fault.ErrNotFound when
-// the board does not exist, and fault.Conflict when it has items or shows some. An interrupted
+// the board does not exist, and fault.Conflict when it has items or shows any. An interrupted
 // removal can be completed by calling Remove again.
 func (s boardStore) Remove(ctx context.Context, companyID, boardID string, check func(Board) error) error {
 	return table.RemoveParent(ctx, s.table, boardKey(companyID, boardID), table.ParentRemoval[storedBoard]{
@@ -163,9 +163,9 @@ var (
 	errShowsLiveItems = fault.New(fault.Conflict, "visitors see items of the board; publish it empty first")
 )
 
-// removeContents deletes what is left of a board that is gone: its snapshots, its version records,
-// and slugs that an import left without their items. It finds most snapshots through their version
-// records, because listing the chunks would read megabytes.
+// removeContents deletes what is left of a deleted board: its snapshots, its version records, and
+// slug records that an import left without their items. It finds most snapshots through their
+// version records, because listing the chunks would read megabytes.
 func (s boardStore) removeContents(ctx context.Context, companyID, boardID string) error {
 	of := func(kind string) table.Collection {
 		return table.Collection{Partition: recordKey(companyID).PK, Prefix: table.JoinKey(kind, boardID, ""), Consistent: true}
@@ -187,7 +187,7 @@ func (s boardStore) removeContents(ctx context.Context, companyID, boardID strin
 	return parallel.Do(len(rest), len(rest), func(n int) error { return Store{table: s.table}.deleteAll(ctx, of(rest[n])) })
 }
 
-// sortKey is the only part of a record that is read when records are counted or deleted.
+// sortKey is the only part of a record that is needed to count or delete it.
 type sortKey struct {
 	SK string `store:"sk"`
 }
@@ -208,8 +208,8 @@ type itemStore struct {
 // List returns a page of a board's items. Returns fault.ErrNotFound when the board does not exist.
 //
 // The page comes from an index, which lags a write by milliseconds, and the board is read in
-// parallel. While a publish goes live, a page may therefore show the new version on an item that
-// the publish removed, or the old state of an item that it added. Get never does.
+// parallel. While a publish goes live, a page may therefore show an item that the publish removed
+// with the new version, or an item that it added with its old state. Get never does.
 func (s itemStore) List(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (table.Page[Item], error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{boardPartition(companyID, boardID)}, After: after, Limit: limit}
 	if status != nil {
@@ -295,8 +295,7 @@ func (s itemStore) Insert(ctx context.Context, companyID string, i Item) (Item, 
 
 var errSlugTaken = fault.New(fault.Conflict, "body.slug: is taken on this board")
 
-// writeAttemptsMax is how many times a write is attempted while concurrent writes keep it from
-// succeeding.
+// writeAttemptsMax is the maximum number of attempts to write while concurrent writes make it fail.
 const writeAttemptsMax = 100
 
 // Remove deletes an item and frees its slug, unless check returns an error. check receives the item

@@ -26,9 +26,9 @@ import (
 //  5. commit: move the board to the new version in one transaction. From then on everyone sees the
 //     whole new version.
 //
-// After a conflict with others in steps 2 to 5, Publish starts again at step 1. Returns
-// fault.ErrNotFound when the board does not exist, and fault.Conflict when others kept editing or
-// publishing it.
+// After a conflict with other callers in steps 2 to 5, Publish starts again at step 1. Returns
+// fault.ErrNotFound when the board does not exist, and fault.Conflict when other callers kept
+// editing or publishing it.
 func (s Store) Publish(ctx context.Context, companyID, boardID string, check func(digest string) error) (Publication, error) {
 	return s.publishWithRetry(ctx, func() (PublishPlan, error) {
 		p, err := s.PlanPublish(ctx, companyID, boardID)
@@ -39,22 +39,23 @@ func (s Store) Publish(ctx context.Context, companyID, boardID string, check fun
 	})
 }
 
-// publishAttemptsMax is how many times a publish is attempted while others edit or publish the
-// board.
+// publishAttemptsMax is the maximum number of times a publish is attempted while other callers edit
+// or publish the board.
 const publishAttemptsMax = 40
 
 var (
-	// errConflict means that others edited, published or removed the board since it was read.
+	// errConflict means that another caller has edited, published or removed the board since it was
+	// read.
 	errConflict = errors.New("conflict")
 
 	errLeaseHeld = fault.RetryableConflict("the board is being edited or published by others; try again")
 )
 
-// publishWithRetry publishes the content that the function plan returns. plan does step 1 of
-// Publish.
+// publishWithRetry publishes the content that plan returns. The function plan does step 1 of
+// Publish, or its equivalent for a rollback.
 func (s Store) publishWithRetry(ctx context.Context, plan func() (PublishPlan, error)) (Publication, error) {
-	// Leases that an attempt may replace: that of the previous attempt, and that of a crashed
-	// publish.
+	// The leases that an attempt may replace. own is the lease of the previous attempt; stale is
+	// the lease of a crashed publish.
 	own, stale := "", ""
 	var p PublishPlan
 	for range publishAttemptsMax {
@@ -101,7 +102,7 @@ type publishAttempt struct {
 }
 
 // publishLeased does steps 2 to 5 of Publish. If it returns errConflict, it has published nothing,
-// and the board may still have the lease.
+// but the board may still have the lease.
 func (s Store) publishLeased(ctx context.Context, p PublishPlan, lease string) (Publication, error) {
 	chunks, err := p.content.chunks()
 	if err != nil {
@@ -118,7 +119,7 @@ func (s Store) publishLeased(ctx context.Context, p PublishPlan, lease string) (
 	if err != nil {
 		return Publication{}, err
 	}
-	table.RequestOf(ctx).AddFailure(s.prune(ctx, a.board, a.version)) // the publish has succeeded, even if pruning fails
+	table.RequestOf(ctx).AddFailure(s.prune(ctx, a.board, a.version)) // a failure is only logged, because the publish has succeeded
 	return a.publication(a.version, at, true), nil
 }
 
@@ -138,7 +139,7 @@ func (s Store) publishSteps(ctx context.Context, a publishAttempt) (at string, e
 	return at, s.commit(ctx, a, at)
 }
 
-// PublishPlan is what publishing a board would do.
+// PublishPlan describes what publishing a board would do.
 type PublishPlan struct {
 	board   storedBoard
 	content snapshot
@@ -173,8 +174,8 @@ func (p PublishPlan) publication(version int64, at string, changed bool) Publica
 	}
 }
 
-// PlanPublish returns what publishing a board would do. Its reads are strongly consistent. Returns
-// fault.ErrNotFound when the board does not exist.
+// PlanPublish returns a description of what publishing a board would do. Its reads are strongly
+// consistent. Returns fault.ErrNotFound when the board does not exist.
 func (s Store) PlanPublish(ctx context.Context, companyID, boardID string) (PublishPlan, error) {
 	p, err := s.readPlan(ctx, companyID, boardID)
 	if err != nil {
@@ -206,8 +207,8 @@ func (s Store) readPlan(ctx context.Context, companyID, boardID string) (p Publi
 	return p, err
 }
 
-// Conditions on a board's record. The record's attribute `claim` holds the board's lease. The value
-// :claim is the lease of this publish, and :old is the lease that it replaces.
+// Conditions on a board's record. Its attribute `claim` holds the board's lease. :claim is the
+// lease of this publish, and :old is the lease that it replaces.
 const (
 	ifBoardExists    = "attribute_exists(pk)"
 	ifNeverPublished = "attribute_not_exists(publishedVersion)"
@@ -222,11 +223,12 @@ const (
 // limits to 4 MB.
 const chunksPerTransaction = 10
 
-// acquireLease is step 2 of Publish. It leases the board and writes the chunks of the snapshot in
-// the same transaction, or in further transactions that check the lease. So no chunk is written for
-// a board that was removed. The new lease replaces the one that was read with the board. The
-// publish that held the old lease can then no longer commit, and its chunks are deleted. Returns
-// errConflict when others leased, published or removed the board since it was read.
+// acquireLease is step 2 of Publish. It leases the board and writes the chunks of the snapshot. The
+// chunks are written in the same transaction, or in further ones that check the lease, so that none
+// is written for a board that was removed. The new lease replaces the one that was read with the
+// board. The publish that held the old lease can then no longer commit, and its chunks are deleted.
+// Returns errConflict when another caller has leased, published or removed the board since it was
+// read.
 func (s Store) acquireLease(ctx context.Context, a publishAttempt) error {
 	b := a.board
 	values := table.Item{":claim": table.String(a.lease), ":at": table.String(s.table.Now())}
@@ -263,8 +265,8 @@ func (s Store) checkLease(a publishAttempt) table.Write {
 }
 
 // rereadPlan is step 3 of Publish. It returns the attempt with the current board and items. Returns
-// errConflict when their content has changed. A rollback skips that comparison, because its content
-// does not depend on the items.
+// errConflict when the content to publish has changed. A rollback skips that comparison, because
+// its content does not depend on the items.
 func (s Store) rereadPlan(ctx context.Context, a publishAttempt) (publishAttempt, error) {
 	now, err := s.readPlan(ctx, a.board.CompanyID, a.board.ID)
 	if err != nil {
@@ -366,10 +368,9 @@ func conflictOf(err error) error {
 	return err
 }
 
-// A publish waits while another publish has a lease on the board. So all concurrent publishes
-// finish: each waiting publish then either finds its content live or leases the board in turn. A
-// lease that has reached the age leaseDuration belongs to a process that crashed or hangs, and is
-// replaced.
+// A publish waits while another publish has a lease on the board. Afterwards it either finds that
+// its content is live or leases the board itself, so all concurrent publishes finish. A lease that
+// is older than leaseDuration belongs to a process that crashed or hangs, and is replaced.
 const (
 	leaseDuration     = 2 * time.Second
 	leasePollInterval = 25 * time.Millisecond // the pause between two reads of the lease
@@ -387,9 +388,10 @@ func (s Store) leaseIsFresh(b storedBoard) bool {
 	return err == nil && s.table.Clock()().Sub(at) < leaseDuration
 }
 
-// waitForLease waits until a board no longer has the lease that was read. It stops waiting after
-// leaseDuration, even if the lease looks fresh because clocks differ, and then returns that lease
-// as stale. Otherwise stale is empty. Returns errLeaseHeld when the request runs out of time.
+// waitForLease waits until a board no longer has the lease that was read with it. After
+// leaseDuration it stops waiting and returns that lease as stale, even if the lease looks fresh
+// because clocks differ. Otherwise stale is empty. Returns errLeaseHeld when the request runs out
+// of time.
 func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, err error) {
 	for range int(leaseDuration / leasePollInterval) {
 		if table.SleepJittered(ctx, leasePollInterval) != nil {
@@ -404,8 +406,8 @@ func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, e
 }
 
 // releaseLease removes the lease of a publish that will not commit, so that no other publish waits
-// for it. It keeps a lease that has replaced this one. A failure is logged, and delays other
-// publishes by leaseDuration.
+// for it. If a different lease has replaced this one, it does nothing. A failure is only logged: it
+// delays other publishes by at most leaseDuration.
 func (s Store) releaseLease(ctx context.Context, b storedBoard, lease string) {
 	err := conflictOf(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", ifOwnLease, nil,
 		table.Item{":claim": table.String(lease)})))

@@ -40,7 +40,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// importName returns the name that identifies a board among the records of a file.
+// importName returns the name that identifies a board in an import file.
 func importName(boardID string) string { return "board " + boardID }
 
 // missingBoardProblem returns the problem to report for an item whose board does not exist.
@@ -53,8 +53,9 @@ func checkItem(i *Item) (problems []string) {
 	return problems
 }
 
-// transferBoard is a board in an export or import, with its live snapshot. Without the snapshot a
-// restored board would show nothing, and its next preview would list every item as added.
+// transferBoard is a board in an export or import file, with its live snapshot. Without the
+// snapshot, a restored board would show nothing, and its next preview would list every item as
+// added.
 type transferBoard struct {
 	Board
 
@@ -87,9 +88,10 @@ func decodeSnapshot(text []byte) (snapshot, error) {
 	return content, nil
 }
 
-// importBoards stores boards and replaces existing ones. A board imported without a snapshot keeps
-// the stored snapshot if the stored one has the same version. If a board was deleted, importBoards
-// first completes its removal, which would otherwise delete the imported snapshot.
+// importBoards stores boards and replaces existing ones. A board that is imported without a
+// snapshot keeps the stored snapshot if that has the same version. If the removal of a board with
+// the same id is unfinished, importBoards first completes it, because it would otherwise delete the
+// imported snapshot.
 func (s Store) importBoards(ctx context.Context, companyID string, boards []transferBoard) error {
 	for _, b := range boards {
 		b.CompanyID = companyID
@@ -132,8 +134,8 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []tran
 
 var errCreatedMeanwhile = errors.New("another import created the board meanwhile; import again")
 
-// addBoards stores boards whose ids are free, each in one transaction with its live version. It
-// returns how many boards it skipped because another caller had created them.
+// addBoards stores boards that are not stored yet, each in one transaction with its live version.
+// It returns how many boards it skipped because another caller had created them.
 func (s Store) addBoards(ctx context.Context, companyID string, boards []transferBoard, _ transfer.FileHasName) (skipped int, err error) {
 	for _, b := range transfer.KeepLast(boards, func(b transferBoard) string { return b.ID }) {
 		err := ignoreNotFound(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile })) // completes an interrupted removal, as in importBoards
@@ -219,8 +221,9 @@ func (s Store) eachBoard(ctx context.Context, companyID string, visit func(trans
 	})
 }
 
-// verifyItems returns a problem for each item whose slug belongs to another item, or whose import
-// would change the slug or board of a stored item. The API rejects such items, too.
+// verifyItems returns one message per item, which is empty if there is no problem. An item must not
+// have a slug that belongs to another item, and its import must not change the slug or board of a
+// stored item. The API enforces the same rules.
 func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) ([]string, error) {
 	keys := map[table.Key]bool{}
 	for _, i := range items {
@@ -234,17 +237,17 @@ func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) 
 	problems := make([]string, len(items))
 	for n, i := range items {
 		var errs [2]error
-		if problems[n], errs[0] = i.movedBoardProblem(stored[itemKey(companyID, i.ID)]); problems[n] == "" {
-			problems[n], errs[1] = i.changedSlugProblem(stored[slugKey(companyID, i.RoadmapID, i.Slug)])
+		if problems[n], errs[0] = i.movedItemProblem(stored[itemKey(companyID, i.ID)]); problems[n] == "" {
+			problems[n], errs[1] = i.takenSlugProblem(stored[slugKey(companyID, i.RoadmapID, i.Slug)])
 		}
 		err = errors.Join(err, errs[0], errs[1])
 	}
 	return problems, err
 }
 
-// movedBoardProblem returns the problem if the item is already stored with a different slug or on a
+// movedItemProblem returns a message if the item is already stored with a different slug or on a
 // different board. stored is nil if the item is not stored.
-func (i Item) movedBoardProblem(stored table.Item) (problem string, err error) {
+func (i Item) movedItemProblem(stored table.Item) (problem string, err error) {
 	var before Item
 	if err := decodeIfPresent(stored, &before); err != nil || before.ID == "" || before.Slug == i.Slug && before.RoadmapID == i.RoadmapID {
 		return "", err
@@ -252,9 +255,9 @@ func (i Item) movedBoardProblem(stored table.Item) (problem string, err error) {
 	return fmt.Sprintf("record.slug: %s already has the slug %s on board %s; neither can change", i.ID, before.Slug, before.RoadmapID), nil
 }
 
-// changedSlugProblem returns the problem if the item's slug belongs to another item. stored is the
+// takenSlugProblem returns a message if the item's slug belongs to another item. stored is the
 // slug's record, or nil if the slug is free.
-func (i Item) changedSlugProblem(stored table.Item) (problem string, err error) {
+func (i Item) takenSlugProblem(stored table.Item) (problem string, err error) {
 	var owner slugReservation
 	if err := decodeIfPresent(stored, &owner); err != nil || owner.ItemID == "" || owner.ItemID == i.ID {
 		return "", err
@@ -262,7 +265,7 @@ func (i Item) changedSlugProblem(stored table.Item) (problem string, err error) 
 	return fmt.Sprintf("record.slug: %s is taken on this board by %s", i.Slug, owner.ItemID), nil
 }
 
-// decodeIfPresent decodes a record, or does nothing if stored is nil.
+// decodeIfPresent decodes stored into record. It does nothing if stored is nil.
 func decodeIfPresent(stored table.Item, record any) error {
 	if stored == nil {
 		return nil
@@ -279,15 +282,15 @@ func ignoreNotFound(err error) error {
 
 // itemUnit returns the writes for an imported item, and the item's key. The writes are conditional:
 // the slug must be free or already belong to this item, and if the item is stored, it must have the
-// same slug and board. If alone is set, the item must not be stored yet. publishedVersion is stored
-// as the last live version, so the item shows the same value as before. The next publish of the
-// board writes the live state of its live items.
-func (s Store) itemUnit(companyID string, i Item, alone bool) (table.Key, table.Unit) {
+// same slug and board. If mustBeNew is true, the item must not be stored yet. publishedVersion is
+// stored as the last live version, so the imported item has the same publishedVersion as the
+// exported one. The next publish of the board writes the live state of its live items.
+func (s Store) itemUnit(companyID string, i Item, mustBeNew bool) (table.Key, table.Unit) {
 	stored := storedItem{Item: i, liveState: liveState{LastVersion: i.PublishedVersion}}
 	stored.CompanyID, stored.PublishedVersion = companyID, nil
 	keys := keysOfItem(stored)
 	write := s.table.WriteCreate(keys, stored)
-	if !alone {
+	if !mustBeNew {
 		write = s.table.WritePutIf(keys, stored, "attribute_not_exists(pk) OR (#slug = :slug AND #board = :board)",
 			map[string]string{"#slug": slugKind, "#board": boardIDProperty},
 			table.Item{":slug": table.String(i.Slug), ":board": table.String(i.RoadmapID)})
@@ -304,25 +307,25 @@ func (s Store) importItems(ctx context.Context, companyID string, items []Item) 
 	return err
 }
 
-// addItems stores items whose ids are free, and returns how many it skipped because another caller
-// had created them. It refuses the same items as importItems.
+// addItems stores items that are not stored yet, and returns how many it skipped because another
+// caller had created them. It refuses the same items as importItems.
 func (s Store) addItems(ctx context.Context, companyID string, items []Item, _ transfer.FileHasName) (skipped int, err error) {
 	return s.storeItems(ctx, companyID, items, true)
 }
 
-func (s Store) storeItems(ctx context.Context, companyID string, items []Item, alone bool) (skipped int, err error) {
+func (s Store) storeItems(ctx context.Context, companyID string, items []Item, mustBeNew bool) (skipped int, err error) {
 	return transfer.PutUnits(ctx, s.table, items,
-		func(i Item) (table.Key, table.Unit) { return s.itemUnit(companyID, i, alone) },
+		func(i Item) (table.Key, table.Unit) { return s.itemUnit(companyID, i, mustBeNew) },
 		func(i Item, f table.Failure) (problem string, err error) {
 			switch {
 			case f.Orphan:
 				return "record.roadmapId: " + missingBoardProblem(i), nil
-			case f.WriteIndex == 0 && alone:
+			case f.WriteIndex == 0 && mustBeNew:
 				return "", nil
 			case f.WriteIndex == 0:
-				return i.movedBoardProblem(f.Stored)
+				return i.movedItemProblem(f.Stored)
 			}
-			return i.changedSlugProblem(f.Stored)
+			return i.takenSlugProblem(f.Stored)
 		})
 }
 

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the read units of a page of items do not grow with the board: a page costs the same on a
-// board with 10 N items as with N.
+// Ensure the read units of a page of items do not grow with the board: a page must cost the same if
+// the board has ten times as many items.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -44,8 +44,8 @@ func TestReadUnits(t *testing.T) {
 	}
 }
 
-// Ensure a page of live items reads only the board and the chunks that the page spans, so its read
-// units do not grow with the snapshot.
+// Ensure a request for a page of live items reads only the board and the chunks that the page
+// spans, so that its read units do not grow with the snapshot.
 func TestLiveItemsUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

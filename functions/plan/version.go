@@ -12,23 +12,23 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Published versions of boards are read by the delivery API and the command `workspace snapshot`.
-// No HTTP operation uses them. The comment of Store lists the records and their keys.
+// The delivery API and the command `workspace snapshot` read published versions of boards. No HTTP
+// operation uses them. The comment on Store lists the records and their keys.
 //
 // The delivery API reads a board's live content with Snapshot. The board's record points to it:
 // snapshotVersion, snapshotId and snapshotChunks identify the records
 // snapshot#<boardId>#<version>#<snapshotId>#<n>, with n starting at 00000. The attribute `items` of
 // each record is a gzipped JSON array that holds a part of the board's items, as SnapshotItem.
-// These records never change. The live version and the versionsKept before it are kept, so a reader
-// gets one complete version even if others are published during the read. The delivery API itself
-// must store which board a publicKey selects, because no index of this table spans more than one
-// company.
+// These records never change. The live version and the versionsKept versions before it are kept, so
+// a reader gets one complete version even if new versions are published during the read. The
+// delivery API must itself store which board a publicKey selects, because no index of this table
+// spans more than one company.
 
 // Snapshot is the public content of a board in one version.
 type Snapshot struct {
 	BoardID     string         `json:"boardId"`
 	Version     int64          `json:"version"`
-	PublishedAt *string        `json:"publishedAt"` // null when an import gave no time
+	PublishedAt *string        `json:"publishedAt"` // null when an import did not contain the time
 	Live        bool           `json:"live"`        // whether visitors see it now
 	Items       []SnapshotItem `json:"items"`       // in the board's order
 }
@@ -94,14 +94,14 @@ func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Versi
 //
 // A rollback can be repeated: if the content is already live, Changed is false, and the version and
 // its time stay the same. Returns fault.NotFound in the same cases as Snapshot, and fault.Conflict
-// when others kept editing or publishing the board.
+// when other callers kept editing or publishing the board.
 func (s Store) Rollback(ctx context.Context, companyID, boardID string, version int64) (Publication, error) {
 	return s.publishWithRetry(ctx, func() (PublishPlan, error) { return s.planRollback(ctx, companyID, boardID, version) })
 }
 
 // publishedBoard reads a board that has a live version.
 func (s Store) publishedBoard(ctx context.Context, companyID, boardID string) (storedBoard, error) {
-	if !id.Valid(BoardIDPrefix, boardID) { // an id from a command line must not form a different key
+	if !id.Valid(BoardIDPrefix, boardID) { // an id from a command line might otherwise form the key of a different record
 		return storedBoard{}, fault.ErrNotFound
 	}
 	b, err := s.readBoard(ctx, companyID, boardID)
@@ -117,7 +117,7 @@ var (
 )
 
 // storedVersion is the record of a version and points to its snapshot. It is written by the
-// transaction that moves the board to this version. So it always points to the snapshot that went
+// transaction that moves the board to this version, so it always points to the snapshot that went
 // live, even if crashed publishes left other snapshots under the same version.
 type storedVersion struct {
 	Version        int64  `store:"version"`
@@ -132,15 +132,16 @@ func versionKey(companyID, boardID string, version int64) table.Key {
 	return recordKey(companyID, versionPrefix, boardID, fmt.Sprintf("%010d", version))
 }
 
-// boardWithVersion returns the board as if this version were live, so that Store.liveSnapshot reads
-// the version's snapshot.
+// boardWithVersion returns the board as if this version were live, so that Store.liveSnapshot can
+// read the version's snapshot.
 func (v storedVersion) boardWithVersion(b storedBoard) storedBoard {
 	b.SnapshotVersion, b.SnapshotID, b.SnapshotChunks = &v.Version, &v.SnapshotID, &v.SnapshotChunks
 	return b
 }
 
-// writeVersion returns the write of a version's record. It replaces an existing record, because a
-// board that was imported at an earlier version reaches the same version numbers again.
+// writeVersion returns the write that stores a version's record. It replaces an existing record: if
+// an import has set a board back to an earlier version, the board reaches the same version numbers
+// again.
 func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Write {
 	sets, names, values := []string{}, map[string]string{"#restores": "restores"}, table.Item{}
 	for name, value := range table.Encode(v) {
@@ -154,10 +155,10 @@ func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Wr
 	return s.table.WriteUpdate(versionKey(companyID, boardID, v.Version), update, "", names, values)
 }
 
-// isCommitted reports whether the record of a version points to the given snapshot. It is needed
-// because a transaction is retried after a lost response, and a local engine that was killed and
-// restarted rejects the retry because it no longer recognises it. The publish has succeeded
-// nevertheless, and visitors see its chunks.
+// isCommitted reports whether the record of a version points to the given snapshot. A transaction
+// is retried after a lost response, but a local engine that was killed and restarted does not
+// recognise the retry and rejects it. The publish may nevertheless have succeeded, so that visitors
+// see its chunks.
 func (s Store) isCommitted(ctx context.Context, b storedBoard, version int64, snapshotID string) (bool, error) {
 	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
 	return err == nil && v.SnapshotID == snapshotID, ignoreNotFound(err)
@@ -176,7 +177,7 @@ func (s Store) version(ctx context.Context, b storedBoard, version int64) (store
 	return v, err
 }
 
-// versionContent reads the snapshot of a version, or returns fault.NotFound when a publish removed
+// versionContent reads the snapshot of a version. Returns fault.NotFound when a publish has removed
 // the version in the meantime.
 func (s Store) versionContent(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
 	content, err := s.liveSnapshot(ctx, v.boardWithVersion(b))

@@ -1,20 +1,21 @@
 // Package prompts contains instructions for common tasks: which tools an agent uses, in which
-// order, and where it stops because a person decides. They are the only source of the MCP prompts.
-// From them, scripts/gen also writes the agent skills in scripts/docs/skills, and llms.txt.
+// order, and where it stops to let a person decide. The MCP prompts are generated only from these
+// instructions. scripts/gen also uses them to write the agent skills in scripts/docs/skills, and
+// llms.txt.
 package prompts
 
 import "growthworkspace/shared/mcpserver"
 
 // All returns the prompts, sorted by name.
 //
-// Every prompt ends before a decision. Apart from tools that read, its steps use only tools that a
-// key with drafting scopes may call. No step approves, schedules, publishes or deletes.
+// Every prompt stops before a decision. Its steps use only tools that read or that a key with
+// drafting scopes may call. No step approves, schedules, publishes or deletes.
 func All() []mcpserver.Prompt {
 	return []mcpserver.Prompt{draftLaunchPost, prepareNextWeeksPosts, reviewAudit, triageReviews, weeklyGrowthReport, whatHappened}
 }
 
 // SkillName returns the name of the agent skill for a prompt. The prefix says what the skill is
-// for, because people keep many kinds of skills in one folder.
+// for, because people keep skills for many purposes in one folder.
 func SkillName(p mcpserver.Prompt) string { return "workspace-" + p.Name }
 
 var draftLaunchPost = mcpserver.Prompt{

@@ -166,7 +166,10 @@ func TestCrowd(t *testing.T) {
 					return
 				}
 				transport.StopCrashing()
-				if mathrand.IntN(2) == 0 {
+				switch {
+				case deaths.Load() == 0: // at least one must die
+					transport.CrashAfter(0, mathrand.IntN(2) == 0)
+				case mathrand.IntN(2) == 0:
 					transport.CrashAfter(mathrand.IntN(6), mathrand.IntN(2) == 0)
 				}
 				var twin sync.WaitGroup // a consumer that was given up, but still runs
@@ -179,7 +182,7 @@ func TestCrowd(t *testing.T) {
 				case err != nil:
 					deaths.Add(1)
 					consumed = 0
-				case mathrand.IntN(4) == 0: // it dies before it remembers how far it is
+				case repeats.Load() == 0 || mathrand.IntN(4) == 0: // it dies before it remembers how far it is
 					repeats.Add(1)
 					consumed = mathrand.IntN(len(batch))
 				}
@@ -188,18 +191,16 @@ func TestCrowd(t *testing.T) {
 			}
 		})
 	}
-	var isRecorded atomic.Bool
 	for _, r := range readers {
 		reading.Go(func() {
-			for {
-				last := isRecorded.Load()
-				hasMore, err := r.read(t.Context())
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if last && !hasMore {
-					return
+			for seen, isDone := 0, false; !isDone; {
+				seen, isDone = feed.waitForRelease(seen)
+				for hasMore := true; hasMore; {
+					var err error
+					if hasMore, err = r.read(t.Context()); err != nil {
+						t.Error(err)
+						return
+					}
 				}
 			}
 		})
@@ -207,7 +208,6 @@ func TestCrowd(t *testing.T) {
 	writers.Wait()
 	feed.end()
 	consumers.Wait()
-	isRecorded.Store(true)
 	reading.Wait()
 
 	t.Logf("%d records of %d shards, %d deaths, %d batches repeated", len(feed.records()), len(feed.shards), deaths.Load(), repeats.Load())

@@ -22,6 +22,7 @@ type shardedStream struct {
 	shards   []*modelShard
 	sequence int64
 	isClosed bool // nothing more will be written
+	releases int  // how often a lease ended
 }
 
 type modelShard struct {
@@ -132,7 +133,22 @@ func (s *shardedStream) release(m *modelShard, consumed int) {
 	defer s.mu.Unlock()
 	m.isLeased = false
 	m.checkpoint += consumed
+	s.releases++
 	s.changed.Broadcast()
+}
+
+// waitForRelease waits until more leases than seen have ended, or everything is consumed. It returns
+// how many ended, and whether everything is consumed.
+func (s *shardedStream) waitForRelease(seen int) (releases int, isDone bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		isDone = s.isClosed && !slices.ContainsFunc(s.shards, func(m *modelShard) bool { return m.checkpoint < len(m.records) })
+		if s.releases > seen || isDone {
+			return s.releases, isDone
+		}
+		s.changed.Wait()
+	}
 }
 
 // records returns every record of the stream, those of one item in their order.

@@ -3,8 +3,8 @@
 //	scripts/build && cd infra/cdk && npx aws-cdk@2.1148.1 deploy
 //
 // The app has two context values: stack is the name of the stack (default growth-workspace), and
-// dist is the folder of the built functions (default dist in the repository's root). Everything
-// else is a parameter of the stack, as in template.yaml: --parameters AlarmEmail=…
+// dist is the folder of the built functions (default dist in the repository's root). All other
+// settings are parameters of the stack, as in template.yaml: --parameters AlarmEmail=…
 //
 // The stack includes the model's CloudFormation template, so it has exactly the resources and
 // logical ids of template.yaml; a test compares them. The CDK uploads the code of the functions,
@@ -26,11 +26,11 @@ func main() {
 	app.Synth(nil)
 }
 
-// contextOr returns the context value with the given name. If that value is missing or empty, it
-// returns the argument otherwise.
-func contextOr(app awscdk.App, name, otherwise string) string {
+// contextOr returns the context value with the given name, or fallback if that value is missing or
+// empty.
+func contextOr(app awscdk.App, name, fallback string) string {
 	if text, ok := app.Node().TryGetContext(&name).(string); ok && text != "" {
 		return text
 	}
-	return otherwise
+	return fallback
 }

@@ -19,8 +19,8 @@ func newStack(scope constructs.Construct, name, dist string, m infra.Model) awsc
 	stack := awscdk.NewStack(scope, &name, &awscdk.StackProps{
 		StackName: &name, Description: jsii.String(infra.Description), AnalyticsReporting: jsii.Bool(false),
 	})
-	// The CDK uploads the zips of scripts/build unchanged, so their digests are the CodeSha256 of
-	// the functions.
+	// The CDK uploads the zip files from scripts/build unchanged, so their digests are the
+	// CodeSha256 of the functions.
 	code := map[string]awss3assets.Asset{}
 	for _, f := range m.Functions {
 		code[f.ID()] = awss3assets.NewAsset(stack, jsii.String(f.ID()+"Code"), &awss3assets.AssetProps{Path: jsii.String(filepath.Join(dist, f.Name+".zip"))})

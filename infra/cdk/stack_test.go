@@ -130,7 +130,7 @@ func TestNag(t *testing.T) {
 func TestSameAsTemplate(t *testing.T) {
 	for _, section := range []string{"Parameters", "Conditions", "Outputs"} {
 		have, want := sectionOf(synthOutput.cdk, section), sectionOf(synthOutput.sam, section)
-		for _, own := range []string{"BootstrapVersion"} { // the CDK adds this parameter
+		for _, own := range []string{"BootstrapVersion"} { // added by the CDK
 			delete(have, own)
 			delete(want, own)
 		}
@@ -167,7 +167,7 @@ func TestFunctions(t *testing.T) {
 		if sam["CodeUri"] != f.Source()+"/" {
 			t.Errorf("%s is built from %v", f.Name, sam["CodeUri"])
 		}
-		for _, name := range []string{"CodeUri", "Events"} { // CodeUri is checked above, and Events by TestRoutes
+		for _, name := range []string{"CodeUri", "Events"} { // CodeUri is compared above, and Events by TestRoutes
 			delete(sam, name)
 		}
 		cdk := maps.Clone(have[f.ID()]["Properties"].(document))
@@ -285,7 +285,7 @@ func TestGateway(t *testing.T) {
 	}
 }
 
-// Ensure a changed API gets a new deployment, because a stage keeps serving its old one.
+// Ensure a changed API gets a new deployment, because a stage otherwise keeps serving its old one.
 func TestDeploymentFollowsTheAPI(t *testing.T) {
 	changed := infra.New()
 	changed.GatewayResponses[0].Message += "."

@@ -1,6 +1,6 @@
-"""Rules for requests that a JSON Schema cannot express. Requests that Schemathesis generates as valid are corrected here and
-must be accepted. Requests that it generates as invalid must be rejected. Of them, only a cursor that is too
-long is changed, so that it can be sent."""
+"""Corrects generated requests that break rules which a JSON Schema cannot express. The service must accept the requests that
+Schemathesis generates as valid, and must reject those that it generates as invalid. The only change to an invalid request is
+to shorten a cursor that would be too long to send."""
 
 import atexit
 import collections
@@ -13,8 +13,8 @@ import schemathesis
 
 numbers = itertools.count(1)
 
-# How often each operation succeeded. The judge checks the numbers after the run, because a run in which every request is
-# refused has no findings either.
+# The number of successful requests for each operation. The judge checks these numbers after the run, because a run in which
+# every request is refused also has no findings.
 successes = collections.Counter()
 
 
@@ -30,12 +30,12 @@ def write_successes():
 
 
 def known_length(metric_key):
-    """Shortens a key that only one with the prefix custom. may be as long as."""
+    """Shortens a key that is too long for a key without the prefix custom."""
     return metric_key if metric_key.startswith("custom.") else metric_key[:120].rstrip("._-") or "m"
 
 
 def valid_day(text):
-    """Replaces a day that the calendar does not have; the document can say only how one is written."""
+    """Replaces a day that does not exist in the calendar, because the document can only describe the format of a day."""
     try:
         return text if len(text) == 10 and datetime.date.fromisoformat(text).year > 1 else "2026-08-11"
     except ValueError:
@@ -48,14 +48,14 @@ def map_case(context, case):
         return case
     query, body, headers = case.query or {}, case.body, case.headers or {}
     if case.meta.generation.mode.is_negative:
-        # The server refuses headers of more than 10 KB before the service reads them, and so does the gateway.
+        # The server and the gateway refuse headers of more than 10 KB before the service reads them.
         if isinstance(query.get("cursor"), str) and len(query["cursor"]) > 1600:
             query["cursor"] = "x" * 2000
         return case
     # Different requests must not share an Idempotency-Key.
     if "Idempotency-Key" in headers:
         headers["Idempotency-Key"] = f"judge-{next(numbers)}"
-    # A generated cursor is never valid: it must come from the Link of the same list with the same filters.
+    # A generated cursor is never valid. A cursor must come from the Link of the same list with the same filters.
     query.pop("cursor", None)
     for first, last in (("from", "to"), ("postedFrom", "postedTo")):
         for name in (first, last):
@@ -63,7 +63,7 @@ def map_case(context, case):
                 query[name] = valid_day(query[name])
         if first in query and last in query and query[first] > query[last]:
             query[first], query[last] = query[last], query[first]
-    # A total is of all series.
+    # A total includes all series, so a request cannot also select one.
     if "seriesId" in query:
         query.pop("total", None)
     if "metricKey" in query:
@@ -73,26 +73,26 @@ def map_case(context, case):
     # expiresAt must be in the future.
     if "expiresAt" in body:
         body["expiresAt"] = "2099-01-01T00:00:00Z"
-    # Only push has destinations. The post that is updated has the platform x.
+    # Only posts on the platform push have a destination. The post in an update is on the platform x.
     if body.get("platform") != "push":
         body.pop("destination", None)
-    # A definition can be confirmed, and not marked again.
+    # A definition can be confirmed, but not marked for review again.
     if body.get("needsReview"):
         body["needsReview"] = False
-    # A derived metric has a formula, and no other: the definition that is updated is not derived. A split metric has dimensions.
+    # Only a derived metric has a formula, and the definition in an update is not derived. A split metric has dimensions.
     body.pop("formula", None)
     if body.get("kind") == "derived":
         body["formula"] = "a / b"
     if body.get("kind") == "split" and not body.get("dimensions"):
         body["dimensions"] = ["country"]
-    # A metric has one definition.
+    # A metric has only one definition, so every new definition needs a new key.
     if isinstance(body.get("key"), str):
         body["key"] = f"{body['key'][:100].rstrip('._-')}{next(numbers)}"
-    # A plan ends after it begins, also with the time that is stored.
+    # A plan must end after it begins. An update must also fit the stored times.
     for name, at in (("startsAt", "2020-01-01T00:00:00Z"), ("endsAt", "2099-01-01T00:00:00Z")):
         if body.get(name):
             body[name] = at
-    # A mention has no rating, and a stored record never becomes one.
+    # A mention has no rating, and a stored review cannot become a mention.
     for record in body.get("records", []):
         if record.get("kind") == "mention":
             record.pop("rating", None)
@@ -106,25 +106,25 @@ def map_case(context, case):
         point["metricKey"] = known_length(point["metricKey"])
     if body.get("status") == "scheduled" and body.get("scheduledFor") is None:
         body["scheduledFor"] = "2026-08-11T09:30:00Z"
-    # A scheduled post keeps its time.
+    # A scheduled post needs a time.
     if body.get("scheduledFor", "") is None:
         body["status"] = "draft"
-    # These are names from lists that are too long for the document.
+    # The valid names of these properties are too many to list in the document.
     if body.get("timezone"):
         body["timezone"] = "Europe/Berlin"
     if body.get("primaryLanguage"):
         body["primaryLanguage"] = "de"
-    # The same for the numbers of a record.
+    # The same limits apply to the numbers in a record.
     for name, value in body.items():
         if isinstance(value, float) and value and not 1e-129 <= abs(value) <= 1e125:
             body[name] = 1.5
-    # The pattern of a site goal must be a regular expression if it is matched as one.
+    # If the pattern of a site goal is matched as a regular expression, it must be one.
     if "pattern" in body:
         body["pattern"] = "a+"
-    # An audit ends after it begins, and not while it is running.
+    # An audit must end after it begins, and a running audit has no end.
     body.pop("startedAt", None)
     body.pop("finishedAt", None)
-    # What a report of a post has besides its claim depends on its outcome.
+    # The properties of a report on a post depend on its outcome.
     if case.operation.definition.raw["operationId"] == "report_broadcast_post":
         if body.get("outcome") == "failed":
             body["failureReason"] = body.get("failureReason") or "The account is locked."
@@ -135,7 +135,7 @@ def map_case(context, case):
                 body.pop(name, None)
         if body.get("publishedAt"):
             body["publishedAt"] = "2026-08-11T09:30:00Z"
-    # An address needs a host.
+    # A URL needs a host.
     for name in ("websiteUrl", "repositoryUrl", "rootUrl", "externalUrl"):
         if body.get(name):
             body[name] = "https://example.com"

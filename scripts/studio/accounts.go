@@ -18,11 +18,11 @@ type accountsData struct {
 type accountRow struct {
 	client.Channel
 
-	Problem string // why it does not work, or soon will not; empty if it works
-	Soon    bool   // it still works
+	Problem string // why the account does not work or will soon stop working; empty if it works
+	Soon    bool   // the account still works, but will soon stop
 }
 
-// Name names the account.
+// Name returns a name for the account: its platform and its name there.
 func (r accountRow) Name() string { return attention.ChannelName(r.Channel) }
 
 // Checked returns when the account was last checked, or the zero time if it never was.

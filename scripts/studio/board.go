@@ -57,8 +57,8 @@ type card struct {
 // itemsPerPage is the maximum number of items on one page of a board.
 const itemsPerPage = 100
 
-// itemsPerCall is the maximum number of items that one call reads if the page does not show them,
-// but only needs to know their columns.
+// itemsPerCall is the maximum number of items that one call reads if the page only needs to know
+// their columns.
 const itemsPerCall = 200
 
 func (s *Studio) roadmap(v *pageRequest) *view {
@@ -139,8 +139,8 @@ func (v *pageRequest) readBoard(d *boardData, cursor string) {
 	}
 }
 
-// WhyEmpty says why a column without items is drawn. It returns "" if the page does not show every
-// item of the board, because the column may then have items on another page.
+// WhyEmpty returns the reason why a column without items is drawn. It returns "" if the page does
+// not show every item of the board, because the column may then have items on another page.
 func (d *boardData) WhyEmpty(id string) string {
 	switch {
 	case !d.Whole():
@@ -172,7 +172,7 @@ func (v *pageRequest) listLiveItems(boardID string, limit int, cursor string) *r
 	})
 }
 
-// path returns the address of the board with additional parameters.
+// path returns the address of the board with the additional parameters in more.
 func (d *boardData) path(more url.Values) string {
 	more.Set("board", d.Board.ID)
 	if d.Live {

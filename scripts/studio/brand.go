@@ -290,7 +290,7 @@ func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 }
 
 // metricsByKey returns the keys of the metrics, by name, and their names by key. It returns none if
-// they could not be read, or if there are more than one call reads.
+// the metrics could not be read, or if there are too many for one call.
 func (v *pageRequest) metricsByKey() (keys []string, names map[string]string) {
 	definitions := v.listDefinitions()
 	v.wait()

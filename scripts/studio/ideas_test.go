@@ -92,8 +92,8 @@ func TestIdeaScopes(t *testing.T) {
 	}
 }
 
-// Ensure plans and ideas can be created, edited and deleted, and that each change can be undone. If
-// a platform does not exist, the page says so and keeps the typed values.
+// Ensure plans and ideas can be created, edited and deleted, and each change can be undone. If a
+// platform does not exist, the page must say so and keep the typed values.
 func TestPlansAndIdeasAreEdited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -136,8 +136,8 @@ func TestPlansAndIdeasAreEdited(t *testing.T) {
 	has(t, "deleted", body, "Deleted.", "No ideas")
 }
 
-// Ensure accepted ideas without a post become drafts on free days of a month, and that one undo
-// deletes these drafts. An idea that has a post is not offered again.
+// Ensure accepted ideas without a post become drafts on free days of a month. One undo must delete
+// all of these drafts. An idea that has a post must not be offered again.
 func TestFillTheMonth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -107,7 +107,7 @@ type row struct {
 // StatusWords calls statusWords for a template.
 func (r row) StatusWords() string { return statusWords(r.Feedback) }
 
-// Locked calls locked, for the template.
+// Locked calls locked for a template.
 func (r row) Locked() bool { return locked(r.Feedback) }
 
 // Start returns the first words of the review's text. It returns "" if the review has no title,
@@ -119,8 +119,8 @@ func (r row) Start() string {
 	return phrase.Excerpt(r.Body.Or(""), 90)
 }
 
-// Draft returns the stored reply, so that people see what they approve. A long one is cut. It
-// returns "" if there is none, or if the reply is posted or its review was skipped.
+// Draft returns the stored reply, so that people see what they approve. A long reply is truncated.
+// Draft returns "" if there is no reply, if the reply was posted, or if the review was skipped.
 func (r row) Draft() string {
 	switch r.ReplyStatus.Or("") {
 	case client.FeedbackReplyStatusPosting, client.FeedbackReplyStatusPosted, client.FeedbackReplyStatusSkipped:
@@ -129,8 +129,8 @@ func (r row) Draft() string {
 	return phrase.Excerpt(r.ReplyBody.Or(""), draftShownMax) // even with the status none, because the list can approve it
 }
 
-// draftShownMax is the maximum number of characters of a reply in the list. It is the limit of Google
-// Play. The list does not approve a longer reply, because it does not show the end.
+// draftShownMax is the maximum number of characters of a reply in the list. It is the limit of
+// Google Play. The list does not approve a longer reply, because it does not show the end.
 const draftShownMax = 350
 
 // SeenVersion returns the version of the review, which the form sends if the user ticks the
@@ -151,8 +151,8 @@ func (b *inbox) Filtered() bool {
 	return b.Search+b.Stars+b.Country+b.Version+b.Flag != ""
 }
 
-// Narrowed reports whether any filter under "More filters" is set. The page then opens that
-// section, which is otherwise closed.
+// Narrowed reports whether any filter under "More filters" is set. Only then does the page open
+// that section.
 func (b *inbox) Narrowed() bool {
 	return b.Stars+b.Since+b.Country+b.Version+b.Flag+string(b.Sentiment) != ""
 }
@@ -218,13 +218,13 @@ func (b *inbox) SinceWords(since string) string {
 	return "last " + since + " days"
 }
 
-// daysPath returns the address of the reviews from one day to another, in days of the company's
-// time zone.
+// daysPath returns the address of the reviews from the days first to last in the company's time
+// zone.
 func daysPath(first, last string) string {
 	return inboxOf(url.Values{"show": {"all"}, "since": {first + ".." + last}}).Path("")
 }
 
-// daysOf parses a range of days. ok is false if the text is no range.
+// daysOf parses a range of days. ok is false if text is not a range.
 func daysOf(text string) (first, last time.Time, ok bool) {
 	from, to, _ := strings.Cut(text, "..")
 	first, err := time.Parse(time.DateOnly, from)
@@ -263,7 +263,7 @@ func inboxOf(q url.Values) *inbox {
 		b.Stars = get("stars")
 	}
 	b.Search, b.Country, b.Version, b.Flag = get("q"), get("country"), get("version"), get("flag")
-	whole := func(name string) int { n, _ := strconv.Atoi(get(name)); return n } // an invalid number counts as 0, which means the default
+	whole := func(name string) int { n, _ := strconv.Atoi(get(name)); return n } // an invalid number counts as 0 and thus means the default
 	b.pages, b.offset = min(max(1, whole("pages")), pagesMax), max(0, whole("from"))
 	return b
 }

@@ -52,7 +52,7 @@ type scopeArea struct {
 }
 
 type scopeBox struct {
-	Name, Does string // Name is a scope such as metrics:read, and Does is then read
+	Name, Does string // the scope, such as metrics:read, and its last part, such as read
 	Checked    bool
 }
 
@@ -128,8 +128,8 @@ func (k keyRow) Used() bool {
 	return used
 }
 
-// secretFiles holds the names of the files with the secrets of the keys that the studio created
-// since it started, by the ids of the keys.
+// secretFiles maps the ids of the keys that this studio has created since it started to the files
+// that contain their secrets.
 type secretFiles struct {
 	mu   sync.Mutex
 	byID map[string]string
@@ -150,7 +150,7 @@ func (f *secretFiles) of(id string) string {
 	return f.byID[id]
 }
 
-// linkRotations sets which key replaces which.
+// linkRotations sets Successor and Replaces for keys that were rotated.
 func linkRotations(keys []keyRow) {
 	for i := range keys {
 		at := slices.IndexFunc(keys, func(k keyRow) bool { return k.ID == keys[i].ReplacedBy.Or("none") })
@@ -180,7 +180,7 @@ func stateOf(k client.Key, now time.Time) string {
 // expiries are the options for how long a new key is valid, by the value in the form.
 var expiries = map[string]time.Duration{"30": 30 * 24 * time.Hour, "90": 90 * 24 * time.Hour, "365": 365 * 24 * time.Hour}
 
-// errNoFile is returned if there is no folder for secrets. A key created without one would be
+// errNoFile means that there is no folder for secrets. A key created without one would be
 // useless, because nobody could see its secret.
 var errNoFile = errors.New("this studio has no folder to write secrets to")
 

@@ -118,8 +118,8 @@ func TestKeys(t *testing.T) {
 
 // Ensure the preset for a drafting agent creates a key with the same scopes as on the command line,
 // no matter which scopes are ticked. It must work even with a studio key that was issued before the
-// drafting scopes existed. A studio key that lacks some of the preset's scopes must grant the
-// others.
+// drafting scopes existed. A studio key that lacks some of the preset's scopes must still grant the
+// remaining ones.
 func TestKeyForDraftingAgent(t *testing.T) {
 	t.Parallel()
 	old := slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return strings.HasSuffix(string(s), ":draft") })
@@ -138,7 +138,8 @@ func TestKeyForDraftingAgent(t *testing.T) {
 	}
 }
 
-// Ensure each preset creates a key with its scopes, and the list says in words what each key may do.
+// Ensure each preset creates a key with its scopes, and the list says in words what each key may
+// do.
 func TestKeyPresets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -90,7 +90,7 @@ func definitionFields(d client.Definition, key string, today time.Time) []*field
 		&field{Name: "source", Label: "Source", Kind: "text", Rare: true, Stored: d.Source.Or(""), Hint: "The system that the values come from."})
 }
 
-// firstValuesHint says how the values of a metric are typed.
+// firstValuesHint returns the hint about how to type the values of a metric.
 func firstValuesHint(today time.Time) string {
 	return fmt.Sprintf("A day and its value on each line, such as %s 12. A line with only a number is the value of today, in UTC. You can paste two columns of a spreadsheet.", dayText(today.UTC().AddDate(0, 0, -1)))
 }
@@ -123,8 +123,8 @@ func (v *pageRequest) firstValues(c *changes) (points []client.PushMetricPointsP
 	return points
 }
 
-// pushFirstValues stores the first values of a metric that was just defined. It returns a notice
-// without text if the form has none.
+// pushFirstValues stores the first values of a metric that was just defined. If the form has no
+// values, it returns an empty notice.
 func (v *pageRequest) pushFirstValues(d client.Definition, sent url.Values) notice {
 	points := v.firstValues(&changes{sent: sent})
 	if len(points) == 0 {
@@ -145,7 +145,7 @@ func (v *pageRequest) pushFirstValues(d client.Definition, sent url.Values) noti
 
 // keyOf returns the key for a metric whose form gave only a name, such as custom.leads_won for
 // Leads won. It returns an empty string if the name has no letter or digit that a key may contain.
-// The page's script proposes the same key as the name is typed.
+// While the user types the name, the page's script proposes the same key.
 func keyOf(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	if len(words) == 0 {

@@ -22,7 +22,7 @@ type partsView struct {
 
 	Window    period.Window
 	Dimension string
-	List      []part // the largest first
+	List      []part // the parts, the largest first
 	Left      int    // the number of parts that are not drawn
 	Cut       bool   // whether some points were not read
 	Chart     template.HTML
@@ -58,8 +58,8 @@ func (p part) Percent() string { return units.Number(p.Share*100, 0, 0) + " %" }
 // partsDrawnMax is the maximum number of parts that are drawn as lines.
 const partsDrawnMax = 6
 
-// split is a way to divide a metric into parts. Its function returns the part that a point belongs
-// to, or false if the point belongs to none.
+// split is a way to divide a metric into parts. Its function returns the part to which a point
+// belongs, or false if there is no such part.
 type split struct {
 	name   string
 	partOf func(client.Point) (value string, has bool)
@@ -157,7 +157,7 @@ func (d *partsView) draw(unit units.Unit) {
 		largest = max(largest, math.Abs(p.Value.V))
 	}
 	if !d.Total() {
-		whole = largest // if values do not add up, shares mean nothing, so a bar shows the size relative to the largest part
+		whole = largest // if the values do not add up to a total, a bar shows the size relative to the largest part
 	}
 	for i := range d.List {
 		p := &d.List[i]

@@ -28,7 +28,7 @@ type valuesData struct {
 	Name   string // the bucket's name, such as Mon, Aug 3
 	Rows   []*valueRow
 	More   bool   // there are more series than the page shows
-	Sum    string // how the values of several series make the value of the day; empty: there is only one series
+	Sum    string // how the values of several series combine to the value of the day; empty: there is only one series
 	Add    *form  // nil if the metric is derived, because it then has no values of its own
 	Adding bool   // the form for a new value is open
 
@@ -162,8 +162,8 @@ func valuesPath(key string, day time.Time, back string) string {
 	return "/metrics/values?" + url.Values{"key": {key}, "day": {dayText(day)}, "back": {back}}.Encode()
 }
 
-// sumText says how the values of several series make the value of the day, which other pages show.
-// more is true if there are more series than points.
+// sumText explains how the values of several series combine to the value of the day that other
+// pages show. more is true if there are more series than points.
 func (m metric) sumText(points []client.Point, more bool) string {
 	if len(points) < 2 {
 		return ""
@@ -373,8 +373,8 @@ func (s *Studio) saveMetricValue(v *pageRequest) *view {
 	return v.finish(back, what)
 }
 
-// correctedText says what else a correction has changed: the value in the base currency, and the
-// value of the day. It is empty if there is nothing to say.
+// correctedText describes what else a correction has changed: the value in the base currency, and
+// the value of the day. It returns "" if nothing else has changed.
 func (m metric) correctedText(day client.Page[client.Point], old client.Point, point client.PushMetricPointsPoint) (text string) {
 	base := units.Unit{Name: m.UnitName}
 	if before, had := old.BaseValue.Get(); had {
@@ -446,9 +446,9 @@ func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.Pu
 	return point, c.problem
 }
 
-// correctedBase returns the value in the base currency of a corrected point. If the form contains
-// the old one, it follows the corrected value at the rate of the old values. It is absent if the
-// field was emptied.
+// correctedBase returns the value in the base currency of a corrected point. If the user did not
+// change that field, the result is the corrected value converted at the rate of the old values. The
+// result is absent if the user emptied the field.
 func correctedBase(c *changes, old client.Point, r *valueRow, value float64) client.Optional[float64] {
 	typed, before := typedField(c.sent, "baseValue"), old.Value.Or(0)
 	switch {

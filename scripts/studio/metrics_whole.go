@@ -63,8 +63,8 @@ func (d *wholeView) draw() {
 	d.Rows = d.rows()
 }
 
-// Dashed reports whether the chart has a dashed part, from the last full bucket to the one that is
-// not over.
+// Dashed reports whether the chart has a dashed part, from the last full bucket to the unfinished
+// one.
 func (d *wholeView) Dashed() bool { return dashed(d.Window, d.Now) }
 
 func dashed(w period.Window, values []chart.Value) bool {
@@ -91,8 +91,8 @@ func (d *wholeView) title() string {
 	return text + " The table below has the values."
 }
 
-// Period returns the period's name for the headline. The weeks of a month may include days of the
-// months before and after. Period then also names the first and the last day.
+// Period returns the period's name for the headline. If the weeks of a month include days of the
+// months before or after, Period also names the first and the last day.
 func (d *wholeView) Period() string {
 	if !d.Window.ExceedsRange(d.Range) {
 		return d.Range.Name
@@ -136,8 +136,8 @@ func (p pointReads) fullDays(m metric, money series.Money) (now, before chart.Va
 	return now, before, now.OK && before.OK
 }
 
-// compareFullDays adds the results of fullDays, and the change between them, to the first row of
-// the table, which is the row of the current week or month.
+// compareFullDays adds the results of fullDays, and the change between them, to the row of the
+// current week or month, the first in the table.
 func (d *wholeView) compareFullDays(now, before chart.Value) {
 	if len(d.Rows) == 0 || !d.Rows[0].Open {
 		return

@@ -290,8 +290,8 @@ func TestCorrectBaseValue(t *testing.T) {
 	}
 }
 
-// Ensure the page of a metric without values says so and leads to the first one. If only the range
-// has no values, the page names the newest one.
+// Ensure the page of a metric without values says so and links to the form for the first value. If
+// only the chosen range has no values, the page must name the newest value.
 func TestMetricWithoutValues(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -302,7 +302,7 @@ func TestMetricWithoutValues(t *testing.T) {
 	hasNot(t, "elsewhere", w.page(t, "/metrics?key=a.b", "no daily points in this range", "The newest value is that of May 3, 2026."), "Add the first value")
 }
 
-// Ensure a metric can be defined by its name alone, from which its key is made.
+// Ensure a metric can be defined by its name alone. Its key must be derived from the name.
 func TestKeyOfMetric(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -20,8 +20,8 @@ type fillData struct {
 	Once       string // the prefix of the idempotency keys
 	NoIdeas    *failure
 	NoPosts    *failure
-	More       bool   // there are more accepted ideas than the page has looked at
-	Used       int    // the number of accepted ideas that have a post already
+	More       bool   // there are more accepted ideas than the page has read
+	Used       int    // the number of accepted ideas that already have a post
 	Waiting    string // how many ideas nobody has accepted yet; empty: none, or unknown
 	Platform   []string
 	MayWrite   bool
@@ -56,8 +56,8 @@ func (d *fillData) Months() (out []tab) {
 	return out
 }
 
-// Problem says why posts on a platform are not sent. It returns "" if the account works or is
-// unknown.
+// Problem returns the reason why posts on a platform are not sent. It returns "" if the account
+// works or is unknown.
 func (d *fillData) Problem(platform string) string {
 	if d.noChannels {
 		return ""
@@ -65,8 +65,8 @@ func (d *fillData) Problem(platform string) string {
 	return accountProblem(d.channels, platform)
 }
 
-// Mark says in two words that posts on a platform are not sent. It returns "" if they are, or if that
-// is unknown.
+// Mark returns a short label if posts on a platform are not sent. It returns "" if they are sent,
+// or if that is unknown.
 func (d *fillData) Mark(platform string) string {
 	switch {
 	case d.Problem(platform) == "":
@@ -140,8 +140,8 @@ func (v *pageRequest) listIdeas(status client.BroadcastIdeaStatus, label string)
 	})
 }
 
-// suggest gives each idea the day for which it was suggested if that day is free, and spreads the
-// others evenly over the free days that are left.
+// suggest gives each idea the day for which it was suggested if that day is free, and spreads all
+// other ideas evenly over the remaining free days.
 func (d *fillData) suggest(ideas []client.Idea, posts []client.Post, now time.Time) {
 	taken := map[string]bool{}
 	for _, p := range posts {

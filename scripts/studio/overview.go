@@ -49,7 +49,7 @@ type tile struct {
 	series.Comparison
 
 	Failure *failure
-	Apart   bool     // the metric's series cannot be combined into a total
+	Apart   bool     // whether the metric's series cannot be combined into a total
 	Goal    *goalBar // nil if the metric has no active goal
 	Pin     *pinForm // nil if nothing can be pinned
 }
@@ -57,16 +57,16 @@ type tile struct {
 // trouble is something that needs attention, usually because it has stopped working.
 type trouble struct {
 	Badge, Tone     string // one word, and the CSS class of its colour
-	What, Why, Path string // Path is the page that shows it
+	What, Why, Path string // what has stopped working, the reason, and the page that shows it
 	At              time.Time
-	Checked         bool // At is when it was last checked
+	Checked         bool // whether At is the time of the last check
 }
 
 // reviewsShownMax is the maximum number of waiting reviews that the overview lists.
 const reviewsShownMax = 5
 
-// Limits on the scheduled posts of the overview. It reads more than it lists, because those that
-// were due earlier today are not listed.
+// Limits on the scheduled posts on the overview. It reads more posts than it lists, because it
+// leaves out posts that were due earlier today.
 const (
 	postsShownMax = 5
 	postsReadMax  = 50
@@ -117,7 +117,7 @@ func (v *pageRequest) listGoals() *result[client.Page[client.Goal]] {
 	})
 }
 
-// readNews starts the calls about posts, boards, channels and audits.
+// readNews starts the calls that read posts, boards, channels and audits.
 func (v *pageRequest) readNews(d *overviewData) {
 	d.Posts = startCall(v, "broadcast:read", "The next posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
 		return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{
@@ -248,7 +248,7 @@ func (d *overviewData) unconfirmed(all []client.Definition) {
 	}
 }
 
-// troublesMax limits the list of troubles: unconfirmed adds metrics only while the list is shorter.
+// troublesMax is the length of the list of troubles up to which unconfirmed adds metrics.
 const troublesMax = 12
 
 // Published returns the board that was published most recently, or nil if none was.

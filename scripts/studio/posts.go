@@ -21,7 +21,7 @@ type postData struct {
 	Action   string       // the address that the form is sent to
 	Post     *client.Post // nil for a new post
 	State    string       // the post's status; empty for a new post
-	Idea     *client.Idea // the idea that a new post is made from
+	Idea     *client.Idea // the idea from which a new post is written
 	IdeaID   string
 	NoIdea   *failure
 	Clock    civiltime.Clock
@@ -186,8 +186,8 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	return out
 }
 
-// accountProblem says why posts on a platform are not sent. It returns "" if the platform's account
-// works.
+// accountProblem returns the reason why posts on a platform are not sent. It returns "" if the
+// platform's account works.
 func accountProblem(all []client.Channel, platform string) string {
 	c := channelOf(all, client.BroadcastPlatform(platform))
 	if c == nil {
@@ -219,7 +219,7 @@ func (d *postData) copyOf(p client.Post) {
 	}
 }
 
-// suggest fills in the form of a new post from the day that the user chose and the idea.
+// suggest fills in the form of a new post, using the day that the user chose and the idea.
 func (d *postData) suggest(day string, now time.Time) {
 	set := func(name, text string) {
 		for _, f := range d.Form.Fields {
@@ -246,7 +246,7 @@ func (d *postData) suggest(day string, now time.Time) {
 	}
 }
 
-// postOf returns the title and the text with which a post that is written from an idea begins. On a
+// postOf returns the initial title and text of a post that is written from an idea. On a
 // platform without titles, the text begins with the idea's title.
 func postOf(i client.Idea, platform string) (title, body string) {
 	title, body = i.Title.Or(""), i.Summary.Or("")

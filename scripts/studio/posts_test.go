@@ -232,9 +232,9 @@ func TestPostMove(t *testing.T) {
 	hasNot(t, "sent", body, "Delete this post", `id="profile"`)
 }
 
-// Ensure a user cannot schedule a post in the past, and can reschedule a failed post, whose page
-// says why it failed. If somebody else has changed a post, saving it loses neither their change nor
-// the typed text.
+// Ensure a user cannot schedule a post in the past, but can reschedule a failed post. The failed
+// post's page must say why it failed. If somebody else has changed a post, saving it loses neither
+// their change nor the typed text.
 func TestPostFailedAndConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,8 +11,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// recordScreens describes a kind of record, for the pages on which people create, edit and delete
-// records of that kind.
+// recordScreens describes the pages on which people create, edit and delete one kind of record.
 type recordScreens[T any] struct {
 	place    string // the entry in the sidebar
 	noun     string // such as "site" in "Delete this site"
@@ -28,9 +27,9 @@ type recordScreens[T any] struct {
 	facts   func(T) []fact // may be nil
 	save    func(c *changes, id string) func(ctx context.Context, options ...client.CallOption) (T, error)
 	remove  func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error)
-	created func(record T, sent url.Values) notice // stores what else the form of a new record contains, and returns the notice; may be nil
+	created func(record T, sent url.Values) notice // stores additional values from the form of a new record, and returns the notice; may be nil
 	id      func(T) string                         // returns the record's id, so that a creation can be undone; may be nil
-	home    func(T) string                         // the page that lists a stored record among others; if nil, the page back
+	home    func(T) string                         // returns the page that lists a stored record; if nil, the page is back
 	hidden  func(T) []fact                         // the hidden fields of the forms; may be nil
 	verb    func(T) string                         // the label of the save button; if nil, "Save"
 	changed func(T) *changedRecord                 // tells who changed the record last; may be nil
@@ -158,7 +157,7 @@ func (e recordScreens[T]) store(v *pageRequest) *view {
 	return v.finish(e.shownAt(stored.Value), what)
 }
 
-// nameOf returns the name of a record, which is the stored value of its first field.
+// nameOf returns the name of a record: the stored value of its first field.
 func (e recordScreens[T]) nameOf(record T) string {
 	if fields := e.fields(record); len(fields) > 0 {
 		return fields[0].Stored
@@ -187,7 +186,7 @@ func (e recordScreens[T]) undoCreate(record string, created T, tag string) undo 
 	})
 }
 
-// shownAt returns the address of the page that lists a stored record among others.
+// shownAt returns the address of the page that lists a stored record.
 func (e recordScreens[T]) shownAt(record T) string {
 	if e.home == nil {
 		return e.back

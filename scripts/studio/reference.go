@@ -30,16 +30,16 @@ import (
 // referenceAge is how long the studio keeps the service's document.
 const referenceAge = 10 * time.Minute
 
-// documentBytesMax bounds the size of the service's document.
+// documentBytesMax is the maximum size of the service's document.
 const documentBytesMax = 16 << 20
 
 // answerBytesMax is the maximum size of an answer in a page, as HTML.
 const answerBytesMax = 50_000
 
-// answerRecordsMax is the maximum number of records of a list that get links.
+// answerRecordsMax is the maximum number of records in an answer that get links.
 const answerRecordsMax = 12
 
-// reference is the service's document, as it was last read.
+// reference caches the service's document.
 type reference struct {
 	mu       sync.Mutex
 	document *openapi.Document
@@ -53,8 +53,8 @@ func (s *Studio) referenceScreens(page func(string, func(*pageRequest) *view)) {
 	page("POST /reference/{operation}", s.tryOperation)
 }
 
-// readReference returns the service's document. It sends a request without the key, unless the
-// document was read a short time ago.
+// readReference returns the service's document. It reads the document with a request without the
+// key, unless it was read less than referenceAge ago.
 func (v *pageRequest) readReference() (*openapi.Document, *failure) {
 	r := &v.reference
 	r.mu.Lock()
@@ -114,7 +114,7 @@ type operationData struct {
 
 	Failure  *failure // set if the document could not be read; the other fields are then empty
 	Area     openapi.Area
-	Fields   []parameterField // those that most requests need
+	Fields   []parameterField // the parameters that most requests need
 	Rare     []parameterField
 	RareOpen bool
 	Typed    string // the body
@@ -122,11 +122,11 @@ type operationData struct {
 	Confirm  bool   // whether to ask before the request is sent
 	Request  string // the method and the path with the typed ids, if Confirm is set
 	Hidden   []fact
-	Listers  []*openapi.Operation // list the records whose ids the body takes
+	Listers  []*openapi.Operation // the operations that list the records whose ids the body takes
 	Answer   *answer
 }
 
-// Reads reports whether the operation changes nothing, so that an address can send it.
+// Reads reports whether the operation only reads, so that a link can send it.
 func (d *operationData) Reads() bool { return d.Method == http.MethodGet }
 
 // Deletes reports whether the operation deletes something.
@@ -145,7 +145,7 @@ type parameterField struct {
 	Field   string // the name of the field
 	Text    string
 	Lister  *openapi.Operation // lists the ids for the parameter; nil: none is known
-	IDs     []record           // the records of the company whose ids fit; empty if they are unknown or too many
+	IDs     []record           // the company's records that can be chosen; empty if they are unknown or too many
 	Problem string
 }
 
@@ -168,11 +168,11 @@ type answer struct {
 	Cut     bool // whether Body is only the beginning
 	Next    string
 	Records []usableRecord
-	Left    int // the number of records of the list that have no links
+	Left    int // the number of records that have no links
 	Related []link
 }
 
-// usableRecord is a record of a list, with the operations that take its id.
+// usableRecord is a record in an answer, with links to the operations that take its id.
 type usableRecord struct {
 	record
 
@@ -183,7 +183,7 @@ type usableRecord struct {
 // StatusText returns the name of the status.
 func (a *answer) StatusText() string { return http.StatusText(a.Status) }
 
-// Size returns the length of the whole body, for people.
+// Size formats the length of the whole body.
 func (a *answer) Size() string {
 	if a.Bytes < 10_000 {
 		return phrase.Plural(a.Bytes, "byte", "bytes")
@@ -197,8 +197,8 @@ func (a *answer) Good() bool { return a.Failure == nil && a.Status < 400 }
 // link is a link to another operation, with parameters.
 type link struct{ Text, Path string }
 
-// referenceOperation shows an operation. If the address says so, it also sends the request,
-// provided that the operation changes nothing.
+// referenceOperation shows an operation. If the operation only reads and the address requests it,
+// referenceOperation also sends the request.
 func (s *Studio) referenceOperation(v *pageRequest) *view {
 	return v.operationPage(v.r.URL.Query())
 }
@@ -211,7 +211,7 @@ func (s *Studio) tryOperation(v *pageRequest) *view {
 	return out
 }
 
-// operationPage returns the page of an operation with the fields that were sent.
+// operationPage returns the page of an operation, with its form filled in from sent.
 func (v *pageRequest) operationPage(sent url.Values) *view {
 	document, failed := v.readReference()
 	if failed != nil {
@@ -282,8 +282,8 @@ func (v *pageRequest) newOperationData(document *openapi.Document, op *openapi.O
 	return d
 }
 
-// readIDs reads the ids from which the user can choose. It leaves out a parameter whose ids are
-// listed only for a record that the address does not name, such as the items of a board.
+// readIDs reads the ids from which the user can choose. It leaves out parameters whose ids can be
+// listed only for a parent that the address does not contain, such as the items of a board.
 func (v *pageRequest) readIDs(d *operationData, sent url.Values) {
 	if d.Secret {
 		return
@@ -325,12 +325,12 @@ func (v *pageRequest) readIDs(d *operationData, sent url.Values) {
 	}
 }
 
-// idChoicesMax is the maximum number of ids from which the user can choose. If the company has
-// more, the field is a text field.
+// idChoicesMax is the maximum number of ids from which the user can choose. If the company has more
+// records, the user types the id.
 const idChoicesMax = 100
 
-// recordsOf returns the records of a list that have ids, with names for people. If the body is one
-// record, it returns this record.
+// recordsOf returns the ids and names of the records in a body. The body is a list or a single
+// record. recordsOf leaves out records without an id.
 func recordsOf(body []byte) (out []record) {
 	type named struct{ ID, Name, Title, Handle, Key, Body string }
 	var list struct {
@@ -356,7 +356,7 @@ func pathFirst(f parameterField) int {
 	return 1
 }
 
-// setField changes the text of a rare field.
+// setField sets the value of a rare field.
 func (d *operationData) setField(name, text string) {
 	for i := range d.Rare {
 		if d.Rare[i].Field == name {
@@ -446,7 +446,7 @@ var answerHeaders = []string{
 	"ETag", "Service-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "Idempotent-Replayed", "Service-Has-More", "Service-Version",
 }
 
-// headersOf returns the headers that users need, and the cursor of the next page.
+// headersOf returns the response headers that the page shows, and the cursor of the next page.
 func (v *pageRequest) headersOf(response client.Response, cursor string) (out []fact) {
 	for _, name := range answerHeaders {
 		if value := response.Header.Get(name); value != "" {
@@ -459,16 +459,16 @@ func (v *pageRequest) headersOf(response client.Response, cursor string) (out []
 	return out
 }
 
-// secretKey matches a secret key, but not the prefix of one, which lists of keys contain.
+// secretKey matches a complete secret key, but not a prefix as lists of keys contain it.
 var secretKey = regexp.MustCompile(`sk_live_[0-9A-Za-z]{30,}`)
 
-// withoutSecrets removes secret keys from a text, because no page may contain one.
+// withoutSecrets removes secret keys from text, because no page may contain one.
 func (v *pageRequest) withoutSecrets(text string) string {
 	return secretKey.ReplaceAllString(strings.ReplaceAll(text, v.Key, "sk_live_…"), "sk_live_…")
 }
 
 // shownBody returns the body of a response as a page shows it, indented and without secrets. cut is
-// true if the body is too large for a page, so that text is only its beginning.
+// true if the body is too large for a page and text contains only its beginning.
 func (v *pageRequest) shownBody(body []byte) (text string, cut bool) {
 	var out bytes.Buffer
 	if json.Indent(&out, body, "", "  ") != nil {
@@ -486,7 +486,7 @@ func (v *pageRequest) shownBody(body []byte) (text string, cut bool) {
 }
 
 // usableRecords returns the first records of a list, with links to the operations that take their
-// ids. left is how many records it leaves out.
+// ids. left is the number of records that it leaves out.
 func usableRecords(document *openapi.Document, records []record, sent url.Values) (out []usableRecord, left int) {
 	for n, r := range records {
 		if n == answerRecordsMax {
@@ -558,7 +558,7 @@ type span struct {
 	Code bool
 }
 
-// prose splits a description into paragraphs, and these into text and code.
+// prose splits a description into paragraphs, and each paragraph into text and code.
 func prose(text string) (out [][]span) {
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		var spans []span

@@ -91,8 +91,8 @@ func TestReferencePages(t *testing.T) {
 }
 
 // Ensure an address can send a read, and the page shows the status, headers and body of its answer.
-// Links in the answer must lead to the next page and to a record, and from the record to a change
-// of it.
+// Links in the answer must lead to the next page and to a record, and the record's page must link
+// to a form that changes the record.
 func TestReferenceRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -107,8 +107,8 @@ func TestReferenceRead(t *testing.T) {
 	w.page(t, address(t, record, "Update a content type"), `value="cty_1"`, `name="header.If-Match" value="`)
 }
 
-// Ensure no id has to be copied by hand: a form offers the ids of the company's records, and an
-// answer links each record to the operations that take its id.
+// Ensure users need not copy ids by hand. A form must offer the ids of the company's records, and
+// an answer must link each record to the operations that take its id.
 func TestReferenceIDs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -131,7 +131,7 @@ func TestReferenceIDs(t *testing.T) {
 	w.page(t, "/reference/get_plan_board?send=1&path.boardId="+board, "Create an item on a board")
 }
 
-// address returns the address of the link that contains a text.
+// address returns the address of the link that contains text.
 func address(t *testing.T, body, text string) string {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`<a [^>]*href="([^"]*)"[^>]*>(.*?)</a>`).FindAllStringSubmatch(body, -1) {
@@ -252,7 +252,7 @@ func TestReferenceAnswers(t *testing.T) {
 		w.WriteHeader(http.StatusNotFound)
 		return w.Result()
 	})
-	has(t, "kept", w.page(t, "/reference"), "Every operation") // the document is kept
+	has(t, "kept", w.page(t, "/reference"), "Every operation") // the studio has cached the document
 	fresh := enter(t, w.Service, w.key, nil)
 	fresh.service.breakWith(func(r *http.Request) *http.Response {
 		if r.URL.Path != "/openapi.json" {

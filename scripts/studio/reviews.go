@@ -41,7 +41,7 @@ type reviewsData struct {
 	MayWrite   bool
 	Locked     bool // the reply can no longer change
 	Text       string
-	Kept       bool // whether the user has typed Text and it is not stored
+	Kept       bool // whether Text is what the user typed and is not stored
 	Kit        *client.BrandKit
 	NoKit      *failure
 	Conflict   *failure // set if somebody else has changed the reply; the page then shows the stored reply next to the typed one
@@ -128,8 +128,8 @@ func (d *reviewsData) brand(kit *result[client.BrandKit]) {
 }
 
 // choose selects the review that the page shows next to the list, and finds its neighbours in the
-// list. If the list does not contain the review any more, next is the id of the review that came
-// after it.
+// list. next is the id of the review that came after it. choose needs next if the list no longer
+// contains the review.
 func (d *reviewsData) choose(r *result[client.Feedback], next string) {
 	if r.Failure != nil {
 		d.NoReview = r.Failure
@@ -168,7 +168,7 @@ var replyLimits = map[client.FeedbackSource]int{client.FeedbackSourceGooglePlay:
 // Characters counts the characters of the reply.
 func (d *reviewsData) Characters() int { return utf8.RuneCountInString(d.Text) }
 
-// Heading returns the title of the review, or the words for one without a title.
+// Heading returns the title of the review, or a replacement if it has none.
 func (d *reviewsData) Heading() string {
 	kind := "Review"
 	if d.Review.Rating.IsNull() {
@@ -181,7 +181,7 @@ func (d *reviewsData) Heading() string {
 func (d *reviewsData) StatusWords() string { return statusWords(*d.Review) }
 
 // statusWords formats the status of a review's reply for users. A review without a reply can have
-// the status for approval, because a program may have stored it.
+// the status for approval, because a program may have stored that status.
 func statusWords(f client.Feedback) string {
 	status := f.ReplyStatus.Or(client.FeedbackReplyStatusNone)
 	if status == client.FeedbackReplyStatusNeedsReview {
@@ -215,7 +215,7 @@ func (d *reviewsData) keep(t *unsavedReply, id string) {
 // take it back, and a second click at the same place does not approve another reply.
 var replyActions = map[string]struct {
 	said   string
-	status client.FeedbackReplyStatus // empty: the status of a review that waits
+	status client.FeedbackReplyStatus // empty: the status that waitingStatus returns
 	stays  bool
 }{
 	"save":     {"Saved for review. It waits under To approve.", client.FeedbackReplyStatusNeedsReview, false},
@@ -225,7 +225,8 @@ var replyActions = map[string]struct {
 	"unskip":   {"Put back: it is under Waiting again.", "", false},
 }
 
-// waitingStatus returns the status of a review that waits for a person, with or without a reply.
+// waitingStatus returns the status of a review that waits for a person. It depends on whether there
+// is a reply.
 func waitingStatus(reply string) client.FeedbackReplyStatus {
 	if strings.TrimSpace(reply) == "" {
 		return client.FeedbackReplyStatusNone
@@ -323,8 +324,8 @@ func (f *failure) Text() string {
 	return text
 }
 
-// newReviews writes the ids of the reviews that the list contains now. A page that was loaded
-// earlier compares them with its own list and offers the new reviews.
+// newReviews responds with the ids of the reviews that the list contains now. A page that was
+// loaded earlier compares them with its own list and offers the new reviews.
 func (s *Studio) newReviews(v *pageRequest) *view {
 	b := inboxOf(v.r.URL.Query())
 	if _, _, ranged := daysOf(b.Since); ranged {

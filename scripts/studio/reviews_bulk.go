@@ -17,8 +17,8 @@ import (
 type reviewAction struct {
 	ID, Label  string
 	verb, done string
-	already    string                     // what is said of a review that needs no change
-	status     client.FeedbackReplyStatus // empty: the status of a review that waits
+	already    string                     // the words for a review that needs no change
+	status     client.FeedbackReplyStatus // empty: the status that waitingStatus returns
 }
 
 // reviewActions lists the actions. The inbox offers those that its tab allows.
@@ -30,8 +30,8 @@ var reviewActions = []reviewAction{
 	{"review", "Move to To approve", "Move", "Moved to To approve:", "under To approve already", client.FeedbackReplyStatusNeedsReview},
 }
 
-// tabActions lists the actions for the reviews of those tabs whose actions are not the default
-// ones: skip, approve and review.
+// tabActions lists the actions by tab. A tab that it does not contain has the default actions:
+// skip, approve and review.
 var tabActions = map[string][]string{
 	"waiting": {"skip", "approve"},
 	string(client.FeedbackReplyStatusNeedsReview): {"skip", "approve"},
@@ -70,7 +70,7 @@ func (s *Studio) bulkReviews(v *pageRequest) *view {
 	}
 	action := reviewActions[at]
 	a := &bulk{Verb: action.verb, Done: action.done, Already: action.already, Noun: "review", Nouns: "reviews", Place: "Reviews", Back: address}
-	for _, text := range chosen { // each text consists of the id, the version that the list shows, and the title
+	for _, text := range chosen { // each string consists of the id, the version that the list shows, and the title
 		id, rest, _ := strings.Cut(text, " ")
 		seen, name, _ := strings.Cut(rest, " ")
 		a.items = append(a.items, &bulkItem{Name: name, Path: "/reviews?" + url.Values{"show": {"all"}, "id": {id}}.Encode(), run: reviewStep(id, seen, action)})

@@ -201,8 +201,8 @@ func ticks(body string) (out []string) {
 	return out
 }
 
-// Ensure a user can skip several reviews at once, and undo all of that in one step. A review that
-// somebody has changed since the list was loaded is not skipped, and the page says so.
+// Ensure a user can skip several reviews at once, and undo all of these changes in one step. A
+// review that somebody has changed since the list was loaded is not skipped, and the page says so.
 func TestSkipSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -306,8 +306,9 @@ func TestApproveSeveral(t *testing.T) {
 	}
 }
 
-// Ensure the change of one of several reviews can be taken back alone, and the undo of all then
-// takes back the others. Reviews that need no change are counted apart.
+// Ensure a user can undo the change of a single review in a bulk action. The undo of the whole
+// action must then revert the remaining changes. Reviews that need no change must be counted
+// separately.
 func TestUndoOneOfSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -350,8 +351,8 @@ func TestUndoOneOfSeveral(t *testing.T) {
 	expect("needs_review needs_review needs_review")
 }
 
-// Ensure a skipped review can be put back, alone and together with others, and each tab offers only
-// what its reviews allow.
+// Ensure a skipped review can be put back, either alone or together with others. Each tab must
+// offer only actions that its reviews allow.
 func TestPutBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -394,7 +395,7 @@ func TestPutBack(t *testing.T) {
 	}
 }
 
-// Ensure a refused action keeps the undo of the action before it.
+// Ensure the previous action can still be undone after an action is refused.
 func TestUndoAfterRefusal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -709,8 +710,8 @@ func TestTakeBackApproval(t *testing.T) {
 }
 
 // Ensure the overview first lists what has stopped working, with links, and then the waiting
-// reviews. A post that is due but was not sent is marked as overdue, and hides none of the next
-// posts.
+// reviews. A post that is due but was not sent must be marked as overdue, and upcoming posts must
+// still be listed.
 func TestAttention(t *testing.T) {
 	t.Parallel()
 	w := demoWorld(t)

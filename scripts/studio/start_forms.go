@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// startForm is the data for the start template, a form of a first step.
+// startForm is the data for the start template, which shows the form of a first step.
 type startForm struct {
 	Form                *form
 	Intro, Action, Verb string

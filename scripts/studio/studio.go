@@ -5,9 +5,9 @@
 //
 // studio.go starts the studio, call.go sends and records the requests of a page, and frame.go
 // contains the parts that every page shares. Each screen has its own file, and its own template in
-// the folder templates. Packages series, scores, attention, batch and report prepare records of the
-// API, also for the command line. The other packages below this one do not depend on the API.
-// scripts/docs/explanation/studio.md explains the reasons.
+// the folder templates. Packages series, scores, attention, batch and report prepare the API's
+// records. The command line uses them, too. The other packages below this one do not depend on the
+// API. scripts/docs/explanation/studio.md explains the reasons.
 package studio
 
 import (
@@ -50,11 +50,11 @@ type Options struct {
 	Limits    Limits
 }
 
-// Limits are the longest waits of a studio. The default of a field applies if it is 0.
+// Limits are how long a studio waits at most. If a field is 0, its default applies.
 type Limits struct {
-	Page     time.Duration // of all API calls for one page together: 25 seconds
-	Identify time.Duration // of the first page for the key's scopes: 3 seconds
-	Bulk     time.Duration // of a response for a bulk action, before it shows the progress instead: 1.5 seconds
+	Page     time.Duration // for all API calls of one page together; by default 25 seconds
+	Identify time.Duration // for the key's scopes, on the first page; by default 3 seconds
+	Bulk     time.Duration // for the result of a bulk action, before the response shows the progress instead; by default 1.5 seconds
 }
 
 // Studio serves the pages of one company.

@@ -93,10 +93,10 @@ func (v *pageRequest) readReport() (report.Report, error) {
 	return read, err
 }
 
-// errWeek means that the address names no week.
+// errWeek means that the address contains no valid week.
 var errWeek = errors.New("the week in the address")
 
-// setWeeks sets the choices of weeks. The report may be empty.
+// setWeeks sets the weeks that the user can choose. The report may be empty.
 func (d *weekData) setWeeks(read report.Report, now time.Time) {
 	today := now
 	if zone, err := time.LoadLocation(read.TimeZone); err == nil {
@@ -174,8 +174,8 @@ func (r *recorder) sorted() []*apiCall {
 	return slices.SortedFunc(slices.Values(r.calls), func(a, b *apiCall) int { return cmp.Compare(a.URL, b.URL) })
 }
 
-// ReviewsPath returns the address of the week's reviews with a number of stars, or of all of them if
-// stars is 0.
+// ReviewsPath returns the address of the week's reviews with the given number of stars, or of all
+// the week's reviews if stars is 0.
 func (d *weekData) ReviewsPath(stars int) string {
 	path := daysPath(d.From, d.To)
 	if stars > 0 {
@@ -184,8 +184,8 @@ func (d *weekData) ReviewsPath(stars int) string {
 	return path
 }
 
-// waitingCount is a number of replies or reviews that wait now, with the page that lists them. Path
-// is empty if there are none.
+// waitingCount is the number of replies or reviews that wait now, in words, and the page that lists
+// them. Path is empty if there are none.
 type waitingCount struct{ Text, Path string }
 
 // WaitingCounts returns how many replies and reviews wait now.

@@ -47,13 +47,13 @@ func TestWeek(t *testing.T) {
 	}
 }
 
-// Ensure the counts of the week's reviews lead to a list with as many reviews, in the days of the
-// company's time zone.
+// Ensure each count of the week's reviews links to a list with that many reviews. The days must be
+// those of the company's time zone.
 func TestWeekReviews(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"timezone": "Pacific/Auckland"}`)
-	for name, at := range map[string]string{"sunday": "2026-08-02T11:59:00Z", "monday": "2026-08-02T12:00:00Z", "late": "2026-08-09T11:59:00Z", "next": "2026-08-09T12:00:00Z"} { // midnight there is 12:00 UTC
+	for name, at := range map[string]string{"sunday": "2026-08-02T11:59:00Z", "monday": "2026-08-02T12:00:00Z", "late": "2026-08-09T11:59:00Z", "next": "2026-08-09T12:00:00Z"} { // midnight in the company's time zone is 12:00 UTC UTC
 		w.review(t, name, demo.Record{"postedAt": at, "rating": 2})
 	}
 	w.review(t, "worst", demo.Record{"postedAt": "2026-08-05T08:00:00Z", "rating": 1, "title": "Lost my notes", "body": "All of them & more."})
@@ -87,8 +87,8 @@ func TestWeekFiles(t *testing.T) {
 	}
 }
 
-// Ensure the page says which parts are missing because of the key's scopes, and why there is no
-// report if the service refuses the key or the key may read nothing.
+// Ensure the page names the parts that are missing because of the key's scopes. If the service
+// refuses the key, or the key may read nothing, the page must say why there is no report.
 func TestWeekWithoutScopes(t *testing.T) {
 	t.Parallel()
 	w := demoWorld(t, auth.FeedbackRead, auth.CompanyRead)

@@ -10,6 +10,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/scripts/workspace/jsonl"
+	"growthworkspace/shared/table"
 )
 
 const validLine = `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","rating":4}}`
@@ -224,4 +225,22 @@ func TestImportNewOnly(t *testing.T) {
 		t.Errorf("%d lines:\n%s", n, after)
 	}
 	runRefused(t, 1, again, "import", "--company", id, "-", "--data", data) // the slug in the file differs from the stored item's slug
+}
+
+// Ensure the records of an import have the mark of an import, which keeps them out of the feed of
+// changes, unless --report-changes removes it.
+func TestImportReportsChanges(t *testing.T) {
+	t.Parallel()
+	data := dataFolder(t)
+	id := newCompany(t, data)
+	for _, test := range []struct {
+		flags []string
+		want  string
+	}{{nil, table.ImportWriter}, {[]string{"--report-changes"}, ""}, {nil, table.ImportWriter}} {
+		runJSON(t, data, `{"type":"board","record":{"id":"brd_1","name":"A"}}`, append([]string{"import", "--company", id, "-"}, test.flags...)...)
+		board, err := table.GetItem(t.Context(), openTable(t, data), table.Key{PK: table.Partition(id, "plan"), SK: "board#brd_1"})
+		if got := table.WriterOf(board); err != nil || len(board) == 0 || got != test.want {
+			t.Errorf("import %q: the writer is %q, want %q: %v", test.flags, got, test.want, err)
+		}
+	}
 }

@@ -36,7 +36,7 @@ func TestSignals(t *testing.T) {
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%v: the program ended with %v", signal, err)
 		}
-		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(waitMax); ; time.Sleep(20 * time.Millisecond) {
 			if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 				break
 			}

@@ -67,8 +67,8 @@ func statusesOf(t *testing.T, data, companyID, kind, property string) map[string
 	return out
 }
 
-// Ensure how the program exits decides what `due run` reports, both over the API and in the table.
-// Posts for other platforms must not be claimed.
+// Ensure the program's exit code and output decide what `due run` reports, both over the API and in
+// the table. Posts for other platforms must not be claimed.
 func TestDueRun(t *testing.T) {
 	isolateUserFolders(t)
 	endings := []struct{ id, script, want, status string }{
@@ -273,8 +273,8 @@ func TestApprovedRun(t *testing.T) {
 	}
 }
 
-// Ensure `approved run` at a terminal shows each review with its reply, and posts only those that the
-// person confirms. The others stay approved.
+// Ensure `approved run` at a terminal shows each review with its reply, and posts only those that
+// the person confirms. The others stay approved.
 func TestApprovedRunAsks(t *testing.T) {
 	isolateUserFolders(t)
 	var lines []string
@@ -302,8 +302,8 @@ func TestApprovedRunAsks(t *testing.T) {
 	}
 }
 
-// Ensure `approved run --on-unknown retry` at a terminal posts a reply again only if the person confirms
-// it.
+// Ensure `approved run --on-unknown retry` at a terminal posts a reply again only if the person
+// confirms it.
 func TestApprovedRunAsksAgain(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := sendingCompany(t,
@@ -548,8 +548,8 @@ func TestDueRunWithoutResponse(t *testing.T) {
 	}
 }
 
-// Ensure `due run --every` on a data folder fails when the engine stops, so that a supervisor starts it
-// again.
+// Ensure `due run --every` on a data folder fails when the engine stops, so that a supervisor
+// starts it again.
 func TestDueRunWithoutEngine(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, _ := sendingCompany(t, duePostOn("x", "pst_1"))
@@ -570,8 +570,9 @@ func TestDueRunWithoutEngine(t *testing.T) {
 	}
 }
 
-// Ensure --on-unknown retry runs the program again with the same claim, once the claim is old enough,
-// and leaves it alone before that. The claim stays unless the program says that it has sent the post.
+// Ensure --on-unknown retry runs the program again with the same claim, once the claim is old
+// enough, and leaves it alone before that. The claim stays unless the program says that it has sent
+// the post.
 func TestDueRunRetriesUnknown(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))
@@ -581,7 +582,7 @@ func TestDueRunRetriesUnknown(t *testing.T) {
 	run := func(after time.Duration, script string) (out string, err error) {
 		var text bytes.Buffer
 		root := rootCommand(&terminal.Terminal{In: strings.NewReader(""), Out: &text, Err: t.Output(), Now: func() time.Time { return time.Now().Add(after) }})
-		root.SetArgs([]string{"due", "run", "--platform", "x", "--on-unknown", "retry", "--timeout", "30s", "--", "sh", "-c", "cat >> " + records + "; " + script})
+		root.SetArgs([]string{"due", "run", "--platform", "x", "--on-unknown", "retry", "--timeout", "30m", "--", "sh", "-c", "cat >> " + records + "; " + script})
 		err = root.ExecuteContext(t.Context())
 		return text.String(), err
 	}

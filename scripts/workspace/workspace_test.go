@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -74,6 +75,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// waitMax is how long a test waits for something before it fails.
+const waitMax = 2 * time.Minute
 
 // dataFolder returns an empty data folder. Without an installed engine it skips the test, or fails
 // it if CI_NO_SKIP is set.

@@ -18,23 +18,24 @@ import (
 type Config struct {
 	Keys  Keys
 	Now   func() time.Time
-	NewID id.Generator // generates the request ids
+	NewID id.Generator // generates request ids
 	Log   *slog.Logger
-	// IdempotencyStore stores the responses of requests with an Idempotency-Key. It may be zero
-	// when no operation accepts that header.
+	// IdempotencyStore stores the responses to requests with an Idempotency-Key. It may be the zero
+	// value if no operation accepts that header.
 	IdempotencyStore idempotency.Store
 	// Metrics selects the metrics in the log lines.
 	Metrics Metrics
-	// BaseURL returns the scheme, host and stage that the caller used. If it is nil, links use http
-	// and the host of the request.
+	// BaseURL returns the scheme, host and stage of the URL that the caller used. If it is nil,
+	// links use http and the host of the request.
 	BaseURL func(*http.Request) string
 	// Versions are the versions that callers may pin. nil means fault.Versions.
 	Versions fault.SupportedVersions
-	// Timeout bounds one call. 0 means 9 seconds, which is below the timeout of a Lambda function.
+	// Timeout is the maximum duration of a call. 0 means 9 seconds, which is less than the timeout
+	// of a Lambda function.
 	Timeout time.Duration
 }
 
-// API serves operations: over HTTP, and through Call to other code in the process.
+// API serves operations over HTTP and, through Call, to other code in the process.
 type API struct {
 	keys        Keys
 	now         func() time.Time
@@ -48,8 +49,8 @@ type API struct {
 	routes      routes
 }
 
-// New returns an API that serves the operations. It panics if two of them have the same id, or if
-// two have the same method and one request could match both paths.
+// New returns an API that serves the operations. It panics if two operations have the same id, or
+// if two have the same method and a request could match both of their paths.
 func New(operations []Operation, c Config) *API {
 	if c.BaseURL == nil {
 		c.BaseURL = func(r *http.Request) string { return "http://" + r.Host }
@@ -84,13 +85,13 @@ func (a *API) CheckVersion(values []string) error {
 
 // Keys verifies keys and enforces rate limits. Package keys implements it.
 type Keys interface {
-	// Admit verifies the key, requires one of the scopes (none if the list is empty) and charges
+	// Admit verifies the key, requires one of the scopes (or none if scopes is empty) and charges
 	// one request to the rate limit of the class, all in one conditional write. The error comes
-	// from package auth or from the table. The error for a missing scope names the first of the
+	// from package auth or from the table. If a scope is missing, the error names the first of
 	// scopes. auth.Admission documents which of its fields are set even if there is an error.
 	Admit(ctx context.Context, token auth.Token, scopes []auth.Scope, class auth.Class) (auth.Admission, error)
-	// Verify verifies the key and requires one of the scopes, as Admit does. It charges no request
-	// and writes nothing. The returned quota state is set whenever the key is valid, even if the
-	// key lacks the scopes.
+	// Verify verifies the key and requires one of the scopes, like Admit, but does not charge the
+	// rate limit and writes nothing. The returned quota state is set whenever the key is valid,
+	// even if the key lacks the scopes.
 	Verify(ctx context.Context, token auth.Token, scopes []auth.Scope, class auth.Class) (auth.QuotaState, error)
 }

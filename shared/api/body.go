@@ -5,8 +5,9 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// CreateBody is the input of an operation that creates a record of type T. It has the fields of T
-// whose tags let a create set them (schema.Body). An operation with more arguments embeds it.
+// CreateBody is the input of an operation that creates a record of type T. Its fields are those of
+// T whose tags allow a create to set them (schema.Body). An operation with more arguments embeds
+// it.
 type CreateBody[T any] struct {
 	Idempotent
 	schema.Body[T] `body:"create"`
@@ -15,15 +16,15 @@ type CreateBody[T any] struct {
 // Check implements Checker. It applies the record's own validation rules.
 func (in *CreateBody[T]) Check() []string { return in.Problems(in.Record) }
 
-// UpdateBody is the part of the input of an operation that updates a record of type T. It has the
-// fields of T whose tags let an update set them (schema.Body).
+// UpdateBody is the part of the input of an operation that updates a record of type T. Its fields
+// are those of T whose tags allow an update to set them (schema.Body).
 type UpdateBody[T any] struct {
 	Condition
 	schema.Body[T] `body:"update"`
 }
 
-// Change is a change function for table.Modify. It checks the If-Match condition and then calls
-// Edit.
+// Change is a change function that can be passed to table.Modify. It checks the If-Match condition
+// and then calls Edit.
 func (in *UpdateBody[T]) Change(record *T) error {
 	if err := in.Condition.RequireMatch(record); err != nil {
 		return err

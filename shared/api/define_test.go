@@ -21,20 +21,20 @@ func define[In any](change func(*api.Spec)) func() {
 	}
 }
 
-// draftWord is an enum in which one of the values is a decision.
-type draftWord string
+// draftEnum is an enum with one value that is a decision.
+type draftEnum string
 
-func (draftWord) Values() []string { return []string{"draft", "final"} }
-func (draftWord) Drafts() []string { return []string{"draft"} }
+func (draftEnum) Values() []string { return []string{"draft", "final"} }
+func (draftEnum) Drafts() []string { return []string{"draft"} }
 
-// Ensure ForDrafting limits an enum in the body to the values that a key which may only draft can
-// set.
+// Ensure ForDrafting limits an enum in the body to the values that can be set with a key that may
+// only draft.
 func TestForDrafting(t *testing.T) {
 	op := api.Define(api.Spec{
 		ID: "update_item", Method: "PATCH", Path: "/v1/items", Scope: auth.FeedbackWrite, DraftScope: auth.FeedbackDraft, Effect: api.Write, Summary: "s",
 	}, func(context.Context, api.Caller, struct {
-		In   draftWord `query:"in"`
-		Word draftWord `json:"word"`
+		In   draftEnum `query:"in"`
+		Word draftEnum `json:"word"`
 	},
 	) (emptyInput, error) {
 		return emptyInput{}, nil
@@ -74,7 +74,7 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 		"no summary":               define[emptyInput](func(s *api.Spec) { s.Summary = "" }),
 		"no scope plan:reed":       define[emptyInput](func(s *api.Spec) { s.Scope = auth.Scope("plan:reed") }),
 		"feedback:draft is not contained in plan:write": define[struct {
-			X draftWord `json:"x"`
+			X draftEnum `json:"x"`
 		}](func(s *api.Spec) {
 			s.Method, s.Effect, s.Scope, s.DraftScope = "PATCH", api.Write, auth.PlanWrite, auth.FeedbackDraft
 		}),
@@ -129,7 +129,7 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 	operations(" /v1/{x}/a", " /v1/{x}/b", " /v1/{x}", " /v1/a/{x}/a", " /v1/{x}/current", " /v1/keys/{x}/a/b")()
 }
 
-// Ensure IsList, Company and Class follow from the declaration.
+// Ensure IsList, HasCompanyID and Class follow from the declaration.
 func TestOperation(t *testing.T) {
 	s := start(t)
 	for _, op := range s.operations() {

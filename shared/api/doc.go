@@ -1,12 +1,13 @@
-// Package api turns declared operations into a service: the registry, the pipeline and HTTP. Read
-// it in this order:
+// Package api turns declared operations into a service: it contains the registry, the pipeline and
+// HTTP. Read the files in this order:
 //
 //   - operation.go: Define declares an operation from a Spec and a function with typed input and
 //     output. Routes, tools, the OpenAPI document, templates and sample events are derived from the
 //     declaration.
-//   - result.go, tag.go: the JSON of what the function returns, lists included, and its entity tag.
-//   - http.go: ServeHTTP is where an HTTP request enters and leaves. route.go finds the operation of
-//     a request. input.go holds the validated input of the function, and tool.go reads it from the
+//   - result.go, tag.go: the JSON of what the function returns, including lists, and its entity
+//     tag.
+//   - http.go: ServeHTTP is the entry point for HTTP requests. route.go finds the operation for a
+//     request. input.go defines the validated input of the function, and tool.go reads it from the
 //     arguments of a tool.
 //   - api.go, pipeline.go: API.Call serves a call from any transport, step by step. Each step
 //     returns an error.
@@ -14,9 +15,9 @@
 //     line.
 //   - serve.go: serves operations over a table, in a Lambda function or on this machine.
 //
-// The function of an operation gets a Caller, whose company comes from the verified key, and an
-// input that is validated against its tags. It returns a record, a List or an error. A *fault.Error
-// is sent to the caller. Any other error goes to the log, and the caller gets the code internal.
-// The function runs while the key is being verified; its writes wait for the verification
+// An operation's function gets a Caller, whose company comes from the verified key, and an input
+// that has been validated against its tags. It returns a record, a List or an error. A *fault.Error
+// is sent to the caller. Any other error is only logged, and the caller gets the code internal. The
+// function runs while the key is being verified; its writes wait for the verification
 // (table.Request).
 package api

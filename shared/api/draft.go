@@ -8,19 +8,20 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Nobody may approve a text without having read it. A record that keys may draft (Spec.DraftScope)
-// stores which of its texts such a key wrote last. This list is hidden from clients. Drafted
-// updates the list, and RequireRead checks it before a text is approved.
+// Nobody may approve content without having read it. A record that a key with a DraftScope (see
+// Spec) can change stores the names of the properties that were last written by such a key. This
+// list is hidden from clients. Drafted updates the list, and RequireRead checks it before an
+// approval.
 
-// Drafted returns the names of the record's texts that a key which may only draft wrote last, once
-// the body has been applied to the record. drafted are these names before that, and texts are the
-// names of all properties that are texts. mayDecide is false for such a key, which adds the texts
-// that it changes. Any other key removes the texts that it sends, even if they equal the stored
-// ones.
-func Drafted[T any](in *schema.Body[T], record T, drafted, texts []string, mayDecide bool) (names []string) {
+// Drafted returns the new list of drafted properties for a record to which the body will be
+// applied: those that were last written by a key that may only draft. before is the stored list.
+// properties are the names of all properties that can be in the list. mayDecide is false if the
+// request's key may only draft. Such a key adds the properties that it changes. Any other key
+// removes the properties that it sends, even if their values are the stored ones.
+func Drafted[T any](in *schema.Body[T], record T, before, properties []string, mayDecide bool) (names []string) {
 	changes := in.Changes(record)
-	for _, name := range texts {
-		byDraft := slices.Contains(drafted, name)
+	for _, name := range properties {
+		byDraft := slices.Contains(before, name)
 		switch {
 		case mayDecide && in.Sent(name):
 			byDraft = false
@@ -34,18 +35,18 @@ func Drafted[T any](in *schema.Body[T], record T, drafted, texts []string, mayDe
 	return names
 }
 
-// RequireRead returns conflict unless the request shows that the caller has read the drafted texts
-// of a record. The request shows it either with an If-Match that names the record's revision, or by
-// containing each of these texts as it is stored.
+// RequireRead returns conflict unless the request proves that the caller has read the drafted
+// properties of a record. The proof is either an If-Match with the record's current ETag, or that
+// the request contains each of these properties with its stored value.
 func (in *UpdateBody[T]) RequireRead(record T, drafted []string) error {
-	if in.IfMatch != nil && !strings.Contains(*in.IfMatch, "*") { // RequireMatch has already compared it
+	if in.IfMatch != nil && !strings.Contains(*in.IfMatch, "*") { // RequireMatch has already checked it
 		return nil
 	}
 	changes := in.Changes(record)
 	for _, name := range drafted {
 		if !in.Sent(name) || slices.Contains(changes, name) {
-			texts := strings.Join(drafted, ", ")
-			return fault.New(fault.Conflict, "header.If-Match: is required, because a key that may only draft wrote %s last: read the record again and send its ETag, or send %s as stored", texts, texts)
+			names := strings.Join(drafted, ", ")
+			return fault.New(fault.Conflict, "header.If-Match: is required, because a key that may only draft wrote %s last: read the record again and send its ETag, or send %s as stored", names, names)
 		}
 	}
 	return nil

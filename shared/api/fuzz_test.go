@@ -24,7 +24,7 @@ type operationCall struct {
 	ids       []string
 }
 
-// callPath sends a GET with exactly this path, neither cleaned nor escaped. sent is false when an
+// callPath sends a GET with exactly this path, neither cleaned nor escaped. sent is false if an
 // HTTP server would not accept the path.
 func callPath(t *testing.T, path string) (to operationCall, status int, sent bool) {
 	t.Helper()
@@ -51,8 +51,8 @@ func callPath(t *testing.T, path string) (to operationCall, status int, sent boo
 	return to, a.Code, true
 }
 
-// respondingOperation returns the operation that sent a response. List responses differ only in
-// their cursor, which is valid for one operation.
+// respondingOperation returns the operation that sent a response. It recognises a list by the
+// cursor in the response, which is valid for one operation only.
 func respondingOperation(a httpResponse, ids []string) string {
 	switch {
 	case a.Code == http.StatusMethodNotAllowed:
@@ -74,9 +74,9 @@ func respondingOperation(a httpResponse, ids []string) string {
 }
 
 // FuzzPath checks that a path either matches an operation, byte for byte except for the ids in it,
-// or is not found. It must not be redirected or cleaned. A function receives only valid ids, so a
-// table key never contains unchecked text from a path. The same path with its ids unescaped must
-// reach the same operation with the same ids.
+// or is not found. It must not be redirected or cleaned. A function must receive only valid ids, so
+// that a table key never contains unchecked input from a path. The same path with its ids unescaped
+// must reach the same operation with the same ids.
 func FuzzPath(f *testing.F) {
 	for _, path := range []string{
 		itemPath, itemsPath, sharedRoot + "/items/current", sharedRoot + "/items/%63urrent", "/v1/companies", sharedRoot + "/boards/brd_1/other", publishPath, sharedRoot + "/items/%69tm_1", sharedRoot + "/items/itm_1/", "/" + itemPath, "//x" + itemPath,
@@ -113,8 +113,8 @@ func FuzzPath(f *testing.F) {
 
 // FuzzQuery checks that either the function receives exactly the parameters that net/url parses, or
 // the response is 400 and every message begins with the path of a query parameter or of the query.
-// The response must be 400 only for a malformed pair, an unknown or repeated name, or an invalid
-// value.
+// The response may be 400 only if the query contains a malformed pair, an unknown or repeated name,
+// or an invalid value.
 func FuzzQuery(f *testing.F) {
 	cursor := schema.CursorScope{Operation: "list_items", Filters: []string{"boardId=brd_1"}}.Encode("here")
 	for _, query := range []string{
@@ -179,8 +179,8 @@ func validQuery(query string) (url.Values, bool) {
 	return values, err == nil
 }
 
-// encodeQuery returns the query that an input was bound from. A parameter with its default value is
-// included only if it was sent.
+// encodeQuery returns the query from which an input was bound. A parameter with its default value
+// is included only if it was sent.
 func encodeQuery(in listInput, sent url.Values) url.Values {
 	out := url.Values{}
 	if sent.Has("limit") || in.Limit != 50 {

@@ -53,7 +53,7 @@ func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scopes []auth.Scope,
 		}
 	}
 	if code := fault.PublicError(err).Code; err != nil && code != fault.RateLimited && !errors.Is(err, errMissingScope) {
-		state = auth.Admission{} // an invalid key has no admission
+		state = auth.Admission{} // Admit returns no admission for an invalid key
 	}
 	return state, err
 }
@@ -64,7 +64,7 @@ func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scopes []auth.Scope, 
 	k.calls = append(k.calls, "verify")
 	err := k.err
 	if fault.PublicError(err).Code == fault.RateLimited || scopes == nil && errors.Is(err, errMissingScope) {
-		err = nil // Verify charges no quota, so it never returns these errors
+		err = nil // Verify does not charge the quota, so it never returns these errors
 	}
 	if err != nil && !errors.Is(err, errMissingScope) {
 		return auth.QuotaState{}, err
@@ -75,8 +75,8 @@ func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scopes []auth.Scope, 
 // errMissingScope is the error for a valid key that lacks the scope.
 var errMissingScope = auth.NewMissingScopeError(auth.PlanWrite)
 
-// waitForPermit waits for permission to write, as a store does. It deletes an empty batch, which
-// sends no request to the table.
+// waitForPermit waits for permission to write, like the methods of a store. It deletes an empty
+// batch, which sends no request to the table.
 func waitForPermit(ctx context.Context) error {
 	return table.New(table.Options{}).BatchDelete(ctx, nil)
 }
@@ -196,7 +196,7 @@ func (s *service) operations() []api.Operation {
 	}
 }
 
-// request returns a request that succeeds unless an option spoils it.
+// request returns a request that succeeds unless an option makes it invalid.
 func (s *service) request(method, target, body string, options ...func(*http.Request)) *http.Request {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), method, strings.ReplaceAll(target, "{companyId}", s.companyID), strings.NewReader(body))
@@ -237,15 +237,15 @@ func (s *service) do(r *http.Request) httpResponse {
 }
 
 // requireHeaders compares the headers in want with the headers of a response. The value "" means
-// that the response must not have the header.
-func requireHeaders(t *testing.T, of string, h http.Header, want map[string]string) {
+// that the header must not be set.
+func requireHeaders(t *testing.T, what string, h http.Header, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}
 	for name := range want {
 		got[name] = h.Get(name)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s: headers (-want +got):\n%s", of, diff)
+		t.Errorf("%s: headers (-want +got):\n%s", what, diff)
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 // limit. It is also the maximum size of a tool's arguments.
 const bodyBytesMax = 256 << 10
 
-// ServeHTTP serves a request. Every error response has the error envelope, even for an unknown path
-// or method.
+// ServeHTTP serves a request. Every error response contains the error envelope, even for an unknown
+// path or method.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := a.newID("req")
 	out, err := a.serveHTTP(r, requestID)
@@ -34,13 +34,13 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.Write(w, r, requestID)
 }
 
-// serveHTTP calls the operation of a request. It returns an error if no operation matches the path
-// and the method, or after a panic. When it returns an error, only the Header of the returned
-// response is used.
+// serveHTTP calls the operation for a request. It returns an error if no operation matches the path
+// and the method, or after a panic. With an error, only the Header of the returned response is
+// used.
 func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err error) {
 	defer parallel.Recover(&err)
 	op, parameters, allow, err := a.routes.match(r.Method, r.URL.EscapedPath())
-	if err != nil { // no key is needed, because the response reveals nothing
+	if err != nil { // the key is not checked, because the response reveals nothing
 		if len(allow) > 0 {
 			out.Header = http.Header{"Allow": {strings.Join(allow, ", ")}}
 		}
@@ -90,8 +90,8 @@ func (h httpArguments) bind(op *Operation) input {
 	return finishBinding(b)
 }
 
-// preconditionProblems returns a problem for each precondition of the request that the operation
-// does not check. Ignoring one would be wrong, because the caller relies on it.
+// preconditionProblems returns a problem for each precondition header that the operation does not
+// support. Such a header must not be ignored, because the caller relies on it.
 func (h httpArguments) preconditionProblems(op *Operation) (problems []string) {
 	if known := h.request.Header.Values(ifNoneMatch); len(known) > 0 {
 		if _, problem := schema.HeaderText(known); problem != "" {
@@ -107,9 +107,9 @@ func (h httpArguments) preconditionProblems(op *Operation) (problems []string) {
 	return problems
 }
 
-// body reads the body. If the body cannot be used, because it is missing or its headers are wrong,
-// for example, problem says why. The body of a GET has no meaning (RFC 9110, 9.3.1), so it is not
-// read. The only possible error is payload_too_large.
+// body reads the body. If the body cannot be used, for example because it is missing or its headers
+// are wrong, problem says why. The body of a GET is not read, because it has no meaning (RFC 9110,
+// 9.3.1). The only possible error is payload_too_large.
 func (h httpArguments) body(op *Operation) (text []byte, problem string, err error) {
 	if op.Method == http.MethodGet {
 		return nil, "", nil
@@ -127,14 +127,15 @@ func (h httpArguments) body(op *Operation) (text []byte, problem string, err err
 		return nil, "", nil
 	case !strings.EqualFold(strings.TrimSpace(contentType), "application/json"):
 		return nil, "header.Content-Type: must be application/json", nil
-	case h.request.Header.Get("Content-Encoding") != "" && !utf8.Valid(text): // a body that is valid UTF-8 has already been decoded by a gateway
+	case h.request.Header.Get("Content-Encoding") != "" && !utf8.Valid(text): // if the body is valid UTF-8, a gateway has already decoded it
 		return nil, "header.Content-Encoding: must be left out, send the body as plain JSON", nil
 	}
 	return text, "", nil
 }
 
-// readAll reads the body, but at most one byte more than limit. It allocates once when the length
-// is known; growing the buffer would leave several copies of a large body behind.
+// readAll reads the body, but at most one byte more than limit. If the length is known, it
+// allocates only once, because growing a buffer would leave several copies of a large body in
+// memory.
 func readAll(r *http.Request, limit int) ([]byte, error) {
 	from := io.LimitReader(r.Body, int64(limit)+1)
 	if r.ContentLength < 0 || r.ContentLength > int64(limit) {
@@ -157,7 +158,7 @@ func (h httpArguments) needsAuthFirst(op *Operation) bool {
 func (a *API) CheckUpload(r *http.Request) error {
 	op, parameters, _, err := a.routes.match(r.Method, r.URL.EscapedPath())
 	if err != nil || op.BodyBytes == 0 {
-		return nil // the API refuses the request itself, or reads no more than bodyBytesMax
+		return nil // ServeHTTP refuses the request itself, or reads no more than bodyBytesMax
 	}
 	token, err := auth.ParseHeader(r.Header.Values("Authorization"))
 	if err != nil {

@@ -45,7 +45,7 @@ func TestHostilePaths(t *testing.T) {
 			t.Errorf("%.60q: Allow %q and calls %q, want none", path, allow, s.keys.calls)
 		}
 	}
-	// A path parameter may be any string. An invalid id gets the response for a record that does
+	// A path parameter matches any string. An invalid id gets the response for a record that does
 	// not exist, but only after the key is verified.
 	for _, segment := range []string{"a%2Fb", "itm_1%23x", "%2e%2e", "..%2f..", "%00", "itm_1%00", "%25", "ITM_1", "itm_1%20", "%C3%A9", "%ff", "itm_" + strings.Repeat("a", 41), "current2", "%zz", "itm_1%", strings.Repeat("a", 1<<15)} {
 		a := s.do(s.request("GET", "/", "", withRawURL(own+"/items/"+segment)))
@@ -63,7 +63,7 @@ func TestHostilePaths(t *testing.T) {
 	s.requireError(s.request("GET", "/", "", withRawURL(own+"/items/itm%5F1")), 200, "")
 }
 
-// Ensure an unsupported method gets a 405 without a check of the key, and that Allow lists the
+// Ensure an unsupported method gets a 405 even with an invalid key, and that Allow lists the
 // supported methods, including HEAD wherever GET is supported.
 func TestMethods(t *testing.T) {
 	s := start(t)
@@ -91,8 +91,8 @@ func TestLiteralBeatsParameter(t *testing.T) {
 	}
 }
 
-// Ensure the response to HEAD has the status and the headers of GET, including Content-Length, and
-// no body.
+// Ensure the response to HEAD has the same status and headers as the response to GET, including
+// Content-Length, but no body.
 func TestHead(t *testing.T) {
 	s := start(t)
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
@@ -113,7 +113,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// Ensure a body of 256 KB is accepted, and that a body with one byte more gets a 413.
+// Ensure a body of 256 KB is accepted, and that a body that is one byte larger gets a 413.
 func TestBodySize(t *testing.T) {
 	s := start(t)
 	body := func(size int) string { return `{"title":"` + strings.Repeat("a", size-len(`{"title":""}`)) + `"}` }
@@ -137,8 +137,8 @@ type failingReader struct{}
 func (failingReader) Read([]byte) (int, error) { return 0, errors.New("AKIAPLANTED: reset by peer") }
 
 // Ensure a body must be a JSON object with the Content-Type application/json, with or without
-// parameters. An operation that takes no properties rejects any that are sent, and a GET ignores
-// the body.
+// parameters. An operation without body properties must reject any that are sent, and a GET must
+// ignore the body.
 func TestBodies(t *testing.T) {
 	s := start(t)
 	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "application/json;", "APPLICATION/JSON", " application/json ;a=b"} {

@@ -24,8 +24,8 @@ type panickingMarshaler struct{}
 
 func (panickingMarshaler) MarshalJSON() ([]byte, error) { panic("AKIAPLANTED in encoding") }
 
-// Ensure the response to an internal error is `internal` without details. The text and the stack of
-// the error are in one log line with the request id.
+// Ensure the response to an internal error is `internal` without details. The message and the stack
+// of the error must be in one log line with the request id.
 func TestInternalErrors(t *testing.T) {
 	for name, spoil := range map[string]func(s *service){
 		"error": func(s *service) {
@@ -105,8 +105,8 @@ func TestInternalErrors(t *testing.T) {
 	}
 }
 
-// Ensure an overloaded service responds with 503 and Retry-After, and that the reason is only in
-// the log. The response is not stored under an Idempotency-Key.
+// Ensure an overloaded service responds with 503 and Retry-After, and that only the log contains
+// the reason. The response must not be stored under an Idempotency-Key.
 func TestUnavailable(t *testing.T) {
 	refused := fmt.Errorf("admit: %w: planted", fault.ErrUnavailable)
 	for name, spoil := range map[string]func(s *service){
@@ -130,7 +130,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// Ensure the response to a panic outside of API.Call has the error envelope, or no body if the
+// Ensure the response to a panic outside of API.Call contains the error envelope, or no body if the
 // method is HEAD.
 func TestPanicOutsideOfACall(t *testing.T) {
 	s := start(t)
@@ -147,8 +147,8 @@ func TestPanicOutsideOfACall(t *testing.T) {
 }
 
 // Ensure an invalid request adds only a few kilobytes to the log, and that a key in the wrong place
-// of a request is not logged.
-func TestLogOfMistakes(t *testing.T) {
+// in a request is not logged.
+func TestLogOfInvalidRequests(t *testing.T) {
 	s := start(t)
 	body := `{"title":"a",` + strings.Repeat(`"`+strings.Repeat("x", 100)+`":1,`, 2000) + `"z":1}`
 	a := s.requireError(s.request("POST", itemsPath, body), 400, "")

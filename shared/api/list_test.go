@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure the body of an empty list is exactly {"items":[]}, and Service-Has-More is false.
+// Ensure the body of an empty list is exactly {"items":[]}, and that Service-Has-More is false.
 func TestEmptyList(t *testing.T) {
 	s := start(t)
 	for name, list := range map[string]api.List[record]{"nil": api.NewList(table.Page[record]{}), "zero": {}, "empty": api.NewList(table.Page[record]{Records: []record{}})} {
@@ -33,8 +33,8 @@ func TestEmptyList(t *testing.T) {
 	}
 }
 
-// nextPageURL requests a page of a list whose next page begins at the position next, and returns
-// the URL in the Link header.
+// nextPageURL requests a page of a list, after which the next page begins at the position next. It
+// returns the URL in the Link header.
 func (s *service) nextPageURL(target, next string) *url.URL {
 	s.t.Helper()
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
@@ -81,8 +81,8 @@ func TestNextPage(t *testing.T) {
 	}
 }
 
-// Ensure a cursor is valid only for the operation, filters and path that it was issued for, but
-// with any limit. Any other cursor is rejected with one message about the cursor.
+// Ensure a cursor is valid only for the operation, filters and path for which it was issued, but
+// with any limit. Any other cursor must be rejected with one message about the cursor.
 func TestCursorIsBound(t *testing.T) {
 	s := start(t)
 	cursor := s.nextPageURL(itemsPath+"?stage=live", "here").Query().Get("cursor")

@@ -11,13 +11,13 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// MetricDetail selects the metrics in the log lines. CloudWatch bills every combination of metric
-// name and operation by the hour.
+// MetricDetail says how detailed the metrics in the log lines are. CloudWatch bills every
+// combination of metric name and operation by the hour.
 type MetricDetail string
 
 // MetricsOff adds no metrics. MetricsByService adds metrics that are aggregated over all
 // operations. MetricsByOperation also adds the duration and the error count of each operation. The
-// sample count of the duration is the number of calls.
+// number of calls is the sample count of the duration.
 const (
 	MetricsOff         MetricDetail = ""
 	MetricsByService   MetricDetail = "service"
@@ -34,8 +34,8 @@ type Metrics struct {
 	Namespace string
 }
 
-// ParseMetrics parses the metrics settings. detail is operations, service or off; empty means off.
-// Any other value is an error. An empty namespace means DefaultMetricNamespace.
+// ParseMetrics parses the metrics settings. detail is "operations", "service" or "off"; empty means
+// "off". Any other value is an error. An empty namespace means DefaultMetricNamespace.
 func ParseMetrics(detail, namespace string) (Metrics, error) {
 	m := Metrics{MetricDetail(detail), namespace}
 	if namespace == "" {
@@ -53,11 +53,11 @@ func ParseMetrics(detail, namespace string) (Metrics, error) {
 
 // LogLine is the one structured log line of a request: caller, operation, outcome and cost. It
 // never contains a whole key or a body. It may also contain metrics in CloudWatch's embedded metric
-// format, so metrics need neither an API call nor an agent.
+// format, which requires neither API calls nor an agent.
 type LogLine struct {
 	RequestID string
-	Operation string // empty: no operation matched
-	CompanyID string // empty: no key, or a malformed one
+	Operation string // empty if no operation matched
+	CompanyID string // empty if the key is missing or malformed
 	KeyID     string
 	Trace     Trace
 	Status    int
@@ -68,7 +68,7 @@ type LogLine struct {
 	Note      error // a failure that did not change the response
 }
 
-// errorBytesMax bounds the error text of a 4xx response in the log.
+// errorBytesMax is the maximum length of the error of a 4xx response in the log.
 const errorBytesMax = 2000
 
 // Write writes the line. Attributes whose names begin with a capital letter are also metrics or

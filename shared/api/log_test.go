@@ -29,7 +29,7 @@ func loggedFields(t *testing.T, r api.LogLine, m api.Metrics) map[string]any {
 }
 
 // checkLine compares the fields in want with the fields of a log line. The value nil means that the
-// line must not have the field.
+// line must not contain the field.
 func checkLine(t *testing.T, what string, v, want map[string]any) {
 	t.Helper()
 	got := map[string]any{}
@@ -41,8 +41,8 @@ func checkLine(t *testing.T, what string, v, want map[string]any) {
 	}
 }
 
-// Ensure a line with metrics is valid for CloudWatch: every metric that a directive names is a
-// number in the line, and every dimension is a string.
+// Ensure a line with metrics is valid for CloudWatch: every metric named in a directive must be a
+// number in the line, and every dimension a string.
 func TestEmbeddedMetrics(t *testing.T) {
 	at := time.UnixMilli(1_786_440_600_123)
 	r := api.LogLine{
@@ -106,8 +106,8 @@ func TestLogOfNotes(t *testing.T) {
 	checkLine(t, "an error with a note", v, map[string]any{"level": "ERROR", "error": "down"})
 }
 
-// Ensure internal errors are logged in full with the level ERROR, and that errors caused by callers
-// are truncated.
+// Ensure internal errors are logged in full with the level ERROR, and errors caused by callers are
+// truncated.
 func TestLogOfErrors(t *testing.T) {
 	long := errors.New(strings.Repeat("x", 10_000))
 	checkLine(t, "an error of a caller", loggedFields(t, api.LogLine{Status: 400, Err: long}, api.Metrics{}),

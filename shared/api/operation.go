@@ -17,13 +17,13 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Effect is what an operation does to records. Retries, tool annotations and rate limits follow
-// from it.
+// Effect is what an operation does to records. It determines retries, tool annotations and rate
+// limits.
 type Effect int
 
-// Read changes nothing. Create adds a record, and a repeated call adds another record. Write
-// replaces stored values, as updates and pushes do. Destructive deletes or publishes, which cannot
-// be undone.
+// Read changes nothing. Create adds a record, and repeating it adds another one. Write replaces
+// stored values: it is the effect of updates and pushes. Destructive deletes or publishes, which
+// cannot be undone.
 const (
 	Read Effect = iota
 	Create
@@ -31,35 +31,35 @@ const (
 	Destructive
 )
 
-// Overwrites reports whether stored values may be lost, such as the values that an update or a push
-// replaces.
+// Overwrites reports whether stored values may be lost, for example because an update or a push
+// replaces them.
 func (e Effect) Overwrites() bool { return e == Write || e == Destructive }
 
 // Repeatable reports whether repeating a call has no further effect.
 func (e Effect) Repeatable() bool { return e != Create }
 
-// Spec declares one operation: everything that its input and output types do not say. Routes,
+// Spec declares one operation, apart from what its input and output types say. Routes,
 // tools, the OpenAPI document, permissions and sample events are generated from it.
 type Spec struct {
 	ID          string // snake_case verb_noun; also the tool's name and the operationId
 	Method      string
-	Path        string     // with {parameters}; the pipeline checks {companyId}, which needs no input field
-	Scope       auth.Scope // empty: any valid key
-	DraftScope  auth.Scope // contained in Scope; with it, a key without Scope can write drafts (see schema.DraftEnum and Caller.Has). Empty: such a key cannot call the operation
+	Path        string     // contains {parameters}; {companyId} needs no input field, because the pipeline checks it
+	Scope       auth.Scope // if empty, any valid key may call the operation
+	DraftScope  auth.Scope // a scope contained in Scope, with which a key that lacks Scope can write drafts (see schema.DraftEnum and Caller.Has); if empty, such a key cannot call the operation
 	Effect      Effect
-	Class       auth.Class    // empty: ClassRead or ClassWrite, depending on the effect
+	Class       auth.Class    // if empty, ClassRead or ClassWrite, depending on the effect
 	Summary     string        // one line
 	Description string        // what the summary leaves out; may be empty
-	BodyBytes   int           // maximum size of the body over HTTP; 0 means 256 KB. A body above 256 KB is read only after the key and its scope are checked
-	NotTool     bool          // not an MCP tool: its response contains a secret, which must not enter a model's context, or it is a step in sending something, which is left to programs
-	Errors      []fault.Code  // codes that its function may return, in addition to the common ones
+	BodyBytes   int           // maximum size of the body over HTTP; 0 means 256 KB. A body of more than 256 KB is read only after the key and its scope have been checked
+	NotTool     bool          // whether it is not an MCP tool, because its response contains a secret, which must not enter a model's context, or because only programs should send something
+	Errors      []fault.Code  // codes that the function may return, in addition to the common ones
 	Changes     []change.Type // the types of changes that the operation may make; empty for one that changes nothing
 }
 
 // Operation is a declared operation with its types and its function.
 type Operation struct {
 	Spec
-	Area           string         // from the path; see AreaOfPath
+	Area           string         // derived from the path; see AreaOfPath
 	Input          []schema.Field // location and constraints of each argument
 	IdempotencyKey *schema.Field  // the field of Input for this header; nil if the operation does not accept the header
 	Output         reflect.Type
@@ -67,7 +67,7 @@ type Operation struct {
 	input           reflect.Type
 	rawFields       []string // the names of the body properties that accept any JSON value
 	hasETag         bool
-	admittingScopes []auth.Scope // a key must have one of these scopes, the first of which is Scope; empty: none is required
+	admittingScopes []auth.Scope // the key must have one of these scopes, the first of which is Scope; if empty, none is required
 	run             func(ctx context.Context, caller Caller, in any) (out any, err error)
 	explainEmpty    func(ctx context.Context, caller Caller, in any) (string, error)    // set by ExplainEmpty; may be nil
 	note            func(ctx context.Context, caller Caller, in, out any) string        // set by AddNote; may be nil
@@ -77,8 +77,8 @@ type Operation struct {
 // Caller identifies the caller of an operation. It comes from the request's key, never from its
 // path or arguments. The company is the first argument of every store method.
 //
-// The verification of the key may still be in progress while the function runs. The function can
-// read, and its writes to the table wait for the verification. It must have no other side effects.
+// The key may still be being verified while the operation's function runs. The function can read,
+// and its writes to the table wait for the verification. It must have no other side effects.
 type Caller struct {
 	CompanyID string
 	KeyID     string
@@ -87,9 +87,9 @@ type Caller struct {
 }
 
 // Has reports whether the key has the scope or one that contains it. It waits until the key is
-// verified, so a function should call it only after its reads, for example in the function that it
-// passes to table.Modify. If the key is refused, Has returns false, and the refusal replaces the
-// function's result.
+// verified, so an operation's function should call it only after its reads, for example in the
+// function that it passes to table.Modify. If the key is refused, Has returns false, and the caller
+// gets the refusal instead of the function's result.
 func (c Caller) Has(scope auth.Scope) bool {
 	<-c.call.admitted
 	return scope.IsGrantedBy(c.call.admission.Scopes)
@@ -97,24 +97,25 @@ func (c Caller) Has(scope auth.Scope) bool {
 
 var operationID = regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
 
-// Define declares an operation. In is a flat struct whose fields have a path, query, header or json
-// tag, which says where the argument is (see schema.Field). Out is a record or a List of records.
-// Define panics on an invalid declaration, so that mistakes show when the program starts.
+// Define declares an operation. In is a flat struct in which each field has a path, query, header
+// or json tag, which says where the argument is (see schema.Field). Out is a record or a List of
+// records. Define panics on an invalid declaration, so that mistakes are detected when the program
+// starts.
 func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Out, error)) Operation {
 	return Declare(spec, Function{reflect.TypeFor[In](), reflect.TypeFor[Out](), func(ctx context.Context, caller Caller, in any) (any, error) {
 		return fn(ctx, caller, *in.(*In))
 	}})
 }
 
-// Function is the function of an operation, with the types of its input and its output. Call gets a
-// pointer to the input.
+// Function is the function of an operation, with its input and output types. Call gets a pointer to
+// the input.
 type Function struct {
 	In, Out reflect.Type
 	Call    func(ctx context.Context, caller Caller, in any) (out any, err error)
 }
 
-// Declare is like Define, but takes a Function. Code that declares the same operations for many
-// types uses it, because each instance of a generic function adds to the size of a program.
+// Declare is like Define, but takes a Function. It is for code that declares the same operations
+// for many types, because each instance of a generic function increases the size of the program.
 func Declare(spec Spec, f Function) Operation {
 	op := Operation{Spec: spec, Area: AreaOfPath(spec.Path), Output: f.Out, input: f.In, run: f.Call}
 	op.Input = nameSharedFields(schema.Fields(op.input), op.Path)
@@ -142,11 +143,11 @@ func Declare(spec Spec, f Function) Operation {
 	return op
 }
 
-// ExplainEmpty adds a function to a list operation. The function explains to the caller, in a
+// ExplainEmpty returns the list operation with a function that explains to the caller, in a
 // sentence or two, why the arguments match no record: "no metric growth.signup; did you mean
-// growth.signups?". It may read the table; an error fails the call. An empty string means that it
-// has no explanation. It is called only for tool calls, and only if the first page of the list is
-// empty. If it has no explanation, the caller gets a text that names the filters in the call.
+// growth.signups?". The function is called only for tool calls, and only if the first page of the
+// list is empty. It may read the table; if it returns an error, the call fails. If it returns an
+// empty string, the caller gets a sentence that names the filters in the call.
 func ExplainEmpty[In any](op Operation, why func(ctx context.Context, caller Caller, in In) (string, error)) Operation {
 	if !op.IsList() || op.input != reflect.TypeFor[In]() {
 		panic(fmt.Sprintf("api: operation %s: is no list with this input", op.ID))
@@ -157,10 +158,10 @@ func ExplainEmpty[In any](op Operation, why func(ctx context.Context, caller Cal
 	return op
 }
 
-// AddNote adds a function to an operation that writes. The function runs after a successful call of
-// the operation's tool. It returns a sentence that the caller should know in addition to the
-// result, or "" for none. It may read the table. It cannot fail the call, which has already been
-// carried out, so if it fails to find something out, its sentence says so.
+// AddNote returns the write operation with a function that is called after each successful tool
+// call. The function returns a sentence for the caller in addition to the result, or "". It may
+// read the table. It cannot return an error, because the write has already been made, so its
+// sentence must say if a read failed.
 func AddNote[In, Out any](op Operation, note func(ctx context.Context, caller Caller, in In, out Out) string) Operation {
 	if op.input != reflect.TypeFor[In]() || op.Output != reflect.TypeFor[Out]() {
 		panic(fmt.Sprintf("api: operation %s: has another input or output", op.ID))
@@ -171,10 +172,10 @@ func AddNote[In, Out any](op Operation, note func(ctx context.Context, caller Ca
 	return op
 }
 
-// CheckReplay adds a function to an operation that accepts an Idempotency-Key. Before the stored
-// response of a successful request is replayed, the function receives it and may refuse the replay
-// if what the response says no longer holds. Such an operation stores no refusals: a request that
-// was refused runs again when it is repeated.
+// CheckReplay returns the operation, which must accept an Idempotency-Key, with a check function.
+// That function is called before the stored response of a successful request is replayed. It
+// returns an error if what the response says is no longer true. Errors of such an operation are not
+// stored: if a request that failed is repeated, it runs again.
 func CheckReplay[In, Out any](op Operation, check func(ctx context.Context, caller Caller, in In, stored Out) error) Operation {
 	if op.IdempotencyKey == nil || op.input != reflect.TypeFor[In]() || op.Output != reflect.TypeFor[Out]() {
 		panic(fmt.Sprintf("api: operation %s: accepts no Idempotency-Key, or has another input or output", op.ID))
@@ -190,15 +191,15 @@ func CheckReplay[In, Out any](op Operation, check func(ctx context.Context, call
 }
 
 // Placeholders for the names of path parameters, in an input struct that several operations share.
-// They stand for the ids of the record and of its parent. If the path of an operation has no such
-// parameter, the operation does not have the field either.
+// They stand for the ids of the record and of its parent. If the path of an operation does not
+// contain such a parameter, the operation does not have the field either.
 const (
 	recordParameter = "{id}"
 	parentParameter = "{parentId}"
 )
 
-// call calls the operation's function with a valid input and encodes the result. If explain is set,
-// the result includes the note of AddNote.
+// call calls the operation's function with a valid input and encodes the result. If explain is
+// true, the result includes the note from the function passed to AddNote.
 func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value, explain bool) (result, error) {
 	out, err := op.run(ctx, caller, in.Addr().Interface())
 	if err != nil {
@@ -211,10 +212,9 @@ func (op *Operation) call(ctx context.Context, caller Caller, in reflect.Value, 
 	return r, err
 }
 
-// nameSharedFields renames the placeholder fields after the parameters of the path, not counting
-// the company's. The record's field gets the name of the last parameter. The parent's field gets
-// the name of the parameter before that, or of the last parameter if the input has no field for the
-// record.
+// nameSharedFields renames the placeholder fields after the parameters of the path, ignoring the
+// company's. The record's field gets the name of the last parameter. The parent's field gets the
+// name of the one before it, or of the last parameter if the input has no field for the record.
 func nameSharedFields(fields []schema.Field, path string) []schema.Field {
 	var last, nextToLast string
 	for s := range strings.SplitSeq(path, "/") {
@@ -277,22 +277,22 @@ func (op Operation) check() error {
 	return nil
 }
 
-// isDecision reports whether a field has values that a key which may only draft cannot set.
+// isDecision reports whether some values of a field cannot be set with a key that may only draft.
 func isDecision(f schema.Field) bool { return f.In == schema.InBody && f.Drafts != nil }
 
-// isDraft reports whether an input sets no value that is a decision. It is always true for an
-// operation that keys which may only draft cannot call.
+// isDraft reports whether an input contains no value that is a decision. It returns true for any
+// operation without a DraftScope.
 func (op *Operation) isDraft(input reflect.Value) bool {
 	return op.DraftScope == "" || !slices.ContainsFunc(op.Input, func(f schema.Field) bool {
 		if !isDecision(f) {
 			return false
 		}
-		value := reflect.Indirect(f.ValueIn(input)) // not valid if the request does not contain the field
+		value := reflect.Indirect(f.ValueIn(input)) // the zero Value if the request does not contain the field
 		return value.IsValid() && !slices.Contains(f.Drafts, value.String())
 	})
 }
 
-// ForDrafting returns the operation in its form for keys with the DraftScope but not the Scope. Its
+// ForDrafting returns the operation as it is for keys with the DraftScope but not the Scope: its
 // fields accept only the values that such a key may set.
 func (op Operation) ForDrafting() Operation {
 	op.Input = slices.Clone(op.Input)
@@ -322,9 +322,8 @@ func (op Operation) Record() reflect.Type {
 // IsPartial reports whether the operation returns a PartialResult.
 func (op Operation) IsPartial() bool { return op.Output.Implements(reflect.TypeFor[PartialResult]()) }
 
-// BodyRequired reports whether a request must have a body. A body is required if one of its
-// properties is required. It is also required for every update, because an update without a body is
-// a mistake.
+// BodyRequired reports whether a request must have a body. It must if a property is required, or if
+// the operation is an update, because an update without a body is a mistake.
 func (op Operation) BodyRequired() bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool {
 		return f.In == schema.InBody && (f.Required || op.Method == "PATCH")
@@ -335,8 +334,8 @@ func (op Operation) BodyRequired() bool {
 // tool are always limited to 256 KB.
 func (op Operation) BodyLimit() int { return max(op.BodyBytes, bodyBytesMax) }
 
-// HasCompanyID reports whether the path contains the id of the company. Every path does, except
-// that of list_companies.
+// HasCompanyID reports whether the path contains the id of the company. Every path except that of
+// list_companies does.
 func (op Operation) HasCompanyID() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
 
 // CompanyArea is the area of paths that name no other area. Its Lambda function also serves the
@@ -355,9 +354,9 @@ func AreaOfPath(path string) string {
 	return area
 }
 
-// idempotencyArea returns the area in which the responses to an Idempotency-Key are stored.
-// Operations on keys use the company's area, because only authentication may access the partition
-// of the keys.
+// idempotencyArea returns the area in whose partition responses are stored under their
+// Idempotency-Key. Operations on keys use the company's area, because only authentication may
+// access the partition of the keys.
 func (op Operation) idempotencyArea() string {
 	if op.Area == table.KeysArea {
 		return CompanyArea
@@ -393,7 +392,7 @@ const companyParameter = "companyId"
 type Cursor = schema.Cursor
 
 // HasETag reports whether the operation's responses have an entity tag. They do if the response is
-// a single record, or a type that implements ETagger.
+// a single record, or if its type implements ETagger.
 func (op Operation) HasETag() bool {
 	if op.Output.Implements(reflect.TypeFor[ETagger]()) {
 		return true
@@ -406,9 +405,9 @@ func (op Operation) HasETag() bool {
 	return hasID || hasCompany
 }
 
-// Idempotent is the part of an input that makes a retry safe: the request is executed only once.
-// Embed it in the input of every operation that creates or triggers something, and write through
-// package idempotency.
+// Idempotent is the part of an input that makes it safe to retry a request: it is executed only
+// once. Embed it in the input of every operation that creates or triggers something, and write
+// through package idempotency.
 type Idempotent struct {
 	IdempotencyKey *string `header:"Idempotency-Key" min:"1" max:"255" doc:"a unique text for this request; a retry with it within 24 hours gets the first response and changes nothing" tool:"unique text; makes a retry safe"`
 }
@@ -419,9 +418,9 @@ type Deleted struct {
 	Deleted bool   `json:"deleted" doc:"always true"`
 }
 
-// Clearable is the type of a property that null clears in an update, such as Clearable[*string] or
-// Clearable[[]string]. Its method Apply assigns the value that was sent. Use it for properties that
-// are not fields of a record; for those, use the tag set instead (schema.Body). In an operation
-// with the method POST, null in any other optional property is the same as leaving it out, unless
-// the property has the tag null:"never".
+// Clearable is the type of a property that can be cleared with null in an update, such as
+// Clearable[*string] or Clearable[[]string]. Its method Apply assigns the value that was sent. For
+// a field of a record, use the tag set instead (schema.Body). In an operation with the method POST,
+// null in any other optional property is the same as leaving it out, unless the property has the
+// tag null:"never".
 type Clearable[T any] = schema.Clearable[T]

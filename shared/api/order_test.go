@@ -16,8 +16,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure the order of the checks: a request that fails two of them gets the error of the earlier
-// check.
+// Ensure checks run in the documented order: a request that fails two of them must get the error of
+// the earlier check.
 func TestOrderOfChecks(t *testing.T) {
 	long := `{"title":"` + strings.Repeat("a", 256<<10) + `"}`
 	type spoiled struct {
@@ -70,7 +70,8 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 }
 
-// Ensure one response lists all problems of the body and the query, one entry each.
+// Ensure the error response lists all problems with the body and the query, with one entry for
+// each.
 func TestAllProblemsInOneResponse(t *testing.T) {
 	s := start(t)
 	a := s.requireError(s.request("POST", itemsPath+"?x=1&y=%zz", `{"tags":5,"Title":1}`), 400, "")
@@ -80,8 +81,8 @@ func TestAllProblemsInOneResponse(t *testing.T) {
 	}
 }
 
-// Ensure every authenticated response has the rate limit headers, and a 429 has a Retry-After of at
-// least a second.
+// Ensure every authenticated response has the rate limit headers, and that a 429 has a Retry-After
+// of at least a second.
 func TestQuotaHeaders(t *testing.T) {
 	s := start(t)
 	for _, r := range []*http.Request{
@@ -106,7 +107,7 @@ func TestQuotaHeaders(t *testing.T) {
 	}
 }
 
-// Ensure a malformed key is rejected, with one of two messages, before any key is looked up.
+// Ensure a malformed key is rejected, with one of two messages, without looking up any key.
 func TestKeys(t *testing.T) {
 	s := start(t)
 	for name, values := range map[string][]string{
@@ -120,8 +121,8 @@ func TestKeys(t *testing.T) {
 	s.requireError(s.request("GET", itemPath, "", header("Authorization", "bearer  "+s.key+" ")), 200, "")
 }
 
-// Ensure a missing or current version is accepted, and any other is rejected with a message that
-// lists the supported dates.
+// Ensure a missing version and the current one are accepted, and that any other is rejected with a
+// message that lists the supported dates.
 func TestVersion(t *testing.T) {
 	s := start(t)
 	s.requireError(s.request("GET", itemPath, "", header("Service-Version", "2026-08-11")), 200, "")
@@ -148,7 +149,7 @@ func TestETag(t *testing.T) {
 	}
 }
 
-// Ensure a GET whose If-None-Match names the record's tag gets a 304, without a body and without
+// Ensure a GET whose If-None-Match contains the record's tag gets a 304, without a body and without
 // the headers that describe a body.
 func TestIfNoneMatch(t *testing.T) {
 	s := start(t)
@@ -163,7 +164,7 @@ func TestIfNoneMatch(t *testing.T) {
 	}
 }
 
-// Ensure the caller comes from the key, and repeated headers are joined.
+// Ensure the Caller is derived from the key, and that repeated headers are joined.
 func TestCallerAndHeaders(t *testing.T) {
 	s := start(t)
 	var seen createInput
@@ -187,7 +188,7 @@ func TestCallerAndHeaders(t *testing.T) {
 	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`, header("If-Match", "\xff")), 400, "header.If-Match: is not valid UTF-8")
 }
 
-// Ensure responses in a deprecated version have the headers that say so, whether the request or the
+// Ensure responses in a deprecated version have the deprecation headers, whether the request or the
 // key pins the version.
 func TestDeprecatedVersion(t *testing.T) {
 	s := start(t)

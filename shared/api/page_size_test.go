@@ -16,9 +16,9 @@ type textRecord struct {
 	Text string `json:"text"`
 }
 
-// listOfSizes returns a page of records whose JSON has these sizes. The page holds records or, if
-// asTexts is set, their JSON. The position after the n-th record is the number n.
-func listOfSizes(asTexts, backward bool, next string, sizes ...int) (list interface {
+// listOfSizes returns a page of records whose JSON has the given sizes. The page contains the
+// records or, if asJSON is true, their JSON. The position after the n-th record is the number n.
+func listOfSizes(asJSON, backward bool, next string, sizes ...int) (list interface {
 	Page() (body []byte, next string, err error)
 }) {
 	records, texts := make([]textRecord, len(sizes)), make([]json.RawMessage, len(sizes))
@@ -27,15 +27,15 @@ func listOfSizes(asTexts, backward bool, next string, sizes ...int) (list interf
 		texts[n] = json.RawMessage(`{"text":"` + records[n].Text + `"}`)
 	}
 	behind := func(n int) string { return fmt.Sprint(n) }
-	if asTexts {
+	if asJSON {
 		return api.NewJSONList[textRecord](table.Page[json.RawMessage]{Records: texts, Next: next, PositionAfter: behind, Backward: backward})
 	}
 	return api.NewList(table.Page[textRecord]{Records: records, Next: next, PositionAfter: behind, Backward: backward})
 }
 
 // Ensure a page contains as many records as fit into table.PageBytes, but at least one, and that
-// the next page continues after the last of them. A page that is cut loses records at its end, or
-// at its start if the list is read backward.
+// the next page continues after the last of them. Records that do not fit must be left out at the
+// end of the page, or at its beginning if the list is read backward.
 func TestPagesEndAtBytes(t *testing.T) {
 	const envelope = len(`{"items":[]}`)
 	const half = (table.PageBytes - envelope - len(",")) / 2
@@ -53,9 +53,9 @@ func TestPagesEndAtBytes(t *testing.T) {
 		"all are larger":     {[]int{table.PageBytes, table.PageBytes, table.PageBytes}, 1, "0", "2"},
 		"three of five":      {slices.Repeat([]int{table.PageBytes * 3 / 10}, 5), 3, "2", "2"},
 	} {
-		for _, asTexts := range []bool{false, true} {
+		for _, asJSON := range []bool{false, true} {
 			for _, backward := range []bool{false, true} {
-				body, next, err := listOfSizes(asTexts, backward, "end", tt.sizes...).Page()
+				body, next, err := listOfSizes(asJSON, backward, "end", tt.sizes...).Page()
 				var got struct{ Items []json.RawMessage }
 				if err != nil || json.Unmarshal(body, &got) != nil {
 					t.Fatalf("%s: page %.200s: %v", name, body, err)
@@ -69,15 +69,15 @@ func TestPagesEndAtBytes(t *testing.T) {
 					sizes = append(sizes, len(item))
 				}
 				if !slices.Equal(sizes, want) || next != wantNext {
-					t.Errorf("%s, texts %t, backward %t: %d, next %q, want %d, %q", name, asTexts, backward, sizes, next, want, wantNext)
+					t.Errorf("%s, texts %t, backward %t: %d, next %q, want %d, %q", name, asJSON, backward, sizes, next, want, wantNext)
 				}
 			}
 		}
 	}
 }
 
-// Ensure Service-Has-More is true for a page that is cut short by its size, even if the store
-// returned all remaining records.
+// Ensure Service-Has-More is true for a page without the records that did not fit, even if the
+// store returned all remaining records.
 func TestShortPageHasMore(t *testing.T) {
 	s := start(t)
 	large := record{Text: strings.Repeat("x", table.PageBytes/2)}

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// handlerTimeout bounds one call. It is below the function's timeout of 10 s and the gateway's of
-// 29 s, so that the caller always gets this service's error envelope.
+// handlerTimeout is the maximum duration of a call. It is less than the Lambda function's timeout
+// of 10 s and the gateway's of 29 s, so that the caller always gets this service's error envelope.
 const handlerTimeout = 9 * time.Second
 
 // Call is one call of an operation, from any transport. HTTP and MCP share it, so an operation
@@ -24,17 +24,18 @@ const handlerTimeout = 9 * time.Second
 type Call struct {
 	Operation     *Operation
 	RequestID     string
-	Authorization []string // values of the header
-	Version       []string // values of Service-Version
-	CompanyID     string   // as sent by the caller; empty when the arguments of a tool leave it out
+	Authorization []string // the values of the Authorization header
+	Version       []string // the values of the Service-Version header
+	CompanyID     string   // as sent by the caller; empty if the arguments of a tool do not contain it
 	Arguments     Arguments
 	Trace         Trace
-	Explain       bool // set Response.Note, which may cost additional reads
+	Explain       bool // whether to set Response.Note, which may cost additional reads
 }
 
-// Call serves a call. The first of these to fail determines the response: key, version, company,
-// scope, quota, arguments, function. They run in a different order, though: the arguments are bound
-// before the key is admitted, and the function runs in parallel with the admission (see run).
+// Call serves a call. If several steps fail, the response has the error of the first one in this
+// order: key, version, company, scope, quota, arguments, function. They run in a different order:
+// the arguments are bound before the key is admitted, and the function runs in parallel with the
+// admission (see run).
 func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -46,7 +47,7 @@ func (a *API) Call(ctx context.Context, c Call) Response {
 	return a.respond(t, r, err)
 }
 
-// serve runs the steps of a call. If several steps fail, it returns the error of the earliest, in
+// serve runs the steps of a call. If several steps fail, it returns the error of the first one in
 // the order that Call documents.
 func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err error) {
 	defer parallel.Recover(&err)
@@ -58,7 +59,7 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	if err == nil && c.CompanyID != "" && c.CompanyID != t.token.CompanyID {
 		err = fault.ErrNotFound
 	}
-	if err != nil { // a wrong version or company costs no quota, and is reported only if the key is valid
+	if err != nil { // a wrong version or company is not charged to the quota, and is reported only if the key is valid
 		return r, a.verify(ctx, c, t, nil, err)
 	}
 	if c.Arguments.needsAuthFirst(c.Operation) {
@@ -92,11 +93,11 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 	return out.result, out.err
 }
 
-// finish stores the response of a call under its Idempotency-Key, or returns the response of an
-// earlier request, which the caller must send instead.
+// finish stores the response to a call under its Idempotency-Key, or returns the response to an
+// earlier request, which must be sent instead.
 //
-// A refusal by an operation with a CheckReplay is not stored. If the refusal is a conflict, the
-// conflicting change may have been made by another request with the same key.
+// An error from an operation with a CheckReplay is not stored. If it is a conflict, another request
+// with the same key may have made the conflicting change.
 func (c Call) finish(ctx context.Context, attempt *idempotency.Attempt, out *callOutcome) (earlier *idempotency.Response, err error) {
 	if c.Operation.checkReplay == nil || out.err == nil {
 		return attempt.Finish(ctx, storableResponse(out.result, out.err))
@@ -108,7 +109,7 @@ func (c Call) finish(ctx context.Context, attempt *idempotency.Attempt, out *cal
 	return earlier, err
 }
 
-// replay returns the stored response of an earlier request, unless the operation refuses to replay
+// replay returns the stored response to an earlier request, unless the operation refuses to replay
 // it.
 func (c Call) replay(ctx context.Context, t *callState, stored *idempotency.Response) (result, error) {
 	if check := c.Operation.checkReplay; check != nil {
@@ -119,8 +120,8 @@ func (c Call) replay(ctx context.Context, t *callState, stored *idempotency.Resp
 	return t.replayResponse(stored)
 }
 
-// verify checks the key, and that it has one of the scopes (none is required if there are none). It
-// returns the reason if the key is refused, and otherwise refusal, which may be nil.
+// verify checks the key, and that it has one of the scopes (or none if scopes is empty). If the key
+// is refused, verify returns the reason, and otherwise refusal, which may be nil.
 func (a *API) verify(ctx context.Context, c Call, t *callState, scopes []auth.Scope, refusal error) (err error) {
 	t.admission.Quota, err = a.keys.Verify(ctx, t.token, scopes, c.Operation.Class)
 	return cmp.Or(err, refusal)
@@ -129,14 +130,14 @@ func (a *API) verify(ctx context.Context, c Call, t *callState, scopes []auth.Sc
 // callOutcome is the result of an admitted call.
 type callOutcome struct {
 	result         result
-	err            error                 // the error of the operation's function, or of its input
-	storedResponse *idempotency.Response // stored by an earlier request with the same Idempotency-Key; if set, it replaces result and err
+	err            error                 // the error from the operation's function, or from binding its input
+	storedResponse *idempotency.Response // stored by an earlier request with the same Idempotency-Key; if set, result and err are not used
 }
 
-// run starts the operation's function and, if the call has an attempt, the lookup of an earlier
-// response. While they run, it admits the key. So the function's reads add no latency, and its
-// writes wait until the key is admitted or refused. If several of these fail, the admission's error
-// takes precedence over the lookup's error, which takes precedence over a panic in the function.
+// run starts the operation's function and, if attempt is not nil, the lookup of an earlier
+// response. While they run, it admits the key. The function's reads therefore add no latency; its
+// writes wait until the key is admitted or refused. If the admission fails, run returns its error;
+// otherwise it returns the lookup's error or a panic in the function, in this order of precedence.
 // run returns only after the function has returned.
 func (a *API) run(ctx context.Context, c Call, t *callState, attempt *idempotency.Attempt) (*callOutcome, error) {
 	work, stop := context.WithCancel(ctx)
@@ -195,7 +196,7 @@ func (a *API) admit(ctx context.Context, c Call, t *callState) (err error) {
 	return err
 }
 
-// asyncCall is a part of a call that runs on a goroutine of its own.
+// asyncCall is a part of a call that runs on a separate goroutine.
 type asyncCall[T any] struct {
 	done   chan struct{}
 	result T
@@ -220,7 +221,7 @@ func (s *asyncCall[T]) wait() (T, error) {
 }
 
 // idempotencyAttempt returns the attempt for a call with an Idempotency-Key. It returns nil if the
-// call has no such key or its input is invalid.
+// call has no Idempotency-Key or its input is invalid.
 func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, error) {
 	f := c.Operation.IdempotencyKey
 	if f == nil || t.input.err != nil {
@@ -249,7 +250,7 @@ func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, er
 	return attempt, nil
 }
 
-// storableResponse returns the response to store under the Idempotency-Key. It is nil for an
+// storableResponse returns the response to store under the Idempotency-Key. It returns nil for an
 // internal error and for a lost race, so that a retry executes the request again.
 func storableResponse(r result, failure error) *idempotency.Response {
 	if failure == nil {

@@ -14,40 +14,39 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Response is the response of a call: a record or a list when Err is nil, otherwise the error
+// Response is the response to a call: a record or a list if Err is nil, otherwise the error
 // envelope.
 type Response struct {
 	Status int
 	Body   []byte // JSON
 	Err    *fault.Error
 	Header http.Header // the rate limit and the entity tag; the transport adds its own headers
-	More   *bool       // whether more remains after this response; nil if it is neither a list nor a PartialResult
-	Next   string      // cursor of the next page of a list; empty at its end
+	More   *bool       // whether there is more to list or to do; nil if the result is neither a list nor a PartialResult
+	Next   string      // cursor of the next page of a list; empty at the end
 	After  string      // where a feed continues, even at its end; empty for any other response
 
-	// Backward is set for a list whose next page contains earlier records.
+	// Backward is true for a list whose next page contains earlier records.
 	Backward bool
 
-	// Note contains a sentence or two for the caller in addition to the result. It explains why the
-	// arguments of a list match no record, or it is the result of the function that was passed to
-	// AddNote. It is set only if Call.Explain is set.
+	// Note is a sentence or two for the caller in addition to the result. It explains why the
+	// arguments of a list match no record, or is the result of the function that was passed to
+	// AddNote. It is set only if Call.Explain is true.
 	Note string
 
-	// Authenticated reports whether the key is valid, even when it lacks the scope or has used up
-	// its quota. Scopes are the scopes of the key, set when the call was admitted. Package
-	// mcpserver needs both.
+	// Authenticated says whether the key is valid, even if it lacks the scope or has used up its
+	// quota. Scopes are the scopes of the key, set only if the call was admitted. Package mcpserver
+	// needs both.
 	Authenticated bool
 	Scopes        []auth.Scope
 
-	tag        string // entity tag; empty: none
+	tag        string // entity tag; empty if there is none
 	positionAt func(n int) string
 	cursors    schema.CursorScope
 }
 
-// CursorAt returns the cursor at which a list continues for a caller that uses only some of the
-// records on this page. The caller uses the records up to the n-th or, if Backward is set, from the
-// n-th on. For a feed, the result takes the place of After. CursorAt returns "" for a list that
-// always has one page.
+// CursorAt is for a caller that uses only some of the records on this page: those up to the n-th
+// or, if Backward is true, those from the n-th on. It returns the cursor at which the list then
+// continues, or "" for a list that always has one page. For a feed, the result replaces After.
 func (r Response) CursorAt(n int) string {
 	switch {
 	case r.positionAt == nil:
@@ -74,7 +73,7 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 }
 
 // respond finishes a request: it builds the response and writes the log line. No other code in this
-// package does either.
+// package does.
 func (a *API) respond(t *callState, r result, err error) Response {
 	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, Note: r.note, tag: r.tag}
 	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes
@@ -133,7 +132,7 @@ func quotaHeader(c auth.Class, q auth.QuotaState) http.Header {
 	}
 }
 
-// callState collects what the response and the log line of a request need.
+// callState collects what is needed for the response and the log line.
 type callState struct {
 	requestID string
 	operation string
@@ -146,11 +145,11 @@ type callState struct {
 	admission auth.Admission         // zero until the key is verified
 	admitted  chan struct{}          // closed when the key has been admitted or refused
 	input     input
-	replayed  bool // the response was stored by an earlier request with the same Idempotency-Key
+	replayed  bool // whether an earlier request with the same Idempotency-Key stored the response
 }
 
-// replayResponse returns the stored response of an earlier request with the same Idempotency-Key as
-// the result of this one.
+// replayResponse returns the stored response to an earlier request with the same Idempotency-Key as
+// the result of this request.
 func (t *callState) replayResponse(earlier *idempotency.Response) (result, error) {
 	t.replayed = true
 	if earlier.Status == http.StatusOK {

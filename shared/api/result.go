@@ -9,15 +9,16 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// List is the response of every list: an object with items and nothing else. The cursor of the next
-// page is in a header, because the specification gives the body no other field.
+// List is the response to every list operation: an object with the field items and nothing else.
+// The cursor of the next page is in a header, because the specification does not allow another
+// field in the body.
 type List[T any] struct {
 	Items []T `json:"items"`
 
 	page listPage
 }
 
-// listPage holds what a List needs besides its Items.
+// listPage is a page of records without its Items.
 type listPage struct {
 	jsonRecords   []json.RawMessage // records that are already JSON; used instead of Items
 	nextPosition  string
@@ -27,8 +28,9 @@ type listPage struct {
 	feedHasMore   bool // whether the feed continues after the page; set only for a feed
 }
 
-// NewList returns a page of records. A response has at most table.PageBytes of JSON, so records
-// that do not fit are left for the next page. A page whose PositionAfter is nil is returned whole.
+// NewList returns a page of records. A response contains at most table.PageBytes of JSON, so
+// records that do not fit are left for the next page. If PositionAfter is nil, the page is returned
+// whole.
 func NewList[T any](page table.Page[T]) List[T] {
 	return List[T]{page.Records, listPage{nextPosition: page.Next, positionAfter: page.PositionAfter, backward: page.Backward}}
 }
@@ -40,14 +42,14 @@ func NewFeed[T any](page table.Page[T], hasMore bool) List[T] {
 	return List[T]{page.Records, listPage{nextPosition: page.Next, positionAfter: page.PositionAfter, isFeed: true, feedHasMore: hasMore}}
 }
 
-// NewJSONList is NewList for records that are encoded as JSON already.
+// NewJSONList is like NewList, for records that are already encoded as JSON.
 func NewJSONList[T any](page table.Page[json.RawMessage]) List[T] {
 	return List[T]{page: listPage{jsonRecords: page.Records, nextPosition: page.Next, positionAfter: page.PositionAfter, backward: page.Backward}}
 }
 
-// PartialResult is implemented by a response, other than a list, of an operation that may do only
-// part of its work, such as a large delete. HasMore reports whether work remains; repeating the
-// call continues that work.
+// PartialResult is the response to an operation, other than a list, that may do only part of its
+// work, such as a large delete. HasMore reports whether work remains; repeating the call continues
+// it.
 type PartialResult interface{ HasMore() bool }
 
 type listResult interface {
@@ -58,7 +60,7 @@ type listResult interface {
 // encodedPage is a page of a list as JSON, and the position at which the list continues.
 type encodedPage struct {
 	body       []byte
-	next       string // the position of the next page; empty at the end, except of a feed
+	next       string // the position at which the next page begins; empty at the end of a list that is not a feed
 	positionAt func(n int) string
 	backward   bool
 	isFeed     bool
@@ -71,7 +73,7 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 	return body, err
 }
 
-// Page returns the list as JSON, and the position of the next page, empty at the end.
+// Page returns the list as JSON, and the position at which the next page begins, or "" at the end.
 func (l List[T]) Page() (body []byte, next string, err error) {
 	page, err := l.encodePage()
 	return page.body, page.next, err
@@ -79,8 +81,7 @@ func (l List[T]) Page() (body []byte, next string, err error) {
 
 func (l List[T]) encodePage() (encodedPage, error) { return l.page.encode(l.Items) }
 
-// encode returns a page of the list. The page contains l.jsonRecords or, if there are none, items,
-// which is a slice of records.
+// encode encodes l.jsonRecords or, if there are none, items, which is a slice of records.
 func (l listPage) encode(items any) (encodedPage, error) {
 	page := encodedPage{
 		next: l.nextPosition, positionAt: l.positionAfter, backward: l.backward,
@@ -144,19 +145,19 @@ func (l listPage) fitPage(texts []json.RawMessage, page *encodedPage) {
 
 func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.page.jsonRecords) == 0 }
 
-// result is what a step of the pipeline returns when it succeeds: the JSON of a record or a list.
+// result is what a step of the pipeline returns if it succeeds: the JSON of a record or a list.
 type result struct {
 	encodedPage // for a record, only body is set
 
 	tag  string // entity tag; empty: none
-	more *bool  // whether more remains; nil if it is neither a list nor a PartialResult
+	more *bool  // whether there is more to list or to do; nil if it is neither a list nor a PartialResult
 
 	empty bool   // whether it is a list without records; never set for a feed, which names no reason
 	note  string // see Response.Note
 }
 
-// encode returns the JSON of an operation's result. It also returns the entity tag if tagged is set
-// or the value has a tag of its own.
+// encode returns the JSON of an operation's result, and its entity tag if tagged is true or the
+// value is an ETagger.
 func encode(value any, tagged bool) (result, error) {
 	r := result{}
 	var err error

@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// routes finds the operation of a request by the segments of its escaped path. Literal segments
+// routes finds the operation for a request by the segments of the escaped path. Literal segments
 // must match byte for byte. http.ServeMux would redirect unclean paths, decode before it matches,
 // and write its own 404 and 405 responses.
 type routes []route
@@ -20,8 +20,8 @@ type route struct {
 	segments []string
 }
 
-// add adds an operation. It fails if one path could match two operations with the same method, and
-// neither pattern has more literal segments.
+// add adds an operation. It returns an error if a path could match two operations with the same
+// method, and neither pattern has more literal segments than the other.
 func (rs *routes) add(op *Operation) error {
 	added := route{op, PathSegments(op.Path)}
 	for _, other := range *rs {
@@ -33,9 +33,9 @@ func (rs *routes) add(op *Operation) error {
 	return nil
 }
 
-// match returns the operation of a request and the path's parameters. HEAD matches GET. The error
-// is not_found, or method_not_allowed when only the method is wrong; then allow lists the allowed
-// methods.
+// match returns the operation for a request and the path's parameters. HEAD matches GET. The error
+// is not_found, or method_not_allowed if only the method is wrong. In that case, allow lists the
+// allowed methods.
 func (rs routes) match(method, escapedPath string) (op *Operation, parameters map[string]string, allow []string, err error) {
 	if !strings.HasPrefix(escapedPath, "/") {
 		return nil, nil, nil, errNoPath
@@ -98,8 +98,8 @@ func (e route) matches(segments []string) (parameters map[string]string, literal
 	return parameters, literals, true
 }
 
-// isAmbiguous reports whether one path can match both patterns and neither has more literal
-// segments.
+// isAmbiguous reports whether a path can match both patterns and neither has more literal segments
+// than the other.
 func isAmbiguous(a, b []string) bool {
 	literals := 0
 	return slices.EqualFunc(a, b, func(x, y string) bool {

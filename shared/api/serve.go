@@ -18,7 +18,7 @@ import (
 // Operations declares the operations of one area over a table.
 type Operations func(t *table.Client) []Operation
 
-// NewConfig returns the configuration for serving operations over a table, over HTTP or as tools.
+// NewConfig returns the configuration for serving operations with a table, over HTTP or as tools.
 // The environment variables METRICS and METRICS_NAMESPACE, which the stack sets, select the metrics
 // in the log lines. If they are not set, there are no metrics. It panics if a value is invalid.
 func NewConfig(t *table.Client, log *slog.Logger) Config {
@@ -31,8 +31,8 @@ func NewConfig(t *table.Client, log *slog.Logger) Config {
 	}
 }
 
-// warmConnections is the number of connections that most reads need: one for the key and one or two
-// for the data, in parallel.
+// warmConnections is the number of connections that most reads use in parallel: one for the key and
+// one or two for the data.
 const warmConnections = 3
 
 // Start serves the operations in a Lambda function; it never returns. It reads the environment
@@ -46,7 +46,7 @@ func Start(operations Operations) {
 }
 
 // Serve is like Start, but serves the handler that the function returns. It opens connections to
-// the table before the first request, because Lambda does not limit the CPU while a program starts.
+// the table before the first request, because Lambda does not limit the CPU during startup.
 func Serve(handler func(t *table.Client, c Config) http.Handler) {
 	now := time.Now
 	t := table.New(table.Options{

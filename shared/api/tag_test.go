@@ -25,7 +25,7 @@ func TestETagComparison(t *testing.T) {
 	}
 }
 
-// Ensure an If-Match condition holds only for the revision of the record that was read.
+// Ensure an If-Match condition is true only for the revision of the record that was read.
 func TestCondition(t *testing.T) {
 	body, err := schema.Encode(etagRecord{"a<b"})
 	if err != nil || string(body) != `{"id":"a<b"}` {

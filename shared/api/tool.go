@@ -10,7 +10,7 @@ import (
 )
 
 // toolArguments are the arguments of a tool: one flat object with everything that an HTTP request
-// has in its path, query, headers and body.
+// contains in its path, query, headers and body.
 type toolArguments struct {
 	jsonText []byte
 	object   schema.Object
@@ -19,9 +19,8 @@ type toolArguments struct {
 	extra    []ExtraArgument
 }
 
-// ExtraArgument is an argument of a tool that the tool's operation does not have. Read receives the
-// argument's value and returns the problems with it. The value is nil if the argument is null or
-// left out.
+// ExtraArgument is an argument of a tool that is not an argument of its operation. Read receives
+// the value, which is nil if the argument is null or left out, and returns the problems with it.
 type ExtraArgument struct {
 	Name string
 	Read func(value any) (problems []string)
@@ -31,10 +30,10 @@ type ExtraArgument struct {
 // arguments as a whole.
 const ArgumentsRoot = "arguments"
 
-// ToolArguments reads the arguments of a tool, which may include the extra ones. companyID is the
+// ToolArguments parses the arguments of a tool, which may include the extra ones. companyID is the
 // value of the argument companyId. It is empty if that argument is null or left out, which means
-// the key's own company. If the value is an empty string or not a string, companyID is an id that
-// no company has.
+// the key's own company. If the argument is an empty string or not a string, companyID is an id
+// that no company has.
 func ToolArguments(text []byte, extra ...ExtraArgument) (arguments Arguments, companyID string) {
 	text = bytes.TrimSpace(text)
 	if len(text) > bodyBytesMax {
@@ -60,7 +59,7 @@ func (t toolArguments) bind(op *Operation) input {
 		return input{err: fault.New(fault.PayloadTooLarge, ArgumentsRoot+": must have at most %d bytes", bodyBytesMax)}
 	}
 	if t.object != nil && len(op.rawFields) > 0 {
-		t.object, t.problems, _ = schema.ParseObjectWithRaw(t.jsonText, ArgumentsRoot, op.rawFields, bodyBytesMax) // cannot be too large, because ToolArguments has checked the size of the whole text
+		t.object, t.problems, _ = schema.ParseObjectWithRaw(t.jsonText, ArgumentsRoot, op.rawFields, bodyBytesMax) // cannot be too large, because ToolArguments has already checked the total size
 	}
 	names := []string{companyParameter}
 	for _, e := range t.extra {
@@ -87,8 +86,8 @@ func (t toolArguments) bind(op *Operation) input {
 	return in
 }
 
-// explainNoMatches returns an explanation of why the arguments of a list match no records. It is
-// empty if there is neither a cursor nor a filter, because then the list has no records at all.
+// explainNoMatches explains why the arguments of a list match no records. It returns "" if there is
+// neither a cursor nor a filter, because then there are no records at all.
 func (op Operation) explainNoMatches(ctx context.Context, caller Caller, in input) (string, error) {
 	if in.hasCursor {
 		return "There are no more records after this cursor.", nil

@@ -7,7 +7,7 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// Ensure a valid traceparent is parsed according to W3C Trace Context, and any other value is
+// Ensure a valid traceparent is parsed according to W3C Trace Context, and that any other value is
 // ignored.
 func TestParseTrace(t *testing.T) {
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a function starts while the key is being verified, and that its write waits for the
-// verification. The write never runs if the key is rejected.
+// Ensure an operation's function starts while the key is being verified, and that its write waits
+// for the verification. If the key is rejected, the write must never run.
 func TestWriteWaitsForTheKey(t *testing.T) {
 	for name, refusal := range map[string]error{"admitted": nil, "revoked": auth.ErrUnauthorised, "suspended": auth.ErrSuspended, "scope": errMissingScope, "table": errors.New("down")} {
 		t.Run(name, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 				return record{ID: "written"}, nil
 			}
 			go func() {
-				<-reading // would block forever if the function started only after Admit had returned
+				<-reading // would block forever if the function did not start until Admit had returned
 				close(hold)
 			}()
 			a := s.do(s.request("POST", itemsPath, `{"title":"a"}`))
@@ -48,11 +48,12 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 	}
 }
 
-// Ensure a rejected call cancels its function, waits for it, and does not use its result.
+// Ensure that if a call is rejected, its function is cancelled and awaited, and its result is not
+// used.
 func TestRefusedCallEndsItsFunction(t *testing.T) {
 	s := start(t)
 	s.keys.err = auth.ErrUnauthorised
-	ended := false // if the call did not wait for the function, the race detector would report this variable
+	ended := false // if the function were not awaited, the race detector would report this variable
 	s.get = func(ctx context.Context, _ api.Caller, _ getInput) (any, error) {
 		<-ctx.Done()
 		ended = errors.Is(ctx.Err(), context.Canceled) // cancelled by the rejection, not by the deadline
@@ -67,7 +68,8 @@ func TestRefusedCallEndsItsFunction(t *testing.T) {
 	}
 }
 
-// Ensure a function does not run when its arguments, the version or the company are invalid.
+// Ensure an operation's function does not run if its arguments, the version or the company are
+// invalid.
 func TestNoFunctionWithoutArguments(t *testing.T) {
 	s := start(t)
 	s.create = func(context.Context, api.Caller, createInput) (record, error) {
@@ -81,8 +83,8 @@ func TestNoFunctionWithoutArguments(t *testing.T) {
 	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`, header("Authorization")), 401, "")
 }
 
-// Ensure a call gets a deadline before the gateway's, and that it responds with the error envelope
-// when its context ends.
+// Ensure a call gets a deadline that is earlier than the gateway's, and that it responds with the
+// error envelope when its context ends.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testDeadline)
@@ -109,9 +111,9 @@ func testDeadline(t *testing.T) {
 	s.requireError(s.request("GET", itemPath, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
 }
 
-// Ensure a panic while the key is being verified ends the function, and that the function's write
-// does not run.
-func TestPanicOfTheKeyEndsTheFunction(t *testing.T) {
+// Ensure that if there is a panic while the key is being verified, the operation's function ends
+// and its write does not run.
+func TestPanicInKeyCheckEndsFunction(t *testing.T) {
 	s := start(t)
 	s.keys.panicked = true
 	var awaited error
@@ -125,8 +127,8 @@ func TestPanicOfTheKeyEndsTheFunction(t *testing.T) {
 	}
 }
 
-// Ensure a function that writes without the request's context gets no permit. The response has the
-// code internal, and the log contains the reason.
+// Ensure an operation's function cannot write without the request's context. The response must have
+// the code internal, and the log must contain the reason.
 func TestLostContextCannotWrite(t *testing.T) {
 	s := start(t)
 	s.create = func(context.Context, api.Caller, createInput) (record, error) {

@@ -8,24 +8,25 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Admission is the result of checking a key. It is zero when the key is rejected. When a valid key
-// lacks the scope, is frozen or has used up its quota, only Quota is set.
+// Admission is the result of checking a key. It is the zero value if the key is rejected. If a
+// valid key lacks the scope, is frozen or has used up its quota, only Quota is set.
 type Admission struct {
 	Quota      QuotaState // the bucket of the request's class
-	Scopes     []Scope    // of the key
-	APIVersion string     // API version that the key was issued for; empty: the current one
+	Scopes     []Scope    // the key's scopes
+	APIVersion string     // the API version for which the key was issued; empty for the current one
 }
 
 // ErrUnauthorised is the error for a key that is missing, malformed, unknown, revoked or expired.
-// It has one message, so that the caller cannot distinguish these cases. The wrapping error
-// contains the reason, for the log.
+// Its message is the same in all these cases, so that the caller cannot distinguish them. The
+// wrapping error contains the reason, for the log.
 var ErrUnauthorised = fault.New(fault.Unauthorised, "missing, unknown or revoked key; send Authorization: Bearer <secret key>")
 
-// ErrPublishable is the error for a publishable key. It has its own message, because the kind of a
-// key is public.
+// ErrPublishable is the error for a publishable key. It has its own message, because anyone can see
+// that a key is publishable.
 var ErrPublishable = fault.New(fault.Unauthorised, "publishable keys are not accepted; send a secret key, which begins with %s", SecretPrefix)
 
-// ErrSuspended is the error for a key that the operator has suspended, alone or with its company.
+// ErrSuspended is the error for a key that the operator has suspended, either by itself or together
+// with its company.
 var ErrSuspended = fault.New(fault.Forbidden, "the company or the key is suspended by the operator")
 
 // NewMissingScopeError returns the error for a valid key that lacks the scope of the operation.

@@ -13,7 +13,7 @@ import (
 )
 
 // base62 returns n as width base62 digits. It swaps upper and lower case, because upper case comes
-// first in a key's alphabet, and lower case in that of math/big.
+// first in the alphabet of keys, but lower case in that of math/big.
 func base62(n *big.Int, width int) string {
 	text := []rune(n.Text(62))
 	for i, c := range text {
@@ -27,9 +27,9 @@ func base62(n *big.Int, width int) string {
 	return strings.Repeat("0", max(0, width-len(text))) + string(text)
 }
 
-// FuzzKey checks that a key is accepted only when its last six characters are the checksum of the
-// others, and that Mint returns the same key for its ids and random bits. A rejected key gives an
-// empty Token, and the error does not contain the key.
+// FuzzKey checks that a key is accepted only if its last six characters are the checksum of the
+// others, and that Mint returns the same key for its ids and random bits. For a rejected key, the
+// Token must be empty, and the error must not contain the key.
 func FuzzKey(f *testing.F) {
 	secret, err := auth.Mint("co_01k2abcdefghjkmnpqrstvwxyz", "key_01k2zyxwvtsrqpnmkjhgfedcba", bytes.NewReader([]byte("twenty random bytes!")))
 	if err != nil {
@@ -79,7 +79,7 @@ func checkParsedKey(t *testing.T, sent string, token auth.Token, err error) {
 	}
 }
 
-// randomBits decodes 27 digits. Invalid digits count as 0.
+// randomBits decodes 27 base62 digits. It treats invalid digits as 0.
 func randomBits(digits string) []byte {
 	n := new(big.Int)
 	for _, c := range []byte(digits) {

@@ -7,8 +7,8 @@ import (
 )
 
 // A quota is a token bucket for each key and class, stored as one number: the theoretical arrival
-// time (TAT) of the generic cell rate algorithm, in nanoseconds since 1970. This file contains the
-// arithmetic. Package keys applies it in one conditional write. See
+// time (TAT) of the generic cell rate algorithm, in nanoseconds since 1970. This file contains only
+// the arithmetic. Package keys stores the result with one conditional write. See
 // scripts/docs/explanation/one-round-trip.md.
 
 // Class is a class of operations, such as read. A key has one bucket for each class, and every
@@ -28,7 +28,8 @@ const QuotaWindow = 60 * time.Second
 
 // futureTATMax is how far in the future the theoretical arrival time (TAT) of a bucket may be. A
 // charge never sets a TAT more than QuotaWindow ahead of the function's clock, and no function's
-// clock is off by a minute. A later TAT is corrupt, and a key must not be blocked until that time.
+// clock is wrong by as much as a minute. A later TAT is corrupt, and must not block the key until
+// that time.
 const futureTATMax = 2 * QuotaWindow
 
 // A bucket that admits more than fastQuota requests a minute has a lag: it is full only once its
@@ -38,11 +39,11 @@ const (
 	fastQuotaLag = 250 * time.Millisecond
 )
 
-// Quota is the size of a bucket, which is also how many requests it admits per QuotaWindow. Zero
-// freezes the class.
+// Quota is the size of a bucket, which is also the number of requests it admits per QuotaWindow.
+// Zero freezes the class.
 type Quota int64
 
-// DefaultQuota returns the quota of a class for keys without a quota of their own.
+// DefaultQuota returns the quota of a class for keys that do not have their own.
 func DefaultQuota(c Class) Quota {
 	switch c {
 	case ClassRead:
@@ -66,11 +67,11 @@ func (q Quota) Interval() time.Duration {
 	return (QuotaWindow + time.Duration(q) - 1) / time.Duration(q)
 }
 
-// lag is how far in the past the theoretical arrival time (TAT) of a full bucket is. Some buckets
-// are used about as fast as they refill. Without the lag, the TAT of such a bucket would keep
-// crossing the present while other calls are in flight, and each call would guess wrong whether the
-// bucket is full. The lag shortens a burst by up to lag/Interval requests, which is 0.4 % of the
-// quota.
+// lag returns how far in the past the theoretical arrival time (TAT) of a full bucket is. If a
+// bucket is used about as fast as it refills, its TAT is always close to the present. Without the
+// lag, a call would often guess wrong whether the bucket is full, because the TAT crosses the
+// present while the call is in flight. The lag shortens a burst by up to lag/Interval requests,
+// which is 0.4 % of the quota.
 func (q Quota) lag() time.Duration {
 	if q > fastQuota {
 		return fastQuotaLag
@@ -82,20 +83,19 @@ func (q Quota) lag() time.Duration {
 // arrival time (TAT) on the condition that MinTAT < TAT <= MaxTAT. The write sets the TAT to Start,
 // or adds Step to it if Start is zero. The TAT of an unused bucket is zero.
 //
-// Among the charges of a bucket that begin within a period t, at most quota + t/Interval succeed.
-// This is because the first charge finds a TAT above now - lag, each charge moves it by at least an
-// interval, and the last one leaves it at most quota * Interval - lag ahead.
+// In any period t, at most quota + t/Interval charges of a bucket succeed. This limit holds because
+// the first charge finds a TAT later than now - lag, each charge moves the TAT by at least
+// Interval, and the last charge leaves it at most quota * Interval - lag in the future.
 type Charge struct {
 	MinTAT, MaxTAT int64
 	Start, Step    int64
 
-	newestTAT, impossibleTAT int64 // the bucket is empty if newestTAT < stored arrival time (TAT) <= impossibleTAT
+	newestTAT, impossibleTAT int64 // the bucket is empty if newestTAT < stored TAT <= impossibleTAT
 }
 
 // Charge returns the charge for a bucket. tat is the theoretical arrival time that the bucket had
-// when it was last seen. A charge is a conditional write: it fails without effect if the bucket has
-// changed so much since then that the condition no longer holds. ok is false if the bucket is
-// empty.
+// when it was last seen. The write fails without effect if the bucket has changed so much since
+// then that the charge's condition no longer holds. ok is false if the bucket is empty.
 func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
 	if q <= 0 {
 		return Charge{}, false
@@ -114,8 +114,8 @@ func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
 }
 
 // Empty reports whether a bucket with the theoretical arrival time tat has no request left for this
-// charge. A charge that fails and finds such a time is refused, because the bucket was empty at the
-// time of the write.
+// charge. If a charge fails and finds such a time, the request is refused, because the bucket was
+// empty at the time of the write.
 func (c Charge) Empty(tat int64) bool { return c.newestTAT < tat && tat <= c.impossibleTAT }
 
 // QuotaState is the state of a bucket, as the RateLimit headers report it. The zero value means
@@ -123,9 +123,9 @@ func (c Charge) Empty(tat int64) bool { return c.newestTAT < tat && tat <= c.imp
 type QuotaState struct {
 	Quota      Quota
 	Frozen     bool  // the quota is zero
-	Remaining  int64 // requests that would be admitted now
+	Remaining  int64 // number of requests that would be admitted now
 	Reset      int64 // seconds until the bucket is full
-	RetryAfter int64 // seconds until a request is admitted; 0 when one is admitted now, or the class is frozen
+	RetryAfter int64 // seconds until a request is admitted; 0 if one would be admitted now, or if the class is frozen
 }
 
 // At returns the state of a bucket whose theoretical arrival time is tat.

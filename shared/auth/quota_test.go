@@ -9,8 +9,8 @@ import (
 
 var start = time.Unix(1_786_440_600, 0)
 
-// admit charges a bucket as the conditional write does. tat is the bucket's theoretical arrival
-// time. admit reports whether the request is admitted.
+// admit charges a bucket like the conditional write does, and reports whether the request is
+// admitted. tat is the bucket's theoretical arrival time.
 func admit(q auth.Quota, tat *int64, now time.Time) bool {
 	c, ok := q.Charge(*tat, now)
 	return ok && apply(c, tat)
@@ -29,8 +29,8 @@ func apply(c auth.Charge, tat *int64) bool {
 	return true
 }
 
-// Ensure a bucket admits exactly its size in a burst, and exactly its size plus a minute's refill
-// in the first minute.
+// Ensure the number of requests that a bucket admits is exactly its size in a burst, and exactly
+// its size plus a minute's refill in the first minute.
 func TestAdmitsExactlyBucketAndRefill(t *testing.T) {
 	for _, q := range []auth.Quota{1, 7, 10, 60, 120, 600} {
 		var tat, admitted int64
@@ -53,7 +53,7 @@ func TestAdmitsExactlyBucketAndRefill(t *testing.T) {
 	}
 }
 
-// Ensure a request is admitted after RetryAfter and not a second earlier, and Remaining is the
+// Ensure a request is admitted after RetryAfter and not a second earlier, and that Remaining is the
 // number of requests that are admitted now.
 func TestRetryAfterAndRemainingAreTrue(t *testing.T) {
 	for _, q := range []auth.Quota{1, 7, 600, 601, 6000} {
@@ -102,7 +102,7 @@ func checkReset(t *testing.T, q auth.Quota, tat, size int64) {
 	}
 }
 
-// Ensure a quota of 0 admits nothing, and its state says only that it is frozen.
+// Ensure a quota of 0 admits nothing, and that its state says only that it is frozen.
 func TestFrozen(t *testing.T) {
 	for _, tat := range []int64{0, start.UnixNano(), start.Add(time.Hour).UnixNano()} {
 		if admit(0, &tat, start) {
@@ -139,7 +139,7 @@ func TestOnlyFastQuotasLag(t *testing.T) {
 	}
 }
 
-// Ensure each refusal has the documented code and names the scope or class it is about.
+// Ensure each refusal has the documented code and names the scope or the class.
 func TestRefusals(t *testing.T) {
 	for got, want := range map[error]string{
 		auth.NewMissingScopeError(auth.PlanWrite):   "unauthorised: the key lacks the scope plan:write",

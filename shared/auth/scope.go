@@ -39,8 +39,7 @@ var scopes = []Scope{
 }
 
 // containedIn maps a scope to the next larger scope, which contains it. No scope contains the send
-// scopes, because the id of a claim gives its owner the right to report what happened outside this
-// service.
+// scopes, because whoever holds the id of a claim may report what happened outside this service.
 var containedIn = map[Scope]Scope{
 	FeedbackRead: FeedbackDraft, FeedbackDraft: FeedbackWrite,
 	BroadcastRead: BroadcastDraft, BroadcastDraft: BroadcastWrite,
@@ -76,8 +75,8 @@ func (s Scope) IsGrantedBy(scopes []Scope) bool {
 	return slices.ContainsFunc(s.WithContaining(), func(one Scope) bool { return slices.Contains(scopes, one) })
 }
 
-// DraftingAgent returns the scopes of a key for an agent that reads everything but the keys and
-// writes drafts, on which people decide.
+// DraftingAgent returns the scopes of a key for an agent that reads everything except the keys, and
+// writes drafts on which people decide.
 func DraftingAgent() []Scope {
 	return []Scope{CompanyRead, PlanRead, FeedbackDraft, MetricsRead, OptimiseRead, BroadcastDraft, ContextRead}
 }

@@ -67,7 +67,7 @@ func TestPosition(t *testing.T) {
 	now := time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 	rapid.Check(t, func(r *rapid.T) {
 		p := Position{
-			Packet: rapid.Int64Min(0).Draw(r, "packet"), Read: rapid.OneOf(rapid.Just(WholePacket), rapid.IntRange(1, PacketChangesMax)).Draw(r, "read"),
+			Packet: rapid.Int64Min(0).Draw(r, "packet"), ChangeID: rapid.SampledFrom([]string{"", newID(now, []byte("0123456789"))}).Draw(r, "change"),
 			CheckedAt: now.Add(-time.Duration(rapid.Int64Range(0, int64(ReadableFor/time.Millisecond)).Draw(r, "age")) * time.Millisecond),
 		}
 		text := p.Encode("co_1")

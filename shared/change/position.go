@@ -6,30 +6,31 @@ import (
 	"encoding/binary"
 	"errors"
 	"time"
+
+	"growthworkspace/shared/id"
 )
 
 // Position is how far a reader has read a company's feed. The zero Position is the beginning.
 type Position struct {
 	// Packet is the position of the last packet of which something was read. It need not be the
-	// position of a packet if Read is WholePacket; then everything up to it has been read.
+	// position of a packet if ChangeID is empty; then everything up to it has been read.
 	Packet int64
 
-	// Read is the number of changes that were read of that packet, or WholePacket.
-	Read int
+	// ChangeID is the id of the last change that was read of that packet, or empty if the packet was
+	// read to its end. It is an id and not a number, which would tell a client how many changes there
+	// are that it may not see.
+	ChangeID string
 
 	// CheckedAt is the time up to which the reader has read: the time at which it reached the end
 	// of the feed, or the time of the packet.
 	CheckedAt time.Time
 }
 
-// WholePacket is the Read of a Position after a packet's last change.
-const WholePacket = -1
-
 // PositionOf returns the Position from which a reader reads every change since a time, and perhaps
 // a few earlier ones. The clock of the recorder and the clock of DynamoDB, which gives changes
 // their times, may differ by a minute.
 func PositionOf(since time.Time) Position {
-	return Position{Packet: since.Add(-time.Minute).UnixMicro(), Read: WholePacket, CheckedAt: since}
+	return Position{Packet: since.Add(-time.Minute).UnixMicro(), CheckedAt: since}
 }
 
 // timeOf returns the time of a packet, which its position contains.
@@ -37,10 +38,11 @@ func timeOf(packet int64) time.Time { return time.UnixMicro(packet).UTC() }
 
 // PositionIn returns the position after the first n changes of a packet.
 func PositionIn(p Packet, n int) Position {
-	if n == len(p.Changes) {
-		n = WholePacket
+	out := Position{Packet: p.Position, CheckedAt: p.Time()}
+	if n < len(p.Changes) {
+		out.ChangeID = p.Changes[n-1].ID
 	}
-	return Position{p.Position, n, p.Time()}
+	return out
 }
 
 // ReadableFor is how long a reader can go on from a position after it has reached the end of the
@@ -55,13 +57,13 @@ var (
 )
 
 // A position is sent as base64url of: a version byte, 8 bytes of the company's digest, the packet
-// and the time in milliseconds with 8 bytes each, the number of changes with 2 bytes, and 4 bytes of
-// a digest of all that.
+// and the time in milliseconds with 8 bytes each, the 16 bytes of the change's id or zeros, and 4
+// bytes of a digest of all that.
 const (
 	positionVersion = 1
 	companyBytes    = 8
 	checksumBytes   = 4
-	positionBytes   = 1 + companyBytes + 8 + 8 + 2 + checksumBytes
+	positionBytes   = 1 + companyBytes + 8 + 8 + 16 + checksumBytes
 )
 
 var positionEncoding = base64.RawURLEncoding.Strict()
@@ -72,7 +74,8 @@ func (p Position) Encode(companyID string) string {
 	b := append([]byte{positionVersion}, company[:companyBytes]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(p.Packet))
 	b = binary.BigEndian.AppendUint64(b, uint64(p.CheckedAt.UnixMilli()))
-	b = binary.BigEndian.AppendUint16(b, uint16(p.Read+1))
+	changeID, _ := id.Bytes(idPrefix, p.ChangeID) // zeros if it is empty
+	b = append(b, changeID[:]...)
 	return positionEncoding.EncodeToString(append(b, checksum(b)...))
 }
 
@@ -101,9 +104,11 @@ func ParsePosition(companyID, text string, now time.Time) (Position, error) {
 	rest := content[1+companyBytes:]
 	p := Position{
 		Packet: int64(binary.BigEndian.Uint64(rest)), CheckedAt: time.UnixMilli(int64(binary.BigEndian.Uint64(rest[8:]))).UTC(),
-		Read: int(binary.BigEndian.Uint16(rest[16:])) - 1,
 	}
-	if p.Packet < 0 || p.Read == 0 {
+	if changeID := [16]byte(rest[16:]); changeID != ([16]byte{}) {
+		p.ChangeID = id.FromBytes(idPrefix, changeID)
+	}
+	if p.Packet < 0 {
 		return Position{}, ErrUnknownPosition
 	}
 	if p.CheckedAt.Before(now.Add(-ReadableFor)) {

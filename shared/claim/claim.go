@@ -2,10 +2,10 @@
 // works on it outside this service, and reports the outcome. The record's area defines the
 // statuses.
 //
-// A claim is a conditional write, so only one worker gets a record. A report needs the id of the
-// claim. A claim does not expire, because the service cannot know whether a worker that crashed had
-// finished its work. ListStale lists old claims; an operator checks them and reports on the
-// worker's behalf.
+// A claim is a conditional write, so only one worker gets a record. A report must contain the id of
+// the claim. A claim does not expire, because the service cannot know whether a worker that crashed
+// had finished its work. ListStale lists old claims. An operator checks them and reports the
+// outcome on the worker's behalf.
 package claim
 
 import (
@@ -24,7 +24,7 @@ import (
 const idPrefix = "clm"
 
 // Claim is the claim that locks a record, or the last one that did. Stored records embed it. An
-// export omits it, and an import removes it.
+// export does not contain it, and an import removes it.
 type Claim struct {
 	ClaimID   *string `json:"claimId"`   // clm_…; null if no worker has claimed the record since it was created or imported
 	ClaimedAt *string `json:"claimedAt"` // when the claim was created
@@ -35,8 +35,8 @@ func New(t *table.Client) Claim { return Claim{new(t.NewID(idPrefix)), new(t.Now
 
 func (c Claim) current() Claim { return c }
 
-// isHeldBy reports whether the record's last claim has this id. The empty id matches a record
-// without a claim, such as the one left by an import that replaces a claimed record.
+// isHeldBy reports whether the record's last claim has the given id. The empty id matches a record
+// without a claim, such as a claimed record that an import has replaced.
 func (c Claim) isHeldBy(claimID string) bool { return valueOrEmpty(c.ClaimID) == claimID }
 
 func valueOrEmpty(s *string) string {
@@ -49,7 +49,7 @@ func valueOrEmpty(s *string) string {
 // Kind describes a record type that workers claim.
 type Kind[T interface{ current() Claim }] struct {
 	Name          string // name in error messages, such as post
-	Prefix        string // prefix of these records' ids
+	Prefix        string // prefix of the records' ids
 	ClaimedStatus string // the status of a claimed record
 
 	Status func(T) string
@@ -57,22 +57,23 @@ type Kind[T interface{ current() Claim }] struct {
 	KeysOf func(T) table.Keys
 
 	Index      table.Index                     // lists the claimed records
-	Partitions func(companyID string) []string // of that index
+	Partitions func(companyID string) []string // the partitions of Index that contain a company's claimed records
 }
 
-// IsHeldBy reports whether a claim locks a record. If so, a retry of the claim after a lost
-// response succeeds.
+// IsHeldBy reports whether the claim c locks a record. If it does, an earlier attempt to write c
+// succeeded although its response was lost.
 func (k Kind[T]) IsHeldBy(record T, c Claim) bool {
 	return k.Status(record) == k.ClaimedStatus && record.current().isHeldBy(*c.ClaimID)
 }
 
-// CheckReport checks a worker's report, which moves a record to another status. repeated is true if
-// the same claim has already reported that status; it is always false for a record without a claim.
-// CheckReport returns conflict if the claim does not lock the record.
-func (k Kind[T]) CheckReport(record T, claimID, to string) (repeated bool, err error) {
+// CheckReport checks a worker's report, which changes the status of a record to newStatus. repeated
+// is true if the same claim has already reported that status; it is always false for a record
+// without a claim. If the claim neither locks the record nor has reported that status, CheckReport
+// returns conflict.
+func (k Kind[T]) CheckReport(record T, claimID, newStatus string) (repeated bool, err error) {
 	status, held := k.Status(record), record.current().isHeldBy(claimID)
 	switch {
-	case claimID != "" && status == to && held:
+	case claimID != "" && status == newStatus && held:
 		return true, nil
 	case status != k.ClaimedStatus:
 		return false, fault.New(fault.Conflict, "the %s is %s; the claim no longer locks it", k.Name, status)
@@ -82,12 +83,12 @@ func (k Kind[T]) CheckReport(record T, claimID, to string) (repeated bool, err e
 	return false, nil
 }
 
-// Modify changes a record and its claim by compare-and-set, so anything that the change function
-// checks still holds at the time of the write. respond returns the response of the operation that
-// makes the change; with an Idempotency-Key it is stored in the same transaction. Modify returns
-// fault.ErrNotFound if the record does not exist.
+// Modify changes a record and its claim by compare-and-set, so whatever the change function checks
+// is still true at the time of the write. respond returns the response to the operation that makes
+// the change. If the request has an Idempotency-Key, the response is stored in the same
+// transaction. Modify returns fault.ErrNotFound if the record does not exist.
 func (k Kind[T]) Modify(ctx context.Context, t *table.Client, companyID, recordID string, change func(*T) error, respond func(T) any) (T, error) {
-	if !id.Valid(k.Prefix, recordID) { // an invalid id from a command line must not lead to a different key
+	if !id.Valid(k.Prefix, recordID) { // an invalid id from a command line might form the key of a different record
 		var none T
 		return none, fault.ErrNotFound
 	}
@@ -97,8 +98,8 @@ func (k Kind[T]) Modify(ctx context.Context, t *table.Client, companyID, recordI
 // RequireLocked returns conflict unless the claim with this id still locks the record. It returns
 // fault.ErrNotFound if the record does not exist.
 //
-// A claim's stored response is replayed only after this check: once the claim has been reported, a
-// program that received the response again would do the work a second time.
+// The stored response to a claim is replayed only after this check. Otherwise a program that
+// received it after the outcome was reported would do the work a second time.
 func (k Kind[T]) RequireLocked(ctx context.Context, t *table.Client, companyID, recordID, claimID string) error {
 	record, err := table.Get[T](ctx, t, k.Key(companyID, recordID))
 	if err != nil {
@@ -110,16 +111,16 @@ func (k Kind[T]) RequireLocked(ctx context.Context, t *table.Client, companyID, 
 	return nil
 }
 
-// List returns a page of the company's claimed records, in the order of the index. It includes the
-// records that have the ClaimedStatus but no claim.
+// List returns a page of the company's claimed records, in the order of the index. The list
+// includes records that have the ClaimedStatus but no claim.
 func (k Kind[T]) List(ctx context.Context, t *table.Client, companyID, after string, limit int) (table.Page[T], error) {
 	return table.List[T](ctx, t, table.Query{Index: k.Index, Partitions: k.Partitions(companyID), After: after, Limit: limit})
 }
 
-// ListStale returns the company's claimed records whose claim was created at claimedBefore (a
-// timestamp in the format of records) or earlier. It also returns records that have the
-// ClaimedStatus but no claim. Those without a claim come first, because nobody is working on them,
-// followed by the others, oldest claim first.
+// ListStale returns the company's claimed records whose claim was created at or before
+// claimedBefore, a timestamp in the format of package timestamp. It also returns records that have
+// the ClaimedStatus but no claim. Records without a claim come first, because nobody is working on
+// them, followed by those with a claim, oldest claim first.
 func (k Kind[T]) ListStale(ctx context.Context, t *table.Client, companyID, claimedBefore string) ([]T, error) {
 	partitions := k.Partitions(companyID)
 	found := make([][]T, len(partitions))
@@ -133,8 +134,8 @@ func (k Kind[T]) ListStale(ctx context.Context, t *table.Client, companyID, clai
 	return Stale(slices.Concat(found...), claimedBefore, func(record T) string { return k.KeysOf(record).SK }), nil
 }
 
-// Stale returns the claimed records that ListStale would list, in the same order. idOf returns the
-// id that breaks ties. Stale changes the slice claimed.
+// Stale returns those of the claimed records that ListStale would list, in the same order. idOf
+// returns the id that breaks ties. Stale modifies the slice claimed.
 func Stale[T interface{ current() Claim }](claimed []T, claimedBefore string, idOf func(T) string) []T {
 	stuck := slices.DeleteFunc(claimed, func(record T) bool { return valueOrEmpty(record.current().ClaimedAt) > claimedBefore })
 	order := func(record T) string {
@@ -144,13 +145,13 @@ func Stale[T interface{ current() Claim }](claimed []T, claimedBefore string, id
 	return stuck
 }
 
-// ListReady returns a page of at most limit records of a query that are ready to be claimed.
-// isReady reports whether a record is ready, and whether any record after it may be. positionOf
-// returns the cursor of the page after a record.
+// ListReady returns a page of at most limit records that a query finds and that are ready to be
+// claimed. isReady reports whether a record is ready, and whether any record after it may be.
+// positionOf returns the position at which the page after a record begins.
 //
-// The query reads an index, which is milliseconds behind the writes. If a listed record has since
-// been claimed or changed, claiming it fails. A query cannot list across companies, because every
-// index key starts with the company.
+// The query reads an index, which lags writes by milliseconds. If a listed record has since been
+// claimed or changed, claiming it fails. A query cannot list the records of several companies,
+// because every index key begins with the company.
 func ListReady[T any](ctx context.Context, t *table.Client, q table.Query, limit int, positionOf func(T) string, isReady func(T) (ready, more bool)) (table.Page[T], error) {
 	q.Limit = limit + 1
 	found := []T{}

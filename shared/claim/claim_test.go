@@ -23,8 +23,8 @@ func claimedJob(status, claimID string) testJob {
 	return testJob{claim.Claim{ClaimID: &claimID}, status}
 }
 
-// Ensure a claim locks a record if it is the latest claim on that record and the record's status is
-// ClaimedStatus, and only then.
+// Ensure a claim locks a record if and only if it is the latest claim on that record and the
+// record's status is ClaimedStatus.
 func TestIsHeldBy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -39,8 +39,8 @@ func TestIsHeldBy(t *testing.T) {
 	}
 }
 
-// Ensure a report succeeds only with the claim that locks the record, can be repeated with that
-// claim, and otherwise returns a conflict.
+// Ensure a report succeeds only with the claim that locks the record and can be repeated with that
+// claim, and that any other report is a conflict.
 func TestCheckReport(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// Request is one HTTP request to the API. The methods of Client build their own requests. To call
-// an operation that this package does not have yet, pass a Request to Do.
+// Request is one HTTP request to the API. The methods of Client build their requests themselves. To
+// call an operation for which this package has no method yet, pass a Request to Do.
 type Request struct {
 	Method string
 	Path   string // escaped, begins with /v1; {companyId} is replaced with the key's company
 	Query  url.Values
 	Body   []byte // JSON, or nil for no body
 
-	// Repeatable reports whether the request may be executed twice. Such a request is retried after
-	// a lost response.
+	// Repeatable means that the request may be executed twice. Such a request is retried after a
+	// lost response.
 	Repeatable bool
-	// Quota names the key's quota that the request uses, such as write. After a 429, requests that
-	// use the same quota wait together.
+	// Quota is the name of the key's quota that the request uses, such as write. After a 429,
+	// requests that use the same quota wait together.
 	Quota string
-	// AcceptsIdempotencyKey reports whether the operation accepts an Idempotency-Key, which makes
-	// the request repeatable.
+	// AcceptsIdempotencyKey means that the operation accepts an Idempotency-Key, which makes the
+	// request repeatable.
 	AcceptsIdempotencyKey bool
 }
 
@@ -40,17 +40,17 @@ type Response struct {
 	Body   []byte
 }
 
-// ETag returns the entity tag for IfMatch and IfNoneMatch, empty when the response has none.
+// ETag returns the entity tag for IfMatch and IfNoneMatch. It is empty if the response has none.
 func (r Response) ETag() string { return r.Header.Get("ETag") }
 
 // HasMore reports whether there is more than the response contains. After a delete of many points,
-// it means that some points remain and that repeating the call deletes more of them.
+// it reports whether some points remain, which repeating the call deletes.
 func (r Response) HasMore() bool { return r.Header.Get("Service-Has-More") == "true" }
 
 // RateLimit is the state of the quota that a request used.
 type RateLimit struct {
-	Limit     int           // requests in a full quota
-	Remaining int           // requests that would be admitted now
+	Limit     int           // number of requests in a full quota
+	Remaining int           // number of requests that would be admitted now
 	Reset     time.Duration // time until the quota is full
 }
 
@@ -122,7 +122,7 @@ func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (Resp
 	}
 }
 
-// address returns the URL of a request, with the company and the query.
+// address returns the URL of a request, including the company and the query.
 func (c *Client) address(ctx context.Context, r Request) (string, error) {
 	path := r.Path
 	if strings.Contains(path, companyParameter) {
@@ -140,7 +140,7 @@ func (c *Client) address(ctx context.Context, r Request) (string, error) {
 
 const companyParameter = "{companyId}"
 
-// send makes one attempt. Errors contain the address, which never contains the key.
+// send makes one attempt. Its errors contain the address, which never contains the key.
 func (c *Client) send(ctx context.Context, r Request, address string, header http.Header) (*Response, error) {
 	request, err := http.NewRequestWithContext(ctx, r.Method, address, bytes.NewReader(r.Body))
 	if err != nil {

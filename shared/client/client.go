@@ -25,7 +25,7 @@ type Client struct {
 	waitMax           time.Duration
 	backoff           func(attempt int) time.Duration
 	sleep             func(ctx context.Context, d time.Duration) error
-	random            func() float64 // in [0, 1), for the random time that is added to Retry-After
+	random            func() float64 // returns a number in [0, 1), for the random time that is added to Retry-After
 	pacer             quotaPacer
 	newIdempotencyKey func() string
 
@@ -33,12 +33,12 @@ type Client struct {
 	company string // empty until it is known
 }
 
-// attemptTimeout is above the gateway's limit of 29 s.
+// attemptTimeout is longer than the gateway's timeout of 29 s.
 const attemptTimeout = 35 * time.Second
 
-// New returns a client for the service at baseURL, such as https://api.example.com, that uses a
-// secret key. New sends no request. It returns an error if an argument is invalid. The error never
-// contains the key.
+// New returns a client that calls the service at baseURL, such as https://api.example.com, with a
+// secret key. It sends no request. It returns an error, which never contains the key, if an
+// argument is invalid.
 func New(baseURL, key string, options ...Option) (*Client, error) {
 	u, err := url.Parse(baseURL)
 	switch {
@@ -56,8 +56,8 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 		company: companyOf(key), attempts: attemptsDefault, waitMax: waitMaxDefault, backoff: jitteredBackoff(rand.Float64), random: rand.Float64, sleep: sleep, newIdempotencyKey: randomKey,
 		http: &http.Client{
 			Timeout: attemptTimeout,
-			// The API never redirects. If something else does, the target of the redirect must not
-			// receive the key.
+			// The API never redirects. If a proxy does, for example, the target of the redirect
+			// must not receive the key.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
@@ -67,7 +67,7 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// Loopback reports whether a base URL is on this machine, so that a key crosses no network.
+// Loopback reports whether a base URL is on this machine, so that a key is not sent over a network.
 func Loopback(baseURL string) bool {
 	u, err := url.Parse(baseURL)
 	if err != nil {
@@ -77,7 +77,7 @@ func Loopback(baseURL string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// withoutUser removes everything before the host, which may contain a password.
+// withoutUser removes everything before the host, because it may contain a password.
 func withoutUser(address string) string {
 	if i := strings.LastIndex(address, "@"); i >= 0 {
 		return address[i+1:]

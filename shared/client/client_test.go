@@ -26,7 +26,7 @@ import (
 
 const testKey = "sk_live_test" // not a real key
 
-// service sends its responses in order, repeats the last one, and records the requests.
+// service sends its responses in order, then repeats the last one. It records the requests.
 type service struct {
 	*httptest.Server
 
@@ -54,7 +54,7 @@ type fakeResponse struct {
 	status  int
 	body    string
 	header  []string // alternating names and values
-	cutBody bool     // close the connection instead of responding
+	cutBody bool     // whether to close the connection instead of responding
 }
 
 func serve(t *testing.T, responses ...fakeResponse) *service {
@@ -78,13 +78,13 @@ func serve(t *testing.T, responses ...fakeResponse) *service {
 			w.Header().Add(a.header[i], a.header[i+1])
 		}
 		w.WriteHeader(max(a.status, 200))
-		_, _ = io.WriteString(w, a.body) // the test notices if the client has disconnected
+		_, _ = io.WriteString(w, a.body) // the test fails if the client has disconnected
 	}))
 	t.Cleanup(s.Close)
 	return s
 }
 
-// sleepRecorder records the waits of a client.
+// sleepRecorder records how long a client sleeps.
 type sleepRecorder struct{ sleeps []time.Duration }
 
 func (w *sleepRecorder) sleep(ctx context.Context, d time.Duration) error {
@@ -154,7 +154,7 @@ func TestRetries(t *testing.T) {
 		call      func(context.Context, *client.Client) error
 		responses []fakeResponse
 		waits     []time.Duration
-		code      string // the code of the error; "-" for another kind of error, empty for no error
+		code      string // the code of the error; "-" for any other error, empty for no error
 	}{
 		{"429", getBoard, []fakeResponse{rateLimitedResponse, rateLimitedResponse, boardResponse}, []time.Duration{7 * time.Second, 7 * time.Second}, ""},
 		{"500", getBoard, []fakeResponse{cutResponse, cutResponse, boardResponse}, []time.Duration{1 * time.Second, 2 * time.Second}, ""},
@@ -202,8 +202,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// Ensure a wait ends when the context is cancelled, and that the error also wraps the last error
-// response.
+// Ensure a wait ends when the context is cancelled, and that the error also wraps the error of the
+// last response.
 func TestContextEnds(t *testing.T) {
 	t.Parallel()
 	s := serve(t, rateLimitedResponse)
@@ -222,8 +222,8 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// Ensure the backoff doubles up to its limit, and each wait is between half of the backoff and all
-// of it.
+// Ensure the backoff doubles up to its limit, and that each wait is between half of the backoff and
+// all of it.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	for random, want := range map[float64][]time.Duration{
@@ -239,7 +239,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// Ensure a request has the values from all options.
+// Ensure a request contains the values from all options.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	s, w := serve(t, itemResponse), &sleepRecorder{}
@@ -262,7 +262,7 @@ func TestOptions(t *testing.T) {
 	if r.URL.EscapedPath() != "/v1/companies/co_1/plan/boards/a%2Fb/items" || response.RequestID() != "req_1" {
 		t.Errorf("path %s and request id %q, want /v1/companies/co_1/plan/boards/a%%2Fb/items and req_1", r.URL.EscapedPath(), response.RequestID())
 	}
-	// A field that is left out is not sent. An empty list is sent.
+	// A field that is left out must not be sent, but an empty list must be.
 	if got, want := s.sentBodies()[0], `{"title":"x","categoryIds":[],"sortOrder":0}`; got != want {
 		t.Errorf("sent %s, want %s", got, want)
 	}
@@ -280,7 +280,7 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// Ensure an error contains the messages in the envelope, and nothing from a body that is not the
+// Ensure an error contains the messages in the envelope, and nothing from a body that is not an
 // envelope.
 func TestError(t *testing.T) {
 	t.Parallel()
@@ -314,8 +314,8 @@ func TestError(t *testing.T) {
 	}
 }
 
-// endlessTransport is a transport whose response bodies are a record followed by spaces without
-// end.
+// endlessTransport is a transport whose response bodies consist of a record followed by an endless
+// series of spaces.
 type endlessTransport struct{}
 
 func (endlessTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -326,7 +326,8 @@ func (endlessTransport) Read(p []byte) (int, error) {
 	return copy(p, bytes.Repeat([]byte(" "), len(p))), nil
 }
 
-// Ensure a response larger than any that the service sends is an error, and is not read to its end.
+// Ensure a response that is larger than any that the service sends is an error, and is not read to
+// its end.
 func TestResponseTooLarge(t *testing.T) {
 	t.Parallel()
 	c, err := client.New("https://api.example", testKey, client.WithCompany("co_1"), client.WithAttempts(1), client.WithHTTPClient(&http.Client{Transport: endlessTransport{}}))
@@ -340,7 +341,7 @@ func TestResponseTooLarge(t *testing.T) {
 
 // Ensure the key is sent only to the base URL, not to the target of a redirect or a Link, and that
 // it is never printed.
-func TestKeyStays(t *testing.T) {
+func TestKeyIsSentOnlyToBaseURL(t *testing.T) {
 	t.Parallel()
 	other := serve(t, fakeResponse{body: `{"items":[]}`})
 	s := serve(t, fakeResponse{status: 307, header: []string{"Location", other.URL}},
@@ -405,8 +406,7 @@ func TestPagesEnd(t *testing.T) {
 	}
 }
 
-// Ensure the company is read from a complete key, without a request, and that no other string is
-// treated as a key.
+// Ensure the company is derived from a complete key, without a request, but from no other string.
 func TestCompanyInKey(t *testing.T) {
 	t.Parallel()
 	whole := keyOf(t, 3, 5)
@@ -431,8 +431,8 @@ func TestCompanyInKey(t *testing.T) {
 	}
 }
 
-// keyOf returns a key that contains ids with these numbers, and zeros as its secret. No service has
-// issued it.
+// keyOf returns a key that contains ids with the given numbers, and zeros as its secret. No service
+// has issued it.
 func keyOf(t *testing.T, id, company int64) string {
 	t.Helper()
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -449,7 +449,7 @@ func keyOf(t *testing.T, id, company int64) string {
 	return body + base62(big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))), 6)
 }
 
-// Ensure dims decode to strings by name, including dims that only an import can have stored.
+// Ensure dims are decoded to a map of strings, including dims that only an import can have stored.
 func TestDims(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]client.Dims{
@@ -470,8 +470,8 @@ func TestDims(t *testing.T) {
 	}
 }
 
-// Ensure the company is requested once if the key does not contain it, and that a response that
-// does not list exactly one company is an error.
+// Ensure the company is requested only once if the key does not contain it, and that it is an error
+// if the response does not list exactly one company.
 func TestCompany(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{body: `{"items":[{"id":"co_7"}]}`}, boardResponse)

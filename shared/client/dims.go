@@ -2,9 +2,9 @@ package client
 
 import "encoding/json"
 
-// Dims maps the names of a point's dimensions to their values. A push accepts no other dims, but an
-// import may have stored other JSON. In that case, a value that is not a string is represented by
-// its JSON, and dims that are not an object become one value with an empty name.
+// Dims maps the names of a point's dimensions to their values. A push accepts only such maps, but
+// an import may have stored any JSON. A value that is not a string is then represented by its JSON,
+// and dims that are not an object become one value with an empty name.
 type Dims map[string]string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -16,16 +16,16 @@ var ErrNotModified = errors.New("client: not modified")
 // Error is an error response. Branch on Code; Messages are for people and may change.
 type Error struct {
 	Status     int           // HTTP status
-	Code       string        // such as CodeBadRequest; empty if the body is not the service's error envelope
+	Code       string        // such as CodeBadRequest; empty if the body is not an error envelope
 	Messages   []string      // all problems with the request
-	RequestID  string        // the operator can find it in the logs
-	RetryAfter time.Duration // time to wait before a retry; zero if the response does not say
+	RequestID  string        // the id with which the operator can find the request in the logs
+	RetryAfter time.Duration // time to wait before a retry; zero if the response does not contain it
 
-	// Attempts is the number of attempts. If it is above 1, an earlier attempt may have succeeded
-	// although its response was lost. That can explain a not_found from a delete, or a
+	// Attempts is the number of attempts. If it is greater than 1, an earlier attempt may have
+	// succeeded although its response was lost. That can explain a not_found from a delete, or a
 	// precondition_failed from an update.
 	Attempts int
-	Waited   time.Duration // how long the call waited in total
+	Waited   time.Duration // total time that the call waited
 }
 
 func (e *Error) Error() string {
@@ -62,8 +62,8 @@ func (e *Error) Fields() map[string]string {
 	return out
 }
 
-// errorOf returns the error that a response describes. It does not quote a body that is not the
-// envelope, such as a proxy's error page.
+// errorOf returns the error that a response describes. It does not quote a body that is not an
+// error envelope, such as a proxy's error page.
 func errorOf(r *Response) *Error {
 	out := &Error{Status: r.Status, RequestID: r.Header.Get("Service-Request-Id"), RetryAfter: retryAfter(r.Header)}
 	var envelope struct {

@@ -36,8 +36,8 @@ func Example() {
 	// brd_2 Ideas null
 }
 
-// Read one record. A field that may be null has the methods Or and Get, and printing it shows its
-// value or null.
+// Read one record. A field that may be null has the methods Or and Get. Printing it shows its value
+// or null.
 func ExampleClient_GetPlanItem() {
 	ctx, c := serveExamples()
 
@@ -133,7 +133,8 @@ func ExampleClient_UpdatePlanItem() {
 	}, client.IfMatch(seen.ETag()))
 	fmt.Println(item.Title, err)
 
-	// The entity tag identifies the record before the update, so a second update is refused.
+	// The entity tag identifies the record as it was before the update, so a second update is
+	// refused.
 	_, err = c.UpdatePlanItem(ctx, client.UpdatePlanItemInput{ItemID: id, Title: client.Value("Offline")}, client.IfMatch(seen.ETag()))
 	var refused *client.Error
 	if errors.As(err, &refused) {
@@ -225,8 +226,8 @@ func ExampleError() {
 	// body.title: must have at least 1 character
 }
 
-// A call waits as long as a 429 says, and then retries on its own. WithSleep is used here only to
-// print the wait.
+// After a 429, a call waits as long as the response says, and then retries on its own. WithSleep is
+// used here only to print the wait.
 func ExampleWithSleep() {
 	serveExamples()
 

@@ -39,7 +39,7 @@ const (
 )
 
 // companyOf returns the company id that a secret key contains. It is empty for a string that is not
-// a complete key. Only the service knows whether the key exists.
+// a complete key. Whether the key exists is known only to the service.
 func companyOf(key string) string {
 	if len(key) != keyChars || !strings.HasPrefix(key, keyPrefix) {
 		return ""

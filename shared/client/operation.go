@@ -9,12 +9,13 @@ import (
 	"strings"
 )
 
-// operation contains what the generated methods need to know about an operation, except its types.
+// operation contains what a generated method needs to know about its operation, apart from the
+// types.
 type operation struct {
 	method, path string
-	hasBody      bool // accepts a JSON object
-	repeatable   bool // a retry is always safe
-	takesKey     bool // accepts an Idempotency-Key, which makes a retry safe
+	hasBody      bool // whether it accepts a JSON body
+	repeatable   bool // whether a retry is always safe
+	takesKey     bool // whether it accepts an Idempotency-Key, which makes a retry safe
 	quota        string
 }
 
@@ -41,7 +42,7 @@ func (op operation) request(in any) (Request, error) {
 		f := v.Type().Field(i)
 		if name := f.Tag.Get("path"); name != "" {
 			id := v.Field(i).String()
-			if id == "" || id == "." || id == ".." { // these would change the path
+			if id == "" || id == "." || id == ".." { // such a segment would change the path
 				return r, fmt.Errorf("client: %s: must be an id, not %q", name, id)
 			}
 			r.Path = strings.ReplaceAll(r.Path, "{"+name+"}", url.PathEscape(id))

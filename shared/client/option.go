@@ -10,9 +10,8 @@ import (
 // Option is a setting for a client.
 type Option func(*Client)
 
-// WithHTTPClient sets the HTTP client, for example to change the timeout, proxy or transport. The
-// default client follows no redirects. Yours should not either, because the request contains the
-// key.
+// WithHTTPClient sets the HTTP client, for example to change the timeout, proxy or transport. Like
+// the default client, it should not follow redirects, because requests contain the key.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
 // WithCompany sets the id of the key's company. The default is the id that the key contains.
@@ -20,8 +19,8 @@ func WithCompany(id string) Option {
 	return func(c *Client) { c.company = cmp.Or(id, companyOf(c.key)) }
 }
 
-// WithVersion sets the dated version of the API. The default is the version of this package's
-// records. If date is empty, the service uses the version for which the key was issued.
+// WithVersion sets the version of the API, which is a date. The default is the version of this
+// package's records. If date is empty, the service uses the version for which the key was issued.
 func WithVersion(date string) Option { return func(c *Client) { c.version = date } }
 
 // WithUserAgent sets the User-Agent header.
@@ -32,22 +31,22 @@ func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = 
 func WithAttempts(n int) Option { return func(c *Client) { c.attempts = max(1, n) } }
 
 // WithWaitMax sets how long one call may wait in total, before and between its attempts. The
-// default is two minutes. A call that would wait longer returns its error at once.
+// default is two minutes. A call that would wait longer returns its error immediately.
 func WithWaitMax(d time.Duration) Option { return func(c *Client) { c.waitMax = d } }
 
-// WithBackoff sets the wait before a retry when the response has no Retry-After. attempt starts at
-// 1.
+// WithBackoff sets the function that returns how long to wait before a retry if the response has no
+// Retry-After. attempt starts at 1.
 func WithBackoff(wait func(attempt int) time.Duration) Option {
 	return func(c *Client) { c.backoff = wait }
 }
 
-// WithSleep sets the function that waits. It must return the context's error when the context ends
-// first.
+// WithSleep sets the function that waits. If the context ends first, it must return the context's
+// error.
 func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
 	return func(c *Client) { c.sleep = sleep }
 }
 
-// WithIdempotencyKeys sets the function that returns the Idempotency-Key for a call without the
+// WithIdempotencyKeys sets the function that returns an Idempotency-Key for each call without the
 // option IdempotencyKey.
 func WithIdempotencyKeys(next func() string) Option {
 	return func(c *Client) { c.newIdempotencyKey = next }
@@ -62,24 +61,24 @@ type callOptions struct {
 }
 
 // IdempotencyKey sets the Idempotency-Key for a call. A later call with the same key and input gets
-// the same response and is not executed again. Without this option each call that accepts a key
-// gets a new one, which its retries share.
+// the same response and is not executed again. Without this option, each call that accepts such a
+// key gets a new one, which its retries share.
 func IdempotencyKey(name string) CallOption { return Header("Idempotency-Key", name) }
 
-// IfMatch makes an update, a delete or a publish conditional on an entity tag. If the record has
-// changed since it had that tag, the call returns an *Error with the code precondition_failed.
+// IfMatch makes an update, a delete or a publish conditional on an entity tag. If the record no
+// longer has that tag, the call returns an *Error with the code precondition_failed.
 func IfMatch(tag string) CallOption { return Header("If-Match", tag) }
 
 // IfNoneMatch makes a read return ErrNotModified if the record still has this entity tag.
 func IfNoneMatch(tag string) CallOption { return Header("If-None-Match", tag) }
 
 // Into stores the response in *response, to make its entity tag and other headers available. With
-// an iterator, it stores the response for the last page.
+// an iterator, it stores the response with the latest page.
 func Into(response *Response) CallOption {
 	return func(o *callOptions) { o.responseInto = response }
 }
 
-// Header sets any other header. The client's own headers cannot be replaced.
+// Header sets any other header. It cannot replace the headers that the client itself sets.
 func Header(name, value string) CallOption {
 	return func(o *callOptions) { o.header.Set(name, value) }
 }

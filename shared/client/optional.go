@@ -11,10 +11,10 @@ import (
 //
 //	client.Optional[string]{}   left out: an input does not send it, and an update keeps the stored value
 //	client.Null[string]()       null: an update clears the stored value
-//	client.Value("text")        a value; an empty string and an empty list are values, too
+//	client.Value("text")        a value, which may be an empty string or an empty list
 //
-// Printing it with %v, %s or any verb for its value shows the value, null or, if the field is left
-// out, absent. Two fields of the same comparable type can be compared with ==.
+// Printing it with %v, %s or any verb for the type of its value shows the value, "null" or, if the
+// field is left out, "absent". Two fields of the same comparable type can be compared with ==.
 type Optional[T any] struct {
 	state state
 	value T
@@ -35,11 +35,10 @@ func Value[T any](value T) Optional[T] { return Optional[T]{present, value} }
 // Null returns a field that is null.
 func Null[T any]() Optional[T] { return Optional[T]{state: null} }
 
-// Get returns the value. ok is false when the field is null or left out; the value is then the zero
-// value.
+// Get returns the value. If the field is null or left out, ok is false and value is the zero value.
 func (o Optional[T]) Get() (value T, ok bool) { return o.value, o.state == present }
 
-// Or returns the value, or other when the field is null or left out.
+// Or returns the value, or other if the field is null or left out.
 func (o Optional[T]) Or(other T) T {
 	if o.state == present {
 		return o.value
@@ -53,14 +52,14 @@ func (o Optional[T]) IsNull() bool { return o.state == null }
 // IsZero reports whether the field is left out.
 func (o Optional[T]) IsZero() bool { return o.state == absent }
 
-// String returns the value as text, "null", or "absent" when the field is left out. A time is in
-// RFC 3339.
+// String returns the value as a string, "null", or "absent" if the field is left out. A time is
+// formatted according to RFC 3339.
 func (o Optional[T]) String() string { return fmt.Sprint(o) }
 
 // Format implements fmt.Formatter, so that a printed record shows values.
 func (o Optional[T]) Format(f fmt.State, verb rune) {
 	if o.state == present {
-		_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), o.formatValue(f, verb)) // a Formatter returns no error
+		_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), o.formatValue(f, verb)) // a Formatter cannot return an error
 		return
 	}
 	text := "null"
@@ -77,8 +76,8 @@ func (o Optional[T]) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, format+"s", text)
 }
 
-// formatValue returns the value as it is printed: JSON as text instead of a list of bytes, and a
-// time as the API formats it.
+// formatValue returns the value in the form in which it is printed: JSON as a string instead of a
+// list of bytes, and a time as the API formats it.
 func (o Optional[T]) formatValue(f fmt.State, verb rune) any {
 	switch value := any(o.value).(type) {
 	case json.RawMessage:
@@ -118,8 +117,8 @@ func (o *Optional[T]) UnmarshalJSON(text []byte) error {
 // from and to or the ts of a pushed point, are strings.
 func Day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// parameter returns the field as the value of a query parameter. ok is false if the parameter is
-// not sent.
+// parameter returns the field as the value of a query parameter. ok is false if the parameter must
+// not be sent.
 func (o Optional[T]) parameter() (text string, ok bool) {
 	return fmt.Sprint(o.formatValue(nil, 's')), o.state == present
 }

@@ -121,7 +121,8 @@ func TestOptionalStates(t *testing.T) {
 	}
 }
 
-// Ensure a printed record shows values, and never a memory address, bytes or the fields of a time.
+// Ensure a printed record shows its values, and never a memory address, bytes or the fields of a
+// time.Time.
 func TestOptionalPrints(t *testing.T) {
 	t.Parallel()
 	post := client.Post{
@@ -165,9 +166,9 @@ func optionalValueType(t reflect.Type) reflect.Type {
 	return t
 }
 
-// Ensure a value from a record can be sent: an input's field has the same name and type as the
-// record's field, except that whole numbers are int in an input, a day is a string, and a field that
-// may contain any JSON in a record may be a list in an input.
+// Ensure values from records can be sent: a field of an input must have the same name and type as
+// the field of the record. There are three exceptions: in an input, whole numbers are int, a day is
+// a string, and a field that may contain any JSON in a record may be a list.
 func TestRecordsCanBeSent(t *testing.T) {
 	t.Parallel()
 	compared := 0

@@ -12,7 +12,7 @@ import (
 type Page[T any] struct {
 	Items []T `json:"items"`
 
-	// Next is the cursor of the next page, empty at the end of the list.
+	// Next is the cursor of the next page. It is empty at the end of the list.
 	Next string `json:"-"`
 
 	// After is where a list of changes continues, even at its end. HasMore reports whether it
@@ -87,8 +87,8 @@ func allPages[T any](ctx context.Context, c *Client, op operation, in any, optio
 
 var nextLink = regexp.MustCompile(`<([^>]*)>[^,<]*;\s*rel="?next"?`)
 
-// Next returns the cursor of the next page, empty at the end. It uses only the cursor in the Link
-// header, so that the key is never sent to another host.
+// Next returns the cursor of the next page, or "" at the end. It uses only the cursor in the Link
+// header, not its host, so that the key is never sent to another host.
 func (r Response) Next() (string, error) {
 	for _, link := range r.Header.Values("Link") {
 		found := nextLink.FindStringSubmatch(link)

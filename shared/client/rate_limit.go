@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// quotaPacer holds the pace of each of the key's quotas. All calls of a client share it, because
+// quotaPacer holds a pace for each of the key's quotas. All calls of a client share it, because
 // they share the quotas. After a 429, the calls that use the same quota wait together and are sent
 // one after another as the quota refills. Otherwise, they would all be refused again at the same
 // moment.
@@ -19,7 +19,7 @@ type quotaPacer struct {
 
 // pace determines when the next call that uses a quota may be sent.
 type pace struct {
-	next     time.Time     // when the next call may be sent; at once if this is in the past
+	next     time.Time     // when the next call may be sent; may be in the past
 	interval time.Duration // the time in which the quota refills by one request; 0 if unknown
 }
 
@@ -27,8 +27,8 @@ type pace struct {
 // programs that were refused together do not retry together.
 const spreadMin = 250 * time.Millisecond
 
-// recordRefusal records that the service told a call to retry after some time. It reads the quota's
-// refill rate from the response's headers.
+// recordRefusal records that the service refused a call and told it when to retry. It reads the
+// quota's refill rate from the response's headers.
 func (p *quotaPacer) recordRefusal(quota string, now time.Time, after time.Duration, h http.Header) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,16 +43,16 @@ func (p *quotaPacer) recordRefusal(quota string, now time.Time, after time.Durat
 }
 
 // reserve reserves the next turn for a quota. It returns how long to wait for the turn, and the
-// range of the random time to add. It reserves nothing and returns false if the wait is longer than
-// the maximum, most.
-func (p *quotaPacer) reserve(quota string, now time.Time, most time.Duration) (wait, spread time.Duration, ok bool) {
+// range of the random time to add. If the wait would be longer than waitMax, it reserves nothing
+// and returns false.
+func (p *quotaPacer) reserve(quota string, now time.Time, waitMax time.Duration) (wait, spread time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	next := p.paces[quota]
 	if wait = next.next.Sub(now); wait <= 0 {
 		return 0, 0, true
 	}
-	if wait > most {
+	if wait > waitMax {
 		return 0, 0, false
 	}
 	p.paces[quota] = pace{next.next.Add(next.interval), next.interval}

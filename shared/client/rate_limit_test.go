@@ -8,8 +8,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Ensure the time in which a quota refills by one request is read from both forms of
-// RateLimit-Policy, and from nothing else.
+// Ensure RefillInterval parses both forms of RateLimit-Policy, and nothing else.
 func TestRefillInterval(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[string]time.Duration{

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Ensure Fields returns the problems in an error by the part of the request that they concern.
+// Ensure Fields maps each part of the request to the problems with it.
 func TestFieldsOfErrors(t *testing.T) {
 	t.Parallel()
 	err := &client.Error{Messages: []string{
@@ -27,8 +27,8 @@ func TestFieldsOfErrors(t *testing.T) {
 	}
 }
 
-// Ensure RateLimit reads the quota from the response's headers, and only if all of these headers
-// are present.
+// Ensure RateLimit reads the state of the quota from the response's headers, and only if all of
+// these headers are present.
 func TestRateLimitOfResponses(t *testing.T) {
 	t.Parallel()
 	r := client.Response{Header: http.Header{"Ratelimit-Limit": {"600"}, "Ratelimit-Remaining": {"599"}, "Ratelimit-Reset": {"1"}}}

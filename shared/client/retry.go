@@ -63,8 +63,8 @@ func (p *callProgress) recordFailure(r *Response, err error) {
 	}
 }
 
-// waitForTurn waits for a new call's turn. A call that would wait too long is sent at once, because
-// only the service can refuse it.
+// waitForTurn waits for a new call's turn. A call that would wait too long is sent immediately,
+// because only the service can refuse it.
 func (c *Client) waitForTurn(ctx context.Context, quota string, p *callProgress) error {
 	if wait, ok := c.reserveTurn(quota, time.Now(), p); ok {
 		return c.sleepFor(ctx, wait, p)
@@ -73,8 +73,8 @@ func (c *Client) waitForTurn(ctx context.Context, quota string, p *callProgress)
 }
 
 // reserveTurn returns how long a call has to wait for its turn. After a 429, calls that use the
-// same quota are sent one after another. reserveTurn returns false if the wait is longer than the
-// call may wait.
+// same quota are sent one after another. reserveTurn returns false if the call may not wait that
+// long.
 func (c *Client) reserveTurn(quota string, now time.Time, p *callProgress) (wait time.Duration, ok bool) {
 	wait, spread, ok := c.pacer.reserve(quota, now, c.waitMax-p.waited)
 	return wait + c.jitter(spread), ok
@@ -101,9 +101,9 @@ func (c *Client) sleepFor(ctx context.Context, d time.Duration, p *callProgress)
 
 // retryDelay reports whether a call may be retried, and how long to wait first. A repeatable call
 // may be retried after a lost response or a 5xx. Any call may be retried after a 429 or a 409 with
-// Retry-After, because it was not executed. A 429 with Retry-After does not count as a fault, and
-// makes other calls that use the same quota wait, too.
-func (c *Client) retryDelay(r Request, response *Response, failed error, p *callProgress) (wait time.Duration, ok bool) {
+// Retry-After, because it was not executed. A 429 with Retry-After does not count as a failed
+// attempt, and makes other calls that use the same quota wait, too.
+func (c *Client) retryDelay(r Request, response *Response, sendErr error, p *callProgress) (wait time.Duration, ok bool) {
 	after := time.Duration(0)
 	if response != nil {
 		after = retryAfter(response.Header)
@@ -113,7 +113,7 @@ func (c *Client) retryDelay(r Request, response *Response, failed error, p *call
 		c.pacer.recordRefusal(r.Quota, now, after, response.Header)
 		return c.reserveTurn(r.Quota, now, p)
 	}
-	if p.faults++; p.faults >= c.attempts || !mayRepeat(r, response, failed, after) {
+	if p.faults++; p.faults >= c.attempts || !mayRepeat(r, response, sendErr, after) {
 		return 0, false
 	}
 	if after > 0 {
@@ -124,11 +124,11 @@ func (c *Client) retryDelay(r Request, response *Response, failed error, p *call
 }
 
 // mayRepeat reports whether a call may be executed again.
-func mayRepeat(r Request, response *Response, failed error, after time.Duration) bool {
+func mayRepeat(r Request, response *Response, sendErr error, after time.Duration) bool {
 	repeatable := r.Repeatable || r.AcceptsIdempotencyKey
-	if failed != nil {
-		var certificate *tls.CertificateVerificationError
-		return repeatable && !errors.As(failed, &certificate)
+	if sendErr != nil {
+		var certErr *tls.CertificateVerificationError
+		return repeatable && !errors.As(sendErr, &certErr)
 	}
 	switch response.Status {
 	case http.StatusTooManyRequests:
@@ -140,8 +140,8 @@ func mayRepeat(r Request, response *Response, failed error, after time.Duration)
 }
 
 // retryAfter returns the wait that the Retry-After header asks for, in seconds or as a date. A date
-// is compared with the Date header of the response, so that the clock of this machine does not
-// matter.
+// is compared with the Date header of the response instead of this machine's clock, which may be
+// wrong.
 func retryAfter(h http.Header) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {

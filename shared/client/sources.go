@@ -8,6 +8,6 @@ import (
 //go:embed *.go LICENSE
 var sources embed.FS
 
-// Sources returns the files of this package, including its tests, and the text of their licence.
+// Sources returns the files of this package, including its tests, and their licence.
 // The command `workspace client go` writes them to a caller's module.
 func Sources() fs.FS { return sources }

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// stubService serves the few operations that the examples call. functions/client_test.go calls
-// every operation of the real service.
+// stubService serves the few operations that the examples call. The test in
+// functions/client_test.go calls every operation of the real service.
 type stubService struct {
 	items     []map[string]any
 	revisions map[string]int            // by item id
@@ -50,7 +50,7 @@ func serveExamples() (context.Context, *client.Client) {
 	mux.HandleFunc("GET "+company+"/metrics/definitions", s.definitions)
 	mux.HandleFunc("POST "+company+"/metrics/points", push)
 	mux.HandleFunc("DELETE "+company+"/metrics/points", s.deletePoints)
-	// The server is not closed: it ends with the process, after the examples.
+	// The server is never closed: it ends with the process, after the examples.
 	address := httptest.NewServer(mux).URL
 	for name, value := range map[string]string{"WORKSPACE_URL": address, "WORKSPACE_KEY": testKey} {
 		if err := os.Setenv(name, value); err != nil {
@@ -171,7 +171,7 @@ func push(w http.ResponseWriter, r *http.Request) {
 	respond(w, 200, map[string]any{"accepted": len(body.Points), "createdKeys": []string{"custom.growth.signups"}})
 }
 
-// Ensure every piece of code in the package comment also appears in an example, which is compiled
+// Ensure every code snippet in the package comment also appears in an example, which is compiled
 // and run.
 func TestPackageComment(t *testing.T) {
 	t.Parallel()

@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// PublicError returns the part of an error that the caller may see: the *Error that err is or
-// wraps. For any other error, and for an *Error with the status 500, it returns ErrInternal.
+// PublicError returns the error that the caller may see: the *Error that err is or wraps. For any
+// other error, and for an *Error with the status 500, it returns ErrInternal.
 func PublicError(err error) *Error {
 	var public *Error
 	if errors.As(err, &public) && public.Code.Status() != http.StatusInternalServerError && len(public.Messages) > 0 {

@@ -1,7 +1,7 @@
 // Package fault defines the errors that a caller sees: the codes, the error type, the envelope and
-// the response. If an error is or wraps an *Error, the caller sees only the *Error, and the text
-// around it goes only to the log. For any other error, the caller sees ErrInternal. PublicError
-// makes this decision.
+// the response. If an error is or wraps an *Error, the caller sees only the *Error, and the
+// wrapping messages go only to the log. For any other error, the caller sees ErrInternal.
+// PublicError makes this decision.
 package fault
 
 import (
@@ -29,8 +29,8 @@ const (
 	NotImplemented     Code = "not_implemented"
 )
 
-// RetryAfterSeconds is the Retry-After of every 5xx response. A table that throttles a partition,
-// and a server that sheds load, have capacity again after about a second.
+// RetryAfterSeconds is the Retry-After of every 5xx response. A throttled partition of the table,
+// or a server that sheds load, has capacity again after about a second.
 const RetryAfterSeconds = 1
 
 var statuses = map[Code]int{
@@ -61,8 +61,8 @@ func Codes() map[Code]int {
 type Error struct {
 	Code     Code
 	Messages []string
-	// Transient marks a lost race: nothing was written, and a retry may succeed. Such an error is
-	// not stored under an Idempotency-Key.
+	// Transient means that the request lost a race: nothing was written, and a retry may succeed.
+	// Such an error is not stored under an Idempotency-Key.
 	Transient bool
 }
 

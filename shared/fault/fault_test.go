@@ -47,7 +47,7 @@ func TestErrors(t *testing.T) {
 }
 
 // Ensure callers see the messages of a public error, however it is wrapped. For any other error,
-// they see only that the service failed.
+// they must see only that the service failed.
 func TestPublic(t *testing.T) {
 	conflict := fault.New(fault.Conflict, "taken")
 	for err, want := range map[error]*fault.Error{

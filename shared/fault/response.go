@@ -6,8 +6,8 @@ import (
 )
 
 // Write writes an error response: the status, the headers common to all responses, those of the
-// error, and the envelope. It keeps a Content-Length or Retry-After that is already set, and omits
-// one that is set to nil. The response to a HEAD has no body.
+// error, and the envelope. If a Content-Length or Retry-After is already set, Write keeps it; if it
+// is set to nil, Write omits it. The response to a HEAD has no body.
 func Write(w http.ResponseWriter, r *http.Request, requestID string, err *Error) {
 	body := Envelope(err)
 	SetHeader(w.Header(), requestID, len(body))
@@ -20,7 +20,7 @@ func Write(w http.ResponseWriter, r *http.Request, requestID string, err *Error)
 
 // SetHeader sets the headers common to all responses: the version, the request id, and a
 // Cache-Control that keeps the response out of caches. bytes is the size of the JSON body, or 0 if
-// there is none. requestID may be empty.
+// there is no body. requestID may be empty.
 func SetHeader(h http.Header, requestID string, bytes int) {
 	h.Set("Service-Version", Version)
 	h.Set("Cache-Control", "no-store")

@@ -9,7 +9,7 @@ import (
 )
 
 // Version is the date of the API version that is served. There is only one so far, so no operation
-// depends on the version. A second version will require translating requests and responses.
+// depends on the version. With a second version, requests and responses will have to be translated.
 const Version = "2026-08-11"
 
 // SupportedVersion is a version of the API that a caller may pin.
@@ -25,9 +25,9 @@ type SupportedVersions []SupportedVersion
 // Versions returns the supported versions.
 func Versions() SupportedVersions { return SupportedVersions{{Date: Version}} }
 
-// OfHeader returns the version for the values of a request's Service-Version header. Without a
-// value, it is the current version. If there are several values, or the value is not a supported
-// version, OfHeader returns a bad_request error that lists the supported versions.
+// OfHeader returns the version for the values of a request's Service-Version header. If there is no
+// value, it returns the current version. If there are several, or the value is not a supported
+// version, it returns a bad_request error that lists the supported versions.
 func (s SupportedVersions) OfHeader(values []string) (SupportedVersion, error) {
 	if len(values) == 0 {
 		return s[0], nil

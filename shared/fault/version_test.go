@@ -17,8 +17,8 @@ var fakeVersions = fault.SupportedVersions{
 	{Date: "2025-01-01", DeprecatedAt: time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC), SunsetAt: time.Date(2028, 8, 11, 0, 0, 0, 0, time.UTC)},
 }
 
-// Ensure a supported version in the header is accepted, and any other value is rejected with a list
-// of the supported versions.
+// Ensure a supported version in the header is accepted, and that any other value is rejected with a
+// list of the supported versions.
 func TestVersionOfHeader(t *testing.T) {
 	for _, versions := range []fault.SupportedVersions{fault.Versions(), fakeVersions} {
 		for _, good := range [][]string{nil, {fault.Version}, {" " + fault.Version + " "}} {
@@ -38,7 +38,7 @@ func TestVersionOfHeader(t *testing.T) {
 }
 
 // Ensure a key gets the version for which it was issued. The error for a version that is no longer
-// served lists those that are.
+// supported must list those that are.
 func TestVersionOfKey(t *testing.T) {
 	for date, want := range map[string]string{"": fault.Version, fault.Version: fault.Version, "2025-01-01": "2025-01-01"} {
 		if v, err := fakeVersions.OfKey(date); err != nil || v.Date != want {

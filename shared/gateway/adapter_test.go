@@ -20,12 +20,12 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// This file compares this package with aws-lambda-go-api-proxy. Both must convert events and
-// responses alike, except for the differences that known_differences_test.go lists. So this package
-// is a drop-in replacement for that adapter. The differences are the reason why the Lambda
-// functions do not use the adapter.
+// This file compares this package with aws-lambda-go-api-proxy, the adapter that it replaces. Both
+// must convert events and responses in the same way, except for the differences that
+// known_differences_test.go lists. Those differences are the reason the Lambda functions do not use
+// the adapter.
 
-// exchange is an event together with what the handler does when it gets the request.
+// exchange is an event, together with what the handler does when it gets the request.
 type exchange struct {
 	event  events.APIGatewayProxyRequest
 	script handlerScript
@@ -68,7 +68,7 @@ func (s handlerScript) firstIndex(kinds ...string) int {
 }
 
 // headerEnd returns the index of the step at which a server sends the status and the headers, or -1
-// if there is none. Changes to the headers after that step have no effect.
+// if there is none. Later changes to the headers have no effect.
 func (s handlerScript) headerEnd() int {
 	return slices.IndexFunc(s, func(step scriptStep) bool {
 		return step.kind == "write" || step.kind == "flush" || step.kind == "status" && step.status >= 200
@@ -154,8 +154,7 @@ func requestBody(e events.APIGatewayProxyRequest) []byte {
 	return []byte(e.Body)
 }
 
-// aspect is a part of a request that a handler sees, or a part of a response that a gateway
-// sees.
+// aspect is a part of the request that the handler sees, or of the response that the gateway sees.
 type aspect string
 
 const (
@@ -280,8 +279,8 @@ func (x exchange) runOwnProxy(t *testing.T) (seen *http.Request, resp events.API
 	return seen, resp
 }
 
-// requireSameBehavior requires that the adapter and this package treat x alike, except where a
-// known difference that matches x allows it. It returns how many known differences match x.
+// requireSameBehavior checks that the adapter and this package treat x in the same way, except for
+// the known differences that match x. It returns the number of those differences.
 func requireSameBehavior(t *testing.T, x exchange) int {
 	t.Helper()
 	var allowed []aspect
@@ -303,9 +302,8 @@ func requireSameBehavior(t *testing.T, x exchange) int {
 	return n
 }
 
-// Ensure this package treats ordinary events and responses as the adapter does. In a third of the
-// exchanges, a known difference is planted, to check that it affects no aspects other than those
-// that it lists.
+// Ensure this package treats ordinary events and responses like the adapter. A third of the
+// exchanges contain a known difference, to check that it affects only the aspects that it lists.
 func TestAdapter(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -322,7 +320,8 @@ func TestAdapter(t *testing.T) {
 			ordinary++
 		}
 	}
-	// The known difference AbsoluteURL matches every exchange, so an ordinary exchange matches one.
+	// The known difference AbsoluteURL matches every exchange, so an ordinary exchange matches
+	// exactly one.
 	if ordinary < 200 {
 		t.Errorf("%d exchanges without an edge are too few to prove anything", ordinary)
 	}
@@ -352,8 +351,8 @@ func FuzzAdapter(f *testing.F) {
 	})
 }
 
-// drawExchange returns a random exchange: an event like those that API Gateway sends, and a
-// response like those of this service.
+// drawExchange returns a random exchange: an event such as API Gateway sends, and a response such
+// as this service returns.
 func drawExchange(r *rand.Rand) exchange {
 	x := exchange{script: drawScript(r)}
 	e := &x.event
@@ -410,7 +409,7 @@ func drawScript(r *rand.Rand) handlerScript {
 	return s
 }
 
-// drawPath returns a path as a REST API sends it: escaped.
+// drawPath returns an escaped path, as a REST API sends it.
 func drawPath(r *rand.Rand) string {
 	var b strings.Builder
 	for range r.IntN(5) {

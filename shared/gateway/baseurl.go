@@ -8,13 +8,14 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// BaseURL returns the part of the client's URL before the path, without a trailing slash: scheme,
-// host and, on the gateway's default domain, the stage. r.URL.Path does not include the stage.
-// BaseURL(r) + r.URL.RequestURI() is a URL that the client can call, as in Link: <…>; rel="next".
+// BaseURL returns the part of the client's URL before the path, without a trailing slash. It
+// consists of the scheme, the host and, on the gateway's default domain, the stage, which is not
+// part of r.URL.Path. The client can call BaseURL(r) + r.URL.RequestURI(), for example from Link:
+// <…>; rel="next".
 //
 // Inside Proxy, the scheme is http if that is the last value in X-Forwarded-Proto, which the
 // gateway sets, and https otherwise. Outside Proxy, it is the connection's scheme. X-Forwarded-Host
-// is ignored, because the gateway passes on whatever the client sent.
+// is ignored, because the client can set it to anything.
 func BaseURL(r *http.Request) string {
 	scheme, host := "http", r.Host
 	if r.TLS != nil {
@@ -37,7 +38,7 @@ func BaseURL(r *http.Request) string {
 	return scheme + "://" + host + stagePrefix(e)
 }
 
-// stagePrefix returns "/" and the stage if the client's URL had them before the path, and ""
+// stagePrefix returns "/" followed by the stage if the client's URL contained the stage, and ""
 // otherwise. It compares the two paths of the event: only requestContext.path includes the stage.
 func stagePrefix(e *events.APIGatewayProxyRequest) string {
 	called, path := e.RequestContext.Path, e.Path
@@ -61,7 +62,7 @@ func unescapePath(path string) string {
 	return text
 }
 
-// isHost reports whether host is safe in a URL inside a header: a name or an
+// isHost reports whether host is safe to use in a URL inside a header: whether it is a name or an
 // address with an optional port, without characters that would end the URL.
 func isHost(host string) bool {
 	for i := range len(host) {

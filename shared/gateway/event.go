@@ -23,21 +23,21 @@ const proxyResource = "/{proxy+}"
 // localStage is the stage of the events that NewEvent builds. No path contains it.
 const localStage = "local"
 
-// errBodyTooLarge reports a body over requestBytesMax.
+// errBodyTooLarge is the error for a body of more than requestBytesMax.
 var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 
-// NewEvent builds the REST proxy event that API Gateway would send for r on a
-// custom domain, where the path has no stage.
+// NewEvent builds the REST proxy event that API Gateway would send for r on a custom domain, where
+// the path contains no stage.
 //
 // It reads the body of r, up to one byte beyond 10 MB, and does not otherwise change r. It returns
 // an error if the body cannot be read or is over 10 MB.
 //
 // An event is JSON, so its strings are UTF-8. Invalid UTF-8 in a header or in the query becomes
 // U+FFFD, so different values can become equal. A handler must reject U+FFFD wherever the
-// difference matters. A gateway that reads bytes as Latin-1 instead turns each byte into a
-// character, which keeps different values different. The path stays encoded, and a body that is not
-// UTF-8 is encoded in base64, so both arrive byte for byte. A query parameter with a malformed
-// escape is not decoded.
+// difference matters. A gateway that instead reads bytes as Latin-1 converts each byte to a
+// character, so different values stay different. The path stays encoded, and a body that is not
+// UTF-8 is encoded in base64, so both arrive unchanged. A query parameter with a malformed escape
+// is not decoded.
 func NewEvent(r *http.Request, requestID string) (events.APIGatewayProxyRequest, error) {
 	body, err := readBody(r)
 	if err != nil {
@@ -103,9 +103,9 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// gatewayHeaders returns the headers of r and those that the gateway sets. The gateway appends to
-// X-Forwarded-For and replaces the client's values of the other headers that it sets. Otherwise, a
-// client could fake its address or the host in links.
+// gatewayHeaders returns the headers of r and those that the gateway sets. Like the gateway, it
+// appends to X-Forwarded-For and replaces the client's values of the other headers that it sets.
+// Otherwise, a client could fake its address or the host in links.
 func gatewayHeaders(r *http.Request, host, sourceIP string) map[string][]string {
 	headers := make(http.Header, len(r.Header)+4)
 	for name, values := range r.Header {
@@ -132,8 +132,8 @@ func gatewayHeaders(r *http.Request, host, sourceIP string) map[string][]string 
 
 // parseQuery decodes a raw query as a REST API does: "&" and ";" separate pairs, "+" is a space, a
 // missing "=" means an empty value, and empty pairs are ignored. It returns nil for no parameters.
-// A name or value with a malformed escape is left undecoded, because url.URL.Query would drop the
-// pair, and the handler could not reject it.
+// A name or value with a malformed escape is not decoded, so that the handler can reject it;
+// url.URL.Query would drop the pair.
 func parseQuery(raw string) map[string][]string {
 	var query map[string][]string
 	for pair := range strings.FieldsFuncSeq(raw, isSeparator) {
@@ -156,15 +156,15 @@ func unescapeQuery(s string) string {
 	return toValidUTF8(s)
 }
 
-// isMalformedQuery reports whether raw has an escape that can't be decoded, or a ";", which the
-// HTML standard and net/url no longer treat as a separator.
+// isMalformedQuery reports whether raw contains a malformed escape or a ";", which the HTML
+// standard and net/url no longer treat as a separator.
 func isMalformedQuery(raw string) bool {
 	_, err := url.QueryUnescape(raw)
 	return err != nil || strings.Contains(raw, ";")
 }
 
-// lastValuePerName returns the last value of each name. Events have this map in addition to the map
-// with all values.
+// lastValuePerName returns the last value of each name. Events contain this map in addition to the
+// one with all values.
 func lastValuePerName(multi map[string][]string) map[string]string {
 	if multi == nil {
 		return nil

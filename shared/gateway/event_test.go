@@ -62,8 +62,8 @@ func TestEvent(t *testing.T) {
 	}
 }
 
-// Ensure an event has its query parameters decoded as a REST API would, and that the handler gets
-// every pair.
+// Ensure the query parameters in an event are decoded as a REST API would, and that the handler
+// gets every pair.
 func TestEventQuery(t *testing.T) {
 	t.Parallel()
 	type query = map[string][]string
@@ -118,7 +118,7 @@ func TestEventBody(t *testing.T) {
 		{name: "Binary", body: strings.NewReader("\xff\x00"), want: "/wA=", base64: true},
 		{name: "ErrRead", body: iotest.ErrReader(io.ErrUnexpectedEOF), wantErr: "read body: unexpected EOF"},
 		{name: "ErrTooLarge", body: endlessReader{}, length: -1, wantErr: "read body: body over API Gateway's 10 MB"},
-		// Rejected because of ContentLength, before a byte is read.
+		// Rejected because of its ContentLength, before any byte is read.
 		{name: "ErrDeclaredTooLarge", body: iotest.ErrReader(io.EOF), length: 10<<20 + 1, wantErr: "read body: body over API Gateway's 10 MB"},
 	}
 	for _, tt := range tests {
@@ -144,7 +144,7 @@ type endlessReader struct{}
 
 func (endlessReader) Read(p []byte) (int, error) { return len(p), nil }
 
-// FuzzEvent checks that the handler gets the request that was sent, even when the event has been
+// FuzzEvent checks that the handler gets the request that was sent, even if the event has been
 // encoded as JSON and decoded again. A body that the handler echoes must come back unchanged.
 func FuzzEvent(f *testing.F) {
 	f.Add("GET", "/v1/companies", "limit=10", "value", []byte(nil))
@@ -191,7 +191,7 @@ func FuzzEvent(f *testing.F) {
 		if parsed, err := url.ParseRequestURI(got.RequestURI); err != nil || parsed.EscapedPath() != got.URL.EscapedPath() || parsed.RawQuery != got.URL.RawQuery {
 			t.Errorf("RequestURI %q is not %v: %v", got.RequestURI, got.URL, err)
 		}
-		// Compare with net/url, for queries that it parses without an error.
+		// Compare with net/url, if it parses the query without an error.
 		if want, err := url.ParseQuery(strings.ToValidUTF8(query, "")); err == nil && utf8.ValidString(query) {
 			for _, values := range want {
 				for i := range values {
@@ -218,8 +218,8 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// joinedNames concatenates the parameter names. A query with a name that is not valid UTF-8 is not
-// compared.
+// joinedNames concatenates the parameter names, to find queries with a name that is not valid
+// UTF-8.
 func joinedNames(query url.Values) string {
 	var b strings.Builder
 	for name := range query {

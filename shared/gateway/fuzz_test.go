@@ -47,7 +47,8 @@ type zeroReader struct{}
 
 func (zeroReader) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// newNotesAPI returns an API with two operations, and a company and a key that the API accepts.
+// newNotesAPI returns a handler for an API with two operations, and a company and a key that it
+// accepts.
 func newNotesAPI(t testing.TB) (h http.Handler, company, key string) {
 	t.Helper()
 	clock := func() time.Time { return time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC) }
@@ -74,8 +75,8 @@ func newNotesAPI(t testing.TB) (h http.Handler, company, key string) {
 	return api.New(operations, api.Config{Keys: allowAllKeys{}, Now: clock, NewID: next, Log: slog.New(slog.DiscardHandler), BaseURL: gateway.BaseURL}), company, key
 }
 
-// FuzzResponse sends arbitrary events. API Gateway must accept every response. A response must have
-// the version, a request id and a JSON body, and an error must have the envelope.
+// FuzzResponse sends arbitrary events. API Gateway must accept every response. Every response must
+// contain the version, a request id and a JSON body, and every error must have the envelope.
 func FuzzResponse(f *testing.F) {
 	h, company, key := newNotesAPI(f)
 	for _, e := range []string{
@@ -157,9 +158,9 @@ func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) 
 	}
 }
 
-// FuzzHeader checks that the handler gets every header value unchanged, even with commas, dates or
-// quotes, and that a valid header value in the response is sent unchanged. A value must not be
-// split, and must not be able to start another header.
+// FuzzHeader checks that the handler gets every header value unchanged, even if it contains commas,
+// dates or quotes, and that a valid header value in the response is sent unchanged. A value must
+// not be split, and must not be able to inject another header.
 func FuzzHeader(f *testing.F) {
 	for _, pair := range [][2]string{
 		{"application/json, text/event-stream", "a"}, {"Tue, 11 Aug 2026 09:30:00 GMT", ""}, {`"a,b", W/"c"`, `"d"`}, {"", ","}, {"a\r\nService-Version: 1999-01-01", "b"}, {" padded ", "\t"}, {"é, \xff", "\x00"}, {"a;b=c, d;e=f", "Bearer x"},

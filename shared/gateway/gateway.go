@@ -1,25 +1,24 @@
 // Package gateway connects Amazon API Gateway and net/http.
 //
-// A deployed function does not listen on a port. API Gateway (REST API, payload
-// 1.0) turns each HTTP request into a JSON event, Lambda hands the event to the
-// function, and the function returns another event. This package converts the
-// first event to an *http.Request and the response to the second event, so that
-// the service is an ordinary http.Handler:
+// A deployed function does not listen on a port. API Gateway (REST API, payload 1.0) turns each
+// HTTP request into a JSON event, Lambda hands the event to the function, and the function returns
+// another event. This package converts the first event to an *http.Request and the response to the
+// second event, so that the service can be an ordinary http.Handler:
 //
 //	Start(h)  runs h in Lambda                   event → Proxy → h
 //	Local(h)  runs h on a port, as Lambda does   request → NewEvent → Proxy → h
 //
-// The request is built as net/http's server builds one (request.go), and the response is recorded
-// by that server's rules (response.go). This package replaces the adapter aws-lambda-go-api-proxy;
+// The request is built as by net/http's server (request.go), and the response is recorded by that
+// server's rules (response.go). This package replaces the adapter aws-lambda-go-api-proxy;
 // known_differences_test.go lists the differences.
 //
 // A REST API changes a request before the function receives it:
 //
-//   - The path arrives percent-encoded, as the client sent it, and h sees it that way. It includes
-//     a custom domain's base path, so map domains without one.
+//   - The path arrives percent-encoded, as the client sent it, and h gets it that way. It includes
+//     the base path of a custom domain, so do not map domains with one.
 //   - The query arrives decoded, as a map. Repeated values keep their order, but the order of names
 //     and the difference between "a" and "a=" are lost. This package sorts the names. The gateway
-//     treats ";" like "&", and itself rejects a malformed "%" escape.
+//     treats ";" like "&", and rejects a malformed "%" escape itself.
 //   - A binary body arrives intact only if the API declares */* as a binary media type; then every
 //     body arrives in base64. This package accepts both forms.
 //   - A response must fit into Lambda's 6 MB. A body over 1 MB leaves the function in base64,
@@ -49,13 +48,13 @@ func Start(h http.Handler) {
 	lambda.Start(Proxy(h))
 }
 
-// Proxy returns the Lambda handler function for h: event in, response out.
+// Proxy returns the Lambda handler function for h, which takes an event and returns the response.
 //
-// The function's error is always nil: Lambda would report an error as a crash, and the gateway
-// would send a 502 without a body. An event that is not a valid HTTP request is passed to h, which
-// rejects it. When h panics, sets an invalid status, or writes more than Lambda accepts, the
-// response is a 500 with the code internal, and the reason is logged. The request has the context
-// of the invocation.
+// That function never returns an error: Lambda would report it as a crash, and the gateway would
+// send a 502 without a body. An event that is not a valid HTTP request is passed to h, which
+// rejects it. If h panics, sets an invalid status, or writes more than Lambda accepts, the response
+// is a 500 with the code internal, and the reason is logged. The request has the context of the
+// invocation.
 //
 // Proxy panics if h is nil.
 func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
@@ -79,8 +78,8 @@ func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyReq
 	}
 }
 
-// RequestID returns the gateway's id for the request that ctx belongs to. The gateway's access log
-// has the same id. RequestID returns "" outside Proxy.
+// RequestID returns the gateway's id for the request to which ctx belongs, which is also in the
+// gateway's access log. It returns "" outside Proxy.
 func RequestID(ctx context.Context) string {
 	if e := eventOf(ctx); e != nil {
 		return e.RequestContext.RequestID
@@ -94,8 +93,8 @@ func eventOf(ctx context.Context) *events.APIGatewayProxyRequest {
 	return e
 }
 
-// run serves the request. It recovers and logs a panic in h. failure is the error to send instead
-// of the response, or nil if the response can be sent.
+// run serves the request. If h panics, it recovers and logs the panic. failure is the error to send
+// instead of the recorded response, or nil if that can be sent.
 func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) {
 	ctx := r.Context()
 	defer func() {
@@ -104,8 +103,8 @@ func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) 
 			return
 		}
 		failure = fault.ErrInternal
-		// When a handler panics with this value, net/http logs no stack and closes the connection.
-		// There is no connection to close here, and no stack is logged either.
+		// If a handler panics with this value, net/http logs no stack and closes the connection.
+		// Here, no stack is logged either, and there is no connection to close.
 		if err, is := p.(error); is && errors.Is(err, http.ErrAbortHandler) {
 			logFailure(ctx, "handler aborted")
 			return

@@ -75,8 +75,8 @@ func TestProxyConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// Ensure the runtime library accepts Proxy's function as a handler, and that both events use the
-// JSON keys of payload 1.0.
+// Ensure the runtime library accepts Proxy's function as a handler, and that the event and the
+// response use the JSON keys of payload 1.0.
 func TestProxyInvoke(t *testing.T) {
 	t.Parallel()
 	handler := lambda.NewHandler(gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

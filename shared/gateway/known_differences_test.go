@@ -23,9 +23,9 @@ type knownDifference struct {
 	ours   string // what this package does, as net/http's server would
 
 	matches func(x exchange) bool // reports whether an exchange is of this kind
-	aspects []aspect              // the aspects in which the adapter and this package may then differ
+	aspects []aspect              // the aspects in which the adapter and this package may differ in such an exchange
 	trigger func(x *exchange)     // turns an exchange into one of this kind
-	check   responseCheck         // checks what this package does with an exchange that trigger has changed
+	check   responseCheck         // checks what this package does with an exchange from trigger
 }
 
 // knownDifferences lists every known difference. TestAdapter ensures that there are no others.
@@ -281,7 +281,7 @@ var knownDifferences = []knownDifference{
 		check:   wantMethod("GET"),
 	},
 
-	// What the handler does.
+	// The handler's actions.
 	{
 		name:    "SilentHandler",
 		theirs:  "reports an error, and sends a 504, when a handler sets no status and writes nothing",
@@ -542,13 +542,14 @@ func isToken(s string) bool {
 	})
 }
 
-// isInvalidHeaderValue reports whether this package changes a header value before sending it.
+// isInvalidHeaderValue reports whether this package changes a header value before it sends the
+// value.
 func isInvalidHeaderValue(value string) bool {
 	return strings.ContainsAny(value, "\r\n\x00") || strings.TrimSpace(value) != value || !utf8.ValidString(value)
 }
 
-// Ensure this package handles each known difference as net/http's server would, and that the
-// adapter handles it differently. If both handle it alike, the entry is stale.
+// Ensure that in each known difference, this package does what net/http's server would do and the
+// adapter does something else. If both do the same, the entry is stale.
 func TestKnownDifferences(t *testing.T) {
 	t.Parallel()
 	for _, e := range knownDifferences {

@@ -23,9 +23,9 @@ var (
 // through Proxy, and the response event is written to the client.
 //
 // A body over 10 MB gets a 413 with the code payload_too_large, and is not read to its end. A query
-// with a malformed escape or a ";" reaches h unchanged, and h responds with 400. A deployed gateway
-// responds to a malformed escape with its own 400, and treats ";" as "&". newID generates the
-// gateway's request ids.
+// with a malformed escape or a ";" reaches h unchanged, and h should respond with 400. A deployed
+// gateway instead responds to a malformed escape with its own 400, and treats ";" as "&". newID
+// generates the gateway's request ids.
 func Local(h http.Handler, newID id.Generator) http.Handler {
 	proxy := Proxy(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -32,7 +32,7 @@ func TestLocalRequestLine(t *testing.T) {
 	tests := []struct{ name, target, want string }{
 		{"Encoded", "/v1/a%2Fb%23%25%00%3F%20%C3%A9?b=1&a=%20", "/v1/a%2Fb%23%25%00%3F%20%C3%A9 a=+&b=1"},
 		{"Unclean", "//v1/..//x/?a&a=", "//v1/..//x/ a=&a="},
-		// A handler with a strict parser must get the pairs that url.URL.Query drops.
+		// A handler with a strict parser must also get the pairs that url.URL.Query drops.
 		{"MalformedQuery", "/v1?b=%zz&a=1", "/v1 b=%zz&a=1"},
 		{"Semicolon", "/v1?limit=5;", "/v1 limit=5;"},
 		{"EncodedSemicolon", "/v1?b=1&a=%3B", "/v1 a=%3B&b=1"},
@@ -61,7 +61,7 @@ func TestLocalRequestLine(t *testing.T) {
 	}
 }
 
-// Ensure Local's response on the wire is the same as an ordinary server's.
+// Ensure the response that Local sends is the same, on the wire, as an ordinary server's.
 func TestLocalResponse(t *testing.T) {
 	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -37,7 +37,8 @@ func newRequest(ctx context.Context, e *events.APIGatewayProxyRequest) *http.Req
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	if ip := e.RequestContext.Identity.SourceIP; ip != "" {
-		// The actual port is unknown. With port 0, net.SplitHostPort works as it does on a server.
+		// The client's port is unknown. It is set to 0, so that net.SplitHostPort works as it does
+		// on a server.
 		r.RemoteAddr = net.JoinHostPort(ip, "0")
 	}
 	if raw, ok := ctx.Value(malformedQueryKey{}).(string); ok {
@@ -66,8 +67,8 @@ func eventURL(e *events.APIGatewayProxyRequest) *url.URL {
 
 // escapePath escapes the bytes of path that are not valid in a URL's path, and a "%" that begins no
 // escape. It does not change a valid path: REST APIs send the path encoded, and it must not be
-// encoded twice. Some emulators send the path decoded; which escapes the client sent is then
-// unknown.
+// encoded twice. Some emulators send the path decoded, so it is unknown which escapes the client
+// sent.
 func escapePath(path string) string {
 	var b strings.Builder
 	for i := range len(path) {
@@ -95,7 +96,7 @@ func isHex(c byte) bool {
 }
 
 // eventQuery encodes the decoded parameters of e. The event does not preserve the order of names,
-// so they are sorted to make equal events give equal requests.
+// so they are sorted, and equal events give equal requests.
 func eventQuery(e *events.APIGatewayProxyRequest) string {
 	if len(e.MultiValueQueryStringParameters) > 0 {
 		return url.Values(e.MultiValueQueryStringParameters).Encode()
@@ -108,8 +109,8 @@ func eventQuery(e *events.APIGatewayProxyRequest) string {
 }
 
 // eventHeader merges both header maps of e. MultiValueHeaders takes precedence; an event written by
-// hand often has only Headers. Names are added in sorted order, so that the result does not vary if
-// a name occurs in two spellings.
+// hand often has only Headers. Names are added in sorted order, so that the result is always the
+// same even if a name occurs with different letter case.
 func eventHeader(e *events.APIGatewayProxyRequest) http.Header {
 	header := make(http.Header, len(e.MultiValueHeaders)+2)
 	for _, name := range slices.Sorted(maps.Keys(e.MultiValueHeaders)) {
@@ -133,8 +134,8 @@ func eventHost(e *events.APIGatewayProxyRequest, header http.Header) string {
 	return e.RequestContext.DomainName
 }
 
-// eventBody returns the bytes of e's body. Invalid base64 is returned undecoded; h rejects it,
-// because it is not JSON.
+// eventBody returns the bytes of e's body. If the base64 is invalid, it returns the body undecoded,
+// which h rejects because it is not JSON.
 func eventBody(e *events.APIGatewayProxyRequest) []byte {
 	if e.IsBase64Encoded {
 		if body, err := base64.StdEncoding.DecodeString(e.Body); err == nil {

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The errors that these tests log would drown out the report of a failing test.
+	// Without this, the errors that these tests log would hide the output of a failing test.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	m.Run()
 }
@@ -65,7 +65,7 @@ func TestProxyPath(t *testing.T) {
 		{"NoLeadingSlash", "v1", "/v1", "/v1"},
 		{"Asterisk", "*", "*", "*"},
 		{"AbsoluteURL", "http://host/v1", "/http://host/v1", "/http://host/v1"},
-		// A REST API does not send these. They are escaped, not rejected or truncated.
+		// A REST API does not send these paths. They are escaped, not rejected or truncated.
 		{"BarePercent", "/v1/100%", "/v1/100%25", "/v1/100%"},
 		{"MalformedEscape", "/v1/%zz", "/v1/%25zz", "/v1/%zz"},
 		{"BareQuestionMark", "/v1/a?b=1", "/v1/a%3Fb=1", "/v1/a?b=1"},

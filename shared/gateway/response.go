@@ -19,12 +19,12 @@ import (
 const responseBytesMax = 6<<20 - 4<<10
 
 // textBytesMax is the size of the largest body that leaves the function as text. Such a body fits
-// even if JSON encodes every byte as six bytes. A larger body is encoded in base64, which adds a
-// third regardless of the content.
+// even if JSON encodes every byte as six bytes. A larger body is encoded in base64, which increases
+// its size by a third, whatever its content.
 const textBytesMax = 1_000_000
 
 // errUnsendable is the error for a response that is too large. The request was carried out, and a
-// retry would not change its response.
+// retry would get the same response.
 var errUnsendable = fault.New(fault.Internal, "the request was carried out, but its response is too large to be sent; do not retry")
 
 // recorder records a handler's response by the rules of net/http's server: the first status wins;
@@ -32,7 +32,7 @@ var errUnsendable = fault.New(fault.Internal, "the request was carried out, but 
 // nothing sends a 200. Unlike that server, recorder drops 1xx statuses and panics on 101.
 type recorder struct {
 	header     http.Header
-	sentHeader http.Header // copy of header from when the status was written; nil until then
+	sentHeader http.Header // a copy of header, made when the status is written; nil until then
 	status     int
 	body       bytes.Buffer
 	head       bool
@@ -51,8 +51,8 @@ func newRecorder(method string) *recorder {
 // status is written.
 func (rec *recorder) Header() http.Header { return rec.header }
 
-// WriteHeader sets the status. It panics on a status that API Gateway does not
-// accept, as net/http's server panics on an invalid one.
+// WriteHeader sets the status. It panics on a status that API Gateway does not accept, like
+// net/http's server on an invalid status.
 func (rec *recorder) WriteHeader(status int) {
 	if status < 100 || status == http.StatusSwitchingProtocols || status > 599 {
 		panic(fmt.Sprintf("gateway: invalid status %d", status))
@@ -75,8 +75,8 @@ func (rec *recorder) Write(p []byte) (int, error) {
 // Flush sets the status to 200 if none is set. The body is always sent in one piece.
 func (rec *recorder) Flush() { rec.WriteHeader(http.StatusOK) }
 
-// bodyAllowed reports whether a response with this status may have a body, for
-// any method but HEAD.
+// bodyAllowed reports whether a response with this status may have a body, if the method is not
+// HEAD.
 func (rec *recorder) bodyAllowed() bool {
 	return rec.status != http.StatusNoContent && rec.status != http.StatusNotModified
 }
@@ -84,7 +84,7 @@ func (rec *recorder) bodyAllowed() bool {
 // event returns the recorded response as an event. The status must be set.
 func (rec *recorder) event() events.APIGatewayProxyResponse {
 	header, body := cleanHeader(rec.sentHeader), rec.body.Bytes()
-	_, typed := rec.sentHeader["Content-Type"] // present and nil: the handler wants no Content-Type
+	_, typed := rec.sentHeader["Content-Type"] // if it is present but nil, the handler wants no Content-Type
 	if !typed && len(body) > 0 && header.Get("Content-Encoding") == "" {
 		header.Set("Content-Type", http.DetectContentType(body))
 	}
@@ -100,9 +100,9 @@ func (rec *recorder) event() events.APIGatewayProxyResponse {
 	return e
 }
 
-// setLength corrects Content-Length. For HEAD, it is the length that the handler set, or else the
-// size of the body that the handler wrote. For other methods, the gateway sets the length, so a
-// wrong one is removed.
+// setLength corrects Content-Length. For HEAD, it keeps the length that the handler set, or else
+// sets it to the size of the body that the handler wrote. For other methods, it removes a wrong
+// length, because the gateway sets it.
 func (rec *recorder) setLength(header http.Header) {
 	declared, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64)
 	known := err == nil && declared >= 0
@@ -156,8 +156,8 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// eventBytes returns an upper bound for the size of the body and headers in the response event,
-// which is JSON. JSON encodes a byte of text as at most six bytes.
+// eventBytes returns an upper bound for the size of the body and headers in the JSON of the
+// response event. In JSON, a byte of text takes at most six bytes.
 func (rec *recorder) eventBytes() int {
 	size := 0
 	for name, values := range rec.sentHeader {
@@ -175,5 +175,5 @@ func (rec *recorder) eventBytes() int {
 	return size + base64.StdEncoding.EncodedLen(len(body))
 }
 
-// isText reports whether a body leaves the function as text, rather than in base64.
+// isText reports whether a body leaves the function as text rather than in base64.
 func isText(body []byte) bool { return len(body) <= textBytesMax && utf8.Valid(body) }

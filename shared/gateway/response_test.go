@@ -20,7 +20,7 @@ import (
 // responseBytesMax is Lambda's limit, minus a reserve of 4 KB.
 const responseBytesMax = 6<<20 - 4<<10
 
-// internalResponse is Proxy's response when h fails.
+// internalResponse is Proxy's response if h fails.
 var internalResponse = events.APIGatewayProxyResponse{
 	StatusCode: 500,
 	MultiValueHeaders: map[string][]string{
@@ -33,8 +33,8 @@ var internalResponse = events.APIGatewayProxyResponse{
 	Body: `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`,
 }
 
-// unsendableResponse is Proxy's response when a request was carried out but its own response is too
-// large. Nothing in it invites a retry.
+// unsendableResponse is Proxy's response if a request was carried out but its own response is too
+// large. It tells the caller not to retry.
 var unsendableResponse = events.APIGatewayProxyResponse{
 	StatusCode: 500,
 	MultiValueHeaders: map[string][]string{
@@ -228,8 +228,8 @@ func TestProxyResponse(t *testing.T) {
 	}
 }
 
-// Ensure the same size limit applies to every kind of body, and that a body within it arrives
-// intact. Text of up to a megabyte must leave the function as text, and any other body in base64.
+// Ensure the same size limit applies to every kind of body, and that a smaller body arrives intact.
+// Text of up to a megabyte must leave the function as text, and any other body in base64.
 func TestProxyLargeResponse(t *testing.T) {
 	t.Parallel()
 	for name, unit := range map[string]string{"Text": "x", "Escaped": `"`, "Controls": "\x00", "Separators": "\u2028", "Emojis": "😀", "Binary": "\xff"} {
@@ -252,7 +252,7 @@ func TestProxyLargeResponse(t *testing.T) {
 	}
 }
 
-// Ensure headers and text are counted at the maximum size that they can have in JSON.
+// Ensure the size check assumes the maximum size that headers and text can have in JSON.
 func TestProxyLargeHeader(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int]int{40_000: 200, 50_000: 500} {
@@ -267,8 +267,8 @@ func TestProxyLargeHeader(t *testing.T) {
 	}
 }
 
-// requireFits requires that a response event contains the body, in base64 if encoded is true, and
-// that its JSON, as the runtime encodes it, is within Lambda's limit.
+// requireFits checks that a response event contains the body, in base64 if encoded is true, and
+// that the event, encoded as JSON by the runtime, is within Lambda's limit.
 func requireFits(t *testing.T, resp events.APIGatewayProxyResponse, body string, encoded bool) {
 	t.Helper()
 	got := []byte(resp.Body)

@@ -1,6 +1,6 @@
-// Package id creates and validates the ids of records. An id is a prefix for the record's type, an
-// underscore, and 26 characters of lower-case Crockford base32 that encode a time-ordered 128-bit
-// value. Ids are opaque to clients. Sorting records by id sorts them by age.
+// Package id generates and validates the ids of records. An id consists of a prefix for the
+// record's type, an underscore, and 26 characters of lower-case Crockford base32 that encode a
+// time-ordered 128-bit value. Ids are opaque to clients. Sorting records by id sorts them by age.
 package id
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Prefixes of the ids of records that belong to no area. Each area declares the prefixes of its own
+// The id prefixes of records that belong to no area. Each area declares the prefixes for its own
 // records next to their types.
 const (
 	CompanyPrefix = "co"
@@ -27,11 +27,13 @@ const (
 	bodyLenMax = 40 // the maximum length of the part of an imported id after the underscore
 )
 
-// Generator returns a new id with the given prefix. Tests replace it to get predictable ids.
+// Generator is a function that returns a new id with the given prefix. Tests use their own to get
+// predictable ids.
 type Generator func(prefix string) string
 
 // NewGenerator returns a Generator. The first 48 bits of its ids are the time in milliseconds; the
-// other 80 come from random. The Generator panics if random fails, because ids could then repeat.
+// other 80 bits are read from random. The Generator panics if random returns an error, because ids
+// might then repeat.
 func NewGenerator(now func() time.Time, random io.Reader) Generator {
 	return func(prefix string) string {
 		var b [16]byte
@@ -44,8 +46,8 @@ func NewGenerator(now func() time.Time, random io.Reader) Generator {
 }
 
 // PublicKey returns a new publishable key: pk_live_ followed by 128 bits from random, encoded like
-// an id. Unlike an id, it contains no time, so it reveals nothing about its record. It panics if
-// random fails, because keys could then repeat.
+// an id. Unlike an id, it contains no time, so it reveals nothing about its record. PublicKey
+// panics if random returns an error, because keys might then repeat.
 func PublicKey(random io.Reader) string {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -62,7 +64,7 @@ func LowerBound(prefix string, at time.Time) string {
 	return FromBytes(prefix, b)
 }
 
-// FromBytes returns the id with a prefix and a 128-bit value.
+// FromBytes returns the id with the given prefix and 128-bit value.
 func FromBytes(prefix string, b [16]byte) string {
 	hi, lo := binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
 	out := make([]byte, len(prefix)+1+bodyLen)
@@ -96,8 +98,8 @@ func Bytes(prefix, s string) (b [16]byte, ok bool) {
 	return b, true
 }
 
-// Valid reports whether s can be the id of a record with this prefix. Imported ids have 1 to 40
-// characters of [0-9a-z] after the underscore. An empty prefix allows any prefix of lower-case
+// Valid reports whether s can be a record's id with the given prefix. Imported ids have 1 to 40
+// characters from [0-9a-z] after the underscore. An empty prefix allows any prefix of lower-case
 // letters.
 func Valid(prefix, s string) bool {
 	head, body, found := strings.Cut(s, "_")
@@ -108,7 +110,7 @@ func Valid(prefix, s string) bool {
 		allBytesSatisfy(body, func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' })
 }
 
-// Pattern returns the regular expression for ids with a prefix, to be used in descriptions. It
+// Pattern returns a regular expression for ids with the given prefix, for use in descriptions. It
 // matches exactly the ids that Valid accepts.
 func Pattern(prefix string) string { return fmt.Sprintf("^%s_[0-9a-z]{1,%d}$", prefix, bodyLenMax) }
 

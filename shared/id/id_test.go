@@ -109,7 +109,7 @@ func TestLowerBound(t *testing.T) {
 	}
 }
 
-// Ensure the published expression for ids matches exactly those that are valid.
+// Ensure the published regular expression for ids matches exactly the valid ones.
 func TestPattern(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(id.Pattern("itm"))

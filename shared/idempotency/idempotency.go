@@ -1,17 +1,17 @@
-// Package idempotency stores the responses of requests with an Idempotency-Key, in the same
-// transaction as the change that the request makes. So a change never exists without its response,
-// and only one of several requests with the same key makes the change. See
+// Package idempotency stores the responses to requests with an Idempotency-Key, in the same
+// transaction as the change that the request makes. A change therefore never exists without its
+// response, and only one of several requests with the same key makes the change. See
 // scripts/docs/explanation/errors-and-retries.md.
 //
-// In an operation that accepts the key, the store writes with this package's Transact, Insert or
-// Modify, and passes them the response that it is about to return. Without an Idempotency-Key,
-// these functions behave as in package table. A change that needs several transactions calls
-// Reserve before its first write; see reserve.go. The pipeline stores every other response at the
-// end of the request (Attempt.Finish): the response to a reserved change, an error, or the response
-// to a publish that changes nothing.
+// The store of an operation that accepts an Idempotency-Key writes with this package's Transact,
+// Insert or Modify, and passes them the response that it is about to return. If the request has no
+// Idempotency-Key, these functions behave as in package table. A change that needs several
+// transactions calls Reserve before its first write; see reserve.go. The pipeline stores every
+// other response at the end of the request (Attempt.Finish): the response to a reserved change, an
+// error, or the response to a publish that changes nothing.
 //
-// A response may contain the secret of a new key, which must not be stored in plain text. So
-// responses are encrypted with a secret that can only be derived from the caller's key.
+// A response may contain the secret of a new key, which must not be stored in plain text. Responses
+// are therefore encrypted with a secret that can only be derived from the caller's key.
 package idempotency
 
 import (
@@ -39,19 +39,19 @@ type Identity struct {
 	Area             string // the operation's area; the response is stored in its partition
 	Operation        string
 	Key              string            // the Idempotency-Key
-	RequestDigest    [sha256.Size]byte // digest of the arguments that were sent
-	EncryptionKey    [32]byte          // the secret that the response is encrypted with
+	RequestDigest    [sha256.Size]byte // the digest of the arguments that were sent
+	EncryptionKey    [32]byte          // the secret with which the response is encrypted
 }
 
 // Response is the response to a request.
 type Response struct {
 	Status int
 	Body   []byte // JSON
-	Tag    string // entity tag; empty: none
+	Tag    string // entity tag; empty if there is none
 }
 
 // ErrAlreadyServed means that a write was not made because another request with the same
-// Idempotency-Key was faster. Both requests return the response to the faster one.
+// Idempotency-Key was faster. Both requests get the response to the faster one.
 var ErrAlreadyServed = errors.New("another request with the same Idempotency-Key was faster")
 
 // Errors that callers see.
@@ -63,13 +63,14 @@ var (
 		"send this one again after the seconds in Retry-After")
 )
 
-// recordVersion is the format version of this package's records. A record of another version,
-// stored by an older or newer build, is not compared with a request, because its digest may cover
-// other data. In version 2, Identity.RequestDigest is the digest of the properties that were sent.
+// recordVersion is the format version of this package's records. A record with a different version,
+// stored by an older or newer build, cannot be compared with a request, because its digest may
+// cover different data. In version 2, Identity.RequestDigest is the digest of the properties that
+// were sent.
 const recordVersion = 2
 
-// partBytesMax is the maximum size of the part of a response in one record; DynamoDB accepts 400
-// KB.
+// partBytesMax is the maximum size of the part of a response that is stored in one record. DynamoDB
+// accepts 400 KB.
 const partBytesMax = 350 << 10
 
 // Store stores responses. The records of one response share a prefix in the partition of the
@@ -77,7 +78,7 @@ const partBytesMax = 350 << 10
 //
 //	access         key
 //	the response   <company>#<area> / idempotency#<digest>#answer, with the first part of the body
-//	a reservation  the same; the response replaces it
+//	a reservation  the same key; the response replaces it
 //	other parts    <company>#<area> / idempotency#<digest>#part#<attempt>#<n>, written before the record that names them
 //
 // digest is the digest of the caller's key id, the operation and the Idempotency-Key.
@@ -86,7 +87,7 @@ type Store struct{ table *table.Client }
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
-// Attempt is the processing of one request with an Idempotency-Key. Safe for concurrent use.
+// Attempt is the processing of one request with an Idempotency-Key. It is safe for concurrent use.
 type Attempt struct {
 	Identity
 
@@ -95,7 +96,7 @@ type Attempt struct {
 
 	mu          sync.Mutex
 	state       attemptState
-	reservation string // the token of this attempt's reservation; empty if it has none
+	reservation string // the token of this attempt's reservation; empty if there is none
 }
 
 // attemptState is the state of an attempt.
@@ -103,26 +104,26 @@ type attemptState int
 
 const (
 	attemptPending  attemptState = iota
-	attemptReserved              // this attempt has reserved the Idempotency-Key
+	attemptReserved              // this attempt holds the reservation of the Idempotency-Key
 	attemptStored                // the response is stored
 	attemptBeaten                // another request with the same identity was faster
 )
 
-// Begin returns the attempt of a request. The caller stores it in table.Request.Attempt. encode
-// returns the JSON and the entity tag of the response that the operation's function is about to
+// Begin returns the attempt for a request. The caller stores it in table.Request.Attempt. encode
+// returns the JSON and the entity tag of a response that an operation's function is about to
 // return.
 func (s Store) Begin(i Identity, encode func(response any) (body []byte, tag string, err error)) *Attempt {
 	return &Attempt{Identity: i, store: s, encode: encode}
 }
 
-// storedRecord is the record of a response, of one of its parts, or of a reservation.
+// storedRecord is the stored record of a response, of a part of one, or of a reservation.
 type storedRecord struct {
 	SK      string  `store:"sk"`
 	Version int64   `store:"form"`
 	Request []byte  `store:"request"`
 	Status  int64   `store:"status"`
 	Tag     *string `store:"tag"`
-	Attempt string  `store:"attempt"` // identifies the parts
+	Attempt string  `store:"attempt"` // identifies the parts of the response
 	Parts   int64   `store:"parts"`
 	Body    []byte  `store:"body"` // encrypted
 	TTL     int64   `store:"ttl"`
@@ -146,9 +147,9 @@ func (i Identity) partKey(attempt string, n int) table.Key {
 	return table.Key{PK: i.partition(), SK: i.prefix() + table.JoinKey("part", attempt, fmt.Sprintf("%06d", n))}
 }
 
-// Lookup returns the stored response of an earlier request with the same identity. It returns nil
-// if there is none, bad_request if the earlier request had different arguments, and conflict if the
-// response cannot be read.
+// Lookup returns the stored response to an earlier request with the same identity, or nil if there
+// is none. It returns bad_request if the earlier request had different arguments, and conflict if
+// the response cannot be read.
 func (a *Attempt) Lookup(ctx context.Context) (*Response, error) {
 	found, err := a.readStored(ctx)
 	return found.response, err
@@ -196,9 +197,9 @@ func (a *Attempt) readStored(ctx context.Context) (storedState, error) {
 	return storedState{response: response}, nil
 }
 
-// wrapUnreadable returns the error for a stored response that cannot be read. Its change was made
-// or refused, so the change must neither be repeated nor reported as failed until the record
-// expires.
+// wrapUnreadable returns the error for a stored response that cannot be read. It is unknown whether
+// its change was made or refused. Until the record expires, the change must therefore not be
+// repeated, and must not be reported as failed.
 func wrapUnreadable(why error) error { return fmt.Errorf("%w (%w)", errUnreadable, why) }
 
 // ignoreIfExpired returns the given error, or nil if the unreadable record has expired.
@@ -219,7 +220,7 @@ func (a *Attempt) ignoreIfExpired(ctx context.Context, unreadable error) error {
 	return unreadable
 }
 
-// assembleResponse assembles a response from its record and its parts, which are among records.
+// assembleResponse assembles a response from its record r and its parts, which it finds in records.
 func (a *Attempt) assembleResponse(r storedRecord, records []storedRecord) (*Response, error) {
 	sealed := slices.Clone(r.Body)
 	for n := range int(r.Parts) {
@@ -248,8 +249,8 @@ func (a *Attempt) assembleResponse(r storedRecord, records []storedRecord) (*Res
 // Finish stores the response, unless it was stored in the transaction of the change. If the
 // response is nil, Finish stores nothing and releases this attempt's reservation, if any. If
 // another request with the same identity was faster, Finish returns that request's response, which
-// the caller must send instead. If that request only has a reservation, Finish waits for its
-// response as Reserve does.
+// must be sent instead. If that request has only a reservation so far, Finish waits for its
+// response, like Reserve.
 func (a *Attempt) Finish(ctx context.Context, r *Response) (earlier *Response, err error) {
 	switch state := a.currentState(); {
 	case state == attemptStored || state == attemptPending && r == nil:
@@ -271,7 +272,7 @@ func (a *Attempt) Finish(ctx context.Context, r *Response) (earlier *Response, e
 	return found.response, err
 }
 
-// attemptOf returns the attempt of a context, or nil if the request has no Idempotency-Key.
+// attemptOf returns the attempt in a context, or nil if the request has no Idempotency-Key.
 func attemptOf(ctx context.Context) *Attempt {
 	r := table.RequestOf(ctx)
 	if r == nil {
@@ -281,9 +282,9 @@ func attemptOf(ctx context.Context) *Attempt {
 	return a
 }
 
-// Transact is table.Client.Transact for the change of an operation. With an Idempotency-Key it
-// stores the response in the same transaction. If another request with the key was faster, it
-// returns ErrAlreadyServed and writes nothing.
+// Transact is table.Client.Transact for the change that an operation makes. If the request has an
+// Idempotency-Key, it stores the response in the same transaction. If another request with that key
+// was faster, it returns ErrAlreadyServed and writes nothing.
 func Transact(ctx context.Context, t *table.Client, response any, writes ...table.Write) error {
 	a := attemptOf(ctx)
 	if a == nil {
@@ -315,7 +316,7 @@ func Modify[T any](ctx context.Context, t *table.Client, key table.Key, keysOf f
 }
 
 // ModifyAs is Modify for an operation whose response is not the record itself. respond returns the
-// response for the changed record.
+// response for a changed record.
 func ModifyAs[T any](ctx context.Context, t *table.Client, key table.Key, keysOf func(T) table.Keys, change func(*T) error, respond func(T) any) (T, error) {
 	commit := commitFunc(ctx, t)
 	if commit == nil {
@@ -326,8 +327,8 @@ func ModifyAs[T any](ctx context.Context, t *table.Client, key table.Key, keysOf
 	})
 }
 
-// commitFunc returns the commit function of table.ModifyWith that stores the response, or nil
-// without an Idempotency-Key.
+// commitFunc returns a commit function for table.ModifyWith that stores the response, or nil if the
+// request has no Idempotency-Key.
 func commitFunc(ctx context.Context, t *table.Client) func(record any, update table.Write) error {
 	if attemptOf(ctx) == nil {
 		return nil
@@ -376,8 +377,8 @@ func (a *Attempt) baseRecord() storedRecord {
 	return storedRecord{SK: a.responseKey().SK, Version: recordVersion, Request: a.RequestDigest[:], TTL: a.now().Add(ResponseTTL).Unix()}
 }
 
-// encodeResponse encrypts a response and writes the parts that do not fit into its record. Parts
-// that no record refers to are deleted when they expire.
+// encodeResponse encrypts a response and writes the parts of it that do not fit into its record.
+// Parts to which no record refers are deleted when they expire.
 func (a *Attempt) encodeResponse(ctx context.Context, r Response) (storedRecord, error) {
 	sealed, err := a.encrypt(r.Body)
 	if err != nil {
@@ -401,8 +402,8 @@ func (a *Attempt) encodeResponse(ctx context.Context, r Response) (storedRecord,
 	return record, err
 }
 
-// encrypt encrypts a body with the secret derived from the caller's key. The body's storage
-// location is authenticated, too.
+// encrypt encrypts a body with the secret that is derived from the caller's key. It also
+// authenticates where the body is stored.
 func (a *Attempt) encrypt(body []byte) ([]byte, error) {
 	gcm, err := a.cipher()
 	if err != nil {

@@ -42,7 +42,7 @@ func start(t *testing.T) fixture { return newFixtureOver(t, nil) }
 func newFixtureOver(t *testing.T, transport http.RoundTripper) fixture {
 	t.Helper()
 	clock := &apitest.Clock{}
-	for clock.Now().Before(apitest.Epoch) { // repeated because a time.Duration is at most 292 years
+	for clock.Now().Before(apitest.Epoch) { // in a loop, because a time.Duration is at most 292 years
 		clock.Advance(apitest.Epoch.Sub(clock.Now()))
 	}
 	c := table.New(apitest.Options(t, clock.Now, transport)).AsOperator()
@@ -61,7 +61,7 @@ func (f fixture) beginAttempt(i idempotency.Identity) *idempotency.Attempt {
 	})
 }
 
-// contextWith returns the context of a permitted request with an attempt.
+// contextWith returns the context of a request that may write and has an attempt.
 func (f fixture) contextWith(i idempotency.Identity) context.Context {
 	f.t.Helper()
 	ctx, r := apitest.Request(f.t)
@@ -77,7 +77,7 @@ func (f fixture) key(noteID string) table.Key {
 	return table.Key{PK: table.Partition(f.identity.CompanyID, "notes"), SK: table.JoinKey("note", noteID)}
 }
 
-// create creates a note the way an area's store does.
+// create creates a note like the store of an area.
 func (f fixture) create(ctx context.Context, n note) error {
 	return idempotency.Insert(ctx, f.table, n, table.Keys{Key: f.key(n.ID)}, n)
 }
@@ -100,7 +100,7 @@ func (f fixture) lookup(a idempotency.Identity) *idempotency.Response {
 	return kept
 }
 
-// Ensure a change and its response are stored together, and a second attempt changes nothing.
+// Ensure a change and its response are stored together, and that a second attempt changes nothing.
 func TestChangeHappensOnce(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -176,7 +176,7 @@ func TestModify(t *testing.T) {
 }
 
 // Ensure a refused change stores no response, but Finish can store the refusal. Without an
-// Idempotency-Key, Insert only writes the record.
+// Idempotency-Key, Insert must only write the record.
 func TestRefusedChange(t *testing.T) {
 	t.Parallel()
 	refusal := fault.Envelope(fault.New(fault.Conflict, "taken"))
@@ -223,8 +223,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// Ensure a response of any size is stored whole, and the parts stored by the slower of two attempts
-// do not interfere.
+// Ensure a response of any size is stored completely, and that the parts stored by the slower of
+// two attempts do not interfere.
 func TestLargeResponses(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -257,8 +257,8 @@ func TestLargeResponses(t *testing.T) {
 	}
 }
 
-// Ensure the stored response is found only with the same company, key, operation and
-// Idempotency-Key, and is encrypted for the caller's key.
+// Ensure a stored response is found only with the same company, key, operation and Idempotency-Key,
+// and that it can be decrypted only with the caller's key.
 func TestIdentitiesAreSeparate(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -294,9 +294,9 @@ func TestIdentitiesAreSeparate(t *testing.T) {
 	}
 }
 
-// Ensure a response that is damaged, or that another build stored, causes a conflict in every
-// request until it expires. Its change was made or refused, so the change must neither be repeated
-// nor fail forever.
+// Ensure a response that is damaged, or that a different build stored, causes a conflict in every
+// request until it expires. It is unknown whether its change was made, so the change must not be
+// repeated. Once the response has expired, requests must succeed again.
 func TestUnreadableResponses(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -360,8 +360,8 @@ func TestUnreadableResponses(t *testing.T) {
 	}
 }
 
-// staleReadTransport returns old data for reads that are not strongly consistent, as if nothing had
-// been written for a while.
+// staleReadTransport is a transport that returns nothing for reads that are not strongly
+// consistent, as if they did not see the latest writes.
 type staleReadTransport struct{}
 
 // RoundTrip implements http.RoundTripper.
@@ -381,7 +381,7 @@ func (staleReadTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Ensure a retry right after the first request finds its response, even where an eventually
+// Ensure a retry right after the first request finds the response, even when an eventually
 // consistent read would not.
 func TestLookupIsConsistent(t *testing.T) {
 	t.Parallel()
@@ -394,7 +394,8 @@ func TestLookupIsConsistent(t *testing.T) {
 	}
 }
 
-// Ensure a request that changed nothing and has no response to store leaves its key free.
+// Ensure a request that changed nothing and has no response to store leaves its Idempotency-Key
+// free.
 func TestFinishWithoutResponse(t *testing.T) {
 	t.Parallel()
 	f := start(t)

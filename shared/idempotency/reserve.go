@@ -13,16 +13,15 @@ import (
 
 // A change that does not fit into one transaction cannot store its response in the same
 // transaction. It first reserves its Idempotency-Key with a conditional write of the request's
-// digest and the time. Further requests with the same key then write nothing if their arguments
-// differ. If their arguments are the same, they wait for the response that replaces the
-// reservation.
+// digest and the time. Another request with the same key then writes nothing if its arguments
+// differ. If they are the same, it waits for the response that replaces the reservation.
 //
 // If the process that wrote a reservation crashes, the reservation expires after reservationTTL.
 // Another request with the same arguments then takes it over with a conditional write, and makes
-// the change again. So only changes that can safely be made twice may use a reservation.
+// the change again. Only changes that can safely be made twice may therefore use a reservation.
 
-// reservationTTL is longer than a request may run, so the process that wrote a reservation this old
-// has stopped working on the request.
+// reservationTTL is the age at which a reservation expires. A request cannot run for that long, so
+// the process that wrote the reservation must have stopped working on it.
 const reservationTTL = 15 * time.Second
 
 // The pause between reads of another request's reservation doubles from reservationPollMin to
@@ -32,8 +31,8 @@ const (
 	reservationPollMax = 800 * time.Millisecond
 )
 
-// reservationMargin is how long before its deadline a request stops waiting, so that it can still
-// respond.
+// reservationMargin is the time before its deadline at which a request stops waiting, so that it
+// can still respond.
 const reservationMargin = 1500 * time.Millisecond
 
 // HasKey reports whether the request has an Idempotency-Key.
@@ -43,10 +42,11 @@ func HasKey(ctx context.Context) bool { return attemptOf(ctx) != nil }
 const ResponseTTL = 24 * time.Hour
 
 // Fingerprint identifies the request across its attempts. It is a digest of the caller, the
-// Idempotency-Key and the arguments, or empty without an Idempotency-Key. A change that needs
+// Idempotency-Key and the arguments, or empty if there is no Idempotency-Key. A change that needs
 // several transactions stores the fingerprint with what it creates, so that an attempt that takes
-// over a reservation knows what the earlier one created. After ResponseTTL the Idempotency-Key can
-// be used again, so records older than that belong to a different request.
+// over a reservation can tell what the earlier attempt created. After ResponseTTL, the
+// Idempotency-Key can be used again, so older records with the fingerprint belong to a different
+// request.
 func Fingerprint(ctx context.Context) string {
 	a := attemptOf(ctx)
 	if a == nil {
@@ -57,8 +57,8 @@ func Fingerprint(ctx context.Context) string {
 }
 
 // Reserve reserves the Idempotency-Key of the request for a change that needs several transactions.
-// The change must give the same result if it is made twice. Reserve does nothing without an
-// Idempotency-Key, or if the request already has the reservation.
+// The change must give the same result if it is made twice. Reserve does nothing if the request has
+// no Idempotency-Key or already has the reservation.
 //
 // While another request has the reservation, Reserve waits. It returns ErrAlreadyServed once that
 // request has a response, bad_request if that request's arguments differ, and unavailable if there
@@ -84,7 +84,7 @@ func Reserve(ctx context.Context, t *table.Client) error {
 	}
 }
 
-// tryReserve writes the reservation of this attempt if the key is free.
+// tryReserve writes a reservation for this attempt if the key is free.
 func (a *Attempt) tryReserve(ctx context.Context, t *table.Client) (free bool, err error) {
 	token := t.NewID("reservation")
 	free, err = a.putReservation(ctx, t, token, a.now())
@@ -96,9 +96,9 @@ func (a *Attempt) tryReserve(ctx context.Context, t *table.Client) (free bool, e
 	return free, err
 }
 
-// removeReservation removes this attempt's reservation without a response, so that the next request
-// need not wait until it expires. It does nothing if another request has taken the reservation
-// over.
+// removeReservation removes this attempt's reservation without storing a response, so that the next
+// request need not wait until it expires. It does nothing if another request has taken the
+// reservation over.
 func (a *Attempt) removeReservation(ctx context.Context) error {
 	_, err := a.putReservation(ctx, a.store.table, a.reservation, time.UnixMilli(0))
 	if err != nil {
@@ -139,7 +139,7 @@ func (a *Attempt) keyFreeCondition() (condition string, names map[string]string,
 		}
 }
 
-// waitForOthers waits until no other request has an unexpired reservation, and returns what is then
+// waitForOthers waits until no other request has an unexpired reservation, and then returns what is
 // stored. It returns unavailable near the deadline of ctx, and otherwise the same errors as Lookup.
 func (a *Attempt) waitForOthers(ctx context.Context) (storedState, error) {
 	for pause := reservationPollMin; ; pause = min(2*pause, reservationPollMax) {

@@ -18,15 +18,15 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// identityWithOtherArguments returns an identity with the same Idempotency-Key but different
-// arguments for each n.
+// identityWithOtherArguments returns an identity with the fixture's Idempotency-Key, but with
+// different arguments for each n.
 func (f fixture) identityWithOtherArguments(n int) idempotency.Identity {
 	out := f.identity
 	out.RequestDigest = sha256.Sum256(fmt.Append(nil, "other ", n))
 	return out
 }
 
-// reserve reserves the key of a context's attempt.
+// reserve reserves the Idempotency-Key of the attempt in ctx.
 func (f fixture) reserve(ctx context.Context) error { return idempotency.Reserve(ctx, f.table) }
 
 // finish stores a response whose body is text, as the pipeline does after a reserved change.
@@ -58,8 +58,9 @@ func isInProgress(err error) bool { return fault.PublicError(err).Code == fault.
 
 func isKeyReused(err error) bool { return fault.PublicError(err).Code == fault.BadRequest }
 
-// Ensure exactly one of several requests with the same key but different arguments gets the key,
-// whether they reserve it or store their response with their change. The others must write nothing.
+// Ensure that of several requests with the same Idempotency-Key but different arguments, exactly
+// one succeeds, whether they reserve the key or store their response with their change. The others
+// must write nothing.
 func TestReservationRace(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -96,8 +97,8 @@ func TestReservationRace(t *testing.T) {
 	}
 }
 
-// Ensure a request whose key is reserved waits for the response. It fails with unavailable near its
-// deadline, and with bad_request if its arguments differ.
+// Ensure a request whose Idempotency-Key is reserved waits for the response. It must return
+// unavailable near its deadline, and bad_request if its arguments differ.
 func TestReservationBlocksOthers(t *testing.T) {
 	t.Parallel()
 	onFakeClock(t, testReservationBlocksOthers)
@@ -142,14 +143,14 @@ func testReservationBlocksOthers(t *testing.T, f fixture) {
 }
 
 // Ensure a reservation without a response can be taken over after 15 seconds and not before, only
-// with the same arguments, and by only one of several requests. The first holder, if still running,
-// gets the response of the request that took over.
-func TestDeadReservation(t *testing.T) {
+// with the same arguments, and by only one of several requests. If the first holder is still
+// running, it must get the response of the request that took over.
+func TestTakeOverReservation(t *testing.T) {
 	t.Parallel()
-	onFakeClock(t, testDeadReservation)
+	onFakeClock(t, testTakeOverReservation)
 }
 
-func testDeadReservation(t *testing.T, f fixture) {
+func testTakeOverReservation(t *testing.T, f fixture) {
 	dead := f.contextWith(f.identity)
 	if err := f.reserve(dead); err != nil {
 		t.Fatal(err)
@@ -238,7 +239,7 @@ func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 }
 
 // Ensure a change that fits into one transaction can also take over an expired reservation.
-func TestDeadReservationOfALargerChange(t *testing.T) {
+func TestTransactionTakesOverReservation(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	if err := f.reserve(f.contextWith(f.identity)); err != nil {
@@ -253,7 +254,8 @@ func TestDeadReservationOfALargerChange(t *testing.T) {
 	}
 }
 
-// Ensure a failed request releases its key, so the next one with the same arguments need not wait.
+// Ensure a failed request releases its Idempotency-Key, so that the next one with the same
+// arguments need not wait.
 func TestReleasedReservation(t *testing.T) {
 	t.Parallel()
 	onFakeClock(t, testReleasedReservation)
@@ -280,7 +282,7 @@ func testReleasedReservation(t *testing.T, f fixture) {
 	if err := f.reserve(f.contextNearDeadline(f.identity)); !isInProgress(err) {
 		t.Errorf("the key was given back by a request that no longer had it: %v", err)
 	}
-	// A refusal replaces the reservation, as any response does.
+	// A refusal replaces the reservation, like any other response.
 	if _, err := attemptOf(next).Finish(next, &idempotency.Response{Status: 409, Body: fault.Envelope(fault.New(fault.Conflict, "no"))}); err != nil {
 		t.Error(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// areasParameter is the query parameter that lists the areas whose tools are offered. An agent that
-// needs one area does not have to read the tools of the other areas.
+// areasParameter is the query parameter that lists the areas whose tools are offered. With it, an
+// agent that needs one area does not have to read the tools of the others.
 const areasParameter = "areas"
 
 // Areas returns the areas of the operations, without duplicates, in order of first appearance.
@@ -27,7 +27,7 @@ func Areas(operations []api.Operation) (out []string) {
 
 // areas returns the areas listed in the query of a request, or nil for all areas. It returns
 // bad_request if an area is unknown, empty or repeated, or if the parameter is repeated, because a
-// client that wanted fewer tools must not get all of them.
+// client that wants fewer tools must not get all of them by mistake.
 func (s *Server) areas(r *http.Request) ([]string, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	values, sent := query[areasParameter]
@@ -51,7 +51,7 @@ func (s *Server) areas(r *http.Request) ([]string, error) {
 	return areas, nil
 }
 
-// toolSet is the set of tools that one request can use, limited to the areas in its query.
+// toolSet is the set of tools that a request can use, limited to the areas in its query.
 type toolSet struct {
 	server *Server
 	areas  []string // nil for all areas
@@ -71,8 +71,8 @@ func (o toolSet) byName(name string) *api.Operation {
 	return &o.server.operations[i]
 }
 
-// forScopes returns the tools that a key with these scopes may call. The tools of a key that may
-// only draft accept only the values that it may set.
+// forScopes returns the tools that a key with these scopes may call. If the key may only draft, the
+// tools accept only the values that it may set.
 func (o toolSet) forScopes(scopes []auth.Scope) []*Tool {
 	out := []*Tool{} // not nil, so that an empty list is [] in JSON
 	for i := range o.server.operations {

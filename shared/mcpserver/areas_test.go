@@ -17,8 +17,8 @@ func (s *service) postTo(query, body string) httpResponse {
 	return s.do(r)
 }
 
-// Ensure a request with areas can list and call only the tools in those areas, and gets the error
-// for an unknown tool if it calls any other.
+// Ensure a request with areas can list and call only the tools in those areas. If it calls any
+// other tool, it must get the error for an unknown tool.
 func TestAreas(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
@@ -58,7 +58,7 @@ func TestAreas(t *testing.T) {
 	}
 }
 
-// Ensure empty, unknown or repeated areas give an HTTP error with the envelope, for any message,
+// Ensure empty, unknown or repeated areas cause an HTTP error with the envelope, for any message,
 // but only after the key is verified.
 func TestErrAreas(t *testing.T) {
 	t.Parallel()
@@ -93,7 +93,7 @@ func TestErrAreas(t *testing.T) {
 	}
 }
 
-// Ensure the SDK's client works with areas in its endpoint URL.
+// Ensure the SDK's client works with areas in the endpoint URL.
 func TestClientWithAreas(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-// allowAllKeys accepts every key, at no cost.
+// allowAllKeys implements api.Keys by accepting every key, at no cost.
 type allowAllKeys struct{}
 
 func (allowAllKeys) Admit(context.Context, auth.Token, []auth.Scope, auth.Class) (auth.Admission, error) {
@@ -45,7 +45,7 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-// BenchmarkTool measures calling a tool.
+// BenchmarkTool measures a tool call.
 func BenchmarkTool(b *testing.B) {
 	benchmarkRequest(b, call("get_item", `{"itemId":"itm_1"}`))
 }
@@ -66,7 +66,7 @@ func benchmarkRequest(b *testing.B, text string) {
 	}
 }
 
-// BenchmarkNew measures what the server adds to the start-up time of a Lambda function.
+// BenchmarkNew measures how much the server adds to the startup time of a Lambda function.
 func BenchmarkNew(b *testing.B) {
 	operations := operations()
 	for b.Loop() {

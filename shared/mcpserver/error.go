@@ -9,9 +9,9 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// explainError returns the error response of a call in terms of the tool: its messages name
-// arguments (`scheduledFor: …`) instead of fields of an HTTP request (`body.scheduledFor: …`), and
-// "no such record" says which tool lists the ids.
+// explainError adapts an error response to a tool call. Its messages then name arguments
+// (`scheduledFor: …`) instead of fields of an HTTP request (`body.scheduledFor: …`), and "no such
+// record" also says which tool lists the ids.
 func (s *Server) explainError(response api.Response, call api.Call) api.Response {
 	refused := *response.Err
 	refused.Messages = slices.Clone(refused.Messages)
@@ -26,8 +26,8 @@ func (s *Server) explainError(response api.Response, call api.Call) api.Response
 	return response
 }
 
-// toArgumentPath replaces the path of an input's field at the start of a message with the name of
-// the matching argument. It returns any other message unchanged.
+// toArgumentPath replaces the path of a field at the beginning of a message with the name of the
+// corresponding argument. It returns any other message unchanged.
 func toArgumentPath(op *api.Operation, message string) string {
 	place, rest, found := strings.Cut(message, ".")
 	switch schema.Place(place) {
@@ -45,10 +45,10 @@ func toArgumentPath(op *api.Operation, message string) string {
 	return message
 }
 
-// listToolHint returns what to add to the message "no such record": the tool that lists valid
-// values for the last id in the operation's path, if there is such a tool, and the advice to leave
-// out companyId, if the call sent one. It depends only on what was sent, so it does not reveal
-// whether a record exists.
+// listToolHint returns what to add to the message "no such record". If there is a tool that lists
+// valid values for the last id in the operation's path, the hint names it. If the call contains
+// companyId, the hint advises to leave it out. The hint depends only on what was sent, so it does
+// not reveal whether a record exists.
 func (s *Server) listToolHint(call api.Call) string {
 	out := ""
 	if lists := s.listTool(call.Operation); lists != "" {
@@ -61,7 +61,7 @@ func (s *Server) listToolHint(call api.Call) string {
 }
 
 // listTool returns the name of the tool that lists valid values for the last id in an operation's
-// path. It is empty if there is no such tool.
+// path, or "" if there is no such tool.
 func (s *Server) listTool(op *api.Operation) string {
 	for _, segment := range slices.Backward(api.PathSegments(op.Path)) {
 		if id, isID := api.PathParameter(segment); isID {

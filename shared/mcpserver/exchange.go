@@ -18,9 +18,9 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// messageExchange is the state of one message while the SDK handles it. The SDK does so on its own
-// goroutine, which gets only the values of the request's context. That goroutine has exited by the
-// time the SDK's ServeHTTP returns.
+// messageExchange is the state of one message while the SDK handles it. The SDK does so on a
+// separate goroutine, to which it passes only the values of the request's context. That goroutine
+// has exited by the time the SDK's ServeHTTP returns.
 type messageExchange struct {
 	ctx      context.Context // the context of the HTTP request; unlike the SDK's context, it is cancelled when the caller disconnects
 	call     api.Call
@@ -35,7 +35,7 @@ type messageExchange struct {
 type messageExchangeKey struct{}
 
 // serveMessage serves one message. The pipeline verifies the key. Usually sdkMiddleware calls the
-// pipeline. If the SDK did not call sdkMiddleware, serveMessage does.
+// pipeline. If the SDK has not called sdkMiddleware, serveMessage calls the pipeline itself.
 func (s *Server) serveMessage(r *http.Request, call api.Call, m message) api.Response {
 	areas, err := s.areas(r)
 	if err != nil {
@@ -64,14 +64,14 @@ func (s *Server) serveMessage(r *http.Request, call api.Call, m message) api.Res
 	return out
 }
 
-// isKeyRejected reports whether the key itself was rejected. It is false for a missing scope: the
-// key is valid, so the error goes to the model.
+// isKeyRejected reports whether the key itself was rejected. It returns false for a missing scope:
+// the key is then valid, so the error goes to the model.
 func isKeyRejected(r api.Response) bool {
 	return !r.Authenticated && (r.Err.Code == fault.Unauthorised || r.Err.Code == fault.Forbidden)
 }
 
-// keyHeaders returns only the headers about the key's rate limit and version. A record's entity
-// tag, for example, does not apply to a JSON-RPC response.
+// keyHeaders returns only those headers that are about the key's rate limit and version. A record's
+// entity tag, for example, does not apply to a JSON-RPC response.
 func keyHeaders(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {
@@ -87,8 +87,8 @@ func keyHeaders(h http.Header) http.Header {
 	return out
 }
 
-// admissionOperation stands in for the operation when a message calls none: a read that needs no
-// scope.
+// admissionOperation is a read that needs no scope. It is used for a message that calls no
+// operation.
 var admissionOperation = api.Define(api.Spec{
 	ID: "get_message", Method: http.MethodPost, Path: Path, Effect: api.Read, Summary: "A message of the protocol that calls no operation",
 }, func(ctx context.Context, _ api.Caller, _ struct{}) (struct{}, error) {
@@ -99,8 +99,8 @@ var admissionOperation = api.Define(api.Spec{
 type problemKey struct{}
 
 // admitMessage calls the pipeline for a message that calls no operation. The pipeline verifies the
-// key, counts the message as a read, and returns problem as the error if it is not nil. method is
-// for the log and may be empty.
+// key and counts the message as a read. If problem is not nil, the pipeline responds with that
+// error. method is for the log and may be empty.
 func (s *Server) admitMessage(ctx context.Context, call api.Call, method string, problem error) api.Response {
 	op := admissionOperation
 	op.ID = strings.TrimSpace(logOperation + " " + method)
@@ -110,12 +110,12 @@ func (s *Server) admitMessage(ctx context.Context, call api.Call, method string,
 }
 
 // newSDKHandler returns the SDK's handler without any tools, because sdkMiddleware serves the
-// tools. The SDK would parse each tool's schema twice, which would be most of the server's start-up
-// time, and it does not support scopes.
+// tools. The SDK would parse each tool's schema twice, which would take most of the server's
+// startup time, and it does not support scopes.
 func (s *Server) newSDKHandler() http.Handler {
 	capabilities := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
 	if len(s.prompts) > 0 {
-		capabilities.Prompts = &mcp.PromptCapabilities{} // replaces the SDK's default, which announces notifications about changes
+		capabilities.Prompts = &mcp.PromptCapabilities{} // the SDK's default would announce notifications about changes
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: fault.Version}, &mcp.ServerOptions{
 		Instructions: instructions(s.operations),
@@ -165,12 +165,12 @@ func (s *Server) sdkMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// callSDK passes a request to the SDK and returns the response.
+// callSDK passes a message to the SDK and returns the response.
 func (s *Server) callSDK(exchange *messageExchange, r *http.Request, m message) api.Response {
 	r = r.Clone(context.WithValue(exchange.ctx, messageExchangeKey{}, exchange))
-	r.Body = io.NopCloser(bytes.NewReader(encodeMessage(&m.Request))) // the checked request, so that the SDK cannot parse it differently
+	r.Body = io.NopCloser(bytes.NewReader(encodeMessage(&m.Request))) // encoded again after the checks, so that the SDK cannot parse it differently
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	r.Header.Del("Last-Event-ID") // the SDK would resume an event stream from it, and this server never opens one
+	r.Header.Del("Last-Event-ID") // with it, the SDK would resume an event stream, but this server never opens one
 	w := &recorder{header: http.Header{}}
 	s.sdk.ServeHTTP(w, r)
 	body := bytes.TrimSpace(w.body.Bytes())

@@ -11,9 +11,9 @@ import (
 )
 
 // FuzzFrame sends arbitrary bodies with a valid key. The response must be an empty 202 if no
-// message needs a response. Otherwise it must be the envelope or JSON-RPC. JSON-RPC must contain
-// one response for each request, with the request's id and either a result or an error. The
-// response must never be a 401 or a 5xx, and never contain the name of a Go type.
+// message needs a response, and otherwise an error envelope or JSON-RPC. JSON-RPC must contain one
+// response for each request, with the request's id and either a result or an error. The response
+// must never be a 401 or a 5xx, and must never contain the name of a Go type.
 func FuzzFrame(f *testing.F) {
 	for _, text := range []string{
 		ping, "[" + ping + "," + ping + "]", frame("tools/list", `{"cursor":"a"}`), frame("initialize", `{"protocolVersion":"2025-06-18","capabilities":{}}`),
@@ -36,10 +36,10 @@ func FuzzFrame(f *testing.F) {
 			r.Header.Set("Mcp-Protocol-Version", version)
 		}
 		var method struct{ Method string }
-		if json.Unmarshal(text, &method) == nil { // so that requests of the new revision pass the header check
+		if json.Unmarshal(text, &method) == nil { // so that requests in the new revision pass the header check
 			r.Header.Set("Mcp-Method", method.Method)
 		}
-		s.keys.takeCalls() // so that the list of calls does not grow
+		s.keys.takeCalls() // so that the list of recorded calls does not grow
 		a := s.do(r)
 		switch {
 		case a.status >= http.StatusInternalServerError || a.status == http.StatusUnauthorized:
@@ -62,7 +62,7 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// checkBatch checks each response, and that there are no more responses than messages.
+// checkBatch checks each response in a batch, and that there are no more responses than messages.
 func checkBatch(t *testing.T, sent, got []byte) {
 	t.Helper()
 	var requests, responses []json.RawMessage

@@ -67,7 +67,7 @@ func (k *fakeKeys) Verify(context.Context, auth.Token, []auth.Scope, auth.Class)
 	return fullQuota, nil
 }
 
-// takeCalls returns the calls since takeCalls was last called.
+// takeCalls returns the calls since the last takeCalls.
 func (k *fakeKeys) takeCalls() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -112,7 +112,7 @@ type yesNoEnum string
 
 func (yesNoEnum) Values() []string { return []string{"true", "false"} }
 
-// awkwardText contains every character that JSON encoders write in more than one way.
+// awkwardText contains every character that JSON encoders may write in different ways.
 const awkwardText = "<b>&amp; \"quoted\" \\u003c \u2028 é 🙂 \t </b>"
 
 func operations() []api.Operation {
@@ -129,7 +129,7 @@ func operations() []api.Operation {
 				if in.Cursor == "" {
 					return api.NewList(table.Page[record]{Records: []record{{ID: "itm_1", Text: awkwardText}}, Next: "itm_1"}), nil
 				}
-				if in.State != nil && *in.State == "gone" { // deleted since the first page
+				if in.State != nil && *in.State == "gone" { // the other records were deleted after the first page
 					return api.List[record]{}, nil
 				}
 				return api.NewList(table.Page[record]{Records: []record{{ID: "itm_2"}}}), nil
@@ -152,7 +152,7 @@ func operations() []api.Operation {
 					panic("planted")
 				case "itm_large":
 					return record{ID: in.ItemID, Text: strings.Repeat("x", 600<<10)}, nil
-				case "itm_quotes": // each quotation mark takes two bytes in the text, and four in the message
+				case "itm_quotes": // each quotation mark takes two bytes in the result's text, and four in the message
 					return record{ID: in.ItemID, Text: strings.Repeat(`"`, 17_000)}, nil
 				case "itm_gone":
 					return record{}, fault.ErrNotFound
@@ -179,7 +179,7 @@ func operations() []api.Operation {
 }
 
 // largeItems returns a page of a list of twelve items of 9 KB each. A position in the list is a
-// string with one character for each item before it.
+// string that has one character for each item before the position.
 func largeItems(in listInput) api.List[record] {
 	first := len(in.Cursor)
 	page := table.Page[record]{PositionAfter: func(n int) string { return strings.Repeat("x", first+n+1) }}
@@ -239,7 +239,7 @@ func (s *service) do(r *http.Request) httpResponse {
 	return httpResponse{out.StatusCode, out.Header, string(body)}
 }
 
-// post sends a body. header alternates between names and values.
+// post sends a body. header contains alternating names and values.
 func (s *service) post(body string, header ...string) httpResponse {
 	r := s.request(body)
 	for i := 0; i+1 < len(header); i += 2 {
@@ -256,7 +256,7 @@ func frame(method, params string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `"` + params + `}`
 }
 
-// call returns a tools/call.
+// call returns a tools/call request.
 func call(tool, arguments string) string {
 	return frame("tools/call", `{"name":"service_`+tool+`","arguments":`+arguments+`}`)
 }
@@ -283,7 +283,7 @@ func (a httpResponse) decode(t testing.TB) response {
 	return out
 }
 
-// texts returns the text content of a tool's result.
+// texts returns the text blocks in a tool's result.
 func (r response) texts() (out []string) {
 	for _, c := range r.Result.Content {
 		out = append(out, c.Text)
@@ -291,8 +291,8 @@ func (r response) texts() (out []string) {
 	return out
 }
 
-// requireToolError requires that a tool's result is an error with the code want, and returns its
-// texts.
+// requireToolError checks that a tool's result is an error with the code want, and returns the
+// result's texts.
 func (a httpResponse) requireToolError(t *testing.T, name, want string) (texts []string) {
 	t.Helper()
 	r := a.decode(t)

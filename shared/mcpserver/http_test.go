@@ -24,7 +24,7 @@ import (
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
 // Ensure an HTTP error has the envelope and is sent before the message is parsed, and that the key
-// is verified only where needed.
+// is verified only if necessary.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -103,7 +103,7 @@ func (a httpResponse) checkResponseHeader(t *testing.T, name string) {
 	}
 }
 
-// Ensure a HEAD has no body.
+// Ensure the response to a HEAD has no body.
 func TestHead(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -114,8 +114,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// Ensure a request is accepted if a page on the same host sends it or if it has no Origin, whatever
-// its Accept header says.
+// Ensure a request is accepted if it comes from a page on the same host or has no Origin, whatever
+// its Accept header is.
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(r *http.Request){
@@ -153,8 +153,8 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// Ensure any message gets a 401 for a bad key and a 403 for a suspended one, and that the key is
-// verified only once.
+// Ensure any message gets a 401 if the key is invalid and a 403 if it is suspended, and that the
+// key is verified only once.
 func TestBadKey(t *testing.T) {
 	t.Parallel()
 	for text, calls := range map[string]string{
@@ -187,7 +187,7 @@ func TestBadKey(t *testing.T) {
 	}
 }
 
-// Ensure an exhausted quota gives a tool error for a tools/call and a 429 for any other message,
+// Ensure an exhausted quota causes a tool error for a tools/call and a 429 for any other message,
 // both with the time to wait.
 func TestQuotaExceeded(t *testing.T) {
 	t.Parallel()
@@ -208,7 +208,7 @@ func TestQuotaExceeded(t *testing.T) {
 	}
 }
 
-// Ensure a table error gives a tool error for a tools/call and a 500 for any other message.
+// Ensure a table error causes a tool error for a tools/call and a 500 for any other message.
 func TestInternal(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -1,26 +1,26 @@
 // Package mcpserver serves every declared operation as a tool of the Model Context Protocol, over
-// streamable HTTP. Read it in this order:
+// streamable HTTP. Read the files in this order:
 //
 //   - mcpserver.go: Server checks a POST and its key, and reads its body.
 //   - message.go: parses the messages in a body, and checks them before anything acts on them.
 //   - exchange.go: how the SDK and the pipeline of package api handle one message.
 //   - areas.go: which tools a request can see and call.
 //   - tool.go: the tool for an operation.
-//   - view.go: the arguments named fields and at, and the text of a result.
+//   - view.go: the arguments "fields" and "at", and the text of a result.
 //   - result.go: the result of a call.
-//   - prompt.go: the prompts, which say how to do a task with the tools.
+//   - prompt.go: the prompts, which describe how to do a task with the tools.
 //
 // The official SDK implements the protocol: revisions, initialization, headers, results. Its
 // middleware (Server.sdkMiddleware) calls the pipeline. There are three kinds of errors:
 //
-//   - HTTP errors, with the service's error envelope: a bad key, an exhausted quota, a body that
-//     is too large, a foreign origin.
+//   - HTTP errors, with the service's error envelope: a bad key, an exhausted quota, a body that is
+//     too large, a foreign origin.
 //   - Protocol errors, which are JSON-RPC errors.
-//   - Errors of an operation, which are tool results with isError, because clients show a model
+//   - Errors of an operation. These are tool results with isError, because clients show a model
 //     nothing else.
 //
-// A tools/call is exactly one api.Call, so it counts as much as the call over HTTP. Every other
-// message counts as one read. No message is processed before the key is verified.
+// A tools/call is exactly one api.Call, so it uses as much of the quota as the call over HTTP.
+// Every other message counts as one read. No message is processed before the key is verified.
 package mcpserver
 
 import (
@@ -37,22 +37,22 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// Path is the path of the server, below the base URL.
+// Path is the path of the server below the base URL.
 const Path = "/mcp"
 
-// bodyBytesMax is the maximum size of a body. It is above the 256 KB limit for a tool's arguments,
-// so that the pipeline can reject arguments over that limit, as it does over HTTP.
+// bodyBytesMax is the maximum size of a body. It is larger than the 256 KB limit for a tool's
+// arguments, so that the pipeline can reject arguments over that limit, as it does over HTTP.
 const bodyBytesMax = 1 << 20
 
-// requestTimeout bounds one request. It is longer than the 9 s timeout of a call and shorter than
-// the function's 10 s. timeoutMargin is the difference between requestTimeout and the timeout of a
-// call.
+// requestTimeout is the maximum duration of a request. It is between the timeout of a call, 9 s,
+// and that of the Lambda function, 10 s. timeoutMargin is the difference between requestTimeout and
+// the timeout of a call.
 const (
 	requestTimeout = 9500 * time.Millisecond
 	timeoutMargin  = 500 * time.Millisecond
 )
 
-// logOperation appears as the operation in the log line of a message that calls no operation.
+// logOperation is logged as the operation of a message that calls none.
 const logOperation = "mcp"
 
 // Server serves operations as tools at Path. It is stateless and safe for concurrent use.
@@ -60,8 +60,8 @@ type Server struct {
 	api        *api.API
 	operations []api.Operation
 	prompts    []Prompt
-	tools      func() []*Tool // returns the tools of operations, in the same order; built at the first tools/list
-	draftTools func() []*Tool // the same tools in their form for keys that can only draft
+	tools      func() []*Tool // returns the tools for operations, in the same order; built for the first tools/list
+	draftTools func() []*Tool // returns the same tools as they are for keys that can only draft
 	sdk        http.Handler
 	newID      id.Generator
 	timeout    time.Duration
@@ -81,7 +81,7 @@ func New(operations []api.Operation, c api.Config, prompts ...Prompt) *Server {
 	return s
 }
 
-// ServeHTTP responds with JSON, or with an empty 202 when no message needs a response.
+// ServeHTTP responds with JSON, or with an empty 202 if no message needs a response.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
 	defer cancel()
@@ -89,7 +89,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serve(r.WithContext(ctx), requestID).Write(w, r, requestID)
 }
 
-// serve checks a request in the order of the API: path, method, origin, key, version, body.
+// serve checks a request in the same order as the API: path, method, origin, key, version, body.
 func (s *Server) serve(r *http.Request, requestID string) api.Response {
 	call := api.Call{
 		RequestID: requestID, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version"),

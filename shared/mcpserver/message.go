@@ -21,21 +21,21 @@ import (
 const (
 	methodCallTool   = "tools/call"
 	methodInitialize = "initialize"
-	batchMax         = 20 // maximum number of messages in a batch, which are served one after the other
+	batchMax         = 20 // maximum number of messages in a batch; they are served one after the other
 	idBytesMax       = 1000
 
 	// lastBatchRevision is the last protocol revision with batches. firstStatelessRevision is the
-	// first revision without initialization; it also gives results a resultType and JSON-RPC errors
-	// an HTTP status.
+	// first revision without initialization. From that revision on, results also have a resultType,
+	// and JSON-RPC errors an HTTP status.
 	lastBatchRevision      = "2025-03-26"
 	firstStatelessRevision = "2026-07-28"
 
 	versionHeader = "Mcp-Protocol-Version"
 )
 
-// newParams returns a pointer to an empty value of the type of a method's params, or nil if the
-// method is not served. The SDK supports more methods, including one that keeps the connection
-// open.
+// newParams returns a pointer to an empty value of the type of a method's params, or nil if this
+// server does not support the method. The SDK supports more methods, including one that keeps the
+// connection open.
 func newParams(method string) any {
 	switch method {
 	case methodInitialize:
@@ -60,7 +60,7 @@ func newParams(method string) any {
 type message struct {
 	jsonrpc.Request
 
-	err *jsonrpc.Error // why the message is invalid, or nil if it is valid
+	err *jsonrpc.Error // why the message is invalid; nil if it is valid
 
 	// sent is the id as it was sent, or nil if the SDK would not change it. If sent is not nil, ID
 	// is placeholderID, and restoreID puts sent into the response.
@@ -74,7 +74,7 @@ type message struct {
 // placeholderID is the id that the SDK gets in place of an id that it would change.
 const placeholderID = "-"
 
-// withError returns the message, marked as invalid with an error.
+// withError returns the message with the error that makes it invalid.
 func (m message) withError(code int64, text string) message {
 	m.err = &jsonrpc.Error{Code: code, Message: text}
 	return m
@@ -131,8 +131,8 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 	return out
 }
 
-// parseMessage parses one message. A message with a repeated member is rejected, because a filter
-// in front of the server may have read a different occurrence of that member.
+// parseMessage parses one message. It rejects a message with a repeated member, because a filter in
+// front of the server may have read a different occurrence of that member.
 func parseMessage(text json.RawMessage) message {
 	var version string
 	var m message
@@ -171,7 +171,7 @@ func parseMessage(text json.RawMessage) message {
 	case params == nil:
 		return m.withError(jsonrpc.CodeMethodNotFound, "method not found; this server has initialize, ping, server/discover, tools/list, tools/call")
 	case m.Params != nil && json.Unmarshal(m.Params, params) != nil:
-		// The SDK's error would quote the params, which may contain a secret, and name Go types.
+		// The SDK's error would quote the params, which may contain a secret, and mention Go types.
 		return m.withError(jsonrpc.CodeInvalidParams, "params: must be valid for "+m.Method)
 	}
 	return m
@@ -216,8 +216,8 @@ func (m *message) withoutArguments(params json.RawMessage) (rest json.RawMessage
 }
 
 // parseID parses an id. It returns an empty id if raw is too long, or is neither a string nor a
-// whole number. sent is set if the SDK would change the id, as it changes a large number or a
-// string with a lone surrogate.
+// whole number. If the SDK would change the id, such as a large number or a string with a lone
+// surrogate, sent is the id as it was sent.
 func parseID(raw json.RawMessage) (id jsonrpc.ID, sent json.RawMessage) {
 	var value any
 	if len(raw) > idBytesMax || json.Unmarshal(raw, &value) != nil {
@@ -256,23 +256,23 @@ func httpStatus(err *jsonrpc.Error, revision string) int {
 	case err.Code != jsonrpc.CodeMethodNotFound && err.Code != jsonrpc.CodeInvalidParams:
 		return http.StatusBadRequest
 	case revision < firstStatelessRevision:
-		return http.StatusOK // clients that use these revisions read an error only with this status
+		return http.StatusOK // clients that use these revisions read a JSON-RPC error only with this status
 	case err.Code == jsonrpc.CodeMethodNotFound:
 		return http.StatusNotFound
 	}
 	return http.StatusBadRequest
 }
 
-// encodeMessage returns a JSON-RPC message as JSON.
+// encodeMessage encodes a JSON-RPC message as JSON.
 func encodeMessage(m jsonrpc.Message) []byte {
 	text, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
-		panic("mcpserver: " + err.Error()) // cannot fail: its parts are JSON already
+		panic("mcpserver: " + err.Error()) // cannot fail: its parts are already JSON
 	}
 	return text
 }
 
-// mustEncode returns v as JSON. It panics when v cannot be encoded.
+// mustEncode encodes v as JSON. It panics if v cannot be encoded.
 func mustEncode(v any) []byte {
 	text, err := schema.Encode(v)
 	if err != nil {

@@ -103,8 +103,8 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
-// Ensure an id is returned as it was sent, even a whole number that a float64 or an int64 cannot
-// represent.
+// Ensure an id is returned as it was sent, even if it is a whole number that neither a float64 nor
+// an int64 can represent.
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -124,7 +124,7 @@ func TestIDs(t *testing.T) {
 			}
 		}
 	}
-	for _, id := range []string{`"\ud800"`, `"\ufffd"`, `"<\u0061>"`} { // decoding would change the lone surrogate in the first id
+	for _, id := range []string{`"\ud800"`, `"\ufffd"`, `"<\u0061>"`} { // decoding the first id would change its lone surrogate
 		if a := s.post(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`); a.body != `{"jsonrpc":"2.0","id":`+id+`,"result":{}}` {
 			t.Errorf("id %s: status %d, want an empty result with the same id: %s", id, a.status, a.body)
 		}
@@ -196,7 +196,7 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// Ensure each request in a batch gets a response, and counts against the quota of its own class.
+// Ensure each request in a batch gets a response, and counts towards the quota of its own class.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -225,8 +225,8 @@ func TestBatch(t *testing.T) {
 }
 
 // Ensure a message with a repeated member is rejected and calls no tool, because a filter in front
-// of the server may have read a different occurrence of that member. A repeated argument gives a
-// tool error.
+// of the server may have read a different occurrence of that member. A repeated argument must cause
+// a tool error.
 func TestRepeatedNames(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -257,8 +257,8 @@ func TestRepeatedNames(t *testing.T) {
 	}
 }
 
-// Ensure arguments that are nested too deeply give a tool error, however deep they are. Over HTTP,
-// such a body is an error, too.
+// Ensure arguments that are nested too deeply cause a tool error, however deep they are. Over HTTP,
+// such a body must also cause an error.
 func TestDeepArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -274,8 +274,8 @@ func TestDeepArguments(t *testing.T) {
 	}
 }
 
-// Ensure a batch of the largest results fits in a Lambda response. Such a response may have 4.6 MB,
-// which become 6 MB in base64.
+// Ensure the response to a batch with the largest results fits in a Lambda response. It may have up
+// to 4.6 MB, which is 6 MB in base64.
 func TestLargeBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -296,7 +296,8 @@ func TestLargeBatch(t *testing.T) {
 	}
 }
 
-// Ensure invalid params are rejected with a message that neither quotes them nor names a Go type.
+// Ensure invalid params are rejected with a message that neither quotes them nor mentions a Go
+// type.
 func TestParamsThatDoNotDecode(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// isForeignOrigin reports whether a web page from another host sent the request. Browsers send the
-// page's host in Origin; other clients send no Origin. On the loopback interface, a Host that is
-// not loopback is foreign, too: an attacker can point a domain name at 127.0.0.1 (DNS rebinding),
-// and the browser then treats the attacker's page as one from the same host.
+// isForeignOrigin reports whether a web page from a different host sent the request. Browsers send
+// the page's host in Origin; other clients send no Origin. On the loopback interface, it also
+// returns true if Host is not a loopback name or address. An attacker can point a domain name at
+// 127.0.0.1 (DNS rebinding), so that the browser considers the attacker's page to be from the same
+// host.
 func isForeignOrigin(r *http.Request) bool {
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)

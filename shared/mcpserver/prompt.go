@@ -14,7 +14,7 @@ import (
 )
 
 // Prompt explains one task to an agent. It lists the steps to take with the tools, and says where
-// the agent stops because a person decides. A key sees a prompt if it can call every tool in the
+// the agent stops to let a person decide. A key sees a prompt if it can call every tool in the
 // steps that are not optional.
 type Prompt struct {
 	Name        string // unique, such as triage-reviews
@@ -30,10 +30,10 @@ type PromptArgument struct {
 	Name        string
 	Description string
 	Required    bool
-	Default     string // the words to use if the argument is left out
+	Default     string // the value to use if the argument is left out
 }
 
-// PromptStep is one step of a prompt, in Markdown. It refers to tools by their full names.
+// PromptStep is one step of a prompt, in Markdown. It refers to tools by their full name.
 type PromptStep struct {
 	Text string
 
@@ -47,7 +47,8 @@ var toolNamePattern = regexp.MustCompile(`\bservice_[a-z_]+[a-z]`)
 // Tools returns the names of the tools in a step, in order of appearance.
 func (s PromptStep) Tools() []string { return toolNamePattern.FindAllString(s.Text, -1) }
 
-// isFor reports whether a key can take the step. tools contains the tools that the key can call.
+// isFor reports whether a key can be used for the step. tools contains the tools that the key can
+// call.
 func (s PromptStep) isFor(tools map[string]bool) bool {
 	return !slices.ContainsFunc(s.Tools(), func(name string) bool { return !tools[name] })
 }
@@ -57,8 +58,8 @@ func (p Prompt) IsFor(tools map[string]bool) bool {
 	return !slices.ContainsFunc(p.Steps, func(s PromptStep) bool { return !s.Optional && !s.isFor(tools) })
 }
 
-// Text returns the prompt in Markdown, with the steps that a key can take. tools contains the tools
-// that the key can call. An argument that is left out gets its default value.
+// Text returns the prompt in Markdown, with the steps for which a key can be used. tools contains
+// the tools that the key can call. An argument that is left out gets its default value.
 func (p Prompt) Text(arguments map[string]string, tools map[string]bool) string {
 	var values []string
 	for _, a := range p.Arguments {
@@ -84,7 +85,7 @@ func (p Prompt) Text(arguments map[string]string, tools map[string]bool) string 
 // argumentCharsMax is the maximum length of an argument of a prompt, in characters.
 const argumentCharsMax = 2000
 
-// checkArguments returns the reason why the arguments are invalid, or "" if they are valid.
+// checkArguments returns the reason the arguments are invalid, or "" if they are valid.
 func (p Prompt) checkArguments(arguments map[string]string) string {
 	var names []string
 	for _, a := range p.Arguments {
@@ -104,8 +105,8 @@ func (p Prompt) checkArguments(arguments map[string]string) string {
 	return ""
 }
 
-// addPrompts registers the prompts with the SDK, which lists and returns them for every key.
-// sdkMiddleware leaves out the prompts that a key does not see.
+// addPrompts registers the prompts with the SDK, which would list and return them for every key.
+// sdkMiddleware leaves out those that the key does not see.
 func (s *Server) addPrompts(server *mcp.Server) {
 	for _, p := range s.prompts {
 		out := &mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}

@@ -14,10 +14,10 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Limits on the size of a result, so that it fits into a model's context. The texts have at most
-// textBytesMax bytes. The texts and the structured content together have at most resultBytesMax
-// bytes. The first text is the record, the list or the error. It has at most bodyTextMax bytes,
-// which leaves linesBytesMax for the lines after it.
+// The maximum sizes of a result, which ensure that it fits into a model's context. A result has at
+// most textBytesMax bytes of text, and at most resultBytesMax bytes of text and structured content
+// together. The first text block contains the record, the list or the error. It has at most
+// bodyTextMax bytes, which leaves linesBytesMax for the lines after it.
 const (
 	textBytesMax   = 40_000
 	resultBytesMax = 80_000
@@ -25,15 +25,15 @@ const (
 	bodyTextMax    = textBytesMax - linesBytesMax
 )
 
-// problemsMax is the maximum number of problems that an error shows. problemBytesMax is the maximum
-// size of each, in bytes.
+// problemsMax is the maximum number of problems that an error lists. problemBytesMax is the maximum
+// size of each of them.
 const (
 	problemsMax     = 50
 	problemBytesMax = 500
 )
 
-// toolResult is the result of a tools/call request. It replaces the SDK's type, which cannot
-// include a resultType for a tool that is not registered with the SDK.
+// toolResult is the result of a tools/call request. It is used instead of the SDK's type, which
+// cannot include a resultType for a tool that is not registered with the SDK.
 type toolResult struct {
 	ResultType string `json:"resultType,omitempty"`
 	mcp.ResultBase
@@ -46,7 +46,7 @@ type toolResult struct {
 func (s *Server) callTool(x *messageExchange, op *api.Operation, request *mcp.CallToolRequest) *toolResult {
 	call, view := x.call, &view{op: op}
 	call.Operation, call.Explain = op, true
-	if parent, ok := request.Params.Meta["traceparent"].(string); ok { // the trace of this message, rather than that in the header of the HTTP request
+	if parent, ok := request.Params.Meta["traceparent"].(string); ok { // the message's trace replaces the one in the header of the HTTP request
 		call.Trace = api.ParseTrace(parent)
 	}
 	call.Arguments, call.CompanyID = api.ToolArguments(x.message.arguments, view.arguments()...)
@@ -75,7 +75,7 @@ func newErrorResult(response api.Response) *toolResult {
 		}
 	}
 	text := fault.Envelope(&shown)
-	for len(text) > bodyTextMax { // can happen only if most characters are written as escapes
+	for len(text) > bodyTextMax { // possible only if most characters are escaped
 		shown.Messages = shown.Messages[:len(shown.Messages)-1]
 		text = fault.Envelope(&shown)
 	}
@@ -89,9 +89,9 @@ func newErrorResult(response api.Response) *toolResult {
 	return out
 }
 
-// newToolResult converts a response from the pipeline to the result of a tool. The result has a
-// text for the model. It also has the body as structured content, if the text shows all records and
-// both fit. Headers that a model needs for its next call become lines of text, because clients show
+// newToolResult converts a response from the pipeline to the result of a tool. The result contains
+// text for the model and, if the text shows all records and both fit, the body as structured
+// content. Headers that a model needs for its next call become lines of text, because clients show
 // a model nothing else.
 func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
 	shown, err := v.show(&response)
@@ -163,8 +163,8 @@ func (s *Server) outlineHint(outlined []modeltext.OutlinedValue, op *api.Operati
 	return fmt.Sprintf("%s %s with at, such as %s.", out, reader, strings.Join(next, ", "))
 }
 
-// recordTool returns the name of the tool that gets one of the records that an operation returns or
-// lists. It returns "" if there is no such tool.
+// recordTool returns the name of the tool that reads one of the records that an operation returns
+// or lists. It returns "" if there is no such tool.
 func (s *Server) recordTool(op *api.Operation) string {
 	for _, get := range s.operations {
 		segments := api.PathSegments(get.Path)
@@ -180,7 +180,7 @@ func (t *toolResult) addText(format string, args ...any) {
 	t.Content = append(t.Content, &mcp.TextContent{Text: fmt.Sprintf(format, args...)})
 }
 
-// textBytes returns the total size of the texts.
+// textBytes returns the total size of the result's text blocks.
 func (t *toolResult) textBytes() (n int) {
 	for _, c := range t.Content {
 		if text, ok := c.(*mcp.TextContent); ok {

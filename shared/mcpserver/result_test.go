@@ -11,7 +11,7 @@ import (
 )
 
 // Ensure the result for a record that is nested too deeply for clients has no structured content.
-// Only an older version of the service stored such records.
+// Only an older version of the service accepted such records.
 func TestDeepRecords(t *testing.T) {
 	type record struct {
 		Findings string `json:"findings"`

@@ -21,7 +21,7 @@ func toolOperations(operations []api.Operation) []api.Operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op api.Operation) bool { return op.NotTool })
 }
 
-// forDrafting returns the operations in their form for keys that can only draft.
+// forDrafting returns the operations as they are for keys that can only draft.
 func forDrafting(operations []api.Operation) []api.Operation {
 	out := make([]api.Operation, len(operations))
 	for i, op := range operations {
@@ -30,7 +30,7 @@ func forDrafting(operations []api.Operation) []api.Operation {
 	return out
 }
 
-// instructions returns the text about the server as a whole that a client may pass to its model.
+// instructions returns a description of the whole server, which a client may pass to its model.
 func instructions(operations []api.Operation) string {
 	return "The workspace of one company, in the areas " + strings.Join(Areas(operations), ", ") + ". " +
 		"The key belongs to that company, so leave companyId out. " +
@@ -45,9 +45,9 @@ func instructions(operations []api.Operation) string {
 // never change, and the tools change only with a release.
 const listTTL = 5 * 60 * 1000
 
-// Tool is a tool in a list. It replaces the SDK's type, which always includes readOnlyHint and
-// idempotentHint. Redundant fields would make a list of all tools too long: a title would repeat
-// the description, and the other hints mean nothing for a tool that only reads.
+// Tool is a tool in a list. It is used instead of the SDK's type, which always includes
+// readOnlyHint and idempotentHint. Redundant fields would make a list of all tools too long: a
+// title would repeat the description, and the other hints mean nothing for a read-only tool.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -57,12 +57,12 @@ type Tool struct {
 
 type annotations struct {
 	ReadOnly    bool  `json:"readOnlyHint,omitempty"`
-	Destructive *bool `json:"destructiveHint,omitempty"` // nil when ReadOnly
+	Destructive *bool `json:"destructiveHint,omitempty"` // nil if ReadOnly is true
 	Idempotent  bool  `json:"idempotentHint,omitempty"`
 	OpenWorld   bool  `json:"openWorldHint"`
 }
 
-// Tools returns the tools for operations, in their order. It skips the operations that are not
+// Tools returns the tools for operations, in the same order. It skips operations that are not
 // tools.
 func Tools(operations []api.Operation) []*Tool {
 	operations = toolOperations(operations)
@@ -102,12 +102,13 @@ func inputWithListHints(op api.Operation, operations []api.Operation) []schema.F
 	return fields
 }
 
-// listToolFor returns the name of the tool that lists the ids that are valid for an argument.
-// It is empty if there is no such tool. The path of an operation on one record shows what the ids
-// in a list are called: the path …/sites/{siteId} means that …/sites lists the values for siteId.
-// An argument siteId or siteIds takes these ids in any operation. If two lists share an id name,
-// such as the goals of a site and the goals of the company, listToolFor prefers the list in
-// the operation's own area, and then a list whose other ids are also arguments of the operation.
+// listToolFor returns the name of the tool that lists the ids that are valid for an argument, or ""
+// if there is no such tool. The name of the ids in a list is the parameter in the path of an
+// operation on one record: because of the path …/sites/{siteId}, …/sites lists the values for
+// siteId. In any operation, an argument siteId or siteIds takes these ids. If two lists have the
+// same name for their ids, such as the goals of a site and the goals of the company, listToolFor
+// prefers the list in the operation's own area, and then a list whose other ids are also arguments
+// of the operation.
 func listToolFor(argument string, op api.Operation, operations []api.Operation) string {
 	name := strings.TrimSuffix(argument, "s")
 	if !strings.HasSuffix(name, "Id") {
@@ -133,8 +134,8 @@ func hasIDs(list, op api.Operation) bool {
 	})
 }
 
-// listsIDsNamed reports whether the ids of a list's records have this name. They do if the path of
-// an operation in the same area contains {name} right after the last segment of the list's path.
+// listsIDsNamed reports whether name is the name of the ids in a list. It is if the path of an
+// operation in the same area contains {name} right after the last segment of the list's path.
 func listsIDsNamed(name string, list api.Operation, operations []api.Operation) bool {
 	noun := list.Path[strings.LastIndex(list.Path, "/"):]
 	return slices.ContainsFunc(operations, func(op api.Operation) bool {
@@ -142,7 +143,7 @@ func listsIDsNamed(name string, list api.Operation, operations []api.Operation) 
 	})
 }
 
-// toolList is the SDK's result of tools/list, with Tool in place of the SDK's type for a tool.
+// toolList is like the SDK's result of tools/list, but with Tool instead of the SDK's type.
 type toolList struct {
 	*mcp.ListToolsResult
 	Tools []*Tool `json:"tools"`

@@ -23,7 +23,7 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-// Ensure a result contains the HTTP body both as text and as structured content, byte for byte.
+// Ensure a result contains exactly the HTTP body, both as text and as structured content.
 func TestResult(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -41,8 +41,8 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// Ensure a page has the cursor of the next page in _meta and as text, and that the last page has no
-// cursor.
+// Ensure a page contains the cursor of the next page in _meta and as text, and that the last page
+// contains no cursor.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -63,7 +63,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// partialDelete is the response to a delete that may not finish.
+// partialDelete is the response to a delete that may be incomplete.
 type partialDelete struct {
 	Count float64 `json:"count"`
 }
@@ -71,7 +71,7 @@ type partialDelete struct {
 func (l partialDelete) HasMore() bool { return l.Count > 0 }
 
 // Ensure _meta says whether a result is partial, and that the text says so if it is. Over HTTP, the
-// Service-Has-More header says the same as _meta.
+// Service-Has-More header must have the same value.
 func TestPartial(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -99,9 +99,9 @@ func TestPartial(t *testing.T) {
 	}
 }
 
-// Ensure the result for a list that is empty because of its arguments says why, after the JSON. The
-// explanation comes from the operation if it has one, and otherwise names the filters. If finding
-// the explanation fails, the call fails.
+// Ensure that if a list is empty because of its arguments, the result explains why, after the JSON.
+// The explanation must come from the operation if it has one, and otherwise name the filters. If
+// getting the explanation fails, the call must fail.
 func TestExplainsEmptyList(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -148,8 +148,8 @@ func TestResultType(t *testing.T) {
 	}
 }
 
-// Ensure an error has the envelope as text and no structured content, and that an internal error
-// also says how long to wait.
+// Ensure an error contains the envelope as text and no structured content, and that an internal
+// error also says how long to wait.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for arguments, want := range map[string]string{
@@ -180,8 +180,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Ensure an error names arguments, rather than fields of an HTTP request. It must also suggest
-// which argument was meant, and say which tool lists the ids.
+// Ensure an error names arguments instead of fields of an HTTP request. It must also suggest which
+// argument was meant, and say which tool lists the ids.
 func TestErrorsNameArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -213,8 +213,8 @@ func TestErrorsNameArguments(t *testing.T) {
 }
 
 // Ensure a number or boolean that is sent as a string is accepted, even in a nested value, and that
-// a boolean is accepted where an enum lists it as a string.
-func TestPlainTexts(t *testing.T) {
+// a boolean is accepted for an enum that contains it as a string.
+func TestNumbersAndBooleansAsStrings(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for arguments, want := range map[string]string{
@@ -247,8 +247,8 @@ func (p panicOnceLogHandler) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// Ensure a panic on the SDK's goroutine that the pipeline does not recover gives a 500 and does not
-// crash the process.
+// Ensure a panic on the SDK's goroutine that the pipeline does not recover causes a 500 and does
+// not crash the process.
 func TestPanicInTheSDK(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{ping, frame("tools/list", ""), call("get_item", `{"itemId":"itm_1"}`)} {
@@ -308,7 +308,7 @@ func (b bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Ensure the SDK's client works with the server: connect, list tools, call tools, read errors.
+// Ensure the SDK's client can connect to the server, list and call tools, and read errors.
 func TestClient(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -353,7 +353,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// Ensure the server negotiates every revision, with tools as the only capability and without a
+// Ensure the server supports every revision, with tools as the only capability and without a
 // session.
 func TestRevisions(t *testing.T) {
 	t.Parallel()

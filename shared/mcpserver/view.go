@@ -13,25 +13,25 @@ import (
 )
 
 // resultInstructions is the part of the server's instructions that describes results and the
-// arguments fields and at. The schemas of the tools do not describe these arguments, because the
-// list of tools would repeat the descriptions for every tool.
+// arguments "fields" and "at". The schemas of the tools do not describe these arguments, because
+// the list of tools would repeat the descriptions for every tool.
 const resultInstructions = "Texts leave out properties that are null, and companyId. " +
 	"A result has at most 40 KB: a list ends early, with a cursor; in a record, outlines replace values that do not fit. " +
 	"fields: an array of names, to get only these properties of a record. " +
 	"at: a JSON Pointer to one value in a record, such as /findings/pages/0; a last part such as 20-39 takes these entries of an array or characters of a text."
 
-// Names of the arguments that select what a result shows.
+// The names of the arguments that select what a result shows.
 const (
 	fieldsArgument = "fields"
 	atArgument     = "at"
 )
 
-// hasFields reports whether an operation's tool has the argument named fields. All tools that only
-// read have it.
+// hasFields reports whether an operation's tool has the argument "fields". All read-only tools have
+// it.
 func hasFields(op api.Operation) bool { return op.Effect == api.Read }
 
-// hasAt reports whether an operation's tool has the argument named at. All tools that get one
-// record have it.
+// hasAt reports whether an operation's tool has the argument "at". All tools that read one record
+// have it.
 func hasAt(op api.Operation) bool { return op.Effect == api.Read && !op.IsList() }
 
 // viewFields declares the arguments that select what the result of an operation's tool shows.
@@ -48,8 +48,8 @@ func viewFields(op api.Operation) (out []schema.Field) {
 // view selects what the result of a call shows.
 type view struct {
 	op     *api.Operation
-	fields []string // names of properties; nil: all
-	at     *string  // a JSON Pointer into the record; nil: the whole record
+	fields []string // names of properties; nil means all
+	at     *string  // a JSON Pointer into the record; nil means the whole record
 }
 
 // arguments returns the arguments that set the view's fields.
@@ -63,7 +63,7 @@ func (v *view) arguments() (out []api.ExtraArgument) {
 	return out
 }
 
-// readFields reads an array of property names. The array may also be sent as a string, with commas
+// readFields parses an array of property names, which may also be sent as a string with commas
 // between the names.
 func (v *view) readFields(value any) (problems []string) {
 	if value == nil {
@@ -108,16 +108,16 @@ func (v *view) readAt(value any) []string {
 	return nil
 }
 
-// shownText is the text for a response.
+// shownText is the text that shows a response.
 type shownText struct {
 	modeltext.Text
 	rest    string // how to read the rest of a value after a slice
-	isWhole bool   // false if the view leaves something out, or if the list was cut
+	isWhole bool   // false if the view leaves something out, or if some records of the list did not fit
 }
 
-// show returns the text for a response. If a list does not fit, show changes the cursor of the
-// response, so that the next page begins where the text ends. An error says why the view's pointer
-// is invalid.
+// show returns the text that shows a response. If a list does not fit, show changes the cursor in
+// the response, so that the next page begins where the text ends. The error says why the view's
+// pointer is invalid.
 func (v *view) show(response *api.Response) (out shownText, err error) {
 	out.isWhole = v.fields == nil && v.at == nil
 	texts := modeltext.View{Fields: v.fields, BytesMax: bodyTextMax}

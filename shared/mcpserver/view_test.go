@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// size returns the number of bytes in a result's texts, and in its texts and structured content
-// together.
+// size returns the number of bytes in a result's text blocks, and in its text blocks and structured
+// content together.
 func (r response) size() (text, all int) {
 	for _, one := range r.texts() {
 		text += len(one)
@@ -19,8 +19,8 @@ func (r response) size() (text, all int) {
 	return text, text + len(r.Result.StructuredContent)
 }
 
-// Ensure a record that does not fit is outlined, and its text says how to read the rest. With the
-// argument named at, the tool must return the value in slices.
+// Ensure a record that does not fit is outlined, and that the text says how to read the rest. With
+// the argument "at", the tool must return the value in slices.
 func TestOutlinedRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -46,8 +46,8 @@ func TestOutlinedRecord(t *testing.T) {
 	}
 }
 
-// Ensure a list that does not fit ends after a whole record, and its cursor continues there, with
-// and without the argument fields.
+// Ensure a list that does not fit ends after a whole record, and that its cursor continues from
+// there, with and without the argument "fields".
 func TestCutList(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -94,7 +94,8 @@ func TestCutList(t *testing.T) {
 	}
 }
 
-// Ensure the result with the argument fields is a text with only the id and the named properties.
+// Ensure that with the argument "fields", the result contains only text, with only the id and the
+// named properties.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -115,7 +116,7 @@ func TestFields(t *testing.T) {
 }
 
 // Ensure an unknown property or pointer causes an error that lists what the record contains. Tools
-// that write must reject the argument fields.
+// that write must reject the argument "fields".
 func TestErrView(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -141,7 +142,7 @@ func TestErrView(t *testing.T) {
 	}
 }
 
-// Ensure an error shows at most 50 problems, says how many there are, and fits, no matter how long
+// Ensure an error lists at most 50 problems, says how many there are, and fits, no matter how long
 // the names of the arguments are.
 func TestManyProblems(t *testing.T) {
 	t.Parallel()
@@ -162,8 +163,8 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// Ensure tools that read have the argument fields, and tools that get a record also have at. The
-// server's instructions must describe both arguments.
+// Ensure tools that read have the argument "fields", and that tools that read one record also have
+// "at". The server's instructions must describe both arguments.
 func TestViewArguments(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{"list_items": "fields", "get_item": "fields at", "get_self": "fields at", "create_item": "", "delete_item": ""}

@@ -9,15 +9,15 @@ import (
 
 // OutlinedValue describes a value that an outline replaces.
 type OutlinedValue struct {
-	// Next is a pointer for At. It leads to the value itself, or to the first slice of it that
-	// fits.
+	// Next is the pointer to pass to At. It points to the value itself, or to the first slice of it
+	// that fits.
 	Next string
 }
 
 // part is a member of an object, or an entry of an array.
 type part struct {
 	name  []byte // a JSON string; nil for an entry of an array
-	index int    // the index of an entry in its array
+	index int    // the index in the array, for an entry
 	value []byte
 }
 
@@ -69,7 +69,7 @@ func appendJoined(out []byte, opening byte, parts []part) []byte {
 		}
 		out = append(out, p.value...)
 	}
-	return append(out, opening+2) // in ASCII, } and ] are two after { and [
+	return append(out, opening+2) // in ASCII, } is { + 2 and ] is [ + 2
 }
 
 // place is the position of a value in its record. For a slice of an array or a string, it contains
@@ -79,7 +79,7 @@ type place struct {
 	first   int
 }
 
-// child returns the pointer to a part of the value at the place.
+// child returns the pointer to a part of the value at this place.
 func (at place) child(p part) string {
 	if p.name == nil {
 		return at.pointer + "/" + strconv.Itoa(at.first+p.index)
@@ -87,9 +87,9 @@ func (at place) child(p part) string {
 	return at.pointer + "/" + escapeToken(unquote(p.name))
 }
 
-// fit returns the value at a place in at most bytesMax bytes. If the value is larger, outlines
-// replace its parts, the largest first, until it fits. If it still does not fit, an outline
-// replaces the whole value.
+// fit returns the value at a place in at most bytesMax bytes. If the value is larger, its parts are
+// replaced with outlines, the largest first, until it fits. If it still does not fit, the whole
+// value is replaced with an outline.
 func fit(value []byte, at place, bytesMax int) (out []byte, outlined []OutlinedValue) {
 	if len(value) <= bytesMax {
 		return value, nil
@@ -103,14 +103,14 @@ func fit(value []byte, at place, bytesMax int) (out []byte, outlined []OutlinedV
 	return outline(value), []OutlinedValue{{firstSlice(value, at, bytesMax)}}
 }
 
-// mayFit reports whether an object or array could fit with the shortest possible outlines. The
-// check avoids collecting the parts of a value that has millions of them, which would take much
-// memory.
+// mayFit reports whether an object or array would fit if all of its parts were replaced with the
+// shortest possible outlines. If not, its parts need not be collected: there may be millions of
+// them, which would take much memory.
 func mayFit(value []byte, bytesMax int) bool {
-	least := len("{}") - len(",")
+	minBytes := len("{}") - len(",")
 	for p := range partsOf(value) {
 		p.value = p.value[:min(len(p.value), outlineBytesMin)]
-		if least += p.size(); least > bytesMax {
+		if minBytes += p.size(); minBytes > bytesMax {
 			return false
 		}
 	}
@@ -118,7 +118,7 @@ func mayFit(value []byte, bytesMax int) bool {
 }
 
 // outlineLargest replaces parts of the value at a place with outlines, the largest first, until the
-// parts fit. ok reports whether they fit.
+// value fits. ok reports whether it fits.
 func outlineLargest(parts []part, at place, bytesMax int) (outlined []OutlinedValue, ok bool) {
 	size := sizeOf(parts)
 	bySize := make([]int, len(parts))
@@ -145,8 +145,8 @@ func outlineLargest(parts []part, at place, bytesMax int) (outlined []OutlinedVa
 	return outlined, size <= bytesMax
 }
 
-// firstSlice returns a pointer to the longest slice that fits and starts at the beginning of the
-// value.
+// firstSlice returns a pointer to the longest slice that fits and begins with the first entry or
+// character of the value.
 func firstSlice(value []byte, at place, bytesMax int) string {
 	n, size := 0, len("[]")
 	switch value[0] {

@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/modeltext"
 )
 
-// FuzzText ensures that the text of any JSON object or of any part of it is valid JSON and fits. At
-// must accept every pointer in the result.
+// FuzzText checks that the output for any JSON object or any part of it is valid JSON and fits. At
+// must accept every pointer in it.
 func FuzzText(f *testing.F) {
 	for _, pointer := range []string{"", "/", "/a", "/a/0", "/a/0-1", "/~1~0", "/a/99999999999-1", "//", "/a/-"} {
 		f.Add([]byte(`{"a":["x\\\"",{"b":[null,1e5,-0.5]},"é\u2028"],"/~":{},"companyId":"c"}`), pointer)
@@ -39,7 +39,7 @@ func FuzzText(f *testing.F) {
 
 func checkText(t *testing.T, record []byte, got modeltext.Text, bytesMax int) {
 	t.Helper()
-	if !json.Valid(got.JSON) || len(got.JSON) > max(bytesMax, 2000) { // the outline of a whole value can exceed this small limit
+	if !json.Valid(got.JSON) || len(got.JSON) > max(bytesMax, 2000) { // the outline of the whole value can exceed a small limit
 		t.Errorf("%d bytes: %s", len(got.JSON), got.JSON)
 	}
 	for _, o := range got.Outlined {

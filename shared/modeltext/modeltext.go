@@ -1,9 +1,9 @@
 // Package modeltext writes the JSON of records for a model to read. It leaves out what the model
 // does not need, and writes at most a given number of bytes.
 //
-//   - modeltext.go: the text of a record or list. A list ends after the last record that fits.
-//   - rows.go: the text of a list of values over time, as a table.
-//   - fit.go and outline.go: outlines, which replace values that do not fit.
+//   - modeltext.go: the output for a record or list. A list ends after the last record that fits.
+//   - rows.go: the output for a list of values over time, as a table.
+//   - fit.go and outline.go: outlines, which stand for values that do not fit.
 //   - pointer.go: pointers, with which a model reads the parts of an outlined value.
 //   - scan.go: functions that split JSON into its parts.
 //
@@ -13,13 +13,13 @@ package modeltext
 
 import "slices"
 
-// companyProperty is a property that texts leave out, because a key belongs to one company.
+// companyProperty is a property that is not shown, because a key belongs to one company.
 const companyProperty = "companyId"
 
-// View selects what a text shows.
+// View selects what is shown of a record or list.
 type View struct {
-	Fields   []string // the properties to show in addition to id; nil: all that are not null, except companyId
-	BytesMax int      // the maximum size of the text
+	Fields   []string // the properties to show in addition to id; nil means all except companyId; null is never shown
+	BytesMax int      // the maximum size of the JSON
 }
 
 // Text is what a model reads.
@@ -28,8 +28,8 @@ type Text struct {
 	Outlined []OutlinedValue // the values that did not fit
 }
 
-// ListText is the text of a list. It shows the records with the indexes from First up to, but not
-// including, End. Length is the number of all records in the list.
+// ListText is the Text for a list. It shows the records with indexes from First up to, but not
+// including, End. Length is the number of records in the whole list.
 type ListText struct {
 	Text
 	First, End, Length int
@@ -38,14 +38,14 @@ type ListText struct {
 // IsCut reports whether some records are missing because they did not fit.
 func (l ListText) IsCut() bool { return l.End-l.First < l.Length }
 
-// Record returns the text of a record.
+// Record returns the Text for a record.
 func (v View) Record(record []byte) Text {
-	text, outlined := fit(join('{', v.shown(record)), place{}, v.BytesMax)
+	text, outlined := fit(join('{', v.shownMembers(record)), place{}, v.BytesMax)
 	return Text{text, outlined}
 }
 
-// shown returns the members of a record that the view shows.
-func (v View) shown(record []byte) []part {
+// shownMembers returns the members of a record that the view shows.
+func (v View) shownMembers(record []byte) []part {
 	return slices.DeleteFunc(slices.Collect(partsOf(record)), func(p part) bool { return !v.shows(p) })
 }
 
@@ -70,9 +70,9 @@ func itemsOf(list []byte) (items [][]byte) {
 	return items
 }
 
-// List returns the text of a list, {"items":[…]}. A list that does not fit ends after the last
-// record that fits, but has at least one record. In a record that would not fit even alone,
-// outlines replace the largest values.
+// List returns the Text for a list, {"items":[…]}. A list that does not fit ends after the last
+// record that fits, but contains at least one record. In a record that would not fit even alone,
+// the largest values are replaced with outlines.
 func (v View) List(list []byte) ListText {
 	items := itemsOf(list)
 	out := ListText{Length: len(items)}
@@ -80,7 +80,7 @@ func (v View) List(list []byte) ListText {
 	const end = len("]}")
 	alone := v.BytesMax - len(out.JSON) - end
 	for _, item := range items {
-		members := v.shown(item)
+		members := v.shownMembers(item)
 		var outlined []OutlinedValue
 		if sizeOf(members) > alone {
 			var text []byte
@@ -100,9 +100,9 @@ func (v View) List(list []byte) ListText {
 	return out
 }
 
-// At returns the text of the value at a pointer into a record. If the pointer ends with a slice and
-// more of the value follows, rest says how to continue. The error for an invalid pointer says which
-// part of it matches nothing, and what is there instead.
+// At returns the Text for the value at a pointer into a record. If the pointer ends with a slice
+// and more of the value follows, rest says how to continue. The error for an invalid pointer says
+// which part of it matches nothing, and what is there instead.
 func At(record []byte, pointer string, bytesMax int) (text Text, rest string, err error) {
 	value, part, err := resolve(record, pointer)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// decode returns a JSON value. It keeps the notation of numbers.
+// decode decodes a JSON value. It keeps numbers as they are written.
 func decode(t testing.TB, text []byte) (value any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(string(text)))
@@ -27,8 +27,8 @@ func decode(t testing.TB, text []byte) (value any) {
 	return value
 }
 
-// Ensure the text of a record leaves out properties that are null, and companyId. With fields, it
-// contains only the id and the named properties that are not null.
+// Ensure properties that are null and companyId are not shown. With View.Fields, only the id and
+// the named properties that are not null must be shown.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	const record = `{"id":"a","companyId":"co_1","title":"A \"b\" ]}","note":null,"tags":["x",null],"more":{"note":null}}`
@@ -51,7 +51,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// Ensure outlines replace the largest values of a record, and describe these values.
+// Ensure the largest values of a record are replaced with outlines that describe them.
 func TestOutlines(t *testing.T) {
 	t.Parallel()
 	pages := make([]string, 50)
@@ -92,8 +92,8 @@ func TestOutlineIsSmall(t *testing.T) {
 	}
 }
 
-// Ensure a list ends after a whole record and has at least one. A record that would not fit alone
-// must be outlined, wherever it is in the list.
+// Ensure a list ends after a whole record and contains at least one. If a record would not fit
+// alone, its values must be outlined, wherever it is in the list.
 func TestList(t *testing.T) {
 	t.Parallel()
 	item := func(n, size int) string {
@@ -171,8 +171,8 @@ func TestYearOfPoints(t *testing.T) {
 	}
 }
 
-// Ensure a table that does not fit shows as many of the newest points as fit. It must drop a column
-// that is empty in all of them.
+// Ensure a table that is too large shows as many of the newest points as fit. It must drop a column
+// that is empty for all of them.
 func TestRowsAreCut(t *testing.T) {
 	t.Parallel()
 	points := []string{point("2026-01-01", "a", "null", "1", `"EUR"`)}
@@ -211,7 +211,7 @@ func TestRowsAreCut(t *testing.T) {
 
 const nested = `{"id":"a","findings":{"pages":[{"url":"/a","words":["x","y","z"]},{"url":"/b"}],"a/b":{"m~n":1},"":"empty","0-1":"a key","note":"Grüße, 世界"},"n":12.50,"none":null,"list":[]}`
 
-// Ensure a pointer leads to any value, as RFC 6901 defines, and a slice to a part of a value.
+// Ensure a pointer can lead to any value, as RFC 6901 defines, and a slice to a part of a value.
 func TestAt(t *testing.T) {
 	t.Parallel()
 	for pointer, want := range map[string]string{
@@ -237,7 +237,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// Ensure the sentence about a slice stays short if the pointer is long.
+// Ensure the sentence that describes a slice stays short even if the pointer is long.
 func TestAtLongPointer(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("k", 30_000)
@@ -283,8 +283,8 @@ func TestErrAt(t *testing.T) {
 	}
 }
 
-// Ensure an error takes little memory if the pointer and the names in an object are long. Comparing
-// two names takes memory in proportion to the product of their lengths.
+// Ensure creating an error takes little memory even if the pointer and the names in an object are
+// long. Comparing two names takes memory in proportion to the product of their lengths.
 func TestErrAtLongName(t *testing.T) {
 	name := strings.Repeat("n", 4000)
 	record := []byte(`{"findings":{"` + name + `":1}}`)
@@ -298,8 +298,8 @@ func TestErrAtLongName(t *testing.T) {
 	}
 }
 
-// Ensure the memory for a text does not grow with the number of parts in a value, because findings
-// can contain two million parts.
+// Ensure the memory that At uses does not grow with the number of parts in a value, because
+// findings can contain two million parts.
 func TestManyParts(t *testing.T) {
 	for name, findings := range map[string]string{
 		"array": "[" + strings.Repeat("1,", 100_000) + "1]", "object": `{"a":` + strings.Repeat(`1,"b":`, 60_000) + "1}",
@@ -348,8 +348,8 @@ func randomValue(r *rand.Rand, n int) any {
 	}
 }
 
-// Ensure every part of every record can be read. Following the outlines must return exactly the
-// record, and no text on the way may exceed the limit.
+// Ensure every part of every record can be read. A reader that follows the outlines must get
+// exactly the record, and no Text on the way may exceed the limit.
 func TestReadInParts(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewSource(1))

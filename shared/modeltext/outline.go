@@ -10,19 +10,19 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// An outline replaces a value that does not fit. It is an object whose property outline contains
-// the type of the value:
+// An outline stands for a value that does not fit. It is an object whose property "outline"
+// contains the type of the value:
 //
 //	{"outline":"object","bytes":1226670,"entries":2,"keys":{"pages":"array of 400, 1226600 bytes","tool":"string of 10 characters, 12 bytes"}}
 //	{"outline":"array","bytes":1226600,"entries":400,"of":"object","keys":{"url":"string","score":"number or null"}}
 //	{"outline":"string","bytes":40002,"characters":40000}
 //
-// For an array, keys lists the keys of the objects in it.
+// For an array, "keys" lists the keys of the objects in it.
 const (
 	outlineBytesMax = 2000
 	outlineBytesMin = 30 // no outline is shorter
 	outlineKeysMax  = 20
-	outlineNameMax  = 60 // in characters; longer keys are cut
+	outlineNameMax  = 60 // in characters; longer keys are truncated
 )
 
 // outline returns the outline of a value.
@@ -49,7 +49,7 @@ func outline(value []byte) []byte {
 }
 
 // describe returns the type of a value. For an object, an array or a string, it adds the length and
-// the number of bytes.
+// the size in bytes.
 func describe(value []byte) string {
 	switch kind := typeName(value); kind {
 	case "object", "array":
@@ -61,15 +61,16 @@ func describe(value []byte) string {
 	}
 }
 
-// keyList builds the keys of an outline. text is the outline so far, and n is the number of its
-// keys.
+// keyList builds the "keys" object of an outline. text is the outline so far, and n is the number
+// of keys in it.
 type keyList struct {
 	text []byte
 	n    int
 }
 
-// add adds a key if there is room. name is a JSON string. what describes the value, in plain ASCII.
-func (l *keyList) add(name []byte, what string) {
+// add adds a key if there is room. name is a JSON string. description describes the value, in plain
+// ASCII.
+func (l *keyList) add(name []byte, description string) {
 	if l.n == outlineKeysMax {
 		return
 	}
@@ -79,7 +80,7 @@ func (l *keyList) add(name []byte, what string) {
 		}
 	}
 	const end = len(`,:""}}`)
-	if len(l.text)+len(name)+len(what)+end > outlineBytesMax {
+	if len(l.text)+len(name)+len(description)+end > outlineBytesMax {
 		l.n = outlineKeysMax
 		return
 	}
@@ -87,14 +88,14 @@ func (l *keyList) add(name []byte, what string) {
 		l.text = append(l.text, ',')
 	}
 	l.text = append(append(l.text, name...), ':')
-	l.text = strconv.AppendQuote(l.text, what)
+	l.text = strconv.AppendQuote(l.text, description)
 }
 
 // arrayShape describes the entries of an array.
 type arrayShape struct {
 	entries int
 	types   typeSet
-	keys    []keyTypes // the keys of the entries that are objects, in order of appearance
+	keys    []keyTypes // the keys of those entries that are objects, in order of appearance
 }
 
 type keyTypes struct {
@@ -134,7 +135,7 @@ func (s *typeSet) add(name string) {
 
 func (s typeSet) String() string { return strings.Join(s, " or ") }
 
-// encodeText returns a string encoded as JSON.
+// encodeText encodes a string as JSON.
 func encodeText(text string) []byte {
 	out, err := schema.Encode(text)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// A pointer is a JSON Pointer (RFC 6901). It is empty for the whole record. Otherwise it consists
-// of tokens, each after a slash. A token contains ~1 for a slash and ~0 for a tilde. In addition,
-// the last token may be a slice such as 20-39, which includes both ends. A slice selects entries of
-// an array, characters of a string, or members of an object. If an object has a member with that
-// name, the token selects the member instead.
+// A pointer is a JSON Pointer (RFC 6901): it is empty for the whole record, and otherwise consists
+// of tokens, each of which follows a slash. Within a token, ~1 stands for a slash and ~0 for a
+// tilde. As an extension, the last token may be a slice such as 20-39, which includes both ends. A
+// slice selects entries of an array, characters of a string, or members of an object. If an object
+// has a member with that name, the token selects the member instead.
 
 var (
 	tokenEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
@@ -31,10 +31,11 @@ type slice struct {
 	parent              string // the pointer to the whole value
 }
 
-// repeatedPointerMax is the maximum size of a pointer that String repeats, in bytes.
+// repeatedPointerMax is the maximum length in bytes of a pointer that String includes.
 const repeatedPointerMax = 300
 
-// String says which part of the value the slice is, and which slice of the same length comes next.
+// String returns a sentence that says which part of the value the slice is, and which slice of the
+// same length comes next.
 func (s slice) String() string {
 	token := sliceToken(s.last+1, min(2*s.last-s.first+1, s.length-1))
 	next := fmt.Sprintf("at %q", s.parent+"/"+token)
@@ -61,7 +62,7 @@ func parseSlice(token string) (s slice, ok bool) {
 }
 
 // resolve returns the value at a pointer. If the pointer ends with a slice, part describes the
-// slice. An error says which token matches nothing, and what is there instead.
+// slice. The error says which token matches nothing, and what is there instead.
 func resolve(value []byte, pointer string) (found []byte, part *slice, err error) {
 	tokens := strings.Split(pointer, "/")[1:]
 	at := ""
@@ -88,7 +89,7 @@ func resolve(value []byte, pointer string) (found []byte, part *slice, err error
 	return value, nil, nil
 }
 
-// child returns the member with this name, or the entry with this index.
+// child returns the member with the given name, or the entry with that index.
 func child(value []byte, name string) (found []byte, ok bool) {
 	for key, value := range members(value) {
 		if unquote(key) == name {
@@ -104,7 +105,8 @@ func child(value []byte, name string) (found []byte, ok bool) {
 	return nil, false
 }
 
-// cut returns a slice of a value. If the slice ends after the value, cut shortens it.
+// cut returns a slice of a value. If the slice extends beyond the end of the value, cut shortens
+// it.
 func cut(value []byte, s slice) ([]byte, slice, error) {
 	var text []rune
 	if s.unit = "entries"; value[0] == '"' {
@@ -136,16 +138,16 @@ func cut(value []byte, s slice) ([]byte, slice, error) {
 	return join(value[0], shown), s, nil
 }
 
-// Limits on the search for a similar name, because the search compares each pair of letters. An
-// error suggests one of the first suggestedNamesMax names in an object. It suggests none if the
-// requested name has more than suggestedBytesMax bytes.
+// The search for a similar name compares each pair of letters, so it is limited. An error suggests
+// one of the first suggestedNamesMax names in an object. It suggests none if the requested name has
+// more than suggestedBytesMax bytes.
 const (
 	suggestedNamesMax = 200
 	suggestedBytesMax = 100
 )
 
-// notFoundError returns the error for a name that the value at a pointer does not contain. The error says
-// what the value contains.
+// notFoundError returns the error for a name that the value at a pointer does not contain. The
+// error says what the value does contain.
 func notFoundError(value []byte, at, name string) error {
 	what := ""
 	switch value[0] {
@@ -181,7 +183,8 @@ func quoteAt(pointer string) string {
 	return fmt.Sprintf("%.300q", pointer)
 }
 
-// quoteNames lists up to outlineKeysMax names, and then says how many of all names it left out.
+// quoteNames lists up to outlineKeysMax names, and says how many of the total number of names it
+// left out.
 func quoteNames(names []string, all int) string {
 	var out []string
 	for _, name := range names[:min(len(names), outlineKeysMax)] {

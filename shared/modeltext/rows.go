@@ -3,16 +3,16 @@ package modeltext
 import "slices"
 
 // Rows is implemented by a record type whose records are values over time. A list of such records
-// is shown as a table, because the names of the properties would take most of the text.
+// is shown as a table, because otherwise most of the output would be property names.
 type Rows interface{ Rows() Columns }
 
-// Columns says where a table shows the properties of a record. It shows a property that is not
-// listed here only if View.Fields names it, as an additional column.
+// Columns says where a table shows the properties of a record. A property that is not listed here
+// is shown, in an additional column, only if View.Fields names it.
 type Columns struct {
-	Series   []string // properties that all rows of a series have in common, shown once; the first is the id of the series
+	Series   []string // properties that are the same in all rows of a series, shown once; the first is the id of the series
 	Day      string   // the timestamp whose day is the first column; never null
 	Always   []string // the columns after the day
-	Optional []string // columns that are shown only if a record has a value
+	Optional []string // columns that are shown only if any record has a value
 }
 
 // dayColumn is the name of the column with the day.
@@ -22,20 +22,20 @@ const dayColumn = "day"
 type table struct {
 	names []string // the properties in the columns after the day
 	rows  []row
-	heads [][]byte // the text of each series, up to its first row
+	heads [][]byte // the JSON of each series, up to its first row
 }
 
 // row is the row of one record in a table.
 type row struct {
 	series int      // index in table.heads
-	cells  [][]byte // first the timestamp, whose day is shown, and then the other columns
+	cells  [][]byte // the timestamp, of which only the day is shown, followed by the other columns
 }
 
-// Rows returns the text of a list whose records are values over time:
+// Rows returns the Text for a list whose records are values over time:
 //
 //	{"columns":["day","value"],"series":[{"seriesId":"…","dims":{…},"rows":[["2026-08-11",7],…]}]}
 //
-// A list that does not fit loses its first records, which are the oldest. An empty list is
+// If the list does not fit, its first records are left out, which are the oldest. An empty list is
 // {"items":[]}, like any other empty list.
 func (v View) Rows(list []byte, columns Columns) ListText {
 	items := itemsOf(list)
@@ -50,7 +50,7 @@ func (v View) Rows(list []byte, columns Columns) ListText {
 	return ListText{Text: Text{JSON: t.text(0)}, First: first, End: len(items), Length: len(items)}
 }
 
-// columns returns the properties to show in the columns after the day.
+// columns returns the properties that are shown in the columns after the day.
 func (v View) columns(items [][]byte, c Columns) []string {
 	names := slices.Clone(c.Always)
 	if v.Fields != nil {
@@ -105,8 +105,8 @@ func (v View) table(items [][]byte, c Columns) table {
 	return t
 }
 
-// seriesHead returns the text of a series, up to its first row. An outline replaces a property that
-// would take more than a quarter of the maximum size of the whole text.
+// seriesHead returns the JSON of a series, up to its first row. A property that would take more
+// than a quarter of View.BytesMax is replaced with an outline.
 func (v View) seriesHead(series [][]byte, c Columns) []byte {
 	out := []byte{'{'}
 	for i, name := range c.Series {
@@ -119,7 +119,7 @@ func (v View) seriesHead(series [][]byte, c Columns) []byte {
 	return append(out, `"rows":[`...)
 }
 
-// firstThatFits returns the index of the first row to show, so that it and all later rows fit. At
+// firstThatFits returns the lowest index such that the row at that index and all later rows fit. At
 // least the last row is shown.
 func (v View) firstThatFits(t table) int {
 	seen := make([]bool, len(t.heads))
@@ -146,7 +146,7 @@ func (v View) firstThatFits(t table) int {
 	return first
 }
 
-// text returns the text of the table with the rows from index first on.
+// text returns the JSON of the table with the rows from index first on.
 func (t table) text(first int) []byte {
 	out := append([]byte(`{"columns":["`), dayColumn...)
 	for _, name := range t.names {
@@ -179,8 +179,8 @@ func (t table) text(first int) []byte {
 	return append(out, "]}"...)
 }
 
-// dayOf returns the day at the start of a timestamp. timestamp is a JSON string. The result
-// includes its first quotation mark, but not the last one.
+// dayOf returns the day at the beginning of timestamp, which is a JSON string. The result includes
+// the opening quotation mark, but not the closing one.
 func dayOf(timestamp []byte) []byte { return timestamp[:min(len(timestamp)-1, len(`"2006-01-02`))] }
 
 // property returns the value of a property, or null if the record does not have the property.

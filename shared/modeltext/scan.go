@@ -7,11 +7,11 @@ import (
 )
 
 // The functions in this file split JSON into its parts without decoding it, because a record can
-// contain megabytes. The JSON must be valid and have no spaces between tokens. The pipeline writes
-// such JSON.
+// contain megabytes. The JSON must be valid and must not have spaces between tokens. The pipeline
+// writes such JSON.
 
 // members returns the names and the values of an object's members, in order. Each name is a JSON
-// string with its quotation marks. A value that is not an object has no members.
+// string with its quotation marks. If value is not an object, there are none.
 func members(value []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		if value[0] != '{' {
@@ -30,8 +30,8 @@ func members(value []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// entries returns the indexes and the values of an array's entries. A value that is not an array
-// has no entries.
+// entries returns the indexes and the values of an array's entries. If value is not an array, there
+// are none.
 func entries(value []byte) iter.Seq2[int, []byte] {
 	return func(yield func(n int, value []byte) bool) {
 		if value[0] != '[' {

@@ -1,5 +1,5 @@
-// Package parallel makes calls concurrently, so that together they take one round trip. A panic in
-// a call becomes the error of that call.
+// Package parallel makes calls concurrently, so that together they take one round trip. It returns
+// a panic in a call as the error of that call.
 package parallel
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 // Both makes two calls in parallel, so that they take one round trip. It always makes both calls
-// and returns their errors, a's first.
+// and returns their errors, that of a first.
 func Both(a, b func() error) error {
 	return Do(2, 2, func(n int) error {
 		if n == 0 {
@@ -22,16 +22,16 @@ func Both(a, b func() error) error {
 }
 
 // Recover turns a panic into the error of the function that defers it, with the stack for the log.
-// Otherwise, a panic on a goroutine would crash the process, and every other request with it.
+// Otherwise, a panic on a goroutine would crash the process, including every other request.
 func Recover(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 	}
 }
 
-// Do calls call with each number from 0 to n-1, making at most width calls at once, and returns
-// their errors in order. After a failure, it starts no further calls and waits for those that are
-// running. It always starts the first width calls.
+// Do calls call with each number from 0 to n-1, at most width of them at once, and returns their
+// errors in order. It always starts the first width calls. After a failure, it starts no further
+// calls and waits for those that are running.
 func Do(n, width int, call func(n int) error) error {
 	errs := make([]error, n)
 	slots := make(chan struct{}, width)

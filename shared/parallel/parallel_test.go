@@ -24,8 +24,8 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// Ensure no calls beyond the first width are started after a failure, and that every failure is
-// returned.
+// Ensure that after a failure, no calls beyond the first width are started, and that every failure
+// is returned.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

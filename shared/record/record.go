@@ -1,9 +1,9 @@
-// Package record stores the records of one kind in the table. It holds the code that the areas'
-// stores have in common. A kind is declared once, as a Kind, next to the struct of its records.
-// Store implements the operations on these records, their import and their export.
+// Package record stores records in the table. It contains what the stores of all areas have in
+// common. Each kind of record is declared once, as a Kind, next to the struct of its records. Store
+// implements the operations on these records, and their import and export.
 //
-// An area embeds a Store in a type of its own to replace a method. Rules about the content of a
-// record are not the concern of this package; see schema.Body.
+// To replace a method, an area embeds a Store in its own type. This package does not deal with
+// rules about the content of a record; see schema.Body.
 package record
 
 import (
@@ -23,22 +23,22 @@ import (
 // record. T must have the fields ID and CompanyID, which are strings, and CreatedAt and UpdatedAt,
 // which are pointers to strings.
 type Kind[T any] struct {
-	Name       string        // the type in the lines of an import, such as brand-goal
+	Name       string        // the type in an import file, such as brand-goal
 	Plural     string        // the plural in messages, such as brand goals
 	Prefix     string        // the prefix of the ids, such as bgl
-	Path       string        // the list's path below the company's, such as context/goals. The first segment is the area
+	Path       string        // the path of the list below the company's path, such as context/goals; the first segment is the area
 	Parameter  string        // the path parameter for one record, such as goalId
 	SortPrefix string        // the first part of the sort keys, such as goal
-	Limit      int           // how many records a company may create; 0 means any number. An import may exceed it
-	Change     change.Type   // the type of changes of the records
-	Removes    []change.Type // the types of the records that are removed together with a record
-	Consistent bool          // whether the reads of Page, and those that check Limit, are strongly consistent, at twice the price
+	Limit      int           // maximum number of records that a company may create; 0 means no limit; an import may exceed it
+	Change     change.Type   // the type of the records' changes
+	Removes    []change.Type // the types of other records that are deleted together with a record
+	Consistent bool          // whether the reads of Page, and those that check Limit, are strongly consistent, which costs twice as much
 
-	Order   func(T) string     // the sort key of a record in Page; nil means the record's id
-	Indexes func(T) table.Keys // the keys of a record in the indexes; nil means none
+	Order   func(T) string     // the key by which Page sorts the records; nil means the id
+	Indexes func(T) table.Keys // the index keys of a record; nil means none
 }
 
-// Area returns the area of the records, which is part of their partition key.
+// Area returns the area to which the records belong, which is part of their partition key.
 func (k *Kind[T]) Area() string { return areaOf(k.Path) }
 
 func areaOf(path string) string {
@@ -101,7 +101,7 @@ type Store[T any] struct {
 	table *table.Client
 }
 
-// Store returns the store of a kind. It panics if T lacks a field that every record must have.
+// Store returns a store for the kind. It panics if T lacks a field that every record must have.
 func (k Kind[T]) Store(t *table.Client) Store[T] {
 	requireFields(reflect.TypeFor[T]())
 	return Store[T]{&k, t}
@@ -158,22 +158,22 @@ func identify(t *table.Client, prefix, companyID string, record any) {
 	v.FieldByName(updatedField).Set(reflect.ValueOf(&now))
 }
 
-// Modify changes a record by compare-and-set, as table.Modify does. If the request has an
-// Idempotency-Key, the changed record is also the operation's response, and it is stored together
-// with the change.
+// Modify changes a record by compare-and-set, like table.Modify. If the request has an
+// Idempotency-Key, the changed record is stored as the operation's response, together with the
+// change.
 func (s Store[T]) Modify(ctx context.Context, companyID, id string, change func(*T) error) (T, error) {
 	return idempotency.Modify(ctx, s.table, s.Key(companyID, id), s.Keys, change)
 }
 
-// Remove deletes a record unless check returns an error, as table.Remove does.
+// Remove deletes a record unless check returns an error, like table.Remove.
 func (s Store[T]) Remove(ctx context.Context, companyID, id string, check func(T) error) error {
 	_, err := table.Remove(ctx, s.table, s.Key(companyID, id), check)
 	return err
 }
 
-// Transfer returns the type of record for imports and exports. An import applies the rules of a
-// create. It also checks the fields that no request sets against their format tags. It stores a
-// record unchanged, under the id that the record already has.
+// Transfer returns the record type for imports and exports. An import applies the rules of a
+// create, and also checks the format tags of fields that no request sets. It stores a record
+// unchanged, under the id that the record already has.
 func (s Store[T]) Transfer() transfer.Type {
 	owner := func(r *T) *string {
 		return reflect.ValueOf(r).Elem().FieldByName("CompanyID").Addr().Interface().(*string)
@@ -187,15 +187,17 @@ type createBody[T any] struct {
 	schema.Body[T] `body:"create"`
 }
 
-// Check returns a message for each violated rule that concerns several fields.
+// Check implements api.Checker. It returns a message for each violated rule that concerns several
+// fields.
 func (c *createBody[T]) Check() []string { return c.Problems(c.Record) }
 
-// fieldProblems returns the problems with single fields of an imported record.
+// fieldProblems returns the problems with the formats of an imported record's fields that no
+// request sets.
 func fieldProblems[T any](r *T) (problems []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
 		value, ok := reflect.ValueOf(r).Elem().FieldByIndex(f.Index).Interface().(*string)
 		format := f.Tag.Get("format")
-		if _, set := f.Tag.Lookup("set"); !ok || set || format == "" || format == "date-time" { // such a field is checked by the rules of a create or by the decoder, or has no format
+		if _, set := f.Tag.Lookup("set"); !ok || set || format == "" || format == "date-time" { // the rules of a create or the decoder check the field, or it has no format
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// testRecord is a record. A lamp that is off has no colour.
+// testRecord is a lamp. A lamp that is off must have no colour.
 type testRecord struct {
 	ID        string  `json:"id"`
 	CompanyID string  `json:"companyId"`
@@ -48,7 +48,7 @@ func start(t *testing.T) *apitest.Service {
 	return apitest.New(t, func(*table.Client) []api.Operation { return nil })
 }
 
-// Ensure a store inserts, reads, changes and removes records of its own company only.
+// Ensure a store inserts, reads, changes and removes only records of the given company.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()
@@ -101,8 +101,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// Ensure a page lists the records in the order of the kind, or by id if the kind has no order. A
-// company must not be able to create more records than the kind's limit.
+// Ensure a page lists the records sorted by Kind.Order, or by id if Order is nil. A company must
+// not be able to create more than Kind.Limit records.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()
@@ -141,8 +141,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Ensure an export and an import move records unchanged. An import must apply the rules of a
-// create, and check the formats of fields that no request sets, but it may exceed the limit.
+// Ensure an export and an import move records unchanged. An import must apply the rules of a create
+// and check the formats of fields that no request sets, but may exceed the limit.
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	s, ctx := start(t), t.Context()
@@ -187,8 +187,7 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// Ensure a struct that lacks one of the fields that every record must have is rejected when the
-// program starts.
+// Ensure Kind.Store panics if the struct lacks a field that every record must have.
 func TestMissingField(t *testing.T) {
 	t.Parallel()
 	defer func() {

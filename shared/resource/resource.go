@@ -1,8 +1,7 @@
 // Package resource declares the operations of a kind of record that is only created, listed, read,
 // updated and deleted. The tags of the record say which fields requests may set (schema.Body), and
-// the kind says at which paths the operations are (record.Kind). An area gives each operation its
-// id and description. An operation that differs from these is declared with api.Define, like any
-// other.
+// the kind defines the paths of the operations (record.Kind). An area gives each operation its id
+// and description. Operations that do anything else are declared with api.Define.
 package resource
 
 import (
@@ -21,7 +20,7 @@ import (
 
 // Store stores the records of a kind. A record.Store implements it.
 type Store[T any] interface {
-	// Page returns the page of records after a position.
+	// Page returns the page of records after the position after.
 	Page(ctx context.Context, companyID, after string, limit int) (table.Page[T], error)
 	// Get returns a record, or fault.ErrNotFound.
 	Get(ctx context.Context, companyID, id string) (T, error)
@@ -41,12 +40,12 @@ type Operations struct {
 	area                              string
 	change                            change.Type
 	removes                           []change.Type
-	collectionPath, recordPath        string // the path of all records, and of one record
+	collectionPath, recordPath        string // the path of the collection, and the path of one record
 	limit                             int
 	list, get, create, update, remove api.Function
 }
 
-// New returns the operations of a kind whose records belong to the company.
+// New returns the operations of a kind whose records belong directly to the company.
 func New[T any, S Store[T]](kind record.Kind[T], s S) Operations {
 	return NewNested(kind, func(string) S { return s })
 }
@@ -55,8 +54,8 @@ func New[T any, S Store[T]](kind record.Kind[T], s S) Operations {
 // storeOf returns the store for the records of one parent. The store must return fault.ErrNotFound
 // if the parent does not exist or a record does not belong to it.
 //
-// Only New and NewNested have type parameters, because each instance of a generic function adds to
-// the size of the program.
+// Only New and NewNested have type parameters, because each instance of a generic function
+// increases the size of the program.
 func NewNested[T any, S Store[T]](kind record.Kind[T], storeOf func(parentID string) S) Operations {
 	o := Operations{area: kind.Area(), change: kind.Change, removes: kind.Removes, collectionPath: "/v1/companies/{companyId}/" + kind.Path, limit: kind.Limit}
 	o.recordPath = o.collectionPath + "/{" + kind.Parameter + "}"
@@ -87,7 +86,7 @@ func NewNested[T any, S Store[T]](kind record.Kind[T], storeOf func(parentID str
 }
 
 // The path parameters. Package api replaces the placeholders {parentId} and {id} with the parameter
-// names in the path. An operation whose path has no parent has no ParentID.
+// names in the path. If the path contains no parent, ParentID is empty.
 type (
 	parentParam struct {
 		ParentID string `path:"{parentId}"`
@@ -98,7 +97,7 @@ type (
 	}
 )
 
-// The inputs of the operations that write.
+// The inputs of the write operations.
 type (
 	createInput[T any] struct {
 		api.CreateBody[T]
@@ -148,13 +147,13 @@ func (in unpagedInput) bounds() (parentID, after string, limit int) {
 	return in.ParentID, string(in.Cursor), math.MaxInt
 }
 
-// List declares the operation that lists the records. A page has up to 50 of them by default; the
+// List declares the operation that lists the records. By default, a page has up to 50 records; the
 // caller may ask for up to 200.
 func (o Operations) List(id, summary, description string) api.Operation {
 	return o.lists(reflect.TypeFor[pageInput](), id, summary, description)
 }
 
-// ListShortPages is like List, but for large records. A page has up to 25 of them by default; the
+// ListShortPages is like List, but for large records. By default, a page has up to 25 records; the
 // caller may ask for up to 100.
 func (o Operations) ListShortPages(id, summary, description string) api.Operation {
 	return o.lists(reflect.TypeFor[shortPageInput](), id, summary, description)
@@ -175,8 +174,8 @@ func (o Operations) Get(id, summary, description string) api.Operation {
 	return api.Declare(o.readSpec(o.recordPath, id, summary, description), o.get)
 }
 
-// Create declares the operation that creates a record. If the kind has a limit, the error is
-// conflict once that many records exist.
+// Create declares the operation that creates a record. If the kind has a limit, the operation
+// returns conflict once that many records exist.
 func (o Operations) Create(id, summary, description string) api.Operation {
 	spec := o.writeSpec(http.MethodPost, o.collectionPath, api.Create, id, summary, description)
 	if o.limit > 0 {
@@ -190,8 +189,8 @@ func (o Operations) Update(id, summary, description string) api.Operation {
 	return api.Declare(o.writeSpec(http.MethodPatch, o.recordPath, api.Write, id, summary, description), o.update)
 }
 
-// Delete declares the operation that deletes a record. errors are the codes that only the store of
-// this kind returns.
+// Delete declares the operation that deletes a record. errors are additional codes that the kind's
+// store can return.
 func (o Operations) Delete(id, summary, description string, errors ...fault.Code) api.Operation {
 	spec := o.writeSpec(http.MethodDelete, o.recordPath, api.Destructive, id, summary, description)
 	spec.Errors, spec.Changes = errors, append(spec.Changes, o.removes...)

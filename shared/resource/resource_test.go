@@ -26,7 +26,7 @@ type room struct {
 	UpdatedAt *string `json:"updatedAt" format:"date-time"`
 }
 
-// Problems implements schema.RecordValidator: a closed room has a note.
+// Problems implements schema.RecordValidator: a closed room must have a note.
 func (r room) Problems(sent func(string) bool) []string {
 	if r.Open != nil && !*r.Open && r.Note == nil && (sent("open") || sent("note")) {
 		return []string{"body.note: is required for a closed room"}
@@ -190,8 +190,8 @@ func start(t *testing.T) *apitest.Service {
 	return apitest.New(t, operations)
 }
 
-// Ensure each operation of a nested kind uses the parent that is named in the path, so that a
-// record is not found under a different parent.
+// Ensure each operation of a nested kind uses the parent in the path, so that a record is not found
+// under a different parent.
 func TestNestedRecords(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -221,8 +221,8 @@ func TestNestedRecords(t *testing.T) {
 	})
 }
 
-// Ensure a kind whose area has no scopes, and an id that is not a verb and a noun, are rejected
-// when the program starts.
+// Ensure a kind whose area has no scopes, and an operation id that is not a verb and a noun, cause
+// a panic at startup.
 func TestInvalidKinds(t *testing.T) {
 	t.Parallel()
 	unknown := rooms

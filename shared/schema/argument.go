@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// argument is one value as it was sent: a raw string from a path, a query or a header, or a JSON
+// argument is a value as it was sent: a raw string from a path, a query or a header, or a JSON
 // value.
 type argument struct {
 	text  string
 	json  any
-	isRaw bool // the value is in text, not in json
+	isRaw bool // whether the value is in text instead of json
 }
 
 // isNull reports whether the argument is the JSON value null.
@@ -29,8 +29,8 @@ func (a argument) asText() (string, bool) {
 	return s, ok
 }
 
-// filterText returns the value in the form that binds a cursor to its list. It is the same for an
-// HTTP request and for a tool call.
+// filterText returns the value in the form to which a cursor is bound. It is the same for an HTTP
+// request and for a tool call.
 func (a argument) filterText() string {
 	if a.isRaw {
 		return a.text
@@ -62,9 +62,9 @@ func (a argument) asInteger() (int64, bool) {
 	return n, err == nil && -SafeIntegerMax <= n && n <= SafeIntegerMax
 }
 
-// plainInteger returns the integer that number denotes, written without a fraction or an exponent.
-// It returns "" if the number is not an integer, or has more digits than an int64 can hold. It
-// never expands a large exponent, as in 1e-999999999.
+// plainInteger returns the value of number written as an integer, without a fraction or an
+// exponent. It returns "" if the number is not an integer, or has more digits than an int64 can
+// hold. A huge exponent, as in 1e-999999999, is never expanded.
 func plainInteger(number string) string {
 	number, negative := strings.CutPrefix(number, "-")
 	digits, exponentText := number, "0"
@@ -89,8 +89,8 @@ func plainInteger(number string) string {
 }
 
 // asNumber returns the argument as a number, with a problem if DynamoDB cannot store it. ok reports
-// whether the argument is a number at all. -0 becomes 0, because DynamoDB has no -0, and the
-// record's entity tag must be the same when the record is next read.
+// whether the argument is a number at all. -0 becomes 0: DynamoDB has no -0, and a record must have
+// the same entity tag before it is stored and when it is read again.
 func (a argument) asNumber() (n float64, problem string, ok bool) {
 	text := a.text
 	if !a.isRaw {
@@ -111,14 +111,14 @@ func (a argument) asNumber() (n float64, problem string, ok bool) {
 	return n + 0, problem, true // -0 + 0 is 0
 }
 
-// isZero reports whether a number is exactly 0. The result of ParseFloat does not show that,
-// because it is also 0 for 1e-400.
+// isZero reports whether a number is exactly 0. The result of ParseFloat does not tell, because it
+// is 0 also for 1e-400.
 func isZero(number string) bool {
 	digits, _, _ := strings.Cut(strings.ToLower(number), "e")
 	return !strings.ContainsAny(digits, "123456789")
 }
 
-// DynamoDB stores 0 and numbers whose absolute value is in this range.
+// Besides 0, DynamoDB stores numbers whose absolute value is in this range.
 const (
 	numberMin = 1e-129
 	numberMax = 1e125

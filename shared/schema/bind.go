@@ -18,13 +18,13 @@ import (
 type Binder struct {
 	Input    reflect.Value // the input struct; not valid if there are Problems, or if Missing or TooLarge is true
 	Problems []string      // each begins with the path of a field
-	NotFound bool          // the path contains an id that no record can have
-	TooLarge bool          // the body is larger than Source.BodyBytes; nothing else was read
+	NotFound bool          // whether the path contains an id that no record can have
+	TooLarge bool          // whether the body is larger than Source.BodyBytes; if so, nothing else was read
 	Page     CursorScope   // encodes the cursor of the next page
 
-	filters          []string       // what a cursor is bound to: the values in the path and query, except limit and cursor
+	filters          []string       // the values to which a cursor is bound: those in the path and query, except limit and cursor
 	sentValues       map[string]any // for Digest
-	acceptsPlainText bool           // accept numbers and booleans sent as strings, see Field.parsePlainText
+	acceptsPlainText bool           // whether to accept numbers and booleans sent as strings; see Field.parsePlainText
 }
 
 // newBinder returns a binder for an input of type t.
@@ -35,9 +35,9 @@ func (b *Binder) Problem(path, format string, args ...any) {
 	b.Problems = appendProblem(b.Problems, path, fmt.Sprintf(format, args...))
 }
 
-// In the list of problems, names from the request are truncated and the number of problems is
-// limited, so that no response is much larger than its request. A full batch of 500 points with
-// every field invalid stays below the limit.
+// Problems contain names from the request. These are truncated, and the number of problems is
+// limited, so that no response is much larger than its request. A batch of 500 points in which
+// every field is invalid stays below the limit.
 const (
 	problemsMax  = 5000
 	pathBytesMax = 200
@@ -60,13 +60,13 @@ func appendLimited(problems []string, problem string) []string {
 	return problems
 }
 
-// text binds a field to a string from a path, a query or a header.
-func (b *Binder) text(f *Field, text string, present bool) {
+// bindText binds a field to a string from a path, a query or a header.
+func (b *Binder) bindText(f *Field, text string, present bool) {
 	b.bindField(f, argument{text: text, isRaw: true}, present)
 }
 
-// json binds a field to the property with its name in a JSON object.
-func (b *Binder) json(f *Field, from Object) {
+// bindJSON binds a field to the property of that name in a JSON object.
+func (b *Binder) bindJSON(f *Field, from Object) {
 	value, present := from.Get(f.Name)
 	b.bindField(f, argument{json: value}, present)
 }
@@ -91,11 +91,12 @@ func (b *Binder) bindField(f *Field, a argument, present bool) {
 	b.assign(f, path, f.ValueIn(b.Input), a)
 }
 
-// isAbsentNull reports whether an argument is a null that has the same effect as leaving it out.
+// isAbsentNull reports whether the argument is null, and null has the same effect as leaving the
+// field out.
 func (f *Field) isAbsentNull(a argument) bool { return a.isNull() && f.Null == NullAbsent }
 
-// orDefault returns the value to assign, which is the argument or, if that is left out, the
-// default. ok is false if there is neither.
+// orDefault returns the value to assign: the argument or, if that was left out, the default. ok is
+// false if there is neither.
 func (b *Binder) orDefault(f *Field, path string, a argument, present bool) (value argument, ok bool) {
 	switch {
 	case present && !f.isAbsentNull(a):
@@ -218,7 +219,7 @@ func (b *Binder) assignList(f *Field, path string, target reflect.Value, list []
 	}
 }
 
-// assignListAsJSON binds a list to a field that contains any JSON; see ElementTyper.
+// assignListAsJSON assigns a list to a field that may contain any JSON; see ElementTyper.
 func (b *Binder) assignListAsJSON(f *Field, path string, target reflect.Value, list []any) {
 	elements, before := reflect.New(reflect.SliceOf(f.Type)).Elem(), len(b.Problems)
 	b.assignList(f, path, elements, list)
@@ -270,8 +271,8 @@ func (b *Binder) assignMap(f *Field, path string, target reflect.Value, o Object
 	target.Set(values)
 }
 
-// checkUnknown adds a problem for every property that the operation does not define. It suggests
-// the nearest name.
+// checkUnknown adds a problem for every property that the operation does not define. The problem
+// suggests the nearest name.
 func (b *Binder) checkUnknown(fields []Field, in Place, path string, o Object) {
 	var names []string
 	for _, f := range fields {
@@ -304,8 +305,8 @@ func (b *Binder) checkText(f *Field, path, s string) {
 	}
 }
 
-// formProblem returns the problem with a string according to the field's reference, pattern or
-// format, or "" if the string is valid.
+// formProblem returns a message if a string violates the field's reference, pattern or format, and
+// "" otherwise.
 func (f *Field) formProblem(s string) string {
 	switch {
 	case f.Ref != "" && !id.Valid(f.Ref, s):
@@ -344,7 +345,7 @@ func (f *Field) countText() string {
 	return fmt.Sprintf("at most %d", f.ItemsMax)
 }
 
-// clearHint returns a hint on how to clear a field, because callers often send null to do that.
+// clearHint returns a hint that says how to clear a field, for callers that send null to do so.
 func clearHint(f *Field) string {
 	switch {
 	case f.Required:

@@ -72,8 +72,8 @@ func bindShapes(text string) (shapes, []string) {
 	return b.Input.Interface().(shapes), problems
 }
 
-// Ensure a body is checked against every constraint in the tags, and each problem begins with the
-// path of its field.
+// Ensure a body is checked against every constraint in the tags, and that each problem begins with
+// the path of its field.
 func TestBodyProblems(t *testing.T) {
 	point := func(rest string) string {
 		return `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1` + rest + `}]}`
@@ -219,8 +219,8 @@ func TestBodyProblems(t *testing.T) {
 	}
 }
 
-// Ensure accepted values are bound unchanged, with the defaults of nested objects. A time is bound
-// in UTC, and -0 is bound as 0.
+// Ensure valid values are bound unchanged, and that nested objects get their defaults. A time must
+// be bound in UTC, and -0 as 0.
 func TestBodyValues(t *testing.T) {
 	in, problems := bindShapes(`{"whole":-500e-2,"at":"2026-08-11T09:30:00.5+02:00","tags":[],"dims":{"a":"\u0001"},"number":-0.0,"name":"\ud83d\ude00\\u","points":[{"key":"a.b","ts":"2026-08-11T00:00:00Z","value":1,"dims":{}},{"key":"b","ts":"2026-08-11T00:00:00Z","value":2,"grain":"green"}]}`)
 	if problems != nil {
@@ -254,8 +254,8 @@ type textInput struct {
 	Match  *string       `header:"If-Match"`
 }
 
-// Ensure each value has only one valid spelling in a path or a query, and a limit that is out of
-// range is rejected, not clamped.
+// Ensure each value has only one valid spelling in a path or a query, and that a limit that is out
+// of range is rejected, not clamped.
 func TestTextProblems(t *testing.T) {
 	fields := schema.Fields(reflect.TypeFor[textInput]())
 	for _, tt := range []struct{ field, text, want string }{
@@ -322,8 +322,8 @@ func TestPathIDs(t *testing.T) {
 	}
 }
 
-// Ensure a missing required argument is a problem, defaults are bound, and the filters are the
-// values in the path and query, except limit and cursor.
+// Ensure a missing required argument is a problem and defaults are bound. Binder.Filters must
+// return the values in the path and query, except limit and cursor.
 func TestAbsentAndFilters(t *testing.T) {
 	fields := schema.Fields(reflect.TypeFor[textInput]())
 	b := schema.Bind(reflect.TypeFor[textInput](), fields, schema.Source{Path: map[string]string{fields[0].Name: "itm_1"}})

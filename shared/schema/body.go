@@ -9,21 +9,22 @@ import (
 )
 
 // Body is the part of an input that is a record of type T. Embed it with the tag body:"create" or
-// body:"update"; package api does. The tags set and default of a field of T say that requests may
-// set the field, and how. Field documents the tags that say which values are accepted.
+// body:"update"; package api does. If a field of T has the tag set or default, requests may set the
+// field; the tags say how. The other tags, which say what values are accepted, are described at
+// Field.
 //
-//	set:"required"  a create must have it; null does not clear it
+//	set:"required"  a create must contain the field; null does not clear it
 //	set:"optional"  a create may leave it out; null clears it
 //	set:"filled"    a create may leave it out, and the operation fills it; null does not clear it
-//	default         a create may leave it out, and the field then has this value; null does not clear it
+//	default         a create may leave it out, and it then has this value; null does not clear it
 //
-// More options may follow in the tag set, after commas. The option create or update means that only
-// such an operation may set the field. The option first means that the field comes before the
-// others in descriptions. Fields with neither tag are set only by the service.
+// The tag set can contain more options after commas. With the option create or update, only that
+// kind of operation may set the field. With the option first, the field comes before the other
+// fields in descriptions. Fields with neither tag are set only by the service.
 //
 // An unknown tag causes a panic, so that a misspelled tag cannot silently make a field read-only.
 type Body[T any] struct {
-	Record T // what was sent; in a create also the defaults
+	Record T // the values that were sent and, in a create, the defaults
 	Properties
 }
 
@@ -31,28 +32,28 @@ type Body[T any] struct {
 type Properties struct{ sent []*Field }
 
 // RecordValidator is a record with rules that concern several fields. Problems returns one message
-// for each problem. Each begins with the path of a property in the request (`body.endsAt: …`). For
-// a create, Problems is called with the fields of the request, valid or not, so it must not report
-// the problems of single fields again. For an update, it is called with the changed record. sent
-// reports whether the request contains a property. Problems needs it because a stored record may
-// already break a rule, after an import, and its other properties must still be changeable.
+// for each violation, which begins with the path of a property in the request (`body.endsAt: …`).
+// For a create, Problems is called with the fields of the request, even if some are invalid, so it
+// must not report problems with single fields again. For an update, it is called with the changed
+// record. sent reports whether the request contains a property: an imported record may already
+// break a rule, and its other properties must still be changeable.
 type RecordValidator interface {
 	Problems(sent func(property string) bool) []string
 }
 
-// RequestEnum is an enum type with some values that a record may have but a request must not send.
+// RequestEnum is an enum type for record fields that requests can set only to some of its values.
 // Accepts returns the zero value of the enum type that requests use instead.
 type RequestEnum interface{ Accepts() Enum }
 
-// ElementTyper is a record with fields that may contain any JSON after an import, but that requests
-// set to lists of objects. ElementType returns the type of these objects. It returns nil for every
-// other field. ElementType must work on the zero value of the record.
+// ElementTyper is a record with fields that an import can set to any JSON, but requests only to
+// lists of objects. ElementType returns the type of the objects, or nil for any other field. It
+// must work on the zero value of the record.
 type ElementTyper interface {
 	ElementType(property string) reflect.Type
 }
 
-// Sent reports whether the request contains a property. A null that means the same as leaving the
-// property out does not count.
+// Sent reports whether the request contains a property. It returns false for a null that means the
+// same as leaving the property out.
 func (p *Properties) Sent(property string) bool {
 	return slices.ContainsFunc(p.sent, func(f *Field) bool { return f.Name == property })
 }
@@ -84,8 +85,7 @@ func (p *Properties) applyTo(record, to any) {
 	}
 }
 
-// Problems returns the problems that the record's own rules find, if the record is a
-// RecordValidator.
+// Problems returns the problems that record.Problems finds, if the record is a RecordValidator.
 func (b *Body[T]) Problems(record T) []string { return b.recordProblems(&record) }
 
 func (p *Properties) recordProblems(record any) []string {
@@ -95,8 +95,8 @@ func (p *Properties) recordProblems(record any) []string {
 	return nil
 }
 
-// recordOf returns the record type of a Body. ok is false for any other type. A Body is recognised
-// by its Properties, which no other struct has.
+// recordOf returns the record type of a Body. ok is false for any other type. Body is the only type
+// with a second field of type Properties.
 func recordOf(t reflect.Type) (record reflect.Type, ok bool) {
 	if t.Kind() != reflect.Struct || t.NumField() != 2 || t.Field(1).Type != reflect.TypeFor[Properties]() {
 		return nil, false
@@ -104,7 +104,7 @@ func recordOf(t reflect.Type) (record reflect.Type, ok bool) {
 	return t.Field(0).Type, true
 }
 
-// markReceived records, in the Body of an input, that the request contains a property.
+// markReceived records in the input's Body that the request contains a property.
 func (b *Binder) markReceived(f *Field) {
 	body := b.Input.FieldByIndex(f.index[:len(f.index)-len(f.record)-1])
 	properties := body.Field(1).Addr().Interface().(*Properties)
@@ -117,13 +117,13 @@ const (
 	bodyOfUpdate = "update"
 )
 
-// replacesListText ends the description of a list field in an update. In the description for a
-// tool, it is the whole description unless the field has the tag tool, because the tool for the
-// create already says what the list is.
+// replacesListText is the end of the description of a list field in an update. In a tool, it is the
+// whole description unless the field has the tag tool, because the tool for the create already says
+// what the list is.
 const replacesListText = "replaces the list"
 
 // appendBody appends the fields of a record that a create or an update may set. at is the field
-// index of the Body in the input. It panics on an invalid record.
+// index of the Body in the input. It panics if a tag of the record is invalid.
 func appendBody(out []Field, record reflect.Type, operation string, at []int) []Field {
 	if operation != bodyOfCreate && operation != bodyOfUpdate {
 		panic(fmt.Sprintf("schema: the body of %s is neither of a create nor of an update", record))
@@ -142,7 +142,7 @@ func appendBody(out []Field, record reflect.Type, operation string, at []int) []
 			}
 		}
 		f.describe(s)
-		AcceptNull(f.Fields) // an update replaces the whole list, so its objects have no stored values that null could clear
+		AcceptNull(f.Fields) // an update replaces the whole list, so the new objects have no stored values that null could clear
 		f.restrictToRequestValues(s)
 		f.Required = operation == bodyOfCreate && set.mode == "required"
 		if operation == bodyOfUpdate {
@@ -166,7 +166,7 @@ func appendBody(out []Field, record reflect.Type, operation string, at []int) []
 }
 
 // eachField calls visit with each field of a record, including those of embedded structs. The Index
-// of each field starts at the record, even for a field of an embedded struct.
+// of each field is relative to the record, even for a field of an embedded struct.
 func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	for i := range t.NumField() {
 		if f := fieldAt(t, at, i); f.Anonymous {
@@ -178,7 +178,8 @@ func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 }
 
 // fieldAt returns the i-th field of the struct t, which is embedded in an outer struct at the field
-// index at. The Index of the result starts at the outer struct. fieldAt panics on an invalid tag.
+// index at. The Index of the result is relative to the outer struct. fieldAt panics on an invalid
+// tag.
 func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
 	f := t.Field(i)
 	checkTags(t, f)
@@ -188,13 +189,13 @@ func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
 	return f
 }
 
-// CreateFields returns the fields of a record that a create sets, as in a Body.
+// CreateFields returns the fields of a record that a create with a Body can set.
 func CreateFields(record reflect.Type) []Field { return appendBody(nil, record, bodyOfCreate, nil) }
 
-// fieldSetting is what the tags set and default of a field say.
+// fieldSetting holds what the tags set and default of a field say.
 type fieldSetting struct {
-	mode      string // required, optional, filled or empty
-	setBy     string // bodyOfCreate or bodyOfUpdate; empty: both
+	mode      string // "required", "optional", "filled" or ""
+	setBy     string // bodyOfCreate or bodyOfUpdate; empty if both may set the field
 	first     bool
 	defaulted bool
 }

@@ -17,7 +17,7 @@ type shadeEnum string
 
 func (shadeEnum) Accepts() schema.Enum { return colour("") }
 
-// testRecord is a record with a field for every setting of the tags.
+// testRecord is a record with a field for every possible value of the tags.
 type testRecord struct {
 	ID      string      `json:"id"`
 	Kind    *string     `json:"kind" set:"optional,create" max:"10"`
@@ -48,7 +48,7 @@ type createInput struct {
 	schema.Body[testRecord] `body:"create"`
 }
 
-// Check returns the problems that the record's rules find.
+// Check implements api.Checker.
 func (in createInput) Check() []string { return in.Problems(in.Record) }
 
 type updateInput struct {
@@ -67,7 +67,7 @@ func describeFields(fields []schema.Field) (out []string) {
 }
 
 // Ensure the tags of a record define what a create and an update accept: the fields and their
-// order, which of them are required, the defaults, the meaning of null and the enum values.
+// order, which of them are required, their defaults, the meaning of null and the enum values.
 func TestBodyFields(t *testing.T) {
 	t.Parallel()
 	create := schema.Fields(reflect.TypeFor[createInput]())
@@ -117,8 +117,8 @@ func bindRecord[In any](t *testing.T, post bool, text string) (in In, problems [
 	return b.Input.Interface().(In), b.Problems
 }
 
-// Ensure an update assigns exactly the properties that were sent. A null clears the stored value,
-// and a property that is left out keeps it.
+// Ensure an update assigns exactly the properties that were sent. A null must clear the stored
+// value, and a property that is left out must keep it.
 func TestBodyApply(t *testing.T) {
 	t.Parallel()
 	in, problems := bindRecord[updateInput](t, false, `{"lampId":"lmp_1","name":"B","note":null,"shades":["red"],"slug":"b"}`)
@@ -147,8 +147,8 @@ func TestBodyApply(t *testing.T) {
 	}
 }
 
-// Ensure a create gets its defaults, which do not count as sent, and that null has the same effect
-// as leaving a property out.
+// Ensure a create gets its defaults, for which Sent returns false, and that null has the same
+// effect as leaving a property out.
 func TestBodyCreate(t *testing.T) {
 	t.Parallel()
 	in, problems := bindRecord[createInput](t, true, `{"name":"A","colour":null,"note":null,"until":2}`)
@@ -162,7 +162,7 @@ func TestBodyCreate(t *testing.T) {
 	}
 }
 
-// Ensure a value that the tags do not allow is a problem, and so is a value for a field that this
+// Ensure a value that the tags do not allow is a problem, as is any value for a field that this
 // kind of operation cannot set.
 func TestBodyRefuses(t *testing.T) {
 	t.Parallel()
@@ -188,8 +188,8 @@ func TestBodyRefuses(t *testing.T) {
 	}
 }
 
-// Ensure the rules of a record know which properties a request contains, so that a stored record
-// that breaks a rule can still be changed in other ways.
+// Ensure the rules of a record can tell which properties a request contains, so that if a stored
+// record breaks a rule, its other properties can still be changed.
 func TestBodyRules(t *testing.T) {
 	t.Parallel()
 	stored := testRecord{From: new(5.0), Until: new(1.0)}
@@ -203,7 +203,8 @@ func TestBodyRules(t *testing.T) {
 	}
 }
 
-// albumRecord is a record with a field that may contain any JSON, and that requests set to a list.
+// albumRecord is a record with a field that may contain any JSON, but that requests must set to a
+// list.
 type albumRecord struct {
 	Pictures json.RawMessage `json:"pictures" set:"optional" items:"2" doc:"its pictures"`
 }
@@ -224,8 +225,8 @@ type updateAlbumInput struct {
 	schema.Body[albumRecord] `body:"update"`
 }
 
-// Ensure a request sets a field that may contain any JSON to a list of objects, which replaces the
-// stored JSON. An imported record may contain any JSON in that field.
+// Ensure a request can set such a field only to a list of objects, which replaces the stored JSON.
+// An imported record may contain any JSON in that field.
 func TestElementTyper(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -257,8 +258,8 @@ func TestElementTyper(t *testing.T) {
 	}
 }
 
-// Ensure an imported record is checked by the rules of the body. Fields that no body contains must
-// satisfy only the record's own tags.
+// Ensure the rules of request bodies also apply to an imported record. Fields that no body contains
+// must satisfy only the record's own tags.
 func TestBodyOfRecord(t *testing.T) {
 	t.Parallel()
 	rules := schema.NewRules(reflect.TypeFor[testRecord](), reflect.TypeFor[createInput]())

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure a cursor for a position of the maximum length is accepted, and different filters never
-// share a cursor.
+// Ensure a cursor for a position of the maximum length is accepted, and that different filters
+// never have the same cursor.
 func TestCursorBounds(t *testing.T) {
 	scope := CursorScope{"list_items", []string{"b=2", "a=1"}}
 	cursor := scope.Encode(strings.Repeat("\xf0\x9f\x98\x80", positionBytesMax/4))

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// recordForDigest remembers an argument for Digest and for the Body of the input.
+// recordForDigest records that an argument was sent, for Digest and for the Body of the input.
 func (b *Binder) recordForDigest(f *Field, a argument) {
 	if f.record != nil {
 		b.markReceived(f)
@@ -24,8 +24,8 @@ func (b *Binder) recordForDigest(f *Field, a argument) {
 
 // Digest returns a digest of the arguments that were sent, without those in except. It is the same
 // for an HTTP request and for a tool call, and does not depend on whitespace, the order of
-// properties or the spelling of numbers. Arguments that were left out do not count, so a release
-// that adds a field changes no digest.
+// properties or the notation of numbers. Arguments that were left out have no effect on it, so a
+// release that adds a field changes no digest.
 func (b *Binder) Digest(except ...string) (digest [sha256.Size]byte, err error) {
 	members := make(map[string]any, len(b.sentValues))
 	for name, value := range b.sentValues {
@@ -56,7 +56,7 @@ func canonicalValue(value any) any {
 			list[i] = canonicalValue(v)
 		}
 		return list
-	case json.RawMessage: // too large to parse, so the order of its properties and the spelling of its numbers do count
+	case json.RawMessage: // not parsed because of its size, so the digest depends on the order of its properties and the notation of its numbers
 		sum := sha256.Sum256(value)
 		return sum[:]
 	case json.Number:

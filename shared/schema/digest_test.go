@@ -18,7 +18,7 @@ type digestInput struct {
 	Points  []point  `json:"points" items:"3"`
 }
 
-// newerDigestInput is digestInput as a later release might declare it.
+// newerDigestInput is what digestInput might be in a later release.
 type newerDigestInput struct {
 	digestInput
 
@@ -42,8 +42,8 @@ func digest(t *testing.T, in reflect.Type, object string) [sha256.Size]byte {
 	return sum
 }
 
-// Ensure the digest of a request depends only on what was sent. The JSON formatting and properties
-// that a later release adds must not matter, but every value must.
+// Ensure the digest of a request depends on every value that was sent, but not on the formatting of
+// the JSON, nor on properties that a later release adds.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	older, newer := reflect.TypeFor[digestInput](), reflect.TypeFor[newerDigestInput]()

@@ -5,12 +5,12 @@ import "reflect"
 // Zones is exported for tests.
 const Zones = zones
 
-// BindText binds one field to a string, and leaves out all other fields.
+// BindText binds one field to a string. All other fields are left out.
 func BindText(t reflect.Type, f *Field, text string) *Binder {
 	b := newBinder(t)
-	b.text(f, text, true)
+	b.bindText(f, text, true)
 	return b
 }
 
-// Filters returns the values that a cursor is bound to.
+// Filters returns the values to which a cursor is bound.
 func (b *Binder) Filters() []string { return b.filters }

@@ -12,8 +12,9 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// Place is the location of an argument in an HTTP request. The arguments of a tool are one flat
-// object, so the names of an operation's arguments are unique over all locations.
+// Place is the location of an argument in an HTTP request. The arguments of a tool form one flat
+// object, so an operation's arguments must have different names even if they are in different
+// locations.
 type Place string
 
 // The locations, as messages name them.
@@ -27,8 +28,8 @@ const (
 // Kind is the JSON type of a field.
 type Kind string
 
-// The kinds that the fields of an input can have. The elements of an array are strings or objects.
-// Map is a flat map from strings to strings.
+// The kinds of fields. The elements of an array are strings or objects. Map is a flat map from
+// strings to strings.
 const (
 	String  Kind = "string"
 	Integer Kind = "integer"
@@ -36,57 +37,57 @@ const (
 	Boolean Kind = "boolean"
 	Array   Kind = "array"
 	Map     Kind = "object"
-	Any     Kind = "any" // any JSON value, as its text
+	Any     Kind = "any" // any JSON value, bound as raw JSON
 )
 
-// Field describes one argument. It is read from a struct field and its tags:
+// Field describes one argument. Fields derives it from a struct field and its tags:
 //
 //	path, query, header, json  the name and the location; exactly one of them
-//	doc                        what it means, for people and agents; the arguments limit and cursor have theirs by default
-//	tool                       the description as an argument of a tool, where it differs from doc
+//	doc                        the description for people and agents; limit and cursor have a default description
+//	tool                       the description as an argument of a tool, if it differs from doc
 //	default                    the value when a query parameter is absent
-//	min, max                   bounds of a number, or of a string's length in characters; max also of the bytes of any JSON value
+//	min, max                   bounds of a number, or of a string's length in characters; for any JSON, max is the maximum number of bytes
 //	items, each                maximum number of elements of an array; maximum length of an element
-//	pattern                    of a string, or of each element of an array: a name from patterns
-//	ref                        the prefix of the ids of the records that a string, or each element of an array, may name
-//	format                     of a string, or of each element of an array: a name from formats; a valid date-time is bound in UTC, as records have it
+//	pattern                    the name of the pattern (see patterns) of a string or of each element of an array
+//	ref                        the id prefix of the records to which a string, or each element of an array, refers
+//	format                     the name of the format (see formats) of a string or of each element of an array; a date-time is converted to UTC
 //	required                   "true" for a required array
-//	null                       "never" for an optional property that must not be null in a POST either
+//	null                       "never" for an optional property that must not be null even in a POST
 //
 // A field is required unless it is a pointer, a slice, a map, a Clearable or a header, or has a
-// default. A type with a Values method is a closed list. Every field is validated before the
-// function of an operation runs, and all problems are reported.
+// default. A type with a Values method is an enum. Every field is validated before an operation's
+// function runs, and all problems are reported.
 type Field struct {
 	Name         string
 	In           Place
 	Kind         Kind
 	Required     bool
 	Default      string
-	Enum         []string     // closed list of values, also for each string of an array
+	Enum         []string     // the allowed values, also of each string in an array
 	Drafts       []string     // the values of Enum that are not decisions; see DraftEnum
-	Type         reflect.Type // the type of the value or, for an array, of its elements; closed lists and objects are named after it
+	Type         reflect.Type // the type of the value or, for an array, of its elements; schemas of enums and objects are named after it
 	Min, Max     *float64     // bounds of the value, or of the length of a string
-	ItemsMax     int          // maximum number of elements; 0: not an array
+	ItemsMax     int          // maximum number of elements; 0 if the field is not an array
 	ItemCharsMax int          // maximum length of an element
 	Pattern      string
-	Ref          string // prefix of ids
+	Ref          string // the id prefix of the records to which the field refers
 	Format       string
 	Doc          string
-	ToolDoc      string  // the description of the tool's argument; if empty, Doc is used
+	ToolDoc      string  // the description as an argument of a tool; if empty, Doc is used
 	Fields       []Field // the fields of the objects in an array
 	Null         Null
 
-	rejectsNull bool // null is rejected in a POST too
+	rejectsNull bool // whether null is rejected even in a POST
 	index       []int
-	record      []int // for a field of a Body: its index in the record
+	record      []int // the field's index in the record, if it is a field of a Body
 }
 
-// Enum is a string type with a closed list of values. Values works on the zero value.
+// Enum is a string type with a fixed set of values. Values must work on the zero value.
 type Enum interface{ Values() []string }
 
-// DraftEnum is an Enum with values that are decisions, such as an approval. Drafts returns the
-// values that are not decisions. A key that may only draft (api.Spec.DraftScope) can set only
-// these. Drafts works on the zero value.
+// DraftEnum is an Enum some of whose values are decisions, such as an approval. Drafts returns the
+// other values, which are the only ones that a key that may only draft can set
+// (api.Spec.DraftScope). Drafts must work on the zero value.
 type DraftEnum interface {
 	Enum
 	Drafts() []string
@@ -103,7 +104,7 @@ func (f *Field) setEnum() {
 	}
 }
 
-// Cursor is the position at which a list continues. Package api replaces the opaque text that a
+// Cursor is the position at which a list continues. Package api replaces the opaque string that a
 // caller sends with the position that the list returned.
 type Cursor string
 
@@ -111,15 +112,16 @@ type Cursor string
 // 1,024 bytes in DynamoDB.
 const CursorCharsMax = 1600
 
-// SafeIntegerMax is the largest whole number that every JSON reader reads exactly.
+// SafeIntegerMax is the largest whole number that every JSON parser reads without loss of
+// precision.
 const SafeIntegerMax = 1<<53 - 1
 
 // ValueIn returns the settable value of the field in an input.
 func (f *Field) ValueIn(input reflect.Value) reflect.Value { return input.FieldByIndex(f.index) }
 
 // Fields returns the fields of an input struct. It panics on a struct that is not a valid input. In
-// an input with a Body, the properties of the body come after the other arguments, wherever it is
-// embedded.
+// an input with a Body, the properties of the body come after the other arguments, wherever the
+// Body is embedded.
 func Fields(t reflect.Type) []Field {
 	out := appendFields(make([]Field, 0, t.NumField()), t, nil)
 	if slices.ContainsFunc(out, func(f Field) bool { return f.record != nil }) {
@@ -143,7 +145,8 @@ func Fields(t reflect.Type) []Field {
 	return out
 }
 
-// placesByTag lists the tags that name a field, with the location that each tag stands for.
+// placesByTag lists the tags that contain a field's name, with the location that each tag stands
+// for.
 var placesByTag = []struct {
 	in  Place
 	tag string
@@ -248,10 +251,10 @@ func (f *Field) describe(s reflect.StructField) {
 	f.check(s)
 }
 
-// idCharsMax bounds the length of a reference in a request. Every id is shorter.
+// idCharsMax is the maximum length of an id in a request. Every id is shorter.
 const idCharsMax = 50
 
-// setReference limits a reference to another record to the length of an id. The record need not
+// setReference limits the length of a field that refers to another record. The record need not
 // exist.
 func (f *Field) setReference(s reflect.StructField) {
 	f.Ref = s.Tag.Get("ref")
@@ -269,7 +272,7 @@ func (f *Field) setReference(s reflect.StructField) {
 }
 
 // setInteger describes a whole number. By default, it is limited to the numbers that every JSON
-// reader reads exactly.
+// parser reads without loss of precision.
 func (f *Field) setInteger() {
 	f.Kind = Integer
 	if f.Min == nil {
@@ -308,7 +311,7 @@ func (f *Field) setElement(t reflect.Type, name string) {
 	}
 }
 
-// check panics on a field that could never be bound, or would be bound wrongly.
+// check panics on a field that could never be bound, or would be bound incorrectly.
 func (f *Field) check(s reflect.StructField) {
 	switch {
 	case f.In == InPath && f.Kind != String:

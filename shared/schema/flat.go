@@ -19,17 +19,17 @@ func (f Field) Argument() string {
 }
 
 // FlatArguments holds the arguments of a tool call: one object with everything that an HTTP request
-// has in its path, query, headers and body.
+// contains in its path, query, headers and body.
 type FlatArguments struct {
 	Operation  string   // the operation for which a cursor is valid
-	Arguments  Object   // if nil and there are Problems, the JSON as a whole is invalid, and no field is bound
-	Problems   []string // problems found when the JSON was parsed
-	ExtraNames []string // names of arguments that are allowed although no field has them
+	Arguments  Object   // nil if the JSON as a whole is invalid; Problems then says why, and no field is bound
+	Problems   []string // problems found while parsing the JSON
+	ExtraNames []string // names of additional arguments that are allowed
 }
 
 // BindFlat binds an input of type t with these fields to the arguments of a tool call. It adds a
-// problem for every argument that has no field. Models often write "5" for 5 and "true" for true,
-// so both forms are accepted here.
+// problem for every argument that has no field. Models often send "5" instead of 5 and "true"
+// instead of true, so both forms are accepted here.
 func BindFlat(t reflect.Type, fields []Field, from FlatArguments) *Binder {
 	b := newBinder(t)
 	b.acceptsPlainText, b.Problems = true, slices.Clone(from.Problems)
@@ -49,7 +49,7 @@ func (b *Binder) bindFlat(fields []Field, from FlatArguments) {
 		text, isText := value.(string)
 		switch {
 		case f.In == InPath && isText:
-			b.text(f, text, true)
+			b.bindText(f, text, true)
 		case f.In == InPath && present:
 			b.Problem("path."+f.Name, "must be a string")
 		default:
@@ -68,9 +68,9 @@ func (b *Binder) bindFlat(fields []Field, from FlatArguments) {
 	}
 }
 
-// parsePlainText returns the argument that the caller meant. A string sent for a number or a
-// boolean is read as in a query. A boolean sent for an enum becomes the enum value "true" or
-// "false", if there is one.
+// parsePlainText returns the argument that the caller meant. If the field is a number or a boolean,
+// a string is read as in a query. If the field is an enum with the values "true" and "false", a
+// boolean is converted to one of them.
 func (f *Field) parsePlainText(a argument) argument {
 	switch v := a.json.(type) {
 	case string:

@@ -23,7 +23,7 @@ type format struct {
 var formats = map[string]format{
 	"web":       {checkWeb, "uri", `^https?://`},
 	"date-time": {checkTimestamp, "date-time", ""},
-	"day":       {checkDay, "", `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt].+)?$`}, // no JSON Schema format, because the value is either a date or a date-time
+	"day":       {checkDay, "", `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt].+)?$`}, // not a JSON Schema format, because the value is either a date or a date-time
 	"timezone":  {checkTimezone, "", `^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$`},
 	"language":  {checkLanguage, "", `^[a-z]{2}$`},
 	"host":      {checkHost, "", hostPattern.String()},
@@ -34,11 +34,11 @@ var formats = map[string]format{
 // "" if there is none.
 func FormatPattern(name string) string { return formats[name].pattern }
 
-// CheckFormat returns the problem with a string in the format with the given name, or "" if the
-// string is valid. CheckFormat is for records that do not come from a request.
+// CheckFormat returns a message if a string does not have the format of that name, and ""
+// otherwise. It is for records that do not come from a request.
 func CheckFormat(name, text string) (problem string) { return formats[name].check(text) }
 
-// patterns maps the values of the pattern tag to regular expressions. Each is also valid in
+// patterns maps the values of the pattern tag to regular expressions. Each of them is also valid in
 // ECMA-262, as JSON Schema requires.
 var patterns = map[string]*regexp.Regexp{
 	"slug":      regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`),
@@ -53,7 +53,7 @@ func Pattern(name string) *regexp.Regexp { return patterns[name] }
 // uriPattern matches strings with only the characters that RFC 3986 allows; url.Parse accepts more.
 var uriPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:([A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
 
-// checkWeb accepts only the http and https addresses of web pages, so that a link to one never runs
+// checkWeb accepts only http and https addresses of web pages, so that following a link never runs
 // a script. It refuses a password in an address, because everybody who reads the record would see
 // it.
 func checkWeb(s string) string {
@@ -74,8 +74,8 @@ func checkWeb(s string) string {
 	return ""
 }
 
-// webHostPattern matches the host names of web sites. They may contain a _, and end with a full
-// stop.
+// webHostPattern matches the host names of web sites, which may contain an underscore and may end
+// with a full stop.
 var webHostPattern = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.|$))+$`)
 
 const hostCharsMax = 253
@@ -89,8 +89,8 @@ func isWebHost(u *url.URL) bool {
 	return len(strings.TrimSuffix(host, ".")) <= hostCharsMax && webHostPattern.MatchString(host)
 }
 
-// checkTimezone accepts the names in the IANA time zone database. time.LoadLocation would also
-// accept Local and "", and it needs the time zone data.
+// checkTimezone accepts the names in the IANA time zone database. It does not call
+// time.LoadLocation, which also accepts Local and "", and needs the time zone data.
 func checkTimezone(s string) string {
 	if strings.ContainsAny(s, "\n\x00") || !strings.Contains(zones, "\n"+s+"\n") {
 		return "must be a name of the IANA time zone database, for example Europe/Berlin"
@@ -98,7 +98,7 @@ func checkTimezone(s string) string {
 	return ""
 }
 
-// languages lists the ISO 639-1 codes, except those that were withdrawn.
+// languages lists the ISO 639-1 codes, except withdrawn ones.
 const languages = " aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es et eu " +
 	"fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks " +
 	"ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu " +
@@ -122,8 +122,7 @@ func checkHost(s string) string {
 	return ""
 }
 
-// originPattern matches the origins of web pages in the form in which browsers send them, with a
-// host name or an IPv4 address.
+// originPattern matches web origins as browsers send them, with a host name or an IPv4 address.
 var originPattern = regexp.MustCompile(`^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*` +
 	`(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`)
 

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // so that the names can be checked against the time zone data
+	_ "time/tzdata" // the time zone data against which the names are checked
 
 	"growthworkspace/shared/schema"
 )
 
 // Ensure each format accepts exactly the valid values. A time zone must be a name in the IANA
-// database, where links count, too. A language must be an existing ISO 639-1 code.
+// database, including its links. A language must be an existing ISO 639-1 code.
 func TestFormatNames(t *testing.T) {
 	t.Parallel()
 	for format, texts := range map[string]map[string]bool{
@@ -49,7 +49,8 @@ func TestFormatNames(t *testing.T) {
 	}
 }
 
-// Ensure the problem with a web address says what is wrong, and never shows a password.
+// Ensure the message about an invalid web address says what is wrong, and never contains the
+// address's password.
 func TestProblemOfWebAddress(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -62,7 +63,7 @@ func TestProblemOfWebAddress(t *testing.T) {
 	}
 }
 
-// Ensure every name in the list is a time zone that Go's own database contains.
+// Ensure every name in schema.Zones is a time zone in Go's own database.
 func TestZonesExist(t *testing.T) {
 	t.Parallel()
 	names := strings.Fields(schema.Zones)

@@ -24,9 +24,10 @@ import (
 )
 
 // FuzzBind checks that a body is accepted if it is a JSON object without repeated keys and is valid
-// according to the published schema, and that any other body is refused. isExpectedDifference
-// decides which other problems are allowed. Accepted bodies must be bound to the same values as
-// with encoding/json, with times in UTC. Every problem must begin with a path.
+// according to the published schema, and that any other body is refused. The exception is a valid
+// body whose problems are all expected differences (see isExpectedDifference). Accepted bodies must
+// be bound to the same values as with encoding/json, with times in UTC. Every problem must begin
+// with a path.
 func FuzzBind(f *testing.F) {
 	for _, body := range []string{
 		`{}`, `{"name":"ab","whole":5.0,"tags":["a"]}`, `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1,"dims":{"a":"b"}}]}`, `{"whole":1e-999999999}`,
@@ -109,7 +110,7 @@ var (
 	loneSurrogatePattern = regexp.MustCompile(`(?i)\\ud[89a-f][0-9a-f]{2}`)
 )
 
-// checkRepeatedNames reads one value. It returns an error if an object in the value has a repeated
+// checkRepeatedNames reads one value. It returns an error if an object in that value has a repeated
 // key.
 func checkRepeatedNames(d *json.Decoder) error {
 	token, err := d.Token()
@@ -148,7 +149,7 @@ var nonURICharPattern = regexp.MustCompile(`[^!#-;=?-Z\[\]_a-z~]|%([^0-9A-Fa-f]|
 // plainHostPattern matches a host, optionally with a small port.
 var plainHostPattern = regexp.MustCompile(`^([a-z0-9]{1,9}(\.[a-z0-9]{1,9}){0,9}|\[[:0-9a-f]+\])(:[1-9][0-9]{0,3})?$`)
 
-// isExpectedDifference reports whether a problem is one that a JSON Schema cannot describe. These
+// isExpectedDifference reports whether a problem is one that a JSON Schema cannot express. These
 // are:
 //   - a URI that is invalid according to RFC 3986 or has nothing after its scheme
 //   - an http address that has a user, or a host that is missing or not plain
@@ -194,7 +195,7 @@ func valueAt(value any, steps []string) any {
 	return value
 }
 
-// decodeShapes returns a valid value as encoding/json decodes it, with the defaults from the tags.
+// decodeShapes decodes a valid value with encoding/json and adds the defaults from the tags.
 func decodeShapes(t *testing.T, value any) (out shapes) {
 	t.Helper()
 	object := value.(map[string]any)
@@ -233,8 +234,8 @@ type pageInput struct {
 
 var pageFields = schema.Fields(reflect.TypeFor[pageInput]())
 
-// bindPage binds a list call both as an HTTP request and as a tool call, and checks that both
-// give the same result.
+// bindPage binds a list call both as an HTTP request and as a tool call, and checks that the
+// results are the same.
 func bindPage(t *testing.T, operation, board, status, cursor string) (schema.Cursor, schema.CursorScope, []string) {
 	t.Helper()
 	values, query := map[string]string{"boardId": board, "status": status}, url.Values{"status": {status}}
@@ -264,13 +265,13 @@ func bindPage(t *testing.T, operation, board, status, cursor string) (schema.Cur
 }
 
 // FuzzCursor checks that a list continues at the position in its cursor, over HTTP and as a tool.
-// If the operation, board or filter differs, or if the string is not a cursor, the only problem
-// must be about the cursor.
+// If the cursor was returned for a different operation, board or filter, or if the string is not a
+// cursor, the only problem must be about the cursor.
 func FuzzCursor(f *testing.F) {
 	f.Add("list_items", "brd_1", "live", "list_posts", "brd_2", "draft", "here", "here")
 	f.Add("list_items", "brd_1", "", "list_items", "brd_1", "status=", "a\x00b", "")
 	f.Add("list_items", "brd_1", `" "grain=day`, "list_items", "brd_1", `"`, "co_x#plan#brd_1", "AAAA")
-	f.Add("list_items", "brd_1", "live", "list_items", "brd_2", "live", "here", "x") // each of these three differences alone makes it a different list
+	f.Add("list_items", "brd_1", "live", "list_items", "brd_2", "live", "here", "x") // like the two below, it differs in one value, which makes it a different list
 	f.Add("list_items", "brd_1", "live", "list_items", "brd_1", "draft", "here", "x")
 	f.Add("list_items", "brd_1", "live", "list_posts", "brd_1", "live", "here", "x")
 	f.Add("list_items", "brd_1", "live", "list_items brd_1", "brd_1", "live", strings.Repeat("😀", 225), strings.Repeat("A", 2000))
@@ -282,10 +283,10 @@ func FuzzCursor(f *testing.F) {
 			}
 		}
 		if strings.ContainsRune(status+otherStatus+text, 0) {
-			return // a tool reports a different path for this problem, see TestNULIsRefused
+			return // a tool reports a different path for this problem; see TestNULIsRefused
 		}
 		if !id.Valid("", board) || !id.Valid("", otherBoard) {
-			return // an invalid board id is reported as not found, with any cursor
+			return // an invalid board id is reported as not found, whatever the cursor
 		}
 		_, scope, problems := bindPage(t, operation, board, status, "")
 		if len(problems) > 0 {

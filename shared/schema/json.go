@@ -16,16 +16,16 @@ import (
 
 // encoding/json accepts what this API must reject: repeated keys (the last one wins), keys that
 // match a field only if letter case is ignored, invalid UTF-8 and lone surrogates (both replaced),
-// and null for an absent value. So this file parses a body into a tree, and the fields are filled
-// from the tree by their exact names.
+// and null where it is not allowed. Therefore this file parses a body into a tree, from which the
+// fields are filled by their exact names.
 //
 // jsontext rejects invalid UTF-8 and lone surrogates on its own. It reports only the first repeated
-// key, so this file looks for repeated keys itself. The package will become encoding/json/jsontext
-// in the standard library; only this file imports it.
+// key, so this file looks for repeated keys itself. jsontext will become the standard library's
+// encoding/json/jsontext; only this file imports it.
 
-// Object is a JSON object with its properties in the order in which they were sent. Values are nil,
-// bool, string, json.Number, []any, Object, or json.RawMessage for a value that is not parsed into
-// the tree.
+// Object is a JSON object that keeps its properties in the order in which they were sent. Values
+// are nil, bool, string, json.Number, []any, Object, or json.RawMessage for a value that is not
+// parsed into the tree.
 type Object []member
 
 type member struct {
@@ -52,10 +52,10 @@ func ParseObject(text []byte, root string) (Object, []string) {
 }
 
 // ParseObjectWithRaw is like ParseObject, but for an object in which some properties may contain
-// megabytes of JSON. Parsed into a tree, they would take twenty times as much memory. So the
-// properties listed in rawNames are not parsed: the value of each is a json.RawMessage without
-// insignificant whitespace, or nil for null. If the JSON has more than bytesMax bytes outside these
-// values, tooLarge is true, and the rest is not read.
+// megabytes of JSON, which would take twenty times as much memory as a tree. The values of the
+// properties in rawNames are not parsed: each is a json.RawMessage without insignificant
+// whitespace, or nil for null. If the JSON has more than bytesMax bytes outside these values,
+// tooLarge is true, and the rest is not read.
 func ParseObjectWithRaw(text []byte, root string, rawNames []string, bytesMax int) (o Object, problems []string, tooLarge bool) {
 	if TooDeep(text) {
 		return nil, []string{fmt.Sprintf("%s: is nested more than %d levels deep", root, NestingMax)}, false
@@ -81,8 +81,8 @@ func ParseObjectWithRaw(text []byte, root string, rawNames []string, bytesMax in
 }
 
 // NestingMax is the maximum nesting depth of objects and arrays in a body or in the arguments of a
-// tool. Clients and the SDK of the Model Context Protocol read about 1,000 levels, and the result
-// of a tool adds some.
+// tool. Clients and the SDK of the Model Context Protocol support about 1,000 levels, and the
+// result of a tool adds some.
 const NestingMax = 500
 
 // TooDeep reports whether JSON is nested deeper than NestingMax.
@@ -126,29 +126,29 @@ func syntaxProblem(text []byte, err error) string {
 	return "is not valid JSON: " + strings.TrimPrefix(err.Error(), "jsontext: ")
 }
 
-// nulProblem is the problem with a string that contains the character NUL, which ends a string in
-// many programs.
+// nulProblem is the message about a string that contains the character NUL. In many programs, NUL
+// ends a string.
 const nulProblem = "must not have the character U+0000"
 
-// linearSearchMax is the maximum number of members of an object that is searched member by member
-// for a repeated key. For larger objects, a set is used.
+// linearSearchMax is the number of members up to which an object is searched linearly for a
+// repeated key. For larger objects, a set is used.
 const linearSearchMax = 16
 
-// parser parses JSON into a tree. It builds the path of a member only for a problem, because a deep
-// object has many long paths.
+// parser parses JSON into a tree. It builds the path to a value only when it reports a problem,
+// because a deep object has many long paths.
 type parser struct {
 	decoder     *jsontext.Decoder
 	root        string
 	rawNames    []string
 	rawBytesMax int64
 	rawBytes    int64    // bytes in the values that are not parsed into the tree
-	path        []string // path to the current value: names, and "" for each array element
+	path        []string // path to the current value; "" stands for an array element
 	indexes     []int    // indexes of the array elements in path
 	problems    []string
-	mayHaveNUL  bool // a string may contain the character NUL, which JSON can express only as \u0000
+	mayHaveNUL  bool // whether a string may contain the character NUL, which JSON can express only as \u0000
 }
 
-// end requires that the input ends here.
+// end returns an error unless the input ends here.
 func (p *parser) end() error {
 	_, err := p.decoder.ReadToken()
 	if errors.Is(err, io.EOF) {
@@ -249,8 +249,8 @@ func (p *parser) member(isRaw bool) (any, error) {
 	return p.value()
 }
 
-// readRaw reads a value as raw JSON. Like the rest of the JSON, the value is checked for repeated
-// keys and the character NUL. readRaw reports only the first problem of each kind.
+// readRaw reads a value as raw JSON. It checks the value for repeated keys and the character NUL,
+// but reports only the first problem of each kind.
 func (p *parser) readRaw() (json.RawMessage, error) {
 	text, err := p.decoder.ReadValue()
 	if err != nil {
@@ -290,8 +290,8 @@ func (p *parser) checkNUL(s string) {
 
 func (p *parser) addProblem(text string) { p.problems = appendProblem(p.problems, p.location(), text) }
 
-// location returns the path to the current value. A long path may be cut, but only after the part
-// that messages show.
+// location returns the path to the current value. It may truncate a long path, but only beyond the
+// part that messages show.
 func (p *parser) location() string {
 	var out strings.Builder
 	out.WriteString(p.root)

@@ -78,8 +78,9 @@ func TestNULIsRefused(t *testing.T) {
 	}
 }
 
-// Ensure valid Unicode is unchanged, including surrogate pairs and escaped backslashes before a u.
-func TestParseObjectKeeps(t *testing.T) {
+// Ensure strings with valid Unicode are decoded correctly, including surrogate pairs and escaped
+// backslashes before a u.
+func TestParseObjectUnicode(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":"\ud83d\ude00"}`: "😀", `{"a":"\uD83D\uDE00x"}`: "😀x", `{"a":"\\ud800"}`: `\ud800`, `{"a":"\\\\ud800\\"}`: `\\ud800\`, `{"a":"\\u0000"}`: `\u0000`,
 		`{"a":"` + strings.Repeat(`[{\"`, 600) + `"}`: strings.Repeat(`[{"`, 600), `{"b":[` + strings.Repeat(`[{}],`, 600) + `[]],"a":"wide"}`: "wide",
@@ -116,9 +117,9 @@ func TestParseObjectRepeated(t *testing.T) {
 	}
 }
 
-// Ensure hostile bodies of the maximum size need little memory. Deep bodies could need a long path
-// at each level, wide bodies a search through all keys for each key, and repeated keys a copy of a
-// long path for each problem.
+// Ensure hostile bodies of the maximum size need little time and memory. A naive parser would build
+// a long path at each level of a deep body, search all keys for each key of a wide one, and copy a
+// long path for each repeated key.
 func TestParseObjectIsLinear(t *testing.T) {
 	var names strings.Builder
 	for i := range 26000 {

@@ -3,9 +3,9 @@ package schema
 import "strings"
 
 // Nearest returns the name that the caller most likely meant, or "" if none is near. It ignores
-// letter case, hyphens and underscores. Apart from that, a name is near if at most a third of the
-// letters differ, or if sent is the beginning or the end of the name. Of several equally near
-// names, it returns the first. Nothing is near to a name of more than nearestBytesMax bytes.
+// letter case, hyphens and underscores. A name is near if at most a third of the letters differ, or
+// if sent is the beginning or the end of the name. Of several equally near names, Nearest returns
+// the first. If sent is longer than nearestBytesMax bytes, it returns "".
 func Nearest(sent string, names []string) string {
 	if len(sent) > nearestBytesMax {
 		return ""
@@ -15,7 +15,7 @@ func Nearest(sent string, names []string) string {
 	for _, name := range names {
 		other := normalizeName(name)
 		if len(other) > len(sent)+most || len(other) < len(sent)-most {
-			continue // skips long names, because the work grows with the square of the length
+			continue // the work grows with the square of the length
 		}
 		if d := distance(sent, other); d <= most && sent != "" {
 			best, most = name, d-1
@@ -33,7 +33,7 @@ func Nearest(sent string, names []string) string {
 }
 
 // nearestBytesMax limits the time and the memory for a comparison, which grow with the square of
-// the names' length. A name may be as long as any that a caller has stored.
+// the names' length. No name that a caller can store is longer.
 const nearestBytesMax = 250
 
 // minPartChars is the minimum length of a string that may match as the beginning or the end of a
@@ -44,9 +44,9 @@ var wordJoiners = strings.NewReplacer("-", "", "_", "")
 
 func normalizeName(name string) string { return wordJoiners.Replace(strings.ToLower(name)) }
 
-// distance returns how many letters must be inserted, removed, replaced or swapped with the next
-// one to turn a into b. It is the Damerau–Levenshtein distance, except that swapped letters are not
-// edited again.
+// distance returns the minimum number of edits that turn a into b, each of which inserts, removes
+// or replaces a letter or swaps two adjacent ones. It is the Damerau–Levenshtein distance, except
+// that swapped letters are not edited again.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1) // rows[i][j] is the distance between the first i letters of a and the first j of b
 	for i := range rows {
@@ -69,8 +69,8 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// suggestionsMax is the number of problems after which unknown names get no more suggestions,
-// because a request may contain thousands of them.
+// suggestionsMax is the number of problems after which no more names are suggested, because a
+// request may contain thousands of unknown names.
 const suggestionsMax = 20
 
 // didYouMean returns the suggestion at the end of a message about an unknown name, or "" if there

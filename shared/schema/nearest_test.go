@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure the nearest name is the one that was meant, and that an unrelated name has no suggestion.
+// Ensure Nearest returns the name that was meant, and "" for an unrelated name.
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	names := []string{"boardId", "title", "limit", "replyStatus", "metricKey", "growth.signups", "growth.signup_rate"}
@@ -34,8 +34,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Ensure the first 20 unknown arguments of a tool get a hint, which is the nearest name or the list
-// of all names. A tool without arguments must give no hint.
+// Ensure the messages about a tool's first 20 unknown arguments contain a hint, which is the
+// nearest name or the list of all names. If the tool has no arguments, there must be no hint.
 func TestHintsOfUnknownArguments(t *testing.T) {
 	t.Parallel()
 	problems := func(in reflect.Type, arguments string) []string {

@@ -10,7 +10,7 @@ import (
 type Null int
 
 // The ways in which a field can treat null. NullAbsent applies to every optional property of a
-// POST, and to the optional arguments of a tool that an HTTP request has in its query or headers.
+// POST, and to those optional arguments of a tool that an HTTP request has in its query or headers.
 // NullClears applies to a Clearable property.
 const (
 	NullRefused Null = iota // null is a problem
@@ -18,12 +18,11 @@ const (
 	NullClears              // null removes the stored value
 )
 
-// Clearable is a property of an update that null clears. T is the type of the stored field: a
-// pointer, a slice or a map. The zero value of a Clearable means that the caller left the property
-// out.
+// Clearable is a property of an update that can be cleared with null. T is the type of the stored
+// field: a pointer, a slice or a map. The zero value means that the caller left the property out.
 type Clearable[T any] struct {
-	Sent  bool // the property is in the request
-	Value T    // nil when it is null or left out
+	Sent  bool // whether the request contains the property
+	Value T    // nil if the property is null or left out
 }
 
 // Apply assigns the property to the stored field if it was sent. null clears the field.
@@ -58,16 +57,16 @@ func markSent(target reflect.Value) reflect.Value {
 	return target.FieldByName("Value")
 }
 
-// The end of the description of every property that null clears: clearText in a body, and
-// toolClearText in the arguments of a tool. toolClearText is shorter, because the tool's own
-// description already says that arguments that are left out keep their values.
+// The end of the description of every property that null clears. clearText is for a body,
+// toolClearText for an argument of a tool. toolClearText is shorter, because the tool's description
+// already says that arguments that are left out keep their values.
 const (
 	clearText     = "null clears it; leave it out to keep it"
 	toolClearText = "null clears it"
 )
 
-// The part of the description that every field with the format day has: dayText in a request, and
-// toolDayText in the arguments of a tool.
+// What is added to the description of every field with the format day. dayText is for a request,
+// toolDayText for an argument of a tool.
 const (
 	dayText     = "a day such as 2026-08-11, or an RFC 3339 time"
 	toolDayText = "such as 2026-08-11"
@@ -96,9 +95,9 @@ func (f *Field) describedAs(doc, day, clears string) string {
 	return strings.Join(parts, "; ")
 }
 
-// AcceptNull makes null have the same effect as leaving a property out, for every optional property
-// except those with the tag null:"never". It is for operations that create, because they have no
-// stored value that null could clear.
+// AcceptNull gives null the same effect as leaving a property out, for every optional property
+// except those with the tag null:"never". It is for create operations, because there is no stored
+// value that null could clear.
 func AcceptNull(fields []Field) {
 	for i := range fields {
 		f := &fields[i]

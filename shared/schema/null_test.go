@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure a Clearable distinguishes a property that is left out, a null and a value, and that each
-// has the intended effect.
+// Ensure a Clearable distinguishes a property that is left out, null and a value, and that each has
+// the intended effect.
 func TestClearable(t *testing.T) {
 	t.Parallel()
 	stored := func() (note *string, size *int64, labels []string) { return new("old"), new(int64(7)), []string{"old"} }
@@ -76,7 +76,8 @@ func TestNullOfACreate(t *testing.T) {
 	}
 }
 
-// Ensure a declaration of a Clearable that null could not clear is refused when the program starts.
+// Ensure declaring a Clearable that null could not clear panics, so that the program does not
+// start.
 func TestInvalidClearable(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []reflect.Type{

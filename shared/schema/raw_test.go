@@ -16,8 +16,8 @@ type rawInput struct {
 	Old      schema.Clearable[json.RawMessage] `json:"old" max:"21"`
 }
 
-// Ensure a property that accepts any JSON keeps its JSON, except for insignificant whitespace, and
-// is checked like the rest of a body.
+// Ensure the value of a property that accepts any JSON is kept unchanged, except for insignificant
+// whitespace, and is checked like the rest of a body.
 func TestAnyJSON(t *testing.T) {
 	t.Parallel()
 	fields := schema.Fields(reflect.TypeFor[rawInput]())
@@ -67,7 +67,7 @@ func TestAnyJSON(t *testing.T) {
 	}
 }
 
-// Ensure null clears a property that accepts any JSON, and that other values are stored.
+// Ensure null clears a property that accepts any JSON, and that any other value is stored.
 func TestAnyJSONClears(t *testing.T) {
 	t.Parallel()
 	fields := schema.Fields(reflect.TypeFor[rawInput]())
@@ -81,9 +81,9 @@ func TestAnyJSONClears(t *testing.T) {
 	}
 }
 
-// Ensure only the values that are not parsed into the tree may be large. JSON with too many other
-// bytes must be refused before those are parsed into a tree.
-func TestLargeRest(t *testing.T) {
+// Ensure only the values of the properties in rawNames may be large. JSON with too many bytes
+// outside these values must be refused before those bytes are parsed into a tree.
+func TestSizeLimitOutsideRawValues(t *testing.T) {
 	const most = 1000
 	names := func(n int) string {
 		var out strings.Builder
@@ -124,8 +124,8 @@ func TestLargeRest(t *testing.T) {
 	}
 }
 
-// FuzzParseLarge checks that leaving a property unparsed changes nothing but its value. ParseObject
-// and ParseObjectWithRaw must accept the same JSON.
+// FuzzParseLarge checks that ParseObject and ParseObjectWithRaw accept the same JSON, and that
+// their results differ only in the values of the properties that are not parsed.
 func FuzzParseLarge(f *testing.F) {
 	for _, text := range []string{`{"a":[{"b":"\\\"","c":[{}]}],"d":1}`, `{"a":{"b":1,"b":2}}`, `{"a":"\u0000"}`, ` {"a" :1, "a":2} `, `[]`, `{"a":"\ud83d"}`} {
 		f.Add([]byte(text))

@@ -11,11 +11,10 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// DecodeRecord fills a record from a JSON object, as strictly as a request's body. Problems are
-// unknown and repeated properties, wrong types, values outside a closed list, invalid timestamps
-// where the field has format:"date-time", and violations of the rules. A record may be partial:
-// only fields that cannot be null are required. Timestamps are normalised. It is for imports, whose
-// records have more fields than requests do.
+// DecodeRecord decodes an imported record from a JSON object, as strictly as a request body. It
+// reports unknown and repeated properties, wrong types, values that are not in an enum, invalid
+// timestamps in fields with format:"date-time", and violations of the rules. A record may be
+// partial: only fields that cannot be null are required. Timestamps are normalised.
 func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 	o, problems := ParseObject(text, "record")
 	if o == nil {
@@ -26,7 +25,7 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 		return []string{"record: " + err.Error()}
 	}
 	target := reflect.ValueOf(record).Elem()
-	known, bad := map[string]bool{}, false // bad: a value is invalid; a missing value does not count
+	known, bad := map[string]bool{}, false // bad means that a value is invalid, not that one is missing
 	inputs := make([]*Binder, len(rules))
 	for i, r := range rules {
 		inputs[i] = newBinder(r.input)
@@ -59,7 +58,7 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 // fieldsByRecord caches the results of recordFields, because an import decodes many records.
 var fieldsByRecord sync.Map
 
-// recordFields returns the fields of a struct that are properties of its JSON.
+// recordFields returns the fields of a struct that are encoded as JSON.
 func recordFields(t reflect.Type) []reflect.StructField {
 	if cached, ok := fieldsByRecord.Load(t); ok {
 		return cached.([]reflect.StructField)
@@ -72,18 +71,18 @@ func recordFields(t reflect.Type) []reflect.StructField {
 	return fields
 }
 
-// Rules are the rules of a request's body that also apply to the records of an import: the tags of
-// an input's fields, and its method Check if it is a Checker of package api.
+// Rules are the rules of a request body that also apply to imported records: the tags of an input's
+// fields, and its Check method if it implements api.Checker.
 type Rules struct {
 	input  reflect.Type
 	fields map[string]*Field
 }
 
-// NewRules returns the rules of an input as they apply to records of a type. It leaves out the
-// rules of the properties in except. Where the record's field is a closed list, all values of that
-// list remain valid, because a record may have values that callers cannot set, such as some
-// statuses. Properties that the input requires are optional in a record. Properties that may contain
-// any JSON in a record are not checked.
+// NewRules returns the rules of an input as they apply to records of the given type. It leaves out
+// the rules for the properties in except. If a field of the record is an enum, all of that enum's
+// values are valid, because a record may have values that callers cannot set, such as some
+// statuses. Properties that the input requires are optional in a record. Properties that may
+// contain any JSON in a record are not checked.
 func NewRules(record, input reflect.Type, except ...string) Rules {
 	own := map[string]reflect.StructField{}
 	for _, f := range reflect.VisibleFields(record) {
@@ -115,7 +114,7 @@ func NewRules(record, input reflect.Type, except ...string) Rules {
 }
 
 // breaksRules binds a value of a record to the inputs, and reports whether it breaks a rule of any
-// input.
+// of them.
 func breaksRules(rules []Rules, inputs []*Binder, name string, value any) (broken bool) {
 	for i, r := range rules {
 		if f, b := r.fields[name], inputs[i]; f != nil {
@@ -130,8 +129,8 @@ func breaksRules(rules []Rules, inputs []*Binder, name string, value any) (broke
 	return broken
 }
 
-// checkAll returns the problems that concern several fields of an input. Their paths name fields of
-// a record instead of fields of a request's body.
+// checkAll returns the problems that the input's Check method finds. In their paths, it replaces
+// the body of a request with the record.
 func checkAll(input reflect.Value) (problems []string) {
 	checker, ok := input.Addr().Interface().(interface{ Check() []string })
 	if !ok {

@@ -15,14 +15,14 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// patternTexts repeats the patterns, typed by hand, so that the test does not depend on the code
-// that it checks.
+// patternTexts contains handwritten copies of the patterns, so that the test does not depend on the
+// code that it checks.
 var patternTexts = map[string]string{"slug": `^[a-z0-9]+(-[a-z0-9]+)*$`, "metricKey": `^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`, "currency": `^[A-Z]{3}$`, "cty": `^cty_[0-9a-z]{1,40}$`, "web": `^https?://`,
 	"origin": `^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`,
 	"host":   `^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`}
 
-// document returns the JSON Schema that the OpenAPI document and the tools must contain for the
-// fields.
+// document returns the JSON Schema for the fields that the OpenAPI document and the tools must
+// contain.
 func document(fields []schema.Field) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, f := range fields {
@@ -110,7 +110,7 @@ func compileReference(t testing.TB, fields []schema.Field) *jsonschema.Schema {
 	return c.MustCompile("input.json")
 }
 
-// boundaryTexts are strings close to the limit of some rule.
+// boundaryTexts contains strings that only just satisfy or violate a rule.
 var boundaryTexts = []string{
 	``, `a`, `ab`, `abcd`, `abcde`, `ääää`, `äääää`, `😀😀😀😀`, `😀😀😀😀😀`, `a-b`, `-a`, `a--b`, `A`, `a.b`, `a..b`, `a_1.2`, `1a`, `EUR`, `EU`, `eur`, `EURO`, `red`, `green`, `Red`,
 	`red\n`, `a\n`, `EUR\n`, `\u0000`, `\u0000\u0000`, `\ud83d\ude00`, `0123456789`, `0123456789a`,
@@ -120,7 +120,7 @@ var boundaryTexts = []string{
 	`https://example.com`, `https://example.com/a%20b?c=d#e`, `http://[::1]:80/`, `http://[::1`, `mailto:a@example.com`, `urn:a:b`, `ftp://h/`, `//example.com`, `/a`, `example.com`, `https://exa mple.com`, `https://example.com:port`, `https://user@a.b`, `https://a..b`, `https://a.b:65536`, `https://a.b:65535`, `1http://a`, `http://%zz`, `:`,
 }
 
-// wrongTypeValues have the wrong type for most fields.
+// wrongTypeValues contains values whose type is wrong for most fields.
 var wrongTypeValues = []string{`null`, `true`, `false`, `1`, `-1`, `0`, `-0`, `0.5`, `"x"`, `[]`, `{}`, `[[]]`, `[null]`, `{"a":1}`, `1e2`}
 
 var boundaryNumbers = []string{
@@ -128,7 +128,7 @@ var boundaryNumbers = []string{
 	`-9007199254740992`, `9.007199254740991e15`, `1e19`, `1e125`, `-1e-129`, `1e300`, `1e-300`, `1e-9999`, `1.00000000000000000000000001`, `0.00000001e8`, `99999999999999999999`,
 }
 
-// generator creates random bodies, most of whose values are valid.
+// generator generates random bodies in which most values are valid.
 type generator struct{ *rand.Rand }
 
 func (g generator) pick(from []string) string { return from[g.IntN(len(from))] }
@@ -201,10 +201,11 @@ func (g generator) value(f schema.Field) string {
 //   - a time outside the years 1 to 9999 in UTC
 //   - the character NUL
 //
-// It need not match repeated keys, lone surrogates or invalid UTF-8, because those are not JSON.
+// It need not match bodies with repeated keys, lone surrogates or invalid UTF-8, because those are
+// not JSON.
 var looserSchemaPattern = regexp.MustCompile(`"site":"(https?:/?/?[/":]|https://(user@a\.b|a\.\.b|a\.b:65536)"|[^"]*[<>{}|\\^` + "`" + `])|"(at|ts)":"(0000|0001-01-01|9999-12-31)|1e-?300|1e-9999|\\u0000`)
 
-// Ensure Binder accepts exactly the bodies that the published schema accepts.
+// Ensure Bind accepts exactly the bodies that the published schema accepts.
 func TestAgreesWithJSONSchema(t *testing.T) {
 	type leaf struct {
 		Title    string   `json:"title" min:"1" max:"4"`
@@ -249,8 +250,8 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 	}
 }
 
-// Ensure the validators agree on each edge case by itself, so that no other problem in the same
-// body hides a disagreement.
+// Ensure Bind and the schema agree on each edge case by itself, so that no other problem in the
+// same body hides a disagreement.
 func TestBoundariesAgreeWithJSONSchema(t *testing.T) {
 	referee := compileReference(t, shapeFields)
 	checked := 0
@@ -279,7 +280,7 @@ func TestBoundariesAgreeWithJSONSchema(t *testing.T) {
 	}
 }
 
-// BenchmarkBind measures reading and checking a push of 500 points.
+// BenchmarkBind measures parsing and validating a push of 500 points.
 func BenchmarkBind(b *testing.B) {
 	type batch struct {
 		Points []point `json:"points" items:"500" min:"1"`

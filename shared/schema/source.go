@@ -18,14 +18,14 @@ type Source struct {
 	HeaderProblems []string // problems with headers that have no field
 	Body           []byte   // a JSON object; nil stands for an empty object
 	BodyBytes      int      // maximum size of the body, not counting properties that accept any JSON
-	BodyProblem    string   // the problem if the body cannot be read; Body is then ignored
+	BodyProblem    string   // if not empty, why the body cannot be read; Body is then ignored
 }
 
 // Bind binds an input of type t with these fields to an HTTP request. It reports all problems:
 // first those with the body as a whole, with the query and with headers that have no field, and
-// then those with each field. It reads the body as strictly as ParseObject does. It is just as
-// strict about the query, where net/url would drop malformed pairs and use only the first of
-// several parameters with the same name.
+// then those with each field. It parses the body with ParseObject. It is just as strict about the
+// query, where net/url would drop malformed pairs and use only the first of several parameters with
+// the same name.
 func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 	b := newBinder(t)
 	body := Object{}
@@ -38,27 +38,27 @@ func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 	if b.TooLarge {
 		return b
 	}
-	query := b.query(fields, s.Query)
+	query := b.parseQuery(fields, s.Query)
 	for _, problem := range s.HeaderProblems {
 		b.Problems = appendLimited(b.Problems, problem)
 	}
 	for i := range fields {
 		switch f := &fields[i]; f.In {
 		case InPath:
-			b.text(f, s.Path[f.Name], true)
+			b.bindText(f, s.Path[f.Name], true)
 		case InQuery:
 			text, ok := query[f.Name]
-			b.text(f, text, ok)
+			b.bindText(f, text, ok)
 		case InHeader:
 			values := s.Header.Values(f.Name)
 			text, problem := HeaderText(values)
 			if problem != "" {
 				b.Problem(string(InHeader)+"."+f.Name, "%s", problem)
 			}
-			b.text(f, text, len(values) > 0 && problem == "")
+			b.bindText(f, text, len(values) > 0 && problem == "")
 		case InBody:
-			if body != nil { // if nil, the body as a whole has a problem
-				b.json(f, body)
+			if body != nil { // nil if the body as a whole is invalid
+				b.bindJSON(f, body)
 			}
 		}
 	}
@@ -68,8 +68,8 @@ func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 }
 
 // HeaderText returns the values of a header as one string. If that string is not UTF-8, it returns
-// a problem instead, because the gateway replaces each invalid byte with U+FFFD, so two different
-// values could look the same.
+// a problem instead: the gateway replaces each invalid byte with U+FFFD, so different values could
+// look the same.
 func HeaderText(values []string) (text, problem string) {
 	text = strings.Join(values, ", ")
 	if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
@@ -78,8 +78,8 @@ func HeaderText(values []string) (text, problem string) {
 	return text, ""
 }
 
-// query returns the parameters of a query.
-func (b *Binder) query(fields []Field, text string) map[string]string {
+// parseQuery returns the parameters in a query by name, and reports problems with it.
+func (b *Binder) parseQuery(fields []Field, text string) map[string]string {
 	out := map[string]string{}
 	for pair := range strings.SplitSeq(text, "&") {
 		if pair == "" {
@@ -91,7 +91,7 @@ func (b *Binder) query(fields []Field, text string) map[string]string {
 		_, repeated := out[name]
 		switch {
 		case err1 != nil || err2 != nil || strings.Contains(pair, ";"):
-			b.Problem("query: "+raw, "is malformed") // without the value, which may be an API key sent here by mistake
+			b.Problem("query: "+raw, "is malformed") // the value is left out, because it may be an API key sent here by mistake
 		case !slices.ContainsFunc(fields, func(f Field) bool { return f.In == InQuery && f.Name == name }):
 			b.Problem("query."+name, "unknown parameter")
 		case repeated:

@@ -151,10 +151,11 @@ func (c *Client) Create(ctx context.Context) error {
 	return nil
 }
 
-// indexesActive reports whether every index of a table contains all its records.
+// indexesActive reports whether every index of a table contains all its records. An emulator of AWS
+// may report no status.
 func indexesActive(t *types.TableDescription) bool {
 	return t != nil && !slices.ContainsFunc(t.GlobalSecondaryIndexes, func(i types.GlobalSecondaryIndexDescription) bool {
-		return i.IndexStatus != types.IndexStatusActive
+		return i.IndexStatus != types.IndexStatusActive && i.IndexStatus != ""
 	})
 }
 

@@ -13,7 +13,8 @@ import (
 // UpdateKey. Clients of the API never see it. The feed of changes reads it from the table's stream.
 const WriterAttr = "writtenBy"
 
-// ImportWriter is the writer of imported records, which the feed of changes does not report.
+// ImportWriter is the writer of records that an import or an upgrade wrote. The feed of changes does
+// not report such a write.
 const ImportWriter = "import"
 
 // AsImport returns a client like AsOperator whose writes have the writer ImportWriter.

@@ -1,6 +1,6 @@
-// Package thread splits a text into posts for X, and weighs a text as X does. The service stores
-// the parts of a post with it, and the studio shows them before the post is stored. It imports
-// nothing from this module.
+// Package thread splits the body of a post into a thread for X, and computes its weight, by which X
+// limits its length. The service stores the parts with the post, and the studio shows them before
+// the post is stored. The package imports nothing from this module.
 package thread
 
 import (
@@ -12,19 +12,19 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// X limits the weight of a post's text. These numbers come from config/v3.json in X's library
-// twitter-text.
+// The rules by which X limits the weight of a post. These numbers come from config/v3.json in X's
+// library twitter-text.
 const (
 	WeightMax  = 280
 	linkWeight = 23 // the weight of a link of any length, because X replaces the link with a short one
 	wideWeight = 2  // the weight of an emoji, and of every character that is not in narrowRanges, such as a Chinese character
 )
 
-// narrowRanges lists the first and last characters of the ranges whose characters weigh 1:
-// alphabets up to Georgian, and common punctuation.
+// narrowRanges lists ranges of characters that weigh 1, by first and last character: alphabets up
+// to Georgian, and common punctuation.
 var narrowRanges = [][2]rune{{0, 0x10FF}, {0x2000, 0x200D}, {0x2010, 0x201F}, {0x2032, 0x2037}}
 
-// Weight returns the weight of a text on X. A post may weigh at most WeightMax.
+// Weight returns the weight of text on X. A post may weigh at most WeightMax.
 func Weight(text string) (weight int) {
 	for _, u := range splitUnits(text) {
 		weight += u.weight
@@ -32,9 +32,9 @@ func Weight(text string) (weight int) {
 	return weight
 }
 
-// Parts splits a text that is too long for a single post on X. It cuts at the ends of words, or
-// within a word that is too long for one post, and drops only the white space at the cuts. It never
-// cuts within a textUnit. Returns nil when one post is enough or the text is only white space.
+// Parts splits text that is too long for a single post on X. It cuts between words, or within a
+// word that is too long for one post, and drops only the white space at the cuts. It never cuts
+// within a textUnit. Returns nil when one post is enough or when text is only white space.
 func Parts(text string) []string {
 	rest, long := splitUnits(text), false
 	var parts []string
@@ -50,8 +50,8 @@ func Parts(text string) []string {
 	return appendText(parts, rest)
 }
 
-// firstCut returns how many units go into the first post: as many whole words as fit. If not even
-// one word fits, it returns as many units as fit, but at least one.
+// firstCut returns the number of units in the first post, which contains as many whole words as
+// fit. If not even one word fits, it contains as many units as fit, but at least one.
 func firstCut(text []textUnit) int {
 	weight, word := 0, 0
 	for i, u := range text {
@@ -68,7 +68,7 @@ func firstCut(text []textUnit) int {
 	return len(text)
 }
 
-// appendText appends a part, unless the part is only white space.
+// appendText appends text as a part, unless it is only white space.
 func appendText(parts []string, text []textUnit) []string {
 	var part strings.Builder
 	blank := true
@@ -82,8 +82,8 @@ func appendText(parts []string, text []textUnit) []string {
 	return append(parts, part.String())
 }
 
-// textUnit is a piece of text that is never cut: a link, or a grapheme cluster, which readers see
-// as one character.
+// textUnit is the smallest unit of text, which is never split: a link, or a grapheme cluster, which
+// readers see as one character.
 type textUnit struct {
 	text   string
 	weight int
@@ -91,14 +91,14 @@ type textUnit struct {
 
 func (u textUnit) isSpace() bool { return strings.TrimSpace(u.text) == "" }
 
-// linkPattern matches the links that X shortens. It is stricter than X's pattern: text that only X
-// treats as a link, such as a host without a scheme, gets the weight of its characters.
+// linkPattern matches the links that X shortens. It is stricter than X's pattern: what only X
+// treats as a link, such as a host without a scheme, has the weight of its characters.
 var linkPattern = regexp.MustCompile(`(?i)https?://([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:[0-9]+)?([/?#]([a-z0-9._~:/?#@!$&*+,;=%-]*[a-z0-9_~/#&+=%-])?)?`)
 
 // noLinkAfterChars lists the characters after which X does not recognise a link.
 const noLinkAfterChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@＠$#＃"
 
-// findLinks returns the start and end index of each link in a text.
+// findLinks returns the start and end index of each link in text.
 func findLinks(text string) (out [][]int) {
 	for _, at := range linkPattern.FindAllStringIndex(text, -1) {
 		before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
@@ -109,7 +109,7 @@ func findLinks(text string) (out [][]int) {
 	return out
 }
 
-// splitUnits splits a text into units.
+// splitUnits splits text into units.
 func splitUnits(text string) (out []textUnit) {
 	links, linked := findLinks(text), -1 // linked is the index at which the current link begins, or -1 outside a link
 	for at, state := 0, -1; at < len(text); {
@@ -135,7 +135,7 @@ func splitUnits(text string) (out []textUnit) {
 const emojiRunesMax = 10
 
 // clusterWeight returns the weight of a grapheme cluster. X weighs the composed form (NFC) of a
-// text, and an emoji of several code points weighs as much as an emoji of one.
+// post, and an emoji of several code points weighs as much as an emoji of one.
 func clusterWeight(cluster string) (weight int) {
 	runes := []rune(norm.NFC.String(cluster))
 	if n := len(runes); n > 1 && n <= emojiRunesMax && isEmoji(runes) {
@@ -155,7 +155,7 @@ func clusterWeight(cluster string) (weight int) {
 // isEmoji reports whether a cluster of several code points is one emoji.
 func isEmoji(runes []rune) bool {
 	const (
-		firstSymbol = 0x2190 // the first arrow; a grapheme cluster that begins with an earlier character is treated as text, except a keycap
+		firstSymbol = 0x2190 // the first arrow; apart from keycaps, no cluster that begins with an earlier character is an emoji
 		keycap      = 0x20E3
 	)
 	if runes[len(runes)-1] == keycap {
@@ -166,7 +166,7 @@ func isEmoji(runes []rune) bool {
 		case runes[0] < firstSymbol:
 			return false
 		case r == 0xFE0F, r == 0x200D, 0x1F3FB <= r && r <= 0x1F3FF, 0x1F1E6 <= r && r <= 0x1F1FF, 0xE0020 <= r && r <= 0xE007F:
-			return true // after a symbol, these make an emoji: variation selector, joiner, skin tones, letters and tags of flags
+			return true // code points that make the symbol before them an emoji: variation selector, joiner, skin tones, letters and tags of flags
 		}
 	}
 	return false

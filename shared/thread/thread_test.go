@@ -76,8 +76,8 @@ func TestNarrowRanges(t *testing.T) {
 	}
 }
 
-// Ensure an emoji of up to ten code points weighs 2, and a longer one weighs as much as its code
-// points do. Otherwise a cluster of any length would weigh 2.
+// Ensure an emoji of up to ten code points weighs 2, and a longer one as much as its code points.
+// Otherwise a cluster of any length would weigh only 2.
 func TestLongEmoji(t *testing.T) {
 	t.Parallel()
 	for cluster, want := range map[string]int{
@@ -92,8 +92,8 @@ func TestLongEmoji(t *testing.T) {
 	}
 }
 
-// Ensure the parts of any text consist of its words in order, no part weighs too much or begins
-// within a character, and a text is split if and only if it weighs too much.
+// Ensure the parts of any text consist of its words in order, and that no part weighs too much or
+// begins within a character. Text must be split if and only if it weighs too much.
 func FuzzParts(f *testing.F) {
 	for _, seed := range []string{
 		"", " ", "hello", strings.Repeat("aé😀日 ", 100), strings.Repeat("日", 300), strings.Repeat("👩‍👩‍👧‍👦", 200), strings.Repeat("🇫🇷", 200), strings.Repeat("e\u0301", 300),

@@ -1,4 +1,4 @@
-// Package timestamp formats and parses the times of records.
+// Package timestamp formats and parses the times in records.
 package timestamp
 
 import (
@@ -21,7 +21,7 @@ func Format(t time.Time) string {
 		return t.Format(layout)
 	}
 	hour, minute, second := t.Clock()
-	text := []byte(layout) // formatted by hand, because a response can contain hundreds of times, and time.Format would parse its layout for each
+	text := []byte(layout) // formatted by hand, because time.Format parses its layout each time, and a response can contain hundreds of times
 	writeDigits(text[0:4], year)
 	writeDigits(text[5:7], int(month))
 	writeDigits(text[8:10], day)
@@ -39,7 +39,7 @@ func writeDigits(text []byte, n int) {
 }
 
 // Parse parses an RFC 3339 time with any offset. ok is false for any other string, and for years
-// outside 1 to 9999, which would not sort.
+// outside 1 to 9999, which would not sort correctly.
 //
 // Unlike time.Parse, it rejects what is not in RFC 3339 (9:30, a comma, +24:00) and accepts what is
 // (t, z, leap seconds). A leap second becomes the next second, as in Unix time.
@@ -62,7 +62,7 @@ func Parse(s string) (t time.Time, ok bool) {
 }
 
 // Normalise converts an RFC 3339 time to the format used in responses. It returns any other string
-// unchanged, because values from callers are validated earlier.
+// unchanged, because callers' values have already been validated.
 func Normalise(s string) string {
 	t, ok := Parse(s)
 	if !ok {

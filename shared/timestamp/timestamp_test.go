@@ -87,7 +87,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// Ensure two days are reversed only if both are valid and the first is later, in UTC.
+// Ensure IsReversed returns true only if both days are valid and the first is later, in UTC.
 func TestReversed(t *testing.T) {
 	for _, tt := range []struct {
 		first, last string

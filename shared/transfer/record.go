@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// recordBytesMax bounds the JSON of an imported record. DynamoDB accepts 400 KB for an item,
-// including its keys and attribute names.
+// recordBytesMax is the maximum size of the JSON of an imported record. DynamoDB accepts 400 KB for
+// an item, including its keys and attribute names.
 const recordBytesMax = 350_000
 
 // CheckSize is a check for Define. It reports records that are too large for a table item.
@@ -21,14 +21,14 @@ func CheckSize[T any](record *T) []string {
 	if err != nil {
 		return []string{"record: " + err.Error()}
 	}
-	if size := len(text) + 1; size > recordBytesMax { // with its newline
+	if size := len(text) + 1; size > recordBytesMax { // includes the newline
 		return []string{fmt.Sprintf("record: must have at most %d bytes, has %d", recordBytesMax, size)}
 	}
 	return nil
 }
 
-// CheckID reports a field whose value is not an id with this prefix. null is valid. So is the id of
-// a record that does not exist, because records may come in any order.
+// CheckID reports a field whose value is not an id with the given prefix. null is valid. So is the
+// id of a record that does not exist, because the records of a file may be in any order.
 func CheckID(field, prefix string, value *string) []string {
 	if value == nil || id.Valid(prefix, *value) {
 		return nil
@@ -36,8 +36,8 @@ func CheckID(field, prefix string, value *string) []string {
 	return []string{fmt.Sprintf("record.%s: must be %s_ and 1 to 40 characters of 0-9 and a-z", field, prefix)}
 }
 
-// CheckFormat reports a field whose value does not match a format. The format is a name from the
-// format tag of package schema. null is valid.
+// CheckFormat reports a field whose value does not have the given format, which is a value of
+// package schema's format tag. null is valid.
 func CheckFormat(field, format string, value *string) []string {
 	if value == nil {
 		return nil
@@ -48,8 +48,8 @@ func CheckFormat(field, format string, value *string) []string {
 	return nil
 }
 
-// ExistsByKey returns a function for WithExisting. A record exists if the table contains one with
-// the same key.
+// ExistsByKey returns an exist function for WithExisting. A record exists if the table contains one
+// with the same key.
 func ExistsByKey[T any](t *table.Client, keyOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 		keys := make([]table.Key, len(records))
@@ -92,10 +92,10 @@ func LastIndexes[T any, K comparable](records []T, identity func(T) K) (indexes 
 	return indexes
 }
 
-// PutUnits does the work of a write or add function for records that are stored as units. It stores
-// the last record with each key, subject to the unit's conditions. For each record that was not
-// stored, refusal returns the problem to report, or "" if there is nothing to report. If any
-// problem is reported, the error is a RefusedRecords.
+// PutUnits does the work of a write or add function for records that are stored as units. If
+// several records have the same key, it stores the last one, subject to the conditions in its unit.
+// For each record that was not stored, refusal returns the problem to report, or "". If any problem
+// is reported, the error is a RefusedRecords.
 func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf func(T) (table.Key, table.Unit),
 	refusal func(T, table.Failure) (problem string, err error),
 ) (skipped int, err error) {
@@ -127,8 +127,8 @@ func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf f
 	return skipped, refused.Err()
 }
 
-// OrphanCheck returns a function for WithParent. A record is an orphan if no record exists under
-// its parent's key.
+// OrphanCheck returns an orphans function for WithParent. A record is an orphan if there is no
+// record with its parent's key.
 func OrphanCheck[T any](t *table.Client, parentOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 	exist := ExistsByKey(t, parentOf)
 	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
@@ -148,7 +148,8 @@ func PutRecords[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T
 	}
 }
 
-// newAddFunc returns an add function for WithExisting. It stores the records whose keys are free.
+// newAddFunc returns an add function for WithExisting. It stores the records whose keys do not
+// exist yet.
 func newAddFunc[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T, _ FileHasName) (int, error) {
 	return func(ctx context.Context, companyID string, records []T, _ FileHasName) (skipped int, err error) {
 		return t.InsertMissing(ctx, itemsOf(t, keysOf, owner, companyID, records))
@@ -178,8 +179,8 @@ func DefineStored[T any](name, prefix string, check func(*T) []string, t *table.
 	}), newAddFunc(t, keysOf, owner))
 }
 
-// ExportEach returns an each function for Define that visits every record in a collection of the
-// company. It reads with strong consistency, so that an export includes every earlier write.
+// ExportEach returns an each function for Define that visits every record in one of the company's
+// collections. It reads with strong consistency, so that an export includes every earlier write.
 func ExportEach[T any](t *table.Client, of func(companyID string) table.Collection) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		from := of(companyID)

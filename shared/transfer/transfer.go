@@ -1,5 +1,5 @@
-// Package transfer moves records into and out of a company. It is the part of `workspace import`
-// and `workspace export` that all record types share. Each area declares its types.
+// Package transfer moves records into and out of a company. It contains what `workspace import` and
+// `workspace export` do for all record types. Each area declares its types.
 package transfer
 
 import (
@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Type is a record type that a line of an import can name.
+// Type is a type of record in an import file. Each line of the file names its type.
 type Type struct {
 	Name   string
 	Prefix string       // prefix of the ids; empty if the type has no ids of its own
@@ -38,15 +38,15 @@ type Type struct {
 	export         func(ctx context.Context, companyID string, emit func(any) error) error
 }
 
-// companyMissing is a problem that is ignored, because the operator chooses the company for an
-// import. idMissing is ignored for a record that is an IDDeriver.
+// Problems that are ignored. companyMissing is always ignored, because the operator chooses the
+// company for an import. idMissing is ignored if the record is an IDDeriver.
 const (
 	companyMissing = "record.companyId: is required"
 	idMissing      = "record.id: is required"
 )
 
-// IDDeriver is a record whose line may omit the id. DeriveID then sets the id from other fields, or
-// returns the problem.
+// IDDeriver is a record without a required id. If a line contains no id, DeriveID derives it from
+// other fields, or returns a message if that is not possible.
 type IDDeriver interface{ DeriveID() (problem string) }
 
 // Define declares a type of record.
@@ -57,10 +57,9 @@ type IDDeriver interface{ DeriveID() (problem string) }
 //     strict decoding, which checks for unknown properties and validates types, enums and
 //     timestamps. If check is nil, there are no further checks.
 //   - write stores records, and replaces stored ones with the same identity. It gets at most a few
-//     hundred at once, all of this type and in the order of the file, and sets companyId. If several
-//     have the same identity, the last one wins. See PutRecords. It returns RefusedRecords for
-//     records that cannot be stored because other callers' writes since the file was checked have
-//     broken a rule.
+//     hundred at once, all of this type and in the order of the file, and sets companyId. If
+//     several have the same identity, the last one wins. See PutRecords. If other callers' writes
+//     since the file was checked have made records invalid, it returns RefusedRecords.
 //   - each visits every record of the company in a stable order, with constant memory. See
 //     ExportEach and ExportOne.
 func Define[T any](name, prefix string, check func(*T) []string,
@@ -96,22 +95,22 @@ func Define[T any](name, prefix string, check func(*T) []string,
 	}
 }
 
-// KeepRules makes an import enforce the rules for the body of an operation with input In, except
-// for some properties. Whatever the API refuses in a body, an import then refuses in a record, with
-// the same message. See schema.Rules.
+// KeepRules makes an import enforce the rules for the request body of an operation with input In,
+// except for the properties in except. The import then refuses the same values as the API, with the
+// same messages. See schema.Rules.
 func KeepRules[In any](t Type, except ...string) Type {
 	t.rules = append(slices.Clone(t.rules), schema.NewRules(t.Record, reflect.TypeFor[In](), except...))
 	return t
 }
 
-// UniqueText is a string that only one record of a file can have, such as a slug on a board. A
-// second record with the same text is rejected, unless both have the same owner. An empty owner
-// never matches another.
+// UniqueText is a string that only one record in a file can have, such as a slug on a board. A
+// second record with the same Text is rejected, unless both have the same Owner and it is not
+// empty.
 type UniqueText struct{ Text, Owner string }
 
-// WithUnique makes records unique by the texts that textsOf returns, in addition to their identity.
-// The last of several records with the same identity wins. An import remembers the digests of all
-// these texts.
+// WithUnique adds the rule that the strings that textsOf returns are unique in a file. If several
+// records have the same identity, the last one wins. An import keeps the digests of all these
+// strings in memory.
 func WithUnique[T any](t Type, textsOf func(T) []UniqueText) Type {
 	t.uniqueTextsOf = func(record any) []UniqueText { return textsOf(record.(T)) }
 	return t
@@ -124,12 +123,12 @@ func WithName[T any](t Type, name func(T) string) Type {
 	return t
 }
 
-// WithParent adds the rule that each record has a parent, which is stored or in the same file.
-// parent returns the parent's name (see WithName), and the problem to report if that parent does
-// not exist. orphans gets a few hundred records at once and reports for each whether its parent is
-// missing from the table. The write functions must make the rule a condition of their writes,
-// because other callers may delete parents (table.Unit). Batches of records with the same parent
-// are written one after another, so that they do not contend for the parent's count.
+// WithParent adds the rule that the parent of each record must exist, in the table or in the same
+// file. parent returns the parent's name (see WithName), and the problem to report if that parent
+// does not exist. orphans gets a few hundred records at once and reports, for each, whether its
+// parent is missing from the table. The write functions must make the rule a condition of their
+// writes (see table.Unit), because other callers may delete parents. Batches of records with the
+// same parent are written one after another, so that they do not contend for the parent's count.
 func WithParent[T any](t Type, parent func(T) (name, problem string), orphans func(ctx context.Context, companyID string, records []T) ([]bool, error)) Type {
 	t.parentOf = func(record any) (string, string) { return parent(record.(T)) }
 	t.orderKey = func(record any) string { name, _ := parent(record.(T)); return name }
@@ -139,9 +138,9 @@ func WithParent[T any](t Type, parent func(T) (name, problem string), orphans fu
 	return t
 }
 
-// RefusedRecords is the error of a write or add that did not store some records. It maps their
-// indexes to their problems; all other records were stored. It is for records that were valid when
-// the file was checked, but that another caller's write has made invalid since then.
+// RefusedRecords is the error of a write or add that did not store some of the records. It maps
+// their indexes to their problems; all other records were stored. Such records were valid when the
+// file was checked, but another caller's write has made them invalid since then.
 type RefusedRecords map[int]string
 
 func (r RefusedRecords) Error() string {
@@ -157,12 +156,12 @@ func (r RefusedRecords) Err() error {
 	return r
 }
 
-// clockSkewMax is how far a record's updatedAt may be ahead of the import's clock.
+// clockSkewMax is how far a record's updatedAt may be ahead of the clock during an import.
 const clockSkewMax = 24 * time.Hour
 
 // NotInFuture adds a check that a record's updatedAt, if any, is at most a day after now. updatedAt
-// never decreases, so every change of a record from the far future would only add a millisecond to
-// that time.
+// never decreases, so if it were far in the future, every change of the record would only add a
+// millisecond to it.
 func NotInFuture(t Type, now func() time.Time) Type {
 	check := t.check
 	t.check = func(text json.RawMessage, rules []schema.Rules) (any, []string) {
@@ -191,8 +190,8 @@ func updatedAt(record any) string {
 	return *at
 }
 
-// WithVerify adds a check against the stored records. verify gets a few hundred records at once and
-// returns one string per record, which is empty if the record has no problem.
+// WithVerify adds a check against stored records. verify gets a few hundred records at once and
+// returns one message per record, which is empty if there is no problem.
 func WithVerify[T any](t Type, verify func(ctx context.Context, companyID string, records []T) ([]string, error)) Type {
 	t.verify = func(ctx context.Context, companyID string, records []any) ([]string, error) {
 		return verify(ctx, companyID, castAll[T](records))
@@ -201,8 +200,8 @@ func WithVerify[T any](t Type, verify func(ctx context.Context, companyID string
 }
 
 // WithExisting adds the functions for an import that skips existing records. exist gets a few
-// hundred records at once and reports for each whether a record with the same identity is stored.
-// See ExistsByKey. add stores records that did not exist, and returns how many it skipped because
+// hundred records at once and reports, for each, whether a record with the same identity is stored
+// (see ExistsByKey). add stores records that did not exist, and returns how many it skipped because
 // they have been created since. Its writes must be conditional, so that it never replaces a record.
 func WithExisting[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error),
 	add func(ctx context.Context, companyID string, records []T, file FileHasName) (skipped int, err error),
@@ -217,12 +216,12 @@ func WithExisting[T any](t Type, exist func(ctx context.Context, companyID strin
 }
 
 // Add stores records that FilterNew has returned, and returns how many it skipped because another
-// caller has created them since. The error may be RefusedRecords, as for Write.
+// caller has created them since. Like Write, it can return RefusedRecords.
 func (t Type) Add(ctx context.Context, companyID string, records []any) (skipped int, err error) {
 	return t.add(ctx, companyID, records, t.hasName)
 }
 
-// FilterNew returns the records that do not exist in the company, in their order, and their
+// FilterNew returns the records that do not exist in the company, in the same order, and their
 // indexes. It returns an error for a type without WithExisting.
 func (t Type) FilterNew(ctx context.Context, companyID string, records []any) (fresh []any, indexes []int, err error) {
 	if t.exist == nil {
@@ -240,16 +239,16 @@ func (t Type) FilterNew(ctx context.Context, companyID string, records []any) (f
 	return fresh, indexes, nil
 }
 
-// FileHasName reports whether a line of the imported file has a name. See WithAliases.
+// FileHasName reports whether any line of the imported file has the given name. See WithAliases.
 type FileHasName func(name string) bool
 
-// WithAliases adds a rule for things that can have two names: a record is not stored under one name
-// if the thing is already stored under the other name, unless the file has both names. names
-// returns the name of a record and the other name of the same thing, rival, which is empty if there
-// is none. Names share one namespace across all types. verify returns the problem of each record as
-// WithVerify does. A problem is ignored if the file has the rival name. write replaces the write
-// function of Define. It must make the rule a condition of its writes, because there are other
-// writers.
+// WithAliases adds a rule for records that describe a thing that can have two names: a record is
+// not stored under one name if the thing is already stored under the other, unless the file
+// contains both names. names returns the record's own name and the other name of the same thing,
+// rival, which is empty if there is none. Names share one namespace across all types. verify
+// returns one message per record, as for WithVerify. A message is ignored if the file contains the
+// rival name. write replaces the write function of Define. It must make the rule a condition of its
+// writes, because there are other writers.
 func WithAliases[T any](t Type, names func(T) (own, rival string), verify func(ctx context.Context, companyID string, records []T) ([]string, error),
 	write func(ctx context.Context, companyID string, records []T, file FileHasName) error,
 ) Type {
@@ -272,7 +271,7 @@ func (t Type) AliasesOf(record any) (own, rival string) {
 	return t.aliasesOf(record)
 }
 
-// ForFile returns the type for importing a file. It remembers file for the rule of WithAliases.
+// ForFile returns the type for importing a particular file. The rule of WithAliases uses file.
 func (t Type) ForFile(file FileHasName) Type {
 	t.hasName = file
 	return t
@@ -286,7 +285,8 @@ func castAll[T any](records []any) []T {
 	return typed
 }
 
-// UniqueTextsOf returns the unique texts of a record, or nil if the type has no such rule.
+// UniqueTextsOf returns the strings that make a record unique in a file, or nil if the type has no
+// such rule.
 func (t Type) UniqueTextsOf(record any) []UniqueText {
 	if t.uniqueTextsOf == nil {
 		return nil
@@ -303,7 +303,7 @@ func (t Type) ParentOf(record any) (name, problem string) {
 	return t.parentOf(record)
 }
 
-// Orphans reports for each record whether its parent is missing from the table. It returns nil if
+// Orphans reports, for each record, whether its parent is missing from the table. It returns nil if
 // the type has no such rule.
 func (t Type) Orphans(ctx context.Context, companyID string, records []any) ([]bool, error) {
 	if t.parentOf == nil {
@@ -312,8 +312,9 @@ func (t Type) Orphans(ctx context.Context, companyID string, records []any) ([]b
 	return t.orphans(ctx, companyID, records)
 }
 
-// OrderKey returns a string that is the same for all records that must be written in order: records
-// with the same parent, metric or id. It is empty for a record without any of these.
+// OrderKey returns a string that is the same for all records that must be written one after
+// another: those with the same parent, metric or id. It is empty for a record that has none of
+// these.
 func (t Type) OrderKey(record any) string {
 	if t.orderKey != nil {
 		return t.orderKey(record)
@@ -327,8 +328,8 @@ func (t Type) OrderKey(record any) string {
 	return ""
 }
 
-// Verify checks records against the stored ones and returns the problem of each, in order. It
-// returns nil if the type has no such check.
+// Verify checks records against the stored ones and returns one message per record, which is empty
+// if there is no problem. It returns nil if the type has no such check.
 func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]string, error) {
 	if t.verify == nil {
 		return nil, nil
@@ -336,8 +337,9 @@ func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]st
 	return t.verify(ctx, companyID, records)
 }
 
-// VerifyAliases returns the problem of each record; see WithAliases. The caller ignores the problem
-// if the file has the rival name. VerifyAliases returns nil if the type has no such rule.
+// VerifyAliases checks the rule of WithAliases and returns one message per record, which is empty
+// if there is no problem. The caller must ignore a message if the file contains the rival name.
+// VerifyAliases returns nil if the type has no such rule.
 func (t Type) VerifyAliases(ctx context.Context, companyID string, records []any) ([]string, error) {
 	if t.aliasConflicts == nil {
 		return nil, nil
@@ -350,8 +352,8 @@ func (t Type) Check(text json.RawMessage) (record any, problems []string) {
 	return t.check(text, t.rules)
 }
 
-// Write stores records that Check has returned. If ForFile was not called, the file is assumed to
-// contain exactly these records. Write returns RefusedRecords if some records were not stored.
+// Write stores records that Check has returned. Without ForFile, it assumes that the file contains
+// exactly these records. Write returns RefusedRecords if some records were not stored.
 func (t Type) Write(ctx context.Context, companyID string, records []any) error {
 	if t.hasName != nil || t.aliasesOf == nil {
 		return t.write(ctx, companyID, records, t.hasName)
@@ -364,8 +366,8 @@ func (t Type) Write(ctx context.Context, companyID string, records []any) error 
 	return t.write(ctx, companyID, records, func(name string) bool { return own[name] })
 }
 
-// Export calls emit with every record of the company. Encoded as JSON, each record has the form of
-// a record in a response.
+// Export calls emit with every record of the company. Encoded as JSON, a record has the same form
+// as in a response.
 func (t Type) Export(ctx context.Context, companyID string, emit func(any) error) error {
 	return t.export(ctx, companyID, emit)
 }
@@ -373,10 +375,10 @@ func (t Type) Export(ctx context.Context, companyID string, emit func(any) error
 // Merged is what a merge did with a record.
 type Merged struct {
 	Outcome MergeOutcome
-	Kept    string // a message if a part of the record was left out on purpose; otherwise empty
+	Kept    string // a message if part of the record was deliberately not merged; otherwise empty
 }
 
-// MergeOutcome is one of the values below.
+// MergeOutcome says what a merge did with a record.
 type MergeOutcome string
 
 // The outcomes of a merge. MergedOlder means that a newer version of the record is stored.
@@ -388,8 +390,8 @@ const (
 )
 
 // WithMerge adds the function for an import that merges records into the stored ones instead of
-// replacing them. merge returns what it did with each record. The error may be RefusedRecords, as
-// for write; the outcomes of refused records then mean nothing.
+// replacing them. merge returns what it did with each record. Like write, it can return
+// RefusedRecords; the outcomes for refused records are then meaningless.
 func WithMerge[T any](t Type, merge func(ctx context.Context, companyID string, records []T) ([]Merged, error)) Type {
 	t.merge = func(ctx context.Context, companyID string, records []any) ([]Merged, error) {
 		return merge(ctx, companyID, castAll[T](records))

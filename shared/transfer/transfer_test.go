@@ -62,7 +62,7 @@ func defineType(stored *[]testRecord) transfer.Type {
 	})
 }
 
-// Ensure a record is decoded strictly, its id is kept, and its company is ignored.
+// Ensure a record is decoded strictly, and that its id is kept and its company ignored.
 func TestCheck(t *testing.T) {
 	thing := defineType(new([]testRecord))
 	for _, tt := range []struct{ name, text, want string }{
@@ -94,8 +94,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Ensure a record that Check returns passes WithUnique, WithVerify and Write, and is returned by
-// Export.
+// Ensure a record that Check returns can be passed to the functions of WithUnique and WithVerify
+// and to Write, and that Export returns it.
 func TestRoundTrip(t *testing.T) {
 	var stored []testRecord
 	thing := defineType(&stored)
@@ -133,7 +133,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure a type without the optional rules has no problems.
+// Ensure the methods of a type without the optional rules report no problems.
 func TestTypeWithoutOptions(t *testing.T) {
 	plain := transfer.Define[testRecord]("plain", "", nil, nil, nil)
 	r, problems := plain.Check(json.RawMessage(`{"id":"any thing","slug":"a"}`))
@@ -145,7 +145,7 @@ func TestTypeWithoutOptions(t *testing.T) {
 	}
 }
 
-// Ensure the last record with the same identity wins, and records keep the order of the file.
+// Ensure KeepLast returns the last record with each identity, in the order of the file.
 func TestKeepLast(t *testing.T) {
 	records := []testRecord{{ID: "b", Slug: "1"}, {ID: "a", Slug: "2"}, {ID: "b", Slug: "3"}, {ID: "c", Slug: "4"}}
 	var got []string
@@ -157,9 +157,9 @@ func TestKeepLast(t *testing.T) {
 	}
 }
 
-// Ensure a write without a file assumes a file that contains exactly the written records, so it has
+// Ensure a write without ForFile assumes a file that contains exactly the written records: it has
 // the name of each record and no other name.
-func TestRecordsAreTheFile(t *testing.T) {
+func TestWriteWithoutFile(t *testing.T) {
 	t.Parallel()
 	var names []bool
 	kind := transfer.WithAliases(defineType(new([]testRecord)), func(r testRecord) (own, rival string) { return "thing " + r.Slug, "thing custom." + r.Slug },

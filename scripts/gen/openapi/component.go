@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/change"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/schema/jsonschema"

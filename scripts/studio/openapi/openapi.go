@@ -1,5 +1,6 @@
-// Package openapi reads the operations of a service from an OpenAPI document, with what a form for
-// each of them needs. It reads the parts of OpenAPI 3.1 that the document of the service uses.
+// Package openapi reads the operations of a service from an OpenAPI document, including everything
+// that forms for these operations need. It supports only the parts of OpenAPI 3.1 that the
+// service's document uses.
 package openapi
 
 import (
@@ -70,13 +71,14 @@ type Property struct {
 // Operation returns the operation with an id, or nil if there is none.
 func (d *Document) Operation(id string) *Operation { return d.byID[id] }
 
-// Lister returns an operation that lists records with ids like this one, or nil if there is none.
+// Lister returns an operation that lists records whose ids have the same prefix as id, or nil if
+// there is none.
 func (d *Document) Lister(id string) *Operation {
 	return d.find(func(o *Operation) bool { return prefix(id) != "" && prefix(o.listed) == prefix(id) })
 }
 
-// ListerFor returns an operation that lists the records whose ids a parameter takes, or nil if there
-// is none. A parameter of a query takes the same ids as the parameter of a path with its name.
+// ListerFor returns an operation that lists the records whose ids a parameter takes, or nil if
+// there is none. A query parameter takes the same ids as a path parameter with the same name.
 func (d *Document) ListerFor(p Parameter) *Operation {
 	if p.In == "path" {
 		return d.Lister(p.Example)
@@ -93,7 +95,7 @@ func (d *Document) ListerFor(p Parameter) *Operation {
 	return nil
 }
 
-// sampleID matches an id in an example of the document.
+// sampleID matches an id in an example in the document.
 var sampleID = regexp.MustCompile(`"([a-z]{2,4}_[0-9a-z]{26})"`)
 
 // BodyListers returns the operations that list records with ids like those in the example of an
@@ -117,8 +119,8 @@ type Use struct {
 	Parameter string // the name of the parameter for the id
 }
 
-// Uses returns the operations that take an id like this one in their path, in the order of the
-// document, but those that delete something last.
+// Uses returns the operations whose path contains an id with the same prefix as id. They are in the
+// order of the document, except that operations that delete something come last.
 func (d *Document) Uses(id string) (out []Use) {
 	for _, area := range d.Areas {
 		for _, o := range area.Operations {
@@ -170,8 +172,8 @@ func (d *Document) find(matches func(*Operation) bool) *Operation {
 // OfRecord reports whether the operation's path names one record.
 func (o *Operation) OfRecord() bool { return strings.HasSuffix(o.Path, "}") }
 
-// AtPath returns the operations with a path, and for the path of a record also those below it, in
-// the order of the document.
+// AtPath returns the operations with the given path, in the order of the document. For the path of
+// a record, it also returns the operations below that path.
 func (d *Document) AtPath(path string) (out []*Operation) {
 	for _, area := range d.Areas {
 		for _, o := range area.Operations {
@@ -183,8 +185,8 @@ func (d *Document) AtPath(path string) (out []*Operation) {
 	return out
 }
 
-// prefix returns the prefix of a record's id, such as pst of pst_01k. It is empty if the text is
-// not an id.
+// prefix returns the prefix of a record's id, such as pst of pst_01k. It returns "" if id is not an
+// id.
 func prefix(id string) string {
 	before, _, found := strings.Cut(id, "_")
 	if !found {
@@ -193,8 +195,8 @@ func prefix(id string) string {
 	return before
 }
 
-// Parse reads a document. It returns an error if the text is not a document, or if it lacks a part
-// that it refers to.
+// Parse reads a document. It returns an error if text is not a document, or if the document refers
+// to a part that it does not contain.
 func Parse(text []byte) (*Document, error) {
 	var raw document
 	if err := json.Unmarshal(text, &raw); err != nil {
@@ -425,7 +427,8 @@ func (d *document) schema(text json.RawMessage) (s schema, err error) {
 	return s, d.resolve(text, &s)
 }
 
-// resolve reads a part of the document, or the part that it refers to, into out.
+// resolve decodes a part of the document into out. If the part is a reference, it decodes the
+// reference's target.
 func (d *document) resolve(text json.RawMessage, out any) error {
 	var reference struct {
 		Ref string `json:"$ref"`
@@ -449,7 +452,7 @@ func (d *document) resolve(text json.RawMessage, out any) error {
 // typeWords are the names of JSON types for people.
 var typeWords = map[string]string{"string": "text", "integer": "whole number", "boolean": "true or false", "array": "list", "null": "null"}
 
-// words describes which values a schema allows, and lists them if they are few.
+// words describes in words which values a schema allows. choices lists the values if there are few.
 func (d *document) words(s schema) (text string, choices []string, err error) {
 	var kinds []string
 	for _, option := range s.AnyOf {
@@ -514,7 +517,7 @@ func indented(text json.RawMessage) string {
 	return out.String()
 }
 
-// plain returns a JSON value as it is written in a parameter: a string loses its quotation marks.
+// plain formats a JSON value for a parameter. It removes the quotation marks of a string.
 func plain(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/scripts/studio/openapi"
 )
 
-// Ensure every operation of the service's own document is read, in the order of the document, with
-// what a form for it needs.
+// Ensure every operation in the service's own document is read, in the order of the document. Each
+// must have everything that a form for it needs.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../functions/openapi/openapi.json")
@@ -91,7 +91,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Ensure Parse returns an error for a text that is not an OpenAPI document.
+// Ensure Parse returns an error for text that is not an OpenAPI document.
 func TestParseError(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

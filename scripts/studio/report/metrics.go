@@ -186,7 +186,7 @@ func whyNotWeeks(weeks []chart.Value) string {
 	return ""
 }
 
-// daysOfTwoWeeks returns the days of the week before and of the week.
+// daysOfTwoWeeks returns the days of the previous week, followed by those of the report's week.
 func (r *reading) daysOfTwoWeeks() (out []time.Time) {
 	for i := range 14 {
 		out = append(out, r.monday.AddDate(0, 0, i-7))

@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Report is a company's week. Texts from reviews, posts and other records are shortened to one
+// Report is a company's week. Strings from reviews, posts and other records are shortened to one
 // line, but not escaped.
 type Report struct {
 	Company  string    `json:"company"` // empty if unknown
@@ -59,12 +59,12 @@ type Goal struct {
 type Reviews struct {
 	Read      bool     `json:"read"`
 	Count     int      `json:"count"`
-	More      bool     `json:"more"` // there are more than Count
+	More      bool     `json:"more"` // there are more reviews than Count
 	Before    int      `json:"before"`
 	HasBefore bool     `json:"hasBefore"`
-	Stars     [5]int   `json:"stars"`     // how many have 1, 2, 3, 4 and 5 stars
-	Mentions  int      `json:"mentions"`  // how many have no stars
-	Average   string   `json:"average"`   // of the stars; empty if there are none
+	Stars     [5]int   `json:"stars"`     // the numbers with 1, 2, 3, 4 and 5 stars
+	Mentions  int      `json:"mentions"`  // the number without stars
+	Average   string   `json:"average"`   // the average number of stars; empty if no review has stars
 	Approvals string   `json:"approvals"` // how many replies wait for approval now; empty if unknown
 	NoReply   string   `json:"noReply"`   // how many reviews have no reply now; empty if unknown
 	NotPosted string   `json:"notPosted"` // how many replies could not be posted; empty if none or unknown
@@ -83,19 +83,19 @@ type Review struct {
 // Board is a roadmap board that was published.
 type Board struct {
 	Name    string   `json:"name"`
-	Text    string   `json:"text"`    // when it was published
-	Since   bool     `json:"since"`   // it was published after the week, so what was published in the week is not known
+	Text    string   `json:"text"`    // when the board was published, in words
+	Since   bool     `json:"since"`   // the board was published again after the week, so it is unknown what was published in the week
 	Created []string `json:"created"` // titles of live items that were created in the week
 	Edited  []string `json:"edited"`  // titles of live items that were edited in the week, before the publish
 	Live    string   `json:"live"`    // how many items visitors see
 }
 
-// Posts are the posts of the week, and the next ones.
+// Posts contains the posts of the week and the upcoming ones.
 type Posts struct {
 	Read    bool   `json:"read"`
 	Sent    []Post `json:"sent"`
 	Failed  []Post `json:"failed"`
-	Overdue string `json:"overdue"` // how many are overdue now; empty if none
+	Overdue string `json:"overdue"` // how many posts are overdue now; empty if none
 
 	NextRead bool   `json:"nextRead"`
 	Next     []Post `json:"next"`
@@ -107,7 +107,7 @@ type Post struct {
 	When     string `json:"when"`
 	Platform string `json:"platform"`
 	Text     string `json:"text"`
-	Reason   string `json:"reason,omitempty"` // why it failed
+	Reason   string `json:"reason,omitempty"` // why the post failed
 
 	at time.Time
 }
@@ -136,15 +136,15 @@ const (
 const (
 	metricsMax     = 10
 	goalMetricsMax = 6
-	goalsMax       = 20  // goals that are listed
-	reviewPagesMax = 5   // pages of 200 reviews for both weeks
-	boardsMax      = 3   // boards whose items are read
-	boardRowsMax   = 6   // boards that are listed
-	itemsMax       = 200 // items that are read of each board
-	titlesMax      = 8   // titles that are listed of each kind
+	goalsMax       = 20  // the maximum number of goals that are listed
+	reviewPagesMax = 5   // the maximum number of pages of 200 reviews, for both weeks together
+	boardsMax      = 3   // the maximum number of boards whose items are read
+	boardRowsMax   = 6   // the maximum number of boards that are listed
+	itemsMax       = 200 // the maximum number of items read for each board
+	titlesMax      = 8   // the maximum number of titles listed for each kind
 	waitingMax     = 5
-	postsMax       = 200 // posts that are read
-	sentMax        = 12  // posts that are listed of each kind
+	postsMax       = 200 // the maximum number of posts that are read
+	sentMax        = 12  // the maximum number of posts listed for each kind
 	nextMax        = 5
 	auditsMax      = 50
 )
@@ -174,9 +174,10 @@ type reading struct {
 }
 
 // Read reads the report of a week. name is LastWeek, ThisWeek or an ISO week; see CheckWeek. The
-// week is in the company's time zone. Read sends at most 48 calls, in three steps and up to four
-// pages of reviews. NotRead lists the parts that could not be read. Read returns ErrFuture,
-// ErrNothingRead, or an error if the service rejects the key or cannot be reached.
+// week is in the company's time zone. Read sends at most 48 calls. They take three steps, and up to
+// four more for further pages of reviews. NotRead lists the parts that could not be read. Read
+// returns ErrFuture, ErrNothingRead, or an error if the service rejects the key or cannot be
+// reached.
 func Read(ctx context.Context, api *client.Client, name string, now time.Time) (Report, error) {
 	reader, err := batch.NewReader(ctx, api)
 	if err != nil {
@@ -231,8 +232,8 @@ func (r *reading) companyClock() civiltime.Clock {
 	return civiltime.ClockOf(r.company.Value.Timezone.Or(""))
 }
 
-// startWeek starts the calls that depend on the week. The filters of the service are days in UTC,
-// so the calls read one more day at each end.
+// startWeek starts the calls that depend on the week. The service filters by UTC days, so the calls
+// read one more day at each end.
 func (r *reading) startWeek() (judge func() []attention.Judgement) {
 	r.startMetrics()
 	active := slices.DeleteFunc(slices.Clone(r.goals.Value.Items), func(g client.Goal) bool { return g.Status.Or("") != client.ContextGoalStatusActive })
@@ -277,7 +278,7 @@ func (r *reading) startBoards() {
 	}
 }
 
-// report puts the parts together.
+// report combines the results of the calls into a report.
 func (r *reading) report(goals []attention.Judgement) Report {
 	out := Report{
 		Company: phrase.Excerpt(r.company.Value.Name.Or(""), 80), Week: r.Week.String(), Title: r.title(),
@@ -358,7 +359,8 @@ func (b *Board) setItems(s span, publishedAt time.Time, live client.Page[client.
 	b.Live = count(len(live.Items), live.Next != "", "item", "items") + " live"
 }
 
-// listUpTo shortens a list. Its last element then says how many are left out.
+// listUpTo returns the first elements of a list. If it leaves out any, it adds an element that says
+// how many.
 func listUpTo(all []string, most int) []string {
 	if len(all) <= most {
 		return all

@@ -256,7 +256,8 @@ func TestWeekOfCompany(t *testing.T) {
 	}
 }
 
-// Ensure a board that was published in the week lists what was created and edited in the week.
+// Ensure the report lists the items that were created or edited in the week, for a board that was
+// published in that week.
 func TestRoadmap(t *testing.T) {
 	t.Parallel()
 	s := demotest.NewService(t)

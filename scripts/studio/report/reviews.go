@@ -17,7 +17,7 @@ import (
 // reviewPages are the reviews of a week and of the week before, newest first.
 type reviewPages struct {
 	reviews []client.Feedback
-	cut     bool // there are older reviews, which were not read
+	cut     bool // there are older reviews that were not read
 }
 
 // startReviews starts the calls for the reviews of both weeks, one page after another.
@@ -94,7 +94,7 @@ func (r *reading) reviewsOfWeek() Reviews {
 	return out
 }
 
-// worst describes a review for the page of the week.
+// worst returns the parts of a review that the page of the week shows.
 func worst(f client.Feedback, stars int) *Review {
 	return &Review{
 		ID: f.ID, Stars: stars, Title: phrase.Excerpt(cmp.Or(f.Title.Or(""), f.Body.Or(""), "(no text)"), 80), Text: phrase.Excerpt(f.Body.Or(""), 400),
@@ -102,7 +102,8 @@ func worst(f client.Feedback, stars int) *Review {
 	}
 }
 
-// waitingText says how many reviews a list has. It returns "" if the list could not be read.
+// waitingText returns the number of reviews in a list with a noun. It returns "" if the list could
+// not be read.
 func waitingText(read *batch.Result[client.Page[client.Feedback]], one, many string) string {
 	if !read.Known {
 		return ""

@@ -104,8 +104,8 @@ func (s span) inWeekBefore(at time.Time) bool {
 // over reports whether the week is over.
 func (s span) over() bool { return !s.now.Before(s.end) }
 
-// days names the days of the week that metrics compare, such as "Mon to Wed". It is "the week" if
-// all are over, and "" if none is.
+// days names the days of the week that metrics compare, such as "Mon to Wed". It returns "the week"
+// if all days are over, and "" if none is.
 func (s span) days() string {
 	switch s.daysOver {
 	case 0:

@@ -67,7 +67,7 @@ func TestSpan(t *testing.T) {
 			t.Errorf("%s, %s: %q, over %t; want %q, %t", c.zone, c.now, s.days(), s.over(), c.days, c.over)
 		}
 	}
-	// In Berlin, this week has 169 hours.
+	// In Berlin, this week has 169 hours, because the clocks go back.
 	s := newSpan(Week{2026, 43}, civiltime.ClockOf("Europe/Berlin"), at("2026-10-25T12:00:00Z"))
 	if s.start != at("2026-10-18T22:00:00Z").In(s.start.Location()) || s.end.Sub(s.start) != 169*time.Hour {
 		t.Errorf("from %s to %s", s.start, s.end)

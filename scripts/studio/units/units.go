@@ -68,8 +68,8 @@ func scaleFor(all []scale, value float64) scale {
 // Whole reports whether values in this unit must be whole numbers.
 func (u Unit) Whole() bool { return u.Name == Count }
 
-// Text formats a value, such as € 8,240.00, 2.1 % or 2.2 h. Its spaces do not break, so that a
-// number stays on the line of its unit.
+// Text formats a value, such as € 8,240.00, 2.1 % or 2.2 h. Its spaces are non-breaking, so that a
+// number stays on the same line as its unit.
 func (u Unit) Text(v float64) string {
 	switch u.Name {
 	case Currency:

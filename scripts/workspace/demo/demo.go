@@ -16,6 +16,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/functions/feedback"
 	"growthworkspace/functions/plan"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
@@ -52,8 +53,10 @@ const batchMax = 200
 
 // Seed writes the demo company. Its records pass the same checks as imported records, and it
 // publishes the board through the store. It writes the profile last, and the company does not exist
-// without a profile. So a caller that finds no company runs Seed again after an interruption.
+// without a profile. So a caller that finds no company runs Seed again after an interruption. As
+// with an import, the feed of changes does not report the records.
 func Seed(ctx context.Context, t *table.Client, now time.Time) error {
+	t = t.AsImport()
 	lines := Lines(now)
 	types := functions.Transfers(t)
 	profile := slices.IndexFunc(types, func(t transfer.Type) bool { return t.Name == companyTypeName })
@@ -69,6 +72,9 @@ func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 	}
 	if _, err := feedback.NewStore(t).BackfillPostedIndex(ctx, CompanyID, false, func(int64) {}); err != nil {
 		return err
+	}
+	if _, err := change.EnsureCounter(ctx, t, CompanyID); err != nil {
+		return fmt.Errorf("begin the feed of changes: %w", err)
 	}
 	return writeLines(ctx, types[profile], lines)
 }

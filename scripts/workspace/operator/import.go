@@ -19,11 +19,12 @@ import (
 	"growthworkspace/scripts/workspace/jsonl"
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
 
 func (o *operatorCommands) importCommand() *cobra.Command {
-	var newOnly, replace bool
+	var newOnly, replace, reportChanges bool
 	var convertible convert.Flags
 	command := &cobra.Command{
 		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: importArgs(&convertible),
@@ -62,6 +63,9 @@ The whole file is checked first. If lines are invalid, the errors of the first `
 and nothing is written. If others take a slug or delete a parent while the import runs, the
 lines that were not stored are listed; all others are stored. Repeating an import is safe.
 
+list_changes does not report what an import writes. With --report-changes it does, as written
+by the operator.
+
 With --from KIND, the files are those of another program. Kinds:
 
 ` + convertible.HelpKinds() + `
@@ -72,6 +76,12 @@ that the store shows becomes the reply, posted. It never replaces a reply of you
 is not posted; such reviews are listed. Records of other types that the company has are
 skipped, unless you pass --replace; definitions of metrics are skipped even then.
 --dry-run prints the first records and all problems.`
+	tableOf := func(s *tableconn.Session) *table.Client {
+		if reportChanges {
+			return s.Table
+		}
+		return s.Table.AsImport()
+	}
 	c := o.companyAction(command, func(cmd *cobra.Command) error { return checkImportFlags(cmd, &convertible, newOnly, replace) }, func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error {
 		if convertible.From != "" {
 			kind, err := convertible.Kind(command)
@@ -81,7 +91,7 @@ skipped, unless you pass --replace; definitions of metrics are skipped even then
 			return convertible.Run(ctx, o.Terminal, kind, args, func(r *convert.Result) error {
 				lines := r.Lines()
 				defer lines.Close()
-				return o.importRecords(ctx, s, companyID, lines, -1, jsonl.Options{
+				return o.importRecords(ctx, tableOf(s), companyID, lines, -1, jsonl.Options{
 					SkipExisting: !replace, Merge: !newOnly, PlaceOf: r.PlaceOf,
 					SkipExistingTypes: []string{"metric-definition"}, // a stored definition says more about a metric than a file does
 				})
@@ -92,10 +102,11 @@ skipped, unless you pass --replace; definitions of metrics are skipped even then
 			return err
 		}
 		defer in.Close()
-		return o.importRecords(ctx, s, companyID, in, size, jsonl.Options{SkipExisting: newOnly})
+		return o.importRecords(ctx, tableOf(s), companyID, in, size, jsonl.Options{SkipExisting: newOnly})
 	})
 	c.Flags().BoolVar(&newOnly, "new-only", false, "skip the records that the company has already")
 	c.Flags().BoolVar(&replace, "replace", false, "replace the records that the company has already, except reviews and mentions (needs --from)")
+	c.Flags().BoolVar(&reportChanges, "report-changes", false, "report the written records in list_changes")
 	return c
 }
 
@@ -160,10 +171,10 @@ type importResult struct {
 // keptMax is the maximum number of messages about left-out replies that are listed.
 const keptMax = 20
 
-func (o *operatorCommands) importRecords(ctx context.Context, s *tableconn.Session, companyID string, in io.Reader, size int64, options jsonl.Options) error {
+func (o *operatorCommands) importRecords(ctx context.Context, t *table.Client, companyID string, in io.Reader, size int64, options jsonl.Options) error {
 	begin := time.Now()
 	bar := o.ByteProgress("checking", size)
-	checked, err := jsonl.Check(ctx, functions.Transfers(s.Table), companyID, io.TeeReader(in, bar), options)
+	checked, err := jsonl.Check(ctx, functions.Transfers(t), companyID, io.TeeReader(in, bar), options)
 	bar.End()
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted while checking: nothing was written")

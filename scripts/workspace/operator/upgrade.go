@@ -47,7 +47,7 @@ func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, co
 	if err != nil {
 		return err
 	}
-	store, done := feedback.NewStore(s.Table), upgradeResult{}
+	store, done := feedback.NewStore(s.Table.AsImport()), upgradeResult{} // an upgrade is not a change of the records
 	for n, id := range ids {
 		filled, err := store.BackfillPostedIndex(ctx, id, again, func(checked int64) {
 			o.Note("company %d of %d, %s: checked reviews: %d", n+1, len(ids), id, checked)

@@ -99,8 +99,9 @@ func TestTablesFit(t *testing.T) {
 	const widthMin = 50
 	for _, record := range listedTypes() {
 		rows, before := sampleRows(record), 0
+		all := columnsOf(record, rows)
 		for width := widthMin; width < 300; width++ {
-			columns := fitColumns(columnsOf(record, rows), width)
+			columns := fitColumns(all, width)
 			if len(columns) < before || len(columns) < 2 {
 				t.Fatalf("%s: %d columns in a width of %d, %d in one less", record, len(columns), width, before)
 			}

@@ -118,7 +118,8 @@ func listProfileNames() ([]string, error) {
 	return out, nil
 }
 
-// noProfileError returns the error for a profile that does not exist. It names those that do.
+// noProfileError returns the error for a profile that does not exist. It lists the existing
+// profiles.
 func noProfileError(name string) error {
 	names, err := listProfileNames()
 	if err != nil {

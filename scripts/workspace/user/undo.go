@@ -63,9 +63,9 @@ func readOf(op api.Operation) (api.Operation, bool) {
 	return api.Operation{}, false
 }
 
-// connectionFlags returns the flags with which a later command finds the same service and key. They
-// also name a profile that WORKSPACE_PROFILE has selected. The variable may be set for one command
-// only, and the undo must not change a record of a different company.
+// connectionFlags returns the flags with which a later command finds the same service and key. If
+// WORKSPACE_PROFILE has selected a profile, the flags name that profile, because the variable may
+// be set for one command only. Without them, the undo could change a record of a different company.
 func connectionFlags(cmd *cobra.Command, r connection) (out string) {
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && !slices.Contains([]string{"json", "fields", "csv", "jq", "include"}, f.Name) {

@@ -2,9 +2,9 @@ package jsonschema
 
 import "growthworkspace/shared/schema"
 
-// Example returns a value that a schema accepts. It always returns the same one: the first value of
-// an enum, and a value of the first type if there are several. So the value is null only where no
-// other value is valid.
+// Example returns a value that a schema accepts, always the same one. It is the first value of an
+// enum and, if there are several types, a value of the first type. It is null only if no other
+// value is valid.
 func Example(s *Schema) any {
 	kind := s.Type
 	if kind == "" && len(s.Types) > 0 {

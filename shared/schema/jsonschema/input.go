@@ -1,5 +1,5 @@
 // Package jsonschema describes the inputs and outputs of operations as JSON Schema 2020-12. The
-// OpenAPI document and the tools both use it, so they cannot differ. The function Arguments is for
+// OpenAPI document and the tools both use it, so they always agree. The function Arguments is for
 // the tools; the functions Parameter, Body and Record are for the document. The package is separate
 // from package schema, so that a Lambda function that only reads requests does not link the JSON
 // Schema library.
@@ -20,17 +20,17 @@ import (
 // Schema is a JSON Schema.
 type Schema = google.Schema
 
-// companyArgument is the name of the optional argument for the company.
+// companyArgument is the name of the optional argument that selects the company.
 const companyArgument = "companyId"
 
 // Arguments returns the schema for a tool's arguments: one object with everything that an HTTP
-// request has in its path, query, headers and body. If company is true, the object also has the
-// optional argument companyId.
+// request contains in its path, query, headers and body. If company is true, the object also has
+// the optional argument companyId.
 //
-// A model reads the schemas of all tools at once, so they say less than the document's schemas (see
-// removeUnusedLimits). They do not forbid unknown arguments, either, because the service's error
-// for an unknown argument suggests the one that was meant. A client that checked the schema could
-// not do that.
+// A model reads the schemas of all tools at once, so they contain less than the document's schemas
+// (see removeUnusedLimits). They also do not forbid unknown arguments: the service's error for an
+// unknown argument suggests the one that was meant, which a client that validated the arguments
+// could not do.
 func Arguments(fields []schema.Field, company bool) *Schema {
 	var all []property
 	if company {
@@ -56,18 +56,18 @@ func argumentProperties(fields []schema.Field) []property {
 	return out
 }
 
-// longTextMin is a length limit that a model does not exceed by accident. removeUnusedLimits
-// removes limits that are at least as large.
+// longTextMin is the length that a model does not exceed by accident. removeUnusedLimits removes
+// length limits that are at least as large.
 const longTextMin = 100
 
-// removeUnusedLimits removes from an argument's schema what no caller acts on:
-//   - that a string is not empty, and that a page has at least one record
+// removeUnusedLimits removes from an argument's schema what makes no difference to a caller:
+//   - the requirement that a string is not empty, or that a page has at least one record
 //   - the limits of long strings and of lists of strings
 //   - the limits of integers that exist only because of JSON
 //   - regular expressions, because the descriptions explain the formats
 //
-// The pipeline checks all of these. The schema also does not say that null means the same as
-// leaving the argument out, because several clients cannot read a schema with two types.
+// The pipeline checks all of these. The schema also does not mention null where it means the same
+// as leaving the argument out, because several clients cannot read a schema with two types.
 func removeUnusedLimits(s *Schema, f schema.Field) {
 	s.MinLength, s.Pattern = nil, ""
 	if s.Format == "uri" {
@@ -90,12 +90,12 @@ func removeUnusedLimits(s *Schema, f schema.Field) {
 	}
 }
 
-// RefFunc returns the schema that stands for a named type, which is a record or an enum: a
-// reference to its component. If a RefFunc is nil, schemas contain these types in full.
+// RefFunc returns the schema for a named type, which is a record or an enum: a reference to the
+// type's component. With a nil RefFunc, schemas contain these types in full.
 type RefFunc func(t reflect.Type) *Schema
 
-// Body returns the schema for the body of a request with these fields, or nil if none of them is in
-// the body.
+// Body returns the schema for the body of a request with the given fields, or nil if none of them
+// is in the body.
 func Body(fields []schema.Field, refer RefFunc) *Schema {
 	body := slices.DeleteFunc(slices.Clone(fields), func(f schema.Field) bool { return f.In != schema.InBody })
 	if len(body) == 0 {
@@ -105,8 +105,8 @@ func Body(fields []schema.Field, refer RefFunc) *Schema {
 }
 
 // Parameter returns the schema for one argument of an HTTP request. Only an argument in the body
-// can be null. If an enum can be null, its default is stated in the description, because the Go
-// client that OpenAPI Generator creates does not compile if the schema has the keyword default.
+// can be null. The default of a nullable enum is given in the description: with the keyword
+// default, the Go client from OpenAPI Generator would not compile.
 func Parameter(f schema.Field, refer RefFunc) *Schema {
 	s := valueSchema(f, refer)
 	if f.In == schema.InBody && f.Null != schema.NullRefused {
@@ -119,7 +119,7 @@ func Parameter(f schema.Field, refer RefFunc) *Schema {
 	return s
 }
 
-// nullable makes a schema also accept null.
+// nullable changes a schema to also accept null.
 func nullable(s *Schema) {
 	if s.Ref != "" {
 		s.AnyOf, s.Ref = []*Schema{{Ref: s.Ref}, {Type: "null"}}, ""
@@ -202,7 +202,7 @@ func openObject(all []property) *Schema {
 	return s
 }
 
-// defaultOf returns the default of a field as JSON.
+// defaultOf returns a field's default as JSON.
 func defaultOf(f schema.Field) json.RawMessage {
 	switch {
 	case f.Default == "":

@@ -74,8 +74,8 @@ func define[Out any](method, path string) api.Operation {
 
 var operation = define[thing]("POST", "/v1/companies/{companyId}/things/{thingId}")
 
-// Ensure the arguments of a tool form one flat object, the name of a header is in camel case, and
-// the schemas contain no more than a model acts on.
+// Ensure the arguments of a tool form one flat object, that the name of a header is in camel case,
+// and that the schemas contain only what is useful to a model.
 func TestInput(t *testing.T) {
 	t.Parallel()
 	compare(t, jsonschema.Arguments(operation.Input, operation.HasCompanyID()), `{
@@ -103,8 +103,8 @@ func TestInput(t *testing.T) {
 "required":["thingId","name","points","active"]}`)
 }
 
-// Ensure only the properties of an update that null clears accept null, and that their descriptions
-// say so. A parameter of an HTTP request must never accept null.
+// Ensure the schema of an update accepts null only for properties that null clears, and that their
+// descriptions say so. A parameter of an HTTP request must never accept null.
 func TestClearable(t *testing.T) {
 	t.Parallel()
 	type update struct {
@@ -165,9 +165,9 @@ func TestBody(t *testing.T) {
 	compare(t, jsonschema.Arguments(none.Input, none.HasCompanyID()), `{"type":"object","properties":{}}`)
 }
 
-// Ensure named types become references, with null and a description next to them. Without a
-// RefFunc, the same types must be included in full.
-func TestRefer(t *testing.T) {
+// Ensure named types become references, next to which the schema may have a description and accept
+// null. Without a RefFunc, the same types must be included in full.
+func TestNamedTypesBecomeReferences(t *testing.T) {
 	t.Parallel()
 	type in struct {
 		Shade   colour                 `query:"shade" default:"red" doc:"a shade"`
@@ -224,8 +224,8 @@ func TestOutput(t *testing.T) {
 		`{"type":"object","properties":{"items":{"type":"array","items":`+record+`}},"required":["items"],"additionalProperties":false}`)
 }
 
-// Ensure the JSON of a record is valid according to its schema, both with all fields empty and with
-// all fields set.
+// Ensure the JSON of a record is valid according to its schema, whether all fields are empty or all
+// are set.
 func TestOutputDescribesTheEncoding(t *testing.T) {
 	t.Parallel()
 	full := thing{
@@ -322,7 +322,7 @@ func TestMaps(t *testing.T) {
 }
 
 // Ensure an example is valid according to its schema, is the first value of an enum, and is null
-// only where no other value is valid.
+// only if no other value is valid.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

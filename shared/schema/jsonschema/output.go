@@ -21,7 +21,7 @@ func Record(t reflect.Type, refer RefFunc) *Schema {
 			s.Type, s.Types = s.Types[0], nil
 		}
 		s.Description = f.Tag.Get("doc")
-		if f.Tag.Get("format") == "date-time" { // the other formats are only for requests
+		if f.Tag.Get("format") == "date-time" { // the other formats apply only to requests
 			s.Format = "date-time"
 		}
 		if f.Type == anyJSON && s.Description == "" {
@@ -51,8 +51,8 @@ func jsonFields(t reflect.Type) (out []reflect.StructField) {
 
 var anyJSON = reflect.TypeFor[json.RawMessage]()
 
-// typeSchema returns the schema for a Go type. A pointer may be null. An array of strings may be
-// null, too, but Record changes that for fields with the tag null:"never". An array of records is
+// typeSchema returns the schema for a Go type. A pointer may be null. So may an array of strings,
+// except that Record changes this for fields with the tag null:"never". An array of records is
 // never null.
 func typeSchema(t reflect.Type, refer RefFunc) *Schema {
 	switch {

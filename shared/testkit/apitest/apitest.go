@@ -28,11 +28,11 @@ import (
 )
 
 // EndpointVariable is the environment variable with the address of a running engine that test
-// binaries share. Without it each binary starts an installed engine. Without an installed engine
-// the tests are skipped, or fail if CI_NO_SKIP is set. scripts/test sets both variables.
+// binaries share. If it is not set, each binary starts an installed engine. If no engine is
+// installed, the tests are skipped, or fail if CI_NO_SKIP is set. scripts/test sets both variables.
 const EndpointVariable = "WORKSPACE_TEST_ENDPOINT"
 
-// attemptTimeout is long, so that tests with the race detector pass on a busy machine.
+// attemptTimeout is long, so that tests pass with the race detector on a busy machine.
 const attemptTimeout = 30 * time.Second
 
 // callTimeout is long, because a call that transfers megabytes takes seconds with the race
@@ -80,8 +80,8 @@ func New(t testing.TB, operations api.Operations) *Service {
 	return NewOver(t, operations, nil)
 }
 
-// NewOver is like New, but uses the given transport to the engine, for example to count, delay or
-// break calls. If transport is nil, it uses Transport.
+// NewOver is like New, but sends calls to the engine over the given transport, for example to
+// count, delay or break them. If transport is nil, it uses Transport.
 func NewOver(t testing.TB, operations api.Operations, transport http.RoundTripper) *Service {
 	t.Helper()
 	clock := &Clock{now: Epoch}
@@ -94,7 +94,7 @@ func NewOver(t testing.TB, operations api.Operations, transport http.RoundTrippe
 	return s
 }
 
-// Serve returns a handler for operations that use the handlers' client. Its calls may take
+// Serve returns a handler for operations that use the handlers' client. Its calls may take up to
 // callTimeout.
 func (s *Service) Serve(operations []api.Operation) http.Handler {
 	config := s.Config(slog.New(slog.NewTextHandler(io.Discard, nil)))
@@ -103,15 +103,15 @@ func (s *Service) Serve(operations []api.Operation) http.Handler {
 }
 
 // Config returns the configuration for operations that use the handlers' client. Calls may take
-// callTimeout instead of the 9 seconds of a Lambda function.
+// up to callTimeout instead of the 9 seconds of a Lambda function.
 func (s *Service) Config(log *slog.Logger) api.Config {
 	config := api.NewConfig(s.ServingTable, log)
 	config.Timeout = callTimeout
 	return config
 }
 
-// Transport is the default transport to the engine, which is in memory and has no socket file. All
-// tests of the binary share its connections.
+// Transport is the default transport to the engine, which keeps its data in memory and has no
+// socket file. All tests of the binary share its connections.
 var Transport http.RoundTripper = engine.Transport("")
 
 // Options returns the options of a client for the test binary's table.
@@ -162,8 +162,8 @@ func startShared() {
 	sharedEngine.err = client.Create(ctx)
 }
 
-// SkipIfShort skips a test that takes seconds when the tests run with `go test -short`.
-// scripts/test runs such tests.
+// SkipIfShort skips a test that takes seconds if the tests run with `go test -short`. scripts/test
+// runs such tests.
 func SkipIfShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -171,8 +171,8 @@ func SkipIfShort(t *testing.T) {
 	}
 }
 
-// Request returns the context of a request that may write, and the request, which adds up the
-// capacity that its calls consume.
+// Request returns the context of a request that may write, and the request itself, which counts the
+// calls and the capacity units that they consume.
 func Request(t *testing.T) (context.Context, *table.Request) {
 	t.Helper()
 	r := table.NewRequest()

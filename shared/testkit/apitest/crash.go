@@ -8,7 +8,7 @@ import (
 )
 
 // CrashingTransport is a transport to the engine that simulates a process that crashes after a
-// number of calls: all later calls fail. It does not crash until CrashAfter is called.
+// number of calls: all later calls fail. Before CrashAfter is called, no calls fail.
 type CrashingTransport struct {
 	mu                sync.Mutex
 	armed             bool
@@ -17,15 +17,15 @@ type CrashingTransport struct {
 	crashed           bool
 }
 
-// CrashAfter starts another simulated process, which crashes after a number of calls. If during is
-// true, one more call is executed, but its response is lost.
+// CrashAfter starts a new simulated process, which crashes after a number of calls. If during is
+// true, it crashes during the next call: that call is executed, but its response is lost.
 func (m *CrashingTransport) CrashAfter(calls int, during bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.armed, m.calls, m.crashesDuringCall, m.crashed = true, calls, during, false
 }
 
-// StopCrashing starts a simulated process that does not crash.
+// StopCrashing starts a new simulated process that does not crash.
 func (m *CrashingTransport) StopCrashing() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,7 +52,7 @@ func (m *CrashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil || !fails {
 			return out, err
 		}
-		_, _ = io.Copy(io.Discard, out.Body) // to the end, so that the call completes
+		_, _ = io.Copy(io.Discard, out.Body) // read to the end, so that the call completes
 		_ = out.Body.Close()                 // the response is lost anyway
 	}
 	return &http.Response{

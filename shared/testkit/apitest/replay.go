@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// ReplayTransport is a transport that sends each call to the engine once and then repeats the
+// ReplayTransport is a transport that sends each call to the engine once and then replays the
 // recorded response, so that benchmarks measure the program without the engine. Calls of the same
-// operation with the same body share a response; the order of keys in the body does not matter. All
-// updates share one response, because they admit keys and their bodies contain the time. The zero
-// value is ready for NewOver and records nothing until StartRecording is called.
+// DynamoDB operation with the same body share a response; the order of keys in the body does not
+// matter. All updates share one response: they are the key checks, whose bodies contain the time.
+// The zero value can be passed to NewOver, and records nothing until StartRecording is called.
 type ReplayTransport struct {
 	mu        sync.Mutex
-	responses map[callKey]recordedResponse // nil: before StartRecording
+	responses map[callKey]recordedResponse // nil before StartRecording is called
 }
 
 // StartRecording starts recording.
@@ -33,7 +33,7 @@ type callKey struct {
 }
 
 // unorderedHash returns a hash of a JSON document that does not depend on the order of its parts,
-// because the SDK writes maps in any order.
+// because the SDK writes maps in random order.
 func unorderedHash(text []byte) (sum uint64) {
 	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
 	part := uint64(offset)

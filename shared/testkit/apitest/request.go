@@ -20,7 +20,7 @@ type Response struct {
 	Body   string
 }
 
-// Decode reads the body into v.
+// Decode decodes the body into v.
 func (r Response) Decode(t *testing.T, v any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(r.Body), v); err != nil {
@@ -61,8 +61,8 @@ func (r Response) Messages(t *testing.T) (code string, messages []string) {
 	return code, messages
 }
 
-// Send sends a request with a key. The target's {companyId} is filled in. header contains
-// alternating names and values.
+// Send sends a request with a key. It replaces {companyId} in target with the id of the test's
+// company. header contains alternating names and values.
 func (s *Service) Send(t *testing.T, key, method, target, body string, header ...string) Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, strings.ReplaceAll(target, "{companyId}", s.CompanyID), bytes.NewBufferString(body))
@@ -78,7 +78,7 @@ func (s *Service) Send(t *testing.T, key, method, target, body string, header ..
 	return s.Do(r)
 }
 
-// Do sends a request unchanged.
+// Do sends the request r unchanged.
 func (s *Service) Do(r *http.Request) Response {
 	w := httptest.NewRecorder()
 	s.Handler.ServeHTTP(w, r)
@@ -136,8 +136,8 @@ func (s *Service) operation(t *testing.T, name string) api.Operation {
 	return api.Operation{}
 }
 
-// argumentPlace returns where an argument belongs. An unknown argument belongs in the query of a
-// GET or DELETE, and otherwise in the body.
+// argumentPlace returns where in a request an argument belongs. An unknown argument belongs in the
+// query of a GET or DELETE, and otherwise in the body.
 func argumentPlace(op api.Operation, name string) schema.Place {
 	for _, f := range op.Input {
 		if f.Name == name {

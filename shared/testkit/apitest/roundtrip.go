@@ -13,26 +13,28 @@ import (
 	"time"
 )
 
-// RoundTripCounter is a transport that counts round trips: the length of the longest chain of calls
-// in which each call was issued after the response to the one before it. The zero value is ready
-// for NewOver. It counts only the calls made by functions that Count runs.
+// RoundTripCounter is a transport that counts round trips. Their number is the length of the
+// longest chain of calls in which each call was made after the response to the one before it
+// arrived. The zero value can be passed to NewOver. Only calls by functions that Count runs are
+// counted.
 type RoundTripCounter struct {
-	Transport http.RoundTripper // nil: the package's Transport
+	Transport http.RoundTripper // nil means the package's Transport
 
 	mu    sync.Mutex
-	count *roundTrips // nil: not counting
+	count *roundTrips // nil while not counting
 }
 
-// Count calls f and returns the numbers of round trips and calls that f made until all of its
-// goroutines ended. It uses no real time, so other load on the machine does not affect the result.
+// Count calls f, waits until all of its goroutines have ended, and returns the numbers of round
+// trips and calls that they made. It does not measure real time, so other load on the machine does
+// not affect the result.
 //
 // f runs in a bubble of package synctest, and each call takes callLatency on the bubble's clock.
-// The clock stands still until all goroutines of f wait for a response, so parallel calls start at
-// the same time, however late a goroutine runs. A call that needs the response to another call
-// starts later than that other call.
+// The clock stands still until all goroutines of f are waiting for a response, so parallel calls
+// start at the same time, however late a goroutine runs. A call that needs the response to another
+// one starts later than the other one.
 //
-// f must use its own t. A goroutine of f that waits for a call must not wait in sync.Mutex.Lock,
-// because synctest does not detect such a wait, and the test would hang.
+// f must use the t that it is passed. None of its goroutines may wait for a call in
+// sync.Mutex.Lock, because synctest does not detect such a wait, and the test would hang.
 func (c *RoundTripCounter) Count(t *testing.T, f func(t *testing.T)) (trips, calls int) {
 	t.Helper()
 	n := &roundTrips{outside: make(chan outsideCall)}
@@ -101,9 +103,9 @@ func (n *roundTrips) roundTrip(transport http.RoundTripper, r *http.Request) (*h
 	}
 }
 
-// countCall counts a call. All calls take the same time, so it is enough to know when the first
-// response of the latest round trip arrives: a call that is issued at that time or later belongs to
-// the next round trip.
+// countCall counts a call. A call belongs to the next round trip if it is made when the first
+// response of the latest round trip has arrived. No other arrival time is needed, because all calls
+// take the same time.
 func (n *roundTrips) countCall(now time.Time) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -117,8 +119,8 @@ func (n *roundTrips) countCall(now time.Time) error {
 	return nil
 }
 
-// sendOutside sends a call from outside the bubble, because the connections of the transport belong
-// to goroutines outside. The bubble's clock stands still until the response arrives.
+// sendOutside sends a call from outside the bubble, because the transport's connections belong to
+// goroutines outside the bubble. The bubble's clock stands still until the response arrives.
 func (n *roundTrips) sendOutside(transport http.RoundTripper, r *http.Request) (response *http.Response, err error) {
 	sent, err := copyRequest(r)
 	if err != nil {
@@ -166,14 +168,14 @@ func bufferBody(response *http.Response, err error) (*http.Response, error) {
 	return response, nil
 }
 
-// outsideCall passes a function to a goroutine outside the bubble. Its channels are made outside,
-// because a goroutine outside must not use a bubble's channels.
+// outsideCall passes a function to a goroutine outside the bubble. Its channels are made outside
+// the bubble, because such a goroutine must not use a bubble's channels.
 type outsideCall struct {
 	work chan func()
 	done chan struct{}
 }
 
-// runOutsideCalls runs outside calls, each on a goroutine of its own, until stop is closed.
+// runOutsideCalls runs outside calls, each on a separate goroutine, until stop is closed.
 func (n *roundTrips) runOutsideCalls(stop <-chan struct{}) {
 	for {
 		e := outsideCall{make(chan func()), make(chan struct{})}

@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// engine is a transport that responds at once, and then closes the channel for the path of the
+// engine is a transport that responds immediately, and then closes the channel for the path of the
 // call.
 type engine map[string]chan struct{}
 
@@ -42,13 +42,13 @@ func call(t *testing.T, c *apitest.RoundTripCounter, path string) {
 	}
 }
 
-// Ensure the number of round trips is the length of the longest chain of calls, and parallel calls
-// do not increase it.
+// Ensure the number of round trips is the length of the longest chain of calls, which parallel
+// calls do not increase.
 func TestRoundTripsAreTheLongestChain(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name         string
-		chains       []int // the number of calls of each goroutine
+		chains       []int // the number of calls that each goroutine makes
 		trips, calls int
 	}{
 		{"none", nil, 0, 0},
@@ -62,7 +62,7 @@ func TestRoundTripsAreTheLongestChain(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			c := &apitest.RoundTripCounter{Transport: newEngine()}
-			for range 2 { // a count starts at zero
+			for range 2 { // each count starts at zero
 				call(t, c, "") // not counted
 				trips, calls := c.Count(t, func(t *testing.T) {
 					var wait sync.WaitGroup
@@ -83,8 +83,8 @@ func TestRoundTripsAreTheLongestChain(t *testing.T) {
 	}
 }
 
-// Ensure a parallel call that is issued late, even after the engine responded to the other call,
-// adds no round trip. On a busy machine, a goroutine can be late like this.
+// Ensure a parallel call adds no round trip even if it is made after the engine has responded to
+// the other call. On a busy machine, a goroutine can be that late.
 func TestRoundTripsOfLateParallelCall(t *testing.T) {
 	t.Parallel()
 	e := newEngine("first")
@@ -103,8 +103,8 @@ func TestRoundTripsOfLateParallelCall(t *testing.T) {
 	}
 }
 
-// Ensure a call extends the chain if it waits for a response that another goroutine gets, however
-// soon it follows.
+// Ensure a call extends the chain if it is made after a response that another goroutine receives,
+// however soon it follows.
 func TestRoundTripsAcrossGoroutines(t *testing.T) {
 	t.Parallel()
 	c := &apitest.RoundTripCounter{Transport: newEngine()}
@@ -160,8 +160,7 @@ func TestRoundTripsOfOverlappingCalls(t *testing.T) {
 	}
 }
 
-// Ensure a canceled call ends with the context's error. A call that was sent is counted; one that
-// was not sent is not.
+// Ensure a canceled call returns the context's error. It must be counted only if it was sent.
 func TestRoundTripsOfCanceledCalls(t *testing.T) {
 	t.Parallel()
 	c := &apitest.RoundTripCounter{Transport: newEngine()}
@@ -180,8 +179,8 @@ func TestRoundTripsOfCanceledCalls(t *testing.T) {
 	}
 }
 
-// Ensure a call fails if it is made during a count by a goroutine outside the count, because it
-// could not be counted.
+// Ensure a call fails if it is made during a count by a goroutine that does not belong to the
+// counted function.
 func TestRoundTripsOfForeignCalls(t *testing.T) {
 	t.Parallel()
 	c := &apitest.RoundTripCounter{Transport: newEngine()}

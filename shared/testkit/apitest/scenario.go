@@ -9,18 +9,19 @@ import (
 // Scenario is one call and its expected response.
 type Scenario struct {
 	Name        string
-	Key         string // empty: a key with every scope
+	Key         string // if empty, a key with every scope is used
 	Op          string
 	Args        map[string]any
-	Want        int            // status; zero: 200
-	WantCode    string         // code of the error; empty: not checked
+	Want        int            // the status; zero means 200
+	WantCode    string         // the error code; not checked if empty
 	WantMessage string         // substring of the error's messages
 	WantFields  map[string]any // fields of the response, compared as JSON
 	Check       func(t *testing.T, r Response)
 }
 
-// AllTransitions returns scenarios in which an update moves a record from each status to every
-// status, because any status may follow any other. args returns the arguments that set a property.
+// AllTransitions returns scenarios in which an update changes a record's status from each status to
+// every status, for records in which any status may follow any other. args returns the arguments
+// that set a property.
 func AllTransitions(update string, args func(property string, value any) map[string]any, statuses []string) (out []Scenario) {
 	for _, from := range statuses {
 		for _, to := range statuses {

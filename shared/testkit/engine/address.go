@@ -9,15 +9,15 @@ import (
 )
 
 // A data folder contains the records of companies, but the engines do not authenticate: they accept
-// any signature, and requests from web pages of any origin. So on Linux the engine of a folder runs
-// in its own network namespace, which no other process can reach. A socket file of mode 0600 in the
-// folder leads to the engine. The process behind the socket, the proxy, sends each caller a TCP
-// connection to the engine, which the kernel passes between the processes (SCM_RIGHTS). The proxy
-// copies no bytes, so a request takes as long as over TCP.
+// any signature, and requests from web pages of any origin. Therefore, on Linux, the engine of a
+// folder runs in its own network namespace, which no other process can reach. A socket file of mode
+// 0600 in the folder leads to the engine. The process that listens on the socket, the proxy, opens
+// a TCP connection to the engine for each caller and passes it to the caller's process
+// (SCM_RIGHTS). The proxy copies no bytes, so a request takes as long as over TCP.
 //
 // On other systems, and where namespaces are refused, as in many containers, the engine listens on
-// a loopback address. The address is random if the system has more than one, so a web page cannot
-// guess it. Other users of the machine can find it.
+// a loopback address. If the system has more than one, the address is random, so that a web page
+// cannot guess it. Other users of the machine can still find it.
 
 // socketFile is the name of the socket file in a data folder.
 const socketFile = "engine.sock"
@@ -32,9 +32,9 @@ type address struct {
 	socket   string // the path of the socket file; "" for TCP
 }
 
-// Transport returns a transport for the clients of an engine; socket is [Engine.Socket]. It keeps
-// more idle connections than net/http's default of 2 per host, because parallel requests would
-// otherwise open a connection for every call.
+// Transport returns a transport for the clients of an engine. socket is [Engine.Socket]. The
+// transport keeps more idle connections than net/http's default of 2 per host, with which parallel
+// requests would open a connection for every call.
 func Transport(socket string) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 64
@@ -46,7 +46,7 @@ func Transport(socket string) *http.Transport {
 }
 
 // probe returns a client for a single check of the engine. It uses no proxy and keeps no
-// connections, because an engine that is shutting down would wait for open ones.
+// connections open, because an engine that is shutting down would wait for them.
 func (a address) probe() *http.Client {
 	t := Transport(a.socket)
 	t.Proxy, t.DisableKeepAlives = nil, true
@@ -60,8 +60,8 @@ func randomLoopback() string {
 	return net.IPv4(127, b[0], b[1], 1+b[2]%254).String()
 }
 
-// Access describes, in words for the user, who can reach the engine that Open started or joined. It
-// is empty for an endpoint supplied by the caller.
+// Access returns a sentence for the user that says who can reach the engine that Open started or
+// joined. It is empty for an endpoint supplied by the caller.
 func (e *Engine) Access() string {
 	switch {
 	case e.endpointGiven:

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// bundled is set by the linker if the release contains an engine in the same folder as this program
+// bundled is set by the linker if this program is released with an engine in the same folder
 // (scripts/release). It only affects the error message on a machine without an engine.
 var bundled string
 
@@ -27,11 +27,12 @@ func BinaryName(goos string) string {
 	return "dynoxide"
 }
 
-// errUnusableEngine is wrapped by the error for an engine in this program's folder that cannot be used.
+// errUnusableEngine is wrapped by the error that is returned if the engine in this program's folder
+// cannot be used.
 var errUnusableEngine = errors.New("unpack the whole archive again, or remove that file to use another engine")
 
-// findBundled returns the engine in this program's folder, or nil if there is none. It accepts the
-// pinned binary by its digest, and other versions with the same major version.
+// findBundled returns the engine in this program's folder, or nil if there is none. It recognises
+// the pinned binary by its digest, and also accepts other versions with the same major version.
 func findBundled(ctx context.Context, h *host) (*program, error) {
 	path, err := h.bundledPath()
 	if err != nil {
@@ -80,8 +81,8 @@ func findBundled(ctx context.Context, h *host) (*program, error) {
 	return nil, unusable("is damaged: its SHA-256 is %s, and that of %s is %s", got, engineTitles[Dynoxide], want)
 }
 
-// Describe returns text for the user that names the engine that this program would start, and says
-// where the engine comes from.
+// Describe returns a description, for the user, of the engine that this program would start and
+// where that engine comes from.
 func Describe(ctx context.Context) string {
 	p, err := findBundled(ctx, newHost(nil))
 	switch {
@@ -106,8 +107,8 @@ func (h *host) bundledPath() (string, error) {
 	return filepath.Join(filepath.Dir(self), BinaryName(h.goos)), nil
 }
 
-// missingBundledText returns the beginning of the error if this program was released with an engine but
-// its folder has none. Otherwise it returns "".
+// missingBundledText returns the beginning of the error message if this program was released with
+// an engine but its folder does not contain one. Otherwise it returns "".
 func (h *host) missingBundledText() string {
 	path, err := h.bundledPath()
 	if !h.bundled || err != nil {
@@ -119,8 +120,8 @@ func (h *host) missingBundledText() string {
 // headBytes is the number of bytes at the beginning of a program that binaryPlatform needs.
 const headBytes = 20
 
-// binaryPlatform returns the platform of a program with the given first bytes. If these bytes fit
-// several platforms, it returns all of them. If they fit none, it returns "".
+// binaryPlatform returns the platform of a program with the given first bytes. If the bytes match
+// several platforms, it returns all of them; if none, it returns "".
 func binaryPlatform(head []byte) string {
 	little := binary.LittleEndian
 	switch {

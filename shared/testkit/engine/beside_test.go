@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// besideHost returns a machine without npm, and the path for an engine in this program's folder.
-// The program is started through a symbolic link, as programs on PATH often are.
-func besideHost(t *testing.T) (h *host, beside string) {
+// bundledHost returns a machine without npm, and the path where an engine in this program's folder
+// has to be. The program is started through a symbolic link, as programs on PATH often are.
+func bundledHost(t *testing.T) (h *host, beside string) {
 	t.Helper()
 	h = toolHost(t, nil)
 	dir, bin := t.TempDir(), t.TempDir()
@@ -29,9 +29,9 @@ func besideHost(t *testing.T) (h *host, beside string) {
 	return h, filepath.Join(dir, "dynoxide")
 }
 
-// Ensure an unusable engine in this program's folder causes an error that names the file and says
-// what to do. No other engine may be used instead.
-func TestBesideUnusable(t *testing.T) {
+// Ensure an unusable engine in this program's folder causes an error that contains the file's path
+// and says what to do. No other engine may be used instead.
+func TestBundledUnusable(t *testing.T) {
 	t.Parallel()
 	elf := func(machine byte) string {
 		return "\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 11) + string([]byte{machine, 0}) + "rest"
@@ -51,7 +51,7 @@ func TestBesideUnusable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, beside := besideHost(t)
+			h, beside := bundledHost(t)
 			h.sources[1].find = findAlways(&program{kind: DynamoDBLocal})
 			if err := os.WriteFile(beside, []byte(c.text), c.mode); err != nil {
 				t.Fatal(err)
@@ -69,11 +69,11 @@ func TestBesideUnusable(t *testing.T) {
 	}
 }
 
-// Ensure a different version of Dynoxide that the user has installed in this program's folder is
-// used.
-func TestBesideOtherVersion(t *testing.T) {
+// Ensure Dynoxide in this program's folder is used even if the user has installed a different
+// version.
+func TestBundledOtherVersion(t *testing.T) {
 	t.Parallel()
-	h, beside := besideHost(t)
+	h, beside := bundledHost(t)
 	if err := os.WriteFile(beside, []byte("#!/bin/sh\necho dynoxide 1.4.0\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -83,9 +83,9 @@ func TestBesideOtherVersion(t *testing.T) {
 	}
 }
 
-// Ensure the pinned engine in this program's folder is preferred to all others and needs no other
-// program. The binary that npm installs must match the pinned digests.
-func TestBesidePinned(t *testing.T) {
+// Ensure the pinned engine in this program's folder is preferred to all others and requires no
+// other program. The binary that npm installs must match the pinned digests.
+func TestBundledPinned(t *testing.T) {
 	t.Parallel()
 	real := newHost(nil)
 	if dynoxidePackages[real.platform()].SHA256 == "" {
@@ -99,7 +99,7 @@ func TestBesidePinned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, beside := besideHost(t)
+	h, beside := bundledHost(t)
 	h.goos, h.goarch = real.goos, real.goarch
 	text, err := os.ReadFile(installed)
 	if err == nil {
@@ -114,10 +114,11 @@ func TestBesidePinned(t *testing.T) {
 	}
 }
 
-// Ensure a program that was released with an engine says where to put the engine if it is missing.
-func TestBesideMissing(t *testing.T) {
+// Ensure that if a program was released with an engine that is now missing, the error says where to
+// put it.
+func TestBundledMissing(t *testing.T) {
 	t.Parallel()
-	h, beside := besideHost(t)
+	h, beside := bundledHost(t)
 	for _, h.bundled = range []bool{true, false} {
 		_, err := h.find(t.Context(), Dynoxide, true)
 		want := beside + " is missing: keep it in the folder of this program, or unpack the whole archive again"
@@ -127,8 +128,8 @@ func TestBesideMissing(t *testing.T) {
 	}
 }
 
-// Ensure a folder without write permission causes an error that names the folder and the user, and
-// says what to do.
+// Ensure a folder without write permission causes an error that contains the folder and the user
+// and says what to do.
 func TestErrFolderNotWritable(t *testing.T) {
 	t.Parallel()
 	blocked := filepath.Join(t.TempDir(), "file")
@@ -156,7 +157,7 @@ func TestErrFolderNotWritable(t *testing.T) {
 }
 
 // Ensure an older engine does not open data that a newer one has written. A newer engine must open
-// data of an older one.
+// data from an older one.
 func TestDataOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

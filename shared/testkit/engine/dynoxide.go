@@ -15,7 +15,7 @@ type Package struct {
 	Name string
 	// Integrity is the digest of the package's tarball in npm's notation. SHA256 is the digest of
 	// the binary in it, in hexadecimal. Both are empty if the registry did not have the package
-	// when the version was pinned. A release cannot contain such an engine.
+	// when the version was pinned. A release cannot then contain the engine.
 	Integrity, SHA256 string
 }
 
@@ -32,16 +32,16 @@ var dynoxidePackages = map[string]Package{
 	"windows/amd64": {Name: "@dynoxide/win32-x64"},
 }
 
-// PackageFor returns the package for a platform, such as linux/amd64, and its version. The
-// package's Name is empty if there is none.
+// PackageFor returns the package for a platform, such as linux/amd64, and its version. If there is
+// none, p.Name is empty.
 func PackageFor(platform string) (p Package, version string) {
 	return dynoxidePackages[platform], dynoxideVersion
 }
 
-// findDynoxide returns Dynoxide's binary from the first of these places that has it. The first is
-// this program's folder, to which a release's archive is unpacked. The second is the cache with the
-// pinned version, which findDynoxide may install with npm. The last is PATH, where another package
-// manager may have installed a binary with the same major version.
+// findDynoxide looks for Dynoxide's binary in three places, in this order: this program's folder,
+// which contains it after a release's archive was unpacked; the cache, in which findDynoxide may
+// install the pinned version with npm; and PATH, where another package manager may have installed a
+// binary with the same major version.
 func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) {
 	beside, err := findBundled(ctx, h)
 	if beside != nil || err != nil {

@@ -1,19 +1,20 @@
 // Package engine finds, installs and starts a program that speaks DynamoDB's protocol, so that the
 // service can run and be tested on a machine without AWS.
 //
-// The engines are third-party programs. They are tried in this order: an endpoint supplied by the
-// caller; Dynoxide, a small binary on top of SQLite, from this program's folder or from npm;
-// DynamoDB Local, from Maven. Versions are pinned, and each is installed once in the user's cache.
+// The engines are third-party programs. The package tries these in order: an endpoint supplied by
+// the caller; Dynoxide, a small binary on top of SQLite, from this program's folder or from npm;
+// DynamoDB Local, from Maven. Versions are pinned. Each engine is installed only once, in the
+// user's cache.
 //
 // A data folder has one engine, whose process holds the folder's lock. The first process that opens
 // the folder starts the engine. The engine exits when that process closes it, exits or crashes. If
-// the process shares its engine, other processes join the engine, and learn from [Engine.Done] when
-// it has exited. Otherwise, they wait until the engine has exited.
+// that process shares its engine, other processes join it, and [Engine.Done] tells them when it has
+// exited. Otherwise, they wait until it has exited.
 //
-// Reading order: engine.go (the contract), address.go (who may reach an engine),
-// netns_linux.go (the proxy in a network namespace), folder.go (data folders),
-// process.go (start and end of a process), source.go, dynoxide.go, beside.go and local.go
-// (where the programs come from).
+// Read the files in this order: engine.go (the API), address.go (who may reach an engine),
+// netns_linux.go (the proxy in a network namespace), folder.go (data folders), process.go (starting
+// and stopping a process), source.go, dynoxide.go, beside.go and local.go (where the programs come
+// from).
 package engine
 
 import (
@@ -27,7 +28,7 @@ import (
 	"time"
 )
 
-// The names that [Options.Prefer] accepts, and that a data folder remembers.
+// The engine names that [Options.Prefer] accepts and that are stored in a data folder.
 const (
 	Dynoxide      = "dynoxide"
 	DynamoDBLocal = "dynamodb-local"
@@ -41,26 +42,28 @@ var ErrNoEngine = errors.New("no engine that speaks DynamoDB's protocol can be h
 // memory.
 type Options struct {
 	// Endpoint is the address of a running engine, which may be DynamoDB itself. If it is set, Data
-	// and Prefer are ignored. The caller must also handle AWS_ENDPOINT_URL_DYNAMODB: this package
-	// does not read it.
+	// and Prefer are ignored. This package does not read AWS_ENDPOINT_URL_DYNAMODB; the caller must
+	// do that.
 	Endpoint string
 
-	// Data is the folder in which data persists; it is created if missing. Empty means in memory:
-	// the data is lost when the engine exits, and no other process can use it.
+	// Data is the folder in which data is stored; it is created if missing. If it is empty, the
+	// data is kept in memory: it is lost when the engine exits, and no other process can use it.
 	Data string
 
-	// Share lets other processes join the engine of Data. Without it they wait until this process
-	// has closed the engine, so that a short command never ends another command's engine.
+	// Share allows other processes to join the engine of Data. If it is false, they wait until this
+	// process has closed the engine, so that a short command never stops an engine that another
+	// command is using.
 	Share bool
 
-	// Install permits running npm and mvn to fetch an engine. Without it only engines in the user's
-	// cache or on PATH are used.
+	// Install permits running npm and mvn to fetch an engine. If it is false, only engines that are
+	// already installed are used.
 	Install bool
 
-	// Prefer is "" (the usual order), [Dynoxide] or [DynamoDBLocal].
+	// Prefer is [Dynoxide], [DynamoDBLocal] or "", which means the usual order.
 	Prefer string
 
-	// Log receives one human-readable line per slow step, such as an installation. It may be nil.
+	// Log receives one human-readable line for each slow step, such as an installation. It may be
+	// nil.
 	Log io.Writer
 }
 
@@ -74,24 +77,24 @@ type Engine struct {
 	// Socket is the path of the socket file that leads to the engine, for [Transport]. It is empty
 	// if Endpoint can be used directly.
 	Socket string
-	// Shared reports whether another process had started the engine.
+	// Shared reports whether another process started the engine.
 	Shared bool
 
-	endpointGiven bool // the caller supplied Endpoint
+	endpointGiven bool // whether the caller supplied Endpoint
 	stop          context.CancelFunc
-	stopped       chan struct{} // closed when the engine is no longer watched, and has ended if this process started it
+	stopped       chan struct{} // closed when watch returns, after which an engine that this process started has ended
 	done          chan struct{}
 	doneErr       error // why done was closed
-	stopErr       error // the error from ending the engine
+	stopErr       error // the error from stopping the engine
 }
 
 // mainCalled reports whether [Main] was called.
 var mainCalled atomic.Bool
 
-// Main must be called first in the main function of every program that opens a data folder, and in
-// TestMain. On Linux such a program starts itself again as the proxy for the engine's socket. Where
-// there is no shell, it also starts itself as the guard, which kills the engine when this process
-// exits. In the proxy and the guard, Main does not return.
+// Main must be the first call in the main function of every program that opens a data folder, and
+// in TestMain. On Linux, such a program starts itself again as the proxy for the engine's socket.
+// If there is no shell, it also starts itself as the guard, which kills the engine when this
+// process exits. In the proxy and the guard, Main does not return.
 func Main() {
 	mainCalled.Store(true)
 	runProxy()
@@ -99,8 +102,9 @@ func Main() {
 }
 
 // Open finds and starts an engine, or joins the one that serves the data folder, and returns once
-// it responds. ctx bounds only the opening: the engine outlives it. The error says what to do. It
-// wraps [ErrNoEngine] if no engine is available. A data folder requires an earlier call of [Main].
+// it responds. ctx applies only to the opening: the engine outlives it. The error says what to do,
+// and wraps [ErrNoEngine] if no engine is available. To open a data folder, the program must have
+// called [Main].
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	return open(ctx, o, newHost(o.Log))
 }
@@ -132,7 +136,7 @@ func open(ctx context.Context, o Options, h *host) (*Engine, error) {
 }
 
 // openEndpoint checks an endpoint supplied by the caller, so that a typo is reported here instead
-// of as a failed request later. Any HTTP response is sufficient.
+// of later as a failed request. Any HTTP response is sufficient.
 func openEndpoint(ctx context.Context, endpoint string) (*Engine, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -155,8 +159,8 @@ func openEndpoint(ctx context.Context, endpoint string) (*Engine, error) {
 }
 
 // Done returns a channel that is closed when the engine exits on its own, or with the process that
-// started it; [Engine.Err] then says which. Close does not close the channel. It also stays open if
-// the caller supplied the endpoint.
+// started it; [Engine.Err] then says which. Close does not close the channel. If the caller
+// supplied the endpoint, the channel is never closed.
 func (e *Engine) Done() <-chan struct{} { return e.done }
 
 // Err returns why Done was closed, including the last part of the engine's output. It returns nil
@@ -170,16 +174,16 @@ func (e *Engine) Err() error {
 	}
 }
 
-// Close ends the process that this Engine started, if any: first gracefully, and after five seconds
-// by force. It may be called more than once.
+// Close stops the process that this Engine started, if any: first gracefully, and after five
+// seconds by force. It may be called more than once.
 func (e *Engine) Close() error {
 	e.stop()
 	<-e.stopped
 	return e.stopErr
 }
 
-// watch follows the engine until Close. wait returns why the engine ended, or nil once wait's
-// context has ended. watch then calls end, which ends an engine that this process started.
+// watch monitors the engine until it ends or Close is called. wait returns why the engine ended, or
+// nil when its context ends. watch then calls end, which stops an engine that this process started.
 func (e *Engine) watch(wait func(context.Context) error, end func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.stop, e.stopped, e.done = cancel, make(chan struct{}), make(chan struct{})
@@ -194,6 +198,6 @@ func (e *Engine) watch(wait func(context.Context) error, end func() error) {
 	}()
 }
 
-// leaveRunning is passed to watch as end if this process did not start the engine. It leaves the
-// engine running.
+// leaveRunning is the end function for watch if this process did not start the engine, which is
+// therefore left running.
 func leaveRunning() error { return nil }

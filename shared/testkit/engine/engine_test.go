@@ -130,7 +130,7 @@ func TestBadStarts(t *testing.T) {
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Fatalf("error %v, want %q", err, c.want)
 			}
-			// After a failed start, the folder can be opened again, with any engine.
+			// After a failed start, the folder can be opened with any engine.
 			if exists(dir + "/engine.json") {
 				t.Error("engine.json was written")
 			}
@@ -149,7 +149,7 @@ func TestBadStarts(t *testing.T) {
 func TestTakenPortIsRetried(t *testing.T) {
 	t.Parallel()
 	h := fakeHost("unlucky")
-	h.namespaces = false // because an engine in its own namespace cannot lose its port
+	h.namespaces = false // because nothing can take the port of an engine in its own namespace
 	requireResponds(t, mustOpen(t, Options{Data: t.TempDir()}, h))
 }
 

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary also act as the fake engine and as the second process, so the tests
-// need no other program.
+// TestMain allows the test binary to also act as the fake engine and as the second process, so that
+// the tests need no other program.
 func TestMain(m *testing.M) {
 	Main()
 	if len(os.Args) > 4 && os.Args[1] == "fake-engine" {
@@ -33,10 +33,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startedFile is the file that a silent fake engine writes to its folder.
+// startedFile is the file that a fake engine that does not respond writes to its folder.
 const startedFile = "started"
 
-// runFakeEngine responds like Dynoxide, or misbehaves as mode says.
+// runFakeEngine responds like Dynoxide, or misbehaves as specified by mode.
 func runFakeEngine(mode, listen, dir string) {
 	switch mode {
 	case "dies":
@@ -46,7 +46,7 @@ func runFakeEngine(mode, listen, dir string) {
 		_ = os.WriteFile(filepath.Join(dir, startedFile), nil, 0o600)
 		select {}
 	case "unlucky":
-		// The first start loses its port, the second doesn't.
+		// The first time the engine is started, its port is taken. The second time, it is not.
 		marker := filepath.Join(dir, "tried")
 		if !exists(marker) {
 			_ = os.WriteFile(marker, nil, 0o600)
@@ -92,7 +92,7 @@ func runFakeOpener(way, dir string) {
 	os.Exit(0)
 }
 
-// fakeHost returns a machine whose only engine is the fake one, in place of Dynoxide.
+// fakeHost returns a machine whose only engine is the fake one, which takes the place of Dynoxide.
 func fakeHost(mode string) *host {
 	h := emptyHost()
 	h.sources[0].find = func(context.Context, *host, bool) (*program, error) {
@@ -125,8 +125,8 @@ func newOpenHost(way string) *host {
 	return h
 }
 
-// runFakeCaller runs in a process, perhaps of another user. It tries the socket and prints what
-// happened.
+// runFakeCaller runs in a separate process, possibly as another user. It tries to connect to the
+// socket and prints what happened.
 func runFakeCaller(socket string) {
 	conn, err := dialSocket(context.Background(), socket)
 	if err == nil {
@@ -162,7 +162,8 @@ func mustOpen(t *testing.T, o Options, h *host) *Engine {
 // waitMax is how long a test waits for another process before it fails.
 const waitMax = 2 * time.Minute
 
-// waitUntil polls, because it waits for something that another process does.
+// waitUntil polls ok until it returns true, because the test waits for something that another
+// process does.
 func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(waitMax); !ok(); time.Sleep(10 * time.Millisecond) {
@@ -172,8 +173,8 @@ func waitUntil(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// responds reports whether the engine responds now. On a busy machine the response may be too late;
-// see requireResponds.
+// responds reports whether the engine responds now. On a busy machine, the response may be too
+// late; see requireResponds.
 func responds(t *testing.T, e *Engine) bool {
 	t.Helper()
 	return isEngine(t.Context(), Dynoxide, address{e.Endpoint, e.Socket})
@@ -197,8 +198,8 @@ func pidOf(t *testing.T, dir string) int {
 	return s.PID
 }
 
-// skipMissing skips a test that needs something this machine lacks. If CI_NO_SKIP is set, it fails
-// the test instead, because a skipped test would go unnoticed.
+// skipMissing skips a test that requires something that this machine lacks. If CI_NO_SKIP is set,
+// it fails the test instead, because a skipped test would go unnoticed.
 func skipMissing(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("CI_NO_SKIP") == "1" {

@@ -16,11 +16,12 @@ import (
 	"growthworkspace/shared/filelock"
 )
 
-// pollInterval is how often a process checks whether a folder's engine has started or ended.
+// pollInterval is the interval at which a process checks whether a folder's engine has started or
+// ended.
 const pollInterval = 50 * time.Millisecond
 
-// state is the content of engine.json: the kind of engine that the folder's data belongs to, and
-// where the engine runs. PID is 0 until the engine responds.
+// state is the content of engine.json: the kind of engine that wrote the folder's data, and where
+// the engine is running. PID is 0 until the engine responds.
 type state struct {
 	PID      int    `json:"pid"`
 	Endpoint string `json:"endpoint"`
@@ -64,7 +65,7 @@ func (f *folder) addressOf(s state) address {
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
 // read returns the content of engine.json. It is not an error if the file is missing or isn't JSON,
-// because writes are atomic and the data files show the kind of engine.
+// because the data files also show the kind of engine.
 func (f *folder) read() (state, error) {
 	var s state
 	b, err := os.ReadFile(f.path("engine.json"))
@@ -76,7 +77,7 @@ func (f *folder) read() (state, error) {
 	}
 	if s.Name == "" {
 		for _, kind := range []string{Dynoxide, DynamoDBLocal} {
-			// restrictAccess leaves an empty file if the engine does not start.
+			// If the engine did not start, restrictAccess has left an empty file.
 			if st, err := os.Stat(f.path(dataFiles[kind])); err == nil && st.Size() > 0 {
 				s.Name = kind
 			}
@@ -90,7 +91,7 @@ func (f *folder) write(s state) error {
 	if err != nil {
 		return fmt.Errorf("encode the state of the data folder: %w", err)
 	}
-	// Only the holder of the lock writes, so no other process uses the temporary file.
+	// Only the process that holds the lock writes, so no other process uses the temporary file.
 	part := f.path(".engine.json")
 	if err = os.WriteFile(part, append(b, '\n'), 0o600); err == nil {
 		err = os.Rename(part, f.path("engine.json"))
@@ -129,7 +130,7 @@ func (f *folder) checkVersion(s state, p *program) error {
 // versionNumbers returns the numbers in a version such as 1.2.1.
 func versionNumbers(version string) (numbers []int) {
 	for part := range strings.SplitSeq(version, ".") {
-		n, _ := strconv.Atoi(part) // anything that is not a number counts as 0
+		n, _ := strconv.Atoi(part) // 0 for anything that is not a number
 		numbers = append(numbers, n)
 	}
 	return numbers
@@ -155,7 +156,7 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 }
 
 // lockAndRead returns the state of the folder, the kind of engine that it needs, and the folder's
-// lock. The lock is nil if an engine holds it. Otherwise the caller must close it.
+// lock. If an engine holds the lock, the returned lock is nil. Otherwise the caller must close it.
 func (f *folder) lockAndRead(prefer string) (lock *os.File, s state, kind string, err error) {
 	lock, err = filelock.Try(f.path("engine.lock"))
 	if err != nil {
@@ -171,9 +172,8 @@ func (f *folder) lockAndRead(prefer string) (lock *os.File, s state, kind string
 	return lock, s, kind, err
 }
 
-// joinEngine returns the folder's state once its engine responds. It also returns the process if
-// this call started the engine, or nil if another process did. It waits while another process uses
-// the folder without sharing its engine.
+// joinEngine returns the folder's state once its engine responds, and the engine's process if this
+// call started it. It waits while another process uses the folder without sharing its engine.
 func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *process, error) {
 	var p *program
 	waits := 0 // the PID of the engine that this call is waiting for
@@ -201,7 +201,7 @@ func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *pr
 				return s, nil, fmt.Errorf("wait for the engine of %s: %w", f.dir, err)
 			}
 		case p == nil || kind != "" && kind != p.kind:
-			_ = lock.Close() // not held during an installation, which may take minutes
+			_ = lock.Close() // released, because an installation may take minutes
 			if p, err = h.find(ctx, kind, o.Install); err != nil {
 				if s.Name != "" {
 					err = fmt.Errorf("the data in %s was written by %s and no other engine can read it: %w", f.dir, engineTitles[s.Name], err)
@@ -216,14 +216,14 @@ func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *pr
 }
 
 // start starts the folder's engine, at the previous engine's address if that is free. The engine
-// inherits the lock, so that the lock shows whether an engine is running even if the process that
+// inherits the lock, so the lock shows whether an engine is running even if the process that
 // started it was killed. start closes the caller's copy of the lock.
 func (f *folder) start(ctx context.Context, h *host, p *program, last state, shared bool, lock *os.File) (state, *process, error) {
 	defer lock.Close()
 	if err := f.checkVersion(last, p); err != nil {
 		return last, nil, err
 	}
-	if last.PID != 0 { // no process may join an engine that is gone
+	if last.PID != 0 { // no process may join an engine that has ended
 		if err := f.write(state{Endpoint: last.Endpoint, Name: last.Name, Version: last.Version}); err != nil {
 			return last, nil, err
 		}
@@ -243,8 +243,8 @@ func (f *folder) start(ctx context.Context, h *host, p *program, last state, sha
 }
 
 // restrictAccess makes the engine's files readable only by this user, even in a folder that others
-// may read. SQLite creates the files next to a database with the database's mode, so it is enough
-// to create the database before the engine does.
+// may read. SQLite creates the other files with the same mode as the database, so it is enough to
+// create the database file before the engine does.
 func (f *folder) restrictAccess(kind string) error {
 	data := f.path(dataFiles[kind])
 	db, err := os.OpenFile(data, os.O_CREATE|os.O_RDWR, 0o600)
@@ -262,7 +262,7 @@ func (f *folder) restrictAccess(kind string) error {
 	return nil
 }
 
-// waitForOwner waits until the engine that another process started has ended, and returns an error
+// waitForOwner waits until an engine that another process started has ended, and returns an error
 // that says so. It returns nil if ctx ends first.
 func (f *folder) waitForOwner(ctx context.Context, joined state) error {
 	for {
@@ -282,7 +282,7 @@ func (f *folder) waitForOwner(ctx context.Context, joined state) error {
 	}
 }
 
-// sleep waits for d. It returns early, with ctx's error, if ctx ends.
+// sleep waits for d. If ctx ends first, it returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -39,7 +39,8 @@ func openInProcess(t *testing.T, way, dir string) *otherProcess {
 	return o
 }
 
-// tryOpenInProcess is like openInProcess, but returns the error, so any goroutine may call it.
+// tryOpenInProcess is like openInProcess, but returns the error, so it can be called from any
+// goroutine.
 func tryOpenInProcess(t *testing.T, way, dir string) (*otherProcess, error) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "fake-opener", way, dir)
@@ -78,8 +79,8 @@ func TestSecondProcessShares(t *testing.T) {
 			if err := o.cmd.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			requireResponds(t, e) // a process that leaves a shared engine does not end it
-			// A machine that could start no engine can still join one.
+			requireResponds(t, e) // closing a shared engine in one of its processes does not stop it
+			// A machine without an installed engine can still join a running one.
 			if s := mustOpen(t, Options{Data: dir}, emptyHost()); s.Endpoint != e.Endpoint || s.Socket != e.Socket || !s.Shared {
 				t.Errorf("joined %s, shared %v", s.Endpoint, s.Shared)
 			}
@@ -87,8 +88,8 @@ func TestSecondProcessShares(t *testing.T) {
 	}
 }
 
-// Ensure a shared engine exits with the process that started it, the processes that joined it get
-// an error that says so, and the folder can be opened again.
+// Ensure a shared engine exits with the process that started it. The processes that joined it must
+// get an error that says so, and the folder can then be opened again.
 func TestOwnerExits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -130,9 +131,10 @@ func TestOwnerExits(t *testing.T) {
 	}
 }
 
-// Ensure a command that does not share its engine keeps it to itself. Another command must wait
-// until the first one has closed its engine, say that it is waiting, and then get its own engine.
-func TestOwnEngine(t *testing.T) {
+// Ensure no other process can join the engine of a command that does not share it. Another command
+// must log that it is waiting until the first one has closed its engine, and then get its own
+// engine.
+func TestUnsharedEngine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first, err := open(t.Context(), Options{Data: dir}, fakeHost("well"))
@@ -166,7 +168,7 @@ func TestOwnEngine(t *testing.T) {
 	}
 }
 
-// Ensure a process that closes an engine it has joined gets no error from Err and does not end the
+// Ensure a process that closes an engine it has joined gets no error from Err and does not stop the
 // engine.
 func TestJoinedCloses(t *testing.T) {
 	t.Parallel()
@@ -182,8 +184,8 @@ func TestJoinedCloses(t *testing.T) {
 	}
 }
 
-// Ensure a program that has not called Main cannot open a data folder, because it could not become
-// the proxy of the folder's engine.
+// Ensure a program that has not called Main cannot open a data folder, because it could not act as
+// the proxy for the folder's engine.
 func TestMainIsRequired(t *testing.T) {
 	mainCalled.Store(false)
 	defer mainCalled.Store(true)
@@ -258,7 +260,7 @@ func TestStartTogether(t *testing.T) {
 
 func TestStaleState(t *testing.T) {
 	t.Parallel()
-	// Another server may have taken the port of the engine that ended.
+	// Another server may have taken the port of an engine that has ended.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

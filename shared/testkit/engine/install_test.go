@@ -26,14 +26,14 @@ func TestInstallOnce(t *testing.T) {
 	if err := installOnce(t.Context(), final, "bin", func(string) error { return nil }); err == nil || !strings.Contains(err.Error(), "has no bin") || exists(final) {
 		t.Errorf("an empty installation: error %v, exists %v", err, exists(final))
 	}
-	// The folder is there but useless, because files were removed from it.
+	// The folder exists but is unusable, because files were removed from it.
 	if err := os.Mkdir(final, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(final, "rest"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The next installation removes the leftovers of a killed one.
+	// The next installation removes what a killed one has left.
 	if err := os.MkdirAll(filepath.Join(final+".new", "half"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestInstallOnce(t *testing.T) {
 	}
 }
 
-// toolHost returns a machine whose PATH contains only the given shell scripts.
+// toolHost returns a machine on whose PATH there are only the given shell scripts.
 func toolHost(t *testing.T, scripts map[string]string) *host {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -104,7 +104,7 @@ chmod +x node_modules/@dynoxide/linux-x64/dynoxide; echo "$@" > args; echo chatt
 		name    string
 		scripts map[string]string
 		install bool
-		want    string // the engine's title, or a part of the error
+		want    string // the engine's title, or part of the error
 	}{
 		{"OKInstalled", map[string]string{"npm": npm, "node": "echo v20.19.0"}, true, "Dynoxide 1.2.1"},
 		{"OKNewerNode", map[string]string{"npm": npm, "node": "echo v24.1.0"}, true, "Dynoxide 1.2.1"},
@@ -135,7 +135,7 @@ chmod +x node_modules/@dynoxide/linux-x64/dynoxide; echo "$@" > args; echo chatt
 				t.Errorf("the installer's chatter was shown: %q", log.String())
 			}
 			if c.name == "OKInstalled" {
-				// The second time, no program is run.
+				// The second time, no program may be run.
 				h.lookPath = emptyHost().lookPath
 				if _, err := findDynoxide(t.Context(), h, false); err != nil || strings.Count(log.String(), "\n") != 1 {
 					t.Errorf("again: error %v, log %q", err, log.String())

@@ -26,8 +26,8 @@ func call(t *testing.T, e *Engine, op, body string) string {
 	req.Header.Set("X-Amz-Date", now)
 	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/"+now[:8]+
 		"/us-east-1/dynamodb/aws4_request, SignedHeaders=host;x-amz-date;x-amz-target, Signature=00")
-	// A busy machine is slow to create a table; the timeout of the readiness probe is too short for
-	// that.
+	// A busy machine creates a table slowly, so the timeout of the readiness probe would be too
+	// short.
 	res, err := (&http.Client{Timeout: time.Minute, Transport: Transport(e.Socket)}).Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestRealEngines(t *testing.T) {
 			if !exists(filepath.Join(dir, dataFiles[s.kind])) {
 				t.Errorf("no %s in the data folder", dataFiles[s.kind])
 			}
-			// The folder must use the same engine again without being told to.
+			// The folder must use the same engine again by default.
 			e = mustOpen(t, Options{Data: dir}, newHost(nil))
 			if got := call(t, e, "ListTables", "{}"); !strings.Contains(got, "kept") {
 				t.Errorf("after a restart the tables are %s", got)
@@ -86,7 +86,7 @@ func TestRealEngines(t *testing.T) {
 	}
 }
 
-// requirePrivateFiles requires that only the user can read the files of a folder that everyone can
+// requirePrivateFiles checks that only the user can read the files in a folder that everyone can
 // list.
 func requirePrivateFiles(t *testing.T, dir string) {
 	t.Helper()
@@ -102,7 +102,7 @@ func requirePrivateFiles(t *testing.T, dir string) {
 	}
 }
 
-// Ensure processes that install at the same time leave one complete installation.
+// Ensure processes that install an engine at the same time leave one complete installation.
 func TestRealInstallRace(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("WORKSPACE_TEST_INSTALL") != "1" {

@@ -18,7 +18,7 @@ const (
 	javaMin      = 17
 )
 
-// localPOM has no parent and no repository, because the user's Maven settings name the
+// localPOM has no parent and no repository, because the user's Maven settings define the
 // repositories.
 const localPOM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -56,8 +56,8 @@ func findLocal(ctx context.Context, h *host, install bool) (*program, error) {
 		kind: DynamoDBLocal, title: engineTitles[DynamoDBLocal],
 		argv: func(_ string, port int, dir string) []string {
 			// DynamoDB Local listens on every address. The options favour a quick start over
-			// throughput, because that is what a single developer needs. SQLite is a native library
-			// next to the jars.
+			// throughput, for the benefit of a single developer. SQLite is a native library next to
+			// the jars.
 			argv := []string{java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 				"-Djava.library.path=" + lib, "-cp", filepath.Join(lib, "*"), localMain,
 				"-sharedDb", "-disableTelemetry", "-port", strconv.Itoa(port)}
@@ -96,7 +96,7 @@ func findJava(ctx context.Context, h *host) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("java is not on PATH: install Java %d or later, and Maven", javaMin)
 	}
-	// macOS has a java that only prints that Java is missing, so it must be run to find out.
+	// The java command of macOS may only print that Java is missing, so it must be run to find out.
 	out, err := run(ctx, "", java, "-version")
 	if err != nil {
 		return "", fmt.Errorf("java does not run: install Java %d or later: %w", javaMin, err)

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaces reports whether this system supports network namespaces. Only trying to use one shows
-// whether the system permits it.
+// namespaces reports whether this system supports network namespaces. Whether it permits them is
+// known only after trying to use one.
 const namespaces = true
 
 // proxyName is os.Args[0] of this program when it runs as a proxy.
@@ -30,7 +30,7 @@ const proxyName = "growthworkspace-engine-proxy"
 // started.
 const exitRefused = 126
 
-// enginePort is the engine's port in its namespace, where no other process uses ports.
+// enginePort is the engine's port in its namespace, in which no other process uses ports.
 const enginePort = 8000
 
 // runProxy runs the proxy and then exits, if this process was started as a proxy.
@@ -40,8 +40,8 @@ func runProxy() {
 	}
 }
 
-// runInNetns makes cmd run its program behind a proxy: cmd starts this program as the proxy in its
-// own network namespace. A user other than root needs a user namespace for that.
+// runInNetns changes cmd to run its program behind a proxy: cmd then starts this program as the
+// proxy, in a new network namespace. If the user is not root, that requires a user namespace.
 func runInNetns(cmd *exec.Cmd) {
 	cmd.Path, cmd.Args = "/proc/self/exe", append([]string{proxyName}, cmd.Args...)
 	cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNET
@@ -52,18 +52,19 @@ func runInNetns(cmd *exec.Cmd) {
 	}
 }
 
-// runProxyMain runs the engine whose command line is argv, and passes connections to the engine
-// until the engine exits. It returns the engine's exit code. The working directory is the data
-// folder. File descriptor 3 is the folder's lock, which the engine inherits.
+// runProxyMain runs the engine whose command line is argv, passes connections to it until it exits,
+// and returns its exit code. The working directory is the data folder. File descriptor 3 is the
+// folder's lock, which the engine inherits.
 func runProxyMain(argv []string) int {
 	listener, err := listenSocket()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "no socket:", err)
 		return exitRefused
 	}
-	defer listener.Close() // removes the file
-	// If this process is killed, the kernel kills the engine. The kernel does so when the thread
-	// that started the engine ends, so that thread is kept until this function returns.
+	defer listener.Close() // also removes the socket file
+	// If this process is killed, the kernel kills the engine. It does so when the thread that
+	// started the engine ends, so this goroutine stays locked to that thread until the function
+	// returns.
 	runtime.LockOSThread()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -81,7 +82,7 @@ func runProxyMain(argv []string) int {
 		}
 	}()
 	go acceptLoop(listener)
-	_ = cmd.Wait() // the exit code is sufficient
+	_ = cmd.Wait() // the exit code is read below
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
 		return code
 	}
@@ -103,11 +104,11 @@ func listenSocket() (*net.UnixListener, error) {
 	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, up); err != nil {
 		return nil, fmt.Errorf("bring up the loopback device: %w", err)
 	}
-	// This process has the lock, so no process listens on a leftover file.
+	// This process has the lock, so no process is listening on an existing socket file.
 	if err := os.Remove(socketFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove the old socket file: %w", err)
 	}
-	before := syscall.Umask(0o177) // so that the file has the mode 0600 from the start
+	before := syscall.Umask(0o177) // so that the file is created with the mode 0600
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socketFile, Net: "unix"})
 	syscall.Umask(before)
 	if err != nil {
@@ -116,8 +117,8 @@ func listenSocket() (*net.UnixListener, error) {
 	return l, nil
 }
 
-// acceptLoop sends each caller a connection to the engine, or closes the caller's connection while
-// the engine accepts none.
+// acceptLoop passes each caller a connection to the engine, or closes the caller's connection if
+// the engine does not accept one.
 func acceptLoop(listener *net.UnixListener) {
 	for {
 		caller, err := listener.AcceptUnix()
@@ -150,8 +151,7 @@ func acceptLoop(listener *net.UnixListener) {
 // error is ECONNREFUSED, as for a TCP port.
 func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	refused := &net.OpError{Op: "dial", Net: "unix", Addr: &net.UnixAddr{Name: path, Net: "unix"}, Err: syscall.ECONNREFUSED}
-	// The kernel accepts at most 107 bytes as the path of a socket, and folders may have longer
-	// paths.
+	// The kernel limits the path of a socket to 107 bytes, but folders may have longer paths.
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return nil, err

@@ -19,7 +19,8 @@ func runProxy() {}
 
 func runInNetns(*exec.Cmd) {}
 
-// dialSocket always fails, because only a folder shared with a Linux system can contain a socket.
+// dialSocket always returns an error. On this system, a folder contains a socket only if it is
+// shared with a Linux system.
 func dialSocket(context.Context, string) (net.Conn, error) {
 	return nil, errors.New("the engine of this folder runs on Linux and is reached from there only")
 }

@@ -14,14 +14,14 @@ import (
 	"testing"
 )
 
-// unprivilegedUser is the id of an unprivileged user on every Linux system.
+// unprivilegedUser is the id of a user that is unprivileged on every Linux system.
 const unprivilegedUser = 65534
 
 // unprivilegedCommand returns a command that runs the test binary as another user. This requires
 // root privileges.
 func unprivilegedCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command("/proc/self/exe", args...) // the binary's folder may be closed to others
+	cmd := exec.Command("/proc/self/exe", args...) // other users may have no access to the binary's folder
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivilegedUser, Gid: unprivilegedUser}}
 	return cmd
@@ -41,8 +41,8 @@ func newPublicDir(t *testing.T) string {
 	return dir
 }
 
-// Ensure another user of the machine gets no connection to a folder's engine, even in a folder that
-// everyone can enter, and that no port of the machine leads to the engine. Where the system refuses
+// Ensure another user of the machine cannot connect to a folder's engine, even in a folder that
+// everyone can enter, and that no port of the machine leads to the engine. If the system refuses
 // namespaces, the engine's address must not be one that a web page would guess.
 func TestSocket(t *testing.T) {
 	t.Parallel()
@@ -80,11 +80,11 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// Ensure a user other than root gets an engine, in a namespace if the system permits that.
-func TestSocketOfAPlainUser(t *testing.T) {
+// Ensure a user other than root can start an engine, in a namespace if the system permits it.
+func TestSocketForOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		return // not root, so the other tests already run as a plain user
+		return // not root, so the other tests already cover this
 	}
 	dir := filepath.Join(newPublicDir(t), "data")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -109,8 +109,8 @@ func TestSocketOfAPlainUser(t *testing.T) {
 	}
 }
 
-// Ensure a folder has a socket even if its path is longer than the name of a socket may be.
-func TestSocketOfALongPath(t *testing.T) {
+// Ensure a folder has a socket even if its path is longer than the path of a socket may be.
+func TestSocketWithLongPath(t *testing.T) {
 	t.Parallel()
 	short, long := t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("a folder with a long name ", 6))
 	want := mustOpen(t, Options{Data: short}, fakeHost("well"))
@@ -120,8 +120,8 @@ func TestSocketOfALongPath(t *testing.T) {
 	}
 }
 
-// Ensure an engine that cannot have a socket listens on a random loopback address, or on the usual
-// one if the system has no other.
+// Ensure an engine without a socket listens on a random loopback address, or on 127.0.0.1 if the
+// system has no other.
 func TestNoSocket(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -135,7 +135,7 @@ func TestNoSocket(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			// A proxy that cannot remove this folder gives up.
+			// The proxy exits if it cannot remove this folder.
 			if err := os.MkdirAll(filepath.Join(dir, socketFile, "full"), 0o700); err != nil {
 				t.Fatal(err)
 			}

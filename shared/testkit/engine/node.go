@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// NodeVersionMin is the oldest version of Node.js that the repository's tools run on. The
-// documentation names it, too.
+// NodeVersionMin is the oldest version of Node.js that the repository's tools support. The
+// documentation also mentions it.
 const NodeVersionMin = "20.19"
 
 // CheckNode returns an error that names the installed version if Node.js is older than
@@ -17,12 +17,12 @@ func CheckNode(ctx context.Context, node string) error {
 	if err != nil {
 		return fmt.Errorf("%w; install Node.js %s or later", err, NodeVersionMin)
 	}
-	var found, least [2]int
-	if _, err := fmt.Sscanf(NodeVersionMin, "%d.%d", &least[0], &least[1]); err != nil {
+	var found, required [2]int
+	if _, err := fmt.Sscanf(NodeVersionMin, "%d.%d", &required[0], &required[1]); err != nil {
 		return fmt.Errorf("the least version %q: %w", NodeVersionMin, err)
 	}
 	_, err = fmt.Sscanf(strings.TrimSpace(out), "v%d.%d", &found[0], &found[1])
-	if err != nil || found[0] < least[0] || found[0] == least[0] && found[1] < least[1] {
+	if err != nil || found[0] < required[0] || found[0] == required[0] && found[1] < required[1] {
 		return fmt.Errorf("node is %s: install Node.js %s or later", strings.TrimSpace(out), NodeVersionMin)
 	}
 	return nil

@@ -23,18 +23,18 @@ type process struct {
 	program *program
 	cmd     *exec.Cmd
 	address address
-	grace   time.Duration // how long stop waits before it kills the process
-	log     *os.File      // the process's output; open until stop
-	tmpLog  string        // path of a log that is not needed after the process has ended
+	grace   time.Duration // how long stop waits for the process to exit before it kills it
+	log     *os.File      // the process's output; closed by stop
+	tmpLog  string        // path of a log that is removed when the process has ended
 	exited  chan struct{} // closed after err is set
 	err     error
 }
 
 const portTries = 3
 
-// start runs the program and returns when it responds. If the program has a data folder and the
-// system permits it, the program runs in a network namespace. Otherwise it listens at the last
-// endpoint, or at a free one if the last one is taken. The process inherits the lock, if any.
+// start runs the program and returns when it responds. With a data folder, the program runs in a
+// network namespace if the system permits it. Otherwise it listens at the endpoint last, or at a
+// free one if that is taken. The process inherits the lock, if any.
 func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os.File) (*process, error) {
 	if dir != "" && h.namespaces {
 		proc, err := h.startInNetns(ctx, p, dir, lock)
@@ -42,7 +42,7 @@ func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os
 			return proc, err
 		}
 	}
-	// A port can't be reserved for a child, so another process may take it first.
+	// A port can't be reserved for a child process, so another process may take it first.
 	for try := 1; ; try++ {
 		free, err := h.freePort(ctx, last)
 		if err != nil {
@@ -66,13 +66,13 @@ func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os
 	}
 }
 
-// startInNetns starts the program in a network namespace of its own. It returns nil without an
-// error if the system refuses a namespace.
+// startInNetns starts the program in its own network namespace. It returns nil without an error if
+// the system refuses a namespace.
 func (h *host) startInNetns(ctx context.Context, p *program, dir string, lock *os.File) (*process, error) {
 	at := address{socketEndpoint, filepath.Join(dir, socketFile)}
 	proc, err := h.launch(p, dir, at, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: enginePort}, lock)
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EACCES) {
-		return nil, nil // clone was refused
+		return nil, nil // the system refused to create the namespace
 	}
 	if err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func (h *host) startInNetns(ctx context.Context, p *program, dir string, lock *o
 	return proc, nil
 }
 
-// freePort returns the address of the endpoint if it is free, and otherwise a free address, which
-// is a random loopback address if the system has more than one.
+// freePort returns the address of the endpoint if it is free. Otherwise it returns a free port on a
+// random loopback address or, if the system has only one, on 127.0.0.1.
 func (h *host) freePort(ctx context.Context, endpoint string) (*net.TCPAddr, error) {
 	tries := []string{net.JoinHostPort(h.loopback(), "0"), "127.0.0.1:0"}
 	if u, err := url.Parse(endpoint); err == nil && u.Port() != "" {
@@ -106,8 +106,8 @@ func (h *host) freePort(ctx context.Context, endpoint string) (*net.TCPAddr, err
 	return nil, errors.Join(errs...)
 }
 
-// launch runs the program. The program listens on the address in listen, and clients reach it at
-// the address in at.
+// launch runs the program. The program listens on the address listen, and clients reach it at the
+// address at.
 func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, lock *os.File) (*process, error) {
 	proc := &process{program: p, address: at, grace: h.grace, exited: make(chan struct{})}
 	if err := proc.openLog(dir); err != nil {
@@ -145,7 +145,7 @@ func (p *process) openLog(dir string) (err error) {
 	}
 	if p.log, err = os.CreateTemp("", "engine-*.log"); err == nil {
 		p.tmpLog = p.log.Name()
-		// Where the system can remove an open file, no log remains if this process is killed.
+		// If the system can remove an open file, no log is left even if this process is killed.
 		_ = os.Remove(p.tmpLog)
 	}
 	return err
@@ -166,8 +166,8 @@ func (p *process) waitReady(ctx context.Context, wait time.Duration) error {
 		if p.hasExited() {
 			return p.exitError("ended at its start")
 		}
-		// The response may come from another process that took the port first. An engine that
-		// announces itself does so only once it has the port.
+		// The response may come from another process that took the port first. If the engine prints
+		// a message when it is ready, it does so only once it has the port.
 		if ok && strings.Contains(p.tail(), p.program.readyMessage) {
 			return nil
 		}
@@ -212,7 +212,8 @@ func (p *process) portTaken(ctx context.Context, listen *net.TCPAddr) bool {
 	return err != nil || strings.Contains(strings.ToLower(p.tail()), "already in use")
 }
 
-// stop ends the process and waits for it. It does nothing if the process has already ended.
+// stop stops the process and waits until it has ended. It does nothing if the process has already
+// ended.
 func (p *process) stop() error {
 	defer p.closeLog()
 	if p.hasExited() {
@@ -231,7 +232,7 @@ func (p *process) stop() error {
 	return nil
 }
 
-// exitError returns the error for a process that exited without a call of stop.
+// exitError returns the error for a process that exited although stop was not called.
 func (p *process) exitError(how string) error {
 	why := "with exit status 0"
 	if p.err != nil {
@@ -264,8 +265,8 @@ func formatOutput(output string) string {
 	return "; its last output:\n  " + strings.ReplaceAll(output, "\n", "\n  ")
 }
 
-// isEngine reports whether an engine of the kind responds at the address. The response to a plain
-// GET shows the kind, so no credentials are needed.
+// isEngine reports whether an engine of the given kind responds at the address. The response to a
+// plain GET shows the kind, so no credentials are needed.
 func isEngine(ctx context.Context, kind string, at address) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.endpoint, http.NoBody)
 	if err != nil {

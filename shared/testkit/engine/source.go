@@ -20,7 +20,7 @@ var engineTitles = map[string]string{
 	DynamoDBLocal: "DynamoDB Local " + localVersion,
 }
 
-// dataFiles are the files in which each engine keeps a folder's data.
+// dataFiles maps each engine to the file in which it keeps a folder's data.
 var dataFiles = map[string]string{
 	Dynoxide:      "dynoxide.db",
 	DynamoDBLocal: "shared-local-instance.db",
@@ -32,17 +32,17 @@ type program struct {
 	title        string
 	version      string                                           // the version of Dynoxide; "" for other kinds
 	argv         func(host string, port int, dir string) []string // dir is absolute; "" means in memory
-	readyMessage string                                           // printed once the engine has the port; "" if it prints nothing
+	readyMessage string                                           // the message that it prints once it has the port; "" if it prints none
 }
 
 // source describes where an engine comes from. The error from find says what is missing and what to
-// do, and starts in lower case.
+// do, and begins in lower case.
 type source struct {
 	kind string
 	find func(ctx context.Context, h *host, install bool) (*program, error)
 }
 
-// host is the machine as seen by this package. Tests replace parts of it.
+// host is the machine as this package sees it. Tests replace parts of it.
 type host struct {
 	goos, goarch string
 	lookPath     func(string) (string, error)
@@ -53,7 +53,7 @@ type host struct {
 	sources      []source
 	log          io.Writer
 	namespaces   bool          // whether to try network namespaces
-	loopback     func() string // a random loopback address
+	loopback     func() string // returns a random loopback address
 	startWait    time.Duration // how long an engine may take to respond
 	ownerWait    time.Duration // how long another process may take to start a folder's engine
 	grace        time.Duration // how long an engine may take to end
@@ -85,8 +85,8 @@ func (h *host) platform() string { return h.goos + "/" + h.goarch }
 
 func (h *host) logf(format string, args ...any) { _, _ = fmt.Fprintf(h.log, format+"\n", args...) }
 
-// find returns the first available engine. If kind is not empty, only engines of that kind are
-// tried.
+// find returns the first engine that is available. If kind is not empty, only engines of that kind
+// are tried.
 func (h *host) find(ctx context.Context, kind string, install bool) (*program, error) {
 	var missing []string
 	for _, s := range h.sources {
@@ -117,11 +117,11 @@ func (h *host) cachePath(name string) (string, error) {
 	return filepath.Join(dir, "growth-workspace", name), nil
 }
 
-// installOnce calls build to fill a new folder, then renames the folder to final in one step. A
-// lock next to final lets only one process install at a time; the processes that waited then use
-// its result. whole is the path of a file, relative to the folder. An installation that lacks this
-// file is damaged and is replaced.
-func installOnce(ctx context.Context, final, whole string, build func(dir string) error) error {
+// installOnce calls build to fill a new folder, and then renames that folder to final in one step.
+// A lock next to final ensures that only one process installs at a time; the processes that waited
+// then use its result. requiredFile is the path, relative to the folder, of a file that every
+// complete installation contains. An installation without it is replaced.
+func installOnce(ctx context.Context, final, requiredFile string, build func(dir string) error) error {
 	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
 		return fmt.Errorf("make the cache folder: %w", err)
 	}
@@ -135,7 +135,7 @@ func installOnce(ctx context.Context, final, whole string, build func(dir string
 		return fmt.Errorf("wait for another installation: %w", err)
 	}
 	defer lock.Close()
-	if exists(filepath.Join(final, whole)) {
+	if exists(filepath.Join(final, requiredFile)) {
 		return nil
 	}
 	dir := final + ".new" // a killed installation may have left this folder behind
@@ -146,8 +146,8 @@ func installOnce(ctx context.Context, final, whole string, build func(dir string
 	if err := build(dir); err != nil {
 		return err
 	}
-	if !exists(filepath.Join(dir, whole)) {
-		return fmt.Errorf("the installation ended well but has no %s", whole)
+	if !exists(filepath.Join(dir, requiredFile)) {
+		return fmt.Errorf("the installation ended well but has no %s", requiredFile)
 	}
 	if err := os.Rename(dir, final); err != nil {
 		return fmt.Errorf("put the installation into the cache: %w", err)
@@ -163,11 +163,13 @@ func exists(path string) bool {
 // errInstallNotAllowed is returned if an installation is needed but not allowed.
 var errInstallNotAllowed = errors.New("not installed yet, and this command may not install it; `go run ./scripts/workspace serve` does")
 
-// run runs an installer and returns its output. If it fails, the error contains the output, too.
+// run runs an installer and returns its output. If the installer fails, the error also contains the
+// output.
 func run(ctx context.Context, dir, path string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = dir
-	// A child of the installer may keep the output open, which must not delay the result for long.
+	// A child process of the installer may keep the output open, which must not delay the result
+	// for long.
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
 // detach gives the child its own process group, so that Ctrl-C in a terminal does not end the child
-// before this process ends it. It also gives the child a copy of the lock.
+// before this process stops it. It also gives the child a copy of the lock.
 func detach(cmd *exec.Cmd, lock *os.File) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if lock != nil {
@@ -21,7 +21,7 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
-// guardSupported reports whether killWithParent ends the engine of a process that was killed.
+// guardSupported says whether killWithParent can kill the engine of a process that was killed.
 const guardSupported = true
 
 // guardName is os.Args[0] of a process that runs this program as a guard.
@@ -40,8 +40,8 @@ func runGuard() {
 }
 
 // killWithParent makes sure that a process is killed when this process ends, even by SIGKILL. It
-// starts a shell that waits until the pipe from this process closes. In a container without a
-// shell, it runs this program as the guard instead. SQLite recovers after its engine was killed.
+// starts a shell that waits until the pipe from this process is closed. In a container without a
+// shell, it runs this program as the guard instead. SQLite can recover after its engine was killed.
 func killWithParent(pid int, shell string) (release func(), err error) {
 	sh := exec.Command(shell, "-c", `read -r line; kill -9 "$0"`, strconv.Itoa(pid))
 	if !exists(shell) && mainCalled.Load() {

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// emptyCell marks a cell that takes its column's default value.
+// emptyCell is the content of a cell that has its column's default value.
 const emptyCell = "-"
 
-// column is a column of the operation tables. Its function reads a cell into the operation; earlier
-// columns have already been read.
+// column is a column of the operation tables. Its function parses a cell into the operation, after
+// the cells in earlier columns.
 type column struct {
 	name  string
 	parse func(o *Operation, cell string) error
@@ -87,7 +87,7 @@ func (o *Operation) parseScope(cell string) error {
 
 var parameterPattern = regexp.MustCompile(`\{([A-Za-z]+)\}`)
 
-// fixtureArgumentNames returns the names of the arguments whose values are in the fixture column.
+// fixtureArgumentNames returns the names of the arguments whose values the fixture column contains.
 func (o *Operation) fixtureArgumentNames() (names []string) {
 	for _, m := range parameterPattern.FindAllStringSubmatch(o.Path, -1) {
 		if m[1] != "companyId" {
@@ -97,7 +97,7 @@ func (o *Operation) fixtureArgumentNames() (names []string) {
 	return append(names, requiredFields(o.Query)...)
 }
 
-// requiredFields returns the names of the fields in a cell that are marked with a !.
+// requiredFields returns the names of the fields that are marked with a ! in a cell.
 func requiredFields(fields string) (names []string) {
 	for field := range strings.FieldsSeq(fields) {
 		if name, kind, _ := strings.Cut(field, ":"); strings.Contains(kind, "!") {
@@ -133,8 +133,8 @@ func (o *Operation) parseTrips(cell string) error {
 		return fmt.Errorf("%q must be a number of round trips, such as 3, +2 or 3+2, or -", cell)
 	}
 	trips, keyed, _ := strings.Cut(cell, "+")
-	o.RoundTrips, _ = strconv.Atoi(trips)             // empty: 0
-	o.ExtraRoundTripsWithKey, _ = strconv.Atoi(keyed) // empty: 0
+	o.RoundTrips, _ = strconv.Atoi(trips)             // 0 if empty
+	o.ExtraRoundTripsWithKey, _ = strconv.Atoi(keyed) // 0 if empty
 	return nil
 }
 

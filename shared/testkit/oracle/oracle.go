@@ -1,6 +1,6 @@
-// Package oracle reads the tables in functions/testdata, in which people described each operation
-// by hand. Tests compare the service with these tables. No part of them is generated, because a
-// generated expectation would agree with every mistake.
+// Package oracle reads the operation tables in functions/testdata, in which people have described
+// each operation by hand. Tests compare the service with these tables. No part of the tables is
+// generated, because a generated expectation would agree with every mistake.
 package oracle
 
 import (
@@ -21,23 +21,23 @@ const (
 	AdditionsFile     = "functions/testdata/additions.tsv"
 )
 
-// Operation is a line of a table. The comment of operations.tsv explains its columns.
+// Operation is a line of a table. The comment in operations.tsv explains the columns.
 type Operation struct {
 	File string
 	Line int
 
 	ID, Method, Path, Scope string
 
-	DraftScope             string            // empty: a key that may only draft cannot call the operation
-	SortOrder              []string          // empty: not a list, or its records cannot be imported
+	DraftScope             string            // if empty, a key that may only draft cannot call the operation
+	SortOrder              []string          // empty if the operation is not a list, or its records cannot be imported
 	Fixture                map[string]string // values by argument name
 	RoundTrips             int               // 0 means the default, which is 1 for a read and 2 for a write
 	ExtraRoundTripsWithKey int               // additional round trips with an Idempotency-Key
-	ConsistentReads        []string          // each read as its action and, after a space, the prefix of its sort keys if it has one
-	Reader                 string            // id of the operation that reads the changed record; empty if there is none
+	ConsistentReads        []string          // for each read, the action and, if any, a space and the prefix of the sort keys
+	Reader                 string            // the id of the operation that reads the changed record; empty if there is none
 	CanConflict            bool
-	Sample                 map[string]any // the body; nil: the body of the sample event
-	OtherArguments         map[string]any // one argument with a different value; nil: a string in the body differs
+	Sample                 map[string]any // the body; if nil, it is in the sample event
+	OtherArguments         map[string]any // one argument with a different value; if nil, any string in the body can be changed
 	ClearedByNull          []string       // the properties that null clears
 
 	Query, Body, Response string // as written in the table
@@ -60,7 +60,7 @@ func (t Table) Lookup(id string) (Operation, bool) {
 	return t[i], true
 }
 
-// Load returns the tables of the module that contains the working directory. The error names the
+// Load returns the tables of the module that contains the working directory. The error contains the
 // file, line and column of every invalid cell.
 func Load() (Table, error) {
 	root, err := os.Getwd()
@@ -98,7 +98,7 @@ func loadFiles(specification, additions string) (Table, error) {
 	return table, errors.Join(problems...)
 }
 
-// parse reads one file: comments, a line with the names of the columns, and a line for each
+// parse parses one file: comments, a line with the names of the columns, and a line for each
 // operation.
 func parse(file, text string) (out Table, problems []error) {
 	var header []string
@@ -176,8 +176,8 @@ func (t Table) check() (problems []error) {
 	return problems
 }
 
-// FormatRow returns a line of additions.tsv with these cells, and the default value in the other
-// columns.
+// FormatRow returns a line of additions.tsv with the given cells, and the default value in the
+// other columns.
 func FormatRow(cells map[string]string) string {
 	var out []string
 	for _, c := range columns {
@@ -190,9 +190,9 @@ func FormatRow(cells map[string]string) string {
 	return strings.Join(out, "\t")
 }
 
-// Arguments returns the arguments of a request that succeeds on the fixture company, without those
-// that a POST does not require. The body comes from the column sample or, if that is empty, from
-// the operation's sample event.
+// Arguments returns the arguments of a request that succeeds on the fixture company. For a POST, it
+// returns only the required ones. The body comes from the column sample or, if that is empty, from
+// event, which is the operation's sample event.
 func (o Operation) Arguments(event []byte) (map[string]any, error) {
 	body, err := EventBody(event)
 	if err != nil {
@@ -212,7 +212,7 @@ func (o Operation) Arguments(event []byte) (map[string]any, error) {
 	return out, nil
 }
 
-// EventBody returns the body in a sample event, or an empty map if it has none.
+// EventBody returns the body in a sample event, or an empty map if there is none.
 func EventBody(event []byte) (map[string]any, error) {
 	var sample struct{ Body string }
 	body := map[string]any{}

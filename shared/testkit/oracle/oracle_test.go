@@ -18,7 +18,7 @@ func updateCells() map[string]string {
 	}
 }
 
-// tableOf returns a file that contains the header and these lines.
+// tableOf returns a file with the header and the given lines.
 func tableOf(lines ...map[string]string) string {
 	var header []string
 	for _, c := range columns {
@@ -31,8 +31,8 @@ func tableOf(lines ...map[string]string) string {
 	return text
 }
 
-// readerCells returns the cells of a line for a read: the operation that updateCells names in its
-// reader column.
+// readerCells returns the cells of a line for a read, which is the operation in the reader column
+// of updateCells.
 func readerCells() map[string]string {
 	return map[string]string{"id": "get_shop", "method": "GET", "path": "/companies/{companyId}/shop", "scope": "any", "response": "as update_shop_till"}
 }
@@ -93,8 +93,8 @@ func TestMalformedCells(t *testing.T) {
 	}
 }
 
-// Ensure null may clear a field only in an update, and that the reader column may be none only for
-// an operation that has a reader by default.
+// Ensure only an update can have fields that null clears, and that the reader column can be "none"
+// only for an operation that has a reader by default.
 func TestCellsOfOtherOperations(t *testing.T) {
 	t.Parallel()
 	create := updateCells()
@@ -116,8 +116,8 @@ func TestCellsOfOtherOperations(t *testing.T) {
 	}
 }
 
-// Ensure a file with unexpected columns is rejected, as are a line with too few columns and a
-// second line for an operation.
+// Ensure a file with unexpected columns, with too few columns in a line, or with two lines for the
+// same operation is rejected.
 func TestMalformedFiles(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
@@ -134,7 +134,7 @@ func TestMalformedFiles(t *testing.T) {
 	}
 }
 
-// Ensure the columns may be in any order.
+// Ensure columns may be in any order.
 func TestOrderOfColumns(t *testing.T) {
 	t.Parallel()
 	line := updateCells()
@@ -149,8 +149,8 @@ func TestOrderOfColumns(t *testing.T) {
 	}
 }
 
-// Ensure the arguments of a request are the ids of the fixture and the body of its event: only the
-// required fields for a create, and all fields for an update.
+// Ensure the arguments of a request are the fixture's ids and the body in the sample event: only
+// the required fields for a create, and all fields for an update.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	event := []byte(`{"body":"{\"name\":\"A\",\"rank\":3}"}`)
@@ -183,7 +183,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Ensure the hints of a tool follow from the method and the scope, whatever the verb is.
+// Ensure the hints of a tool follow from the method and the scope, whatever the verb in its name.
 func TestHints(t *testing.T) {
 	for line, want := range map[string]Hints{
 		"list_shops GET shop:read":      {ReadOnly: true},

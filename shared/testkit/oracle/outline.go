@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// ReadInParts returns a JSON value that tools return in parts, because outlines replace values that
-// do not fit. read returns the decoded value at a JSON Pointer. It must decode objects as
+// ReadInParts assembles a JSON value that tools return in parts, with outlines in place of values
+// that do not fit. read returns the decoded value at a JSON Pointer. It must decode objects as
 // map[string]any.
 //
 // ReadInParts follows the description of outlines in scripts/docs/reference/tools.md. It is
@@ -45,8 +45,8 @@ func readInParts(pointer string, read func(string) (any, error)) (any, error) {
 	return nil, fmt.Errorf("%s: an outline of type %s", pointer, o.kind)
 }
 
-// readSlices reads a value with the given length in slices. If a slice does not fit, it tries again
-// with half the size. add appends a slice to whole and returns the slice's length.
+// readSlices reads a value with the given length in slices. If a slice does not fit, it tries one
+// of half the size. add appends a slice to whole and returns the slice's length.
 func readSlices(length int, pointer string, read func(string) (any, error), whole any, add func(whole, part any) (any, int)) (any, error) {
 	n := length
 	for first := 0; first < length; {
@@ -73,8 +73,8 @@ func readSlices(length int, pointer string, read func(string) (any, error), whol
 	return whole, nil
 }
 
-// readChildren replaces the outlines in a value with the values that they describe. first is the
-// index of the value's first entry.
+// readChildren replaces the outlines in a value with the values that they describe. If value is a
+// slice of an array, first is the index of its first entry.
 func readChildren(pointer string, first int, value any, read func(string) (any, error)) (any, error) {
 	child := func(token string, value any) (any, error) {
 		if _, isOutline := outlineOf(value); isOutline {

@@ -2,26 +2,27 @@ package oracle
 
 import "strings"
 
-// Limits on the size of a tools/list response, in bytes of JSON, so that it leaves room in a
-// model's context.
+// The maximum sizes of a tools/list response in bytes of JSON, which leave room in a model's
+// context.
 const (
 	ToolsBytesMax     = 66_000 // all tools
 	AreaToolsBytesMax = 18_000 // the tools for a key with the scopes of a single area
 )
 
-// Limits on the size of a tool's result, in bytes of UTF-8.
+// The maximum sizes of a tool's result in bytes of UTF-8.
 const (
-	ResultTextBytesMax = 40_000 // of all texts together
-	ResultBytesMax     = 80_000 // of the texts and the structured content together
+	ResultTextBytesMax = 40_000 // all texts together
+	ResultBytesMax     = 80_000 // all texts and the structured content together
 )
 
-// Hints are the annotations of a tool that say what it does to stored values. Destructive and
-// Idempotent mean nothing for a tool that only reads, and are false there.
+// Hints are the annotations of a tool that say what it does to stored values. For a read-only tool,
+// Destructive and Idempotent mean nothing and are false.
 type Hints struct{ ReadOnly, Destructive, Idempotent bool }
 
-// Hints returns what the operation's tool must say. They follow from the method and the scope: an
-// operation that needs only a scope for reading only reads, a create adds a record each time, and
-// everything else replaces stored values, which a repeat does not change further.
+// Hints returns the hints that the operation's tool must have. They follow from the method and the
+// scope: an operation that requires only a scope for reading is read-only, a create adds another
+// record each time, and any other operation replaces stored values, so repeating it has no further
+// effect.
 func (o Operation) Hints() Hints {
 	switch {
 	case o.Method == "GET", strings.HasSuffix(o.Scope, ":read"):

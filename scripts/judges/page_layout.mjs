@@ -34,7 +34,7 @@ async function crawl(page, start, more, look) {
     seen.add(shape(url));
     queue.push(url);
   };
-  for (const address of ['/', '/metrics', '/roadmap', '/reviews', '/posts', '/sites', '/brand', '/keys', '/company', ...more, '/nowhere']) add(address);
+  for (const address of ['/', '/metrics', '/roadmap', '/reviews', '/posts', '/sites', '/brand', '/keys', '/company', '/activity', ...more, '/nowhere']) add(address);
   for (let at = 0; at < queue.length; at++) {
     await page.goto(queue[at].href);
     await look(queue[at].pathname + queue[at].search);

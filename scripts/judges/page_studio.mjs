@@ -329,7 +329,7 @@ await step('a hostile review is text, and a form of another site changes nothing
 
 const screens = {
   overview: '/', metrics: '/metrics?key=growth.signups', split: '/metrics?key=growth.signups&split=country', year: '/metrics?key=growth.signups&range=12m',
-  derived: '/metrics?key=growth.activation_rate', define: '/metrics/definitions/new', values: '/metrics/values?key=growth.signups', reviews: '/reviews', posted: '/reviews?show=posted', empty: '/reviews?q=xylophone', roadmap: '/roadmap', live: '/roadmap?view=live', item: '/roadmap/items/new', keys: '/keys', board: '/roadmap/boards/new',
+  derived: '/metrics?key=growth.activation_rate', define: '/metrics/definitions/new', values: '/metrics/values?key=growth.signups', reviews: '/reviews', posted: '/reviews?show=posted', empty: '/reviews?q=xylophone', roadmap: '/roadmap', live: '/roadmap?view=live', item: '/roadmap/items/new', keys: '/keys', activity: '/activity', board: '/roadmap/boards/new',
   firstboard: '/start/board', firstnumber: '/start/number', paste: '/reviews/paste', preset: '/keys?preset=ci',
   sites: '/sites', audits: '/sites?site=all', audit: `/audits/${audits[0].id}`, 'audit-pages': `/audits/${audits[0].id}?by=page`, site: '/sites/new', brand: '/brand', goal: '/brand/goals/new', posts: '/posts', postlist: '/posts/list', ideas: '/ideas', fill: '/posts/fill', accounts: '/posts/accounts', plan: '/ideas/plans/new', idea: '/ideas/edit/new', post: '/posts/new', company: '/company', nowhere: '/nowhere',
 };

@@ -381,6 +381,9 @@ func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 			return itemFields(i, columnIDs(v.readColumns(of(i))), v.r.URL.Query().Get("column"))
 		},
 		facts: func(i client.Item) []fact { return []fact{{"Address on the roadmap", i.Slug}} },
+		changed: func(i client.Item) *changedRecord {
+			return &changedRecord{client.ChangeTypeItem, i.ID, i.UpdatedAt}
+		},
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Item, error) {
 			title, summary, column, target := c.required("title"), c.text("summary"), v.itemColumn(c, board), c.text("targetLabel")
 			categories, status, order := c.list("categoryIds"), enumValue[client.PlanStatus](c.text("status")), c.integer("sortOrder")

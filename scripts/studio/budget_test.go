@@ -14,7 +14,7 @@ import (
 
 // Limits for one screen.
 const (
-	callsMax = 15
+	callsMax = 17
 	tripsMax = 2
 	bytesMax = 110_000
 )

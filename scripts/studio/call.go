@@ -17,7 +17,7 @@ import (
 
 // callsMax is the maximum number of API calls for one page. It keeps the page quick even if the
 // service is far away, and within the key's quota.
-const callsMax = 15
+const callsMax = 17
 
 // pageRequest is one request from a browser, with the API calls that are made for it.
 type pageRequest struct {

@@ -169,7 +169,7 @@ func (s *Studio) show(w http.ResponseWriter, r *http.Request, form string, scree
 			f.Company = *known
 		}
 	}
-	f.Places = []place{{Name: "Overview", Path: "/"}, {Name: "Week", Path: "/week"}, {Name: "Metrics", Path: "/metrics"}, {Name: "Roadmap", Path: "/roadmap"}, {Name: "Reviews", Path: "/reviews"}, {Name: "Posts", Path: "/posts"}, {Name: "Sites", Path: "/sites"}, {Name: "Brand", Path: "/brand"}, {Name: "Keys", Path: "/keys"}, {Name: "Company", Path: "/company"}, {Name: "Changes", Path: "/changes"}, {Name: "Reference", Path: "/reference"}}
+	f.Places = []place{{Name: "Overview", Path: "/"}, {Name: "Week", Path: "/week"}, {Name: "Metrics", Path: "/metrics"}, {Name: "Roadmap", Path: "/roadmap"}, {Name: "Reviews", Path: "/reviews"}, {Name: "Posts", Path: "/posts"}, {Name: "Sites", Path: "/sites"}, {Name: "Brand", Path: "/brand"}, {Name: "Keys", Path: "/keys"}, {Name: "Company", Path: "/company"}, {Name: "Activity", Path: "/activity"}, {Name: "Changes", Path: "/changes"}, {Name: "Reference", Path: "/reference"}}
 	c, bulk := shown.data.(bulkCounts)
 	running := bulk && c.Running
 	for i := range f.Places {

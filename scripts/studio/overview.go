@@ -38,6 +38,7 @@ type overviewData struct {
 	Channels *result[client.Page[client.Channel]]
 	Audits   *result[client.Page[client.AuditSummary]]
 	Troubles []trouble
+	Activity *overviewActivity // nil: the service has no feed of changes
 	Today    time.Time
 	now      time.Time
 }
@@ -88,6 +89,7 @@ func (s *Studio) overview(v *pageRequest) *view {
 	v.readWaiting()
 	v.readNews(d)
 	week := v.readReviewTile()
+	activity := v.readActivity()
 	v.wait()
 	d.Week = week()
 
@@ -99,7 +101,7 @@ func (s *Studio) overview(v *pageRequest) *view {
 	d.overdue()
 	d.troubles()
 	d.unconfirmed(definitions.Value.Items)
-	d.Start = firstSteps()
+	d.Start, d.Activity = firstSteps(), activity()
 	return &view{page: "overview", place: "Overview", title: "Overview", data: d}
 }
 

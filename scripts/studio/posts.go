@@ -37,6 +37,7 @@ type postData struct {
 	Locked   bool // the post can no longer change, because it is being sent or was sent
 	Overdue  bool // the post is due but was not sent
 	MayWrite bool
+	Last     *lastChange
 }
 
 // Others returns the platforms to which the post can be duplicated.
@@ -138,6 +139,9 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	}
 	v.wait()
 	stored := got.Value
+	last := v.startLastChange(client.ChangeTypePost, stored.ID, stored.UpdatedAt)
+	v.wait()
+	d.Last = last()
 	if d.Clock = v.clock(); typed != nil {
 		d.Clock = civiltime.ClockOf(typed.Get("zone")) // the time zone in which the time was typed
 	}

@@ -32,6 +32,14 @@ type recordScreens[T any] struct {
 	home    func(T) string                         // returns the page that lists a stored record; if nil, the page is back
 	hidden  func(T) []fact                         // the hidden fields of the forms; may be nil
 	verb    func(T) string                         // the label of the save button; if nil, "Save"
+	changed func(T) *changedRecord                 // tells who changed the record last; may be nil
+}
+
+// changedRecord names a record in the feed of changes.
+type changedRecord struct {
+	kind      client.ChangeType
+	id        string
+	updatedAt client.Optional[time.Time]
 }
 
 // fact is a detail of a record that the form does not let people change.
@@ -49,6 +57,7 @@ type recordData struct {
 	Kept                  bool // the form contains values that the user typed, so it is shown even if the record cannot be read
 	Failure               *failure
 	Facts, Hidden         []fact
+	Last                  *lastChange
 }
 
 // addRecordScreens adds the pages for a kind of record.
@@ -89,6 +98,12 @@ func (e recordScreens[T]) show(v *pageRequest, sent url.Values, refused *failure
 			d.Back, d.Record = e.shownAt(stored.Value), e.nameOf(stored.Value)
 			if e.facts != nil {
 				d.Facts = e.facts(stored.Value)
+			}
+			if e.changed != nil {
+				c := e.changed(stored.Value)
+				last := v.startLastChange(c.kind, c.id, c.updatedAt)
+				v.wait()
+				d.Last = last()
 			}
 		}
 	}

@@ -50,6 +50,7 @@ type reviewsData struct {
 	ActionName string   // the action that was refused
 	Was        string   // the stored text of the reply
 	WasStatus  client.FeedbackReplyStatus
+	Last       *lastChange
 	Limit      int // the maximum number of characters that the app store accepts; 0 if unknown
 }
 
@@ -84,11 +85,18 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 	v.wait()
 	d.readMore(v)
 	d.finish(id, v.clock())
+	last := func() *lastChange { return nil }
+	if d.Chosen && review.Failure == nil {
+		last = v.startLastChange(client.ChangeTypeFeedback, id, review.Value.UpdatedAt)
+		v.wait()
+	}
 	if !d.Chosen && len(d.Rows) > 0 {
+		last = v.startLastChange(client.ChangeTypeFeedback, d.Rows[0].ID, d.Rows[0].UpdatedAt)
 		review = v.getReview(d.Rows[0].ID) // read the review itself, because the list does not contain its entity tag
 		d.Rows[0].Current = true
 		v.wait()
 	}
+	d.Last = last()
 	d.brand(kit)
 	out := &view{page: "reviews", place: "Reviews", title: "Reviews", data: d}
 	if review != nil {

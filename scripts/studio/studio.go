@@ -261,6 +261,7 @@ func (s *Studio) handler(form string) http.Handler {
 	s.referenceScreens(page)
 	page("GET /company", s.company)
 	page("POST /company", s.saveCompany)
+	page("GET /activity", s.activity)
 	page("GET /changes", s.changes)
 	page("POST /undo/{notice}", s.undo)
 	page("/", s.notFound)
@@ -282,11 +283,14 @@ func (s *Studio) identify(ctx context.Context) {
 	})
 }
 
+// anyScope stands for the scope of a call that every key may make.
+const anyScope = ""
+
 // may reports whether the key has the scope or one that contains it. It returns true if the key's
 // scopes are unknown.
 func (s *Studio) may(scope string) bool {
 	<-s.identified
-	if s.key == nil {
+	if s.key == nil || scope == anyScope {
 		return true
 	}
 	_, known := s.key.Scopes.Get()

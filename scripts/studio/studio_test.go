@@ -367,7 +367,7 @@ func differs(want, record map[string]any) string {
 }
 
 // everyPage lists an address for each screen.
-var everyPage = []string{"/", "/week", "/week.md", "/metrics", "/metrics?key=growth.signups&split=country", "/metrics/definitions/new", "/metrics/values?key=growth.signups&day=2026-08-03", "/reviews", "/reviews?show=all", "/badge", "/bulk/1", "/changes", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/posts/accounts", "/posts/fill", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/start/board", "/start/number", "/reviews/paste", "/nowhere"}
+var everyPage = []string{"/", "/week", "/week.md", "/metrics", "/metrics?key=growth.signups&split=country", "/metrics/definitions/new", "/metrics/values?key=growth.signups&day=2026-08-03", "/reviews", "/reviews?show=all", "/badge", "/bulk/1", "/changes", "/activity", "/activity?since=month&type=posts", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/posts/accounts", "/posts/fill", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/start/board", "/start/number", "/reviews/paste", "/nowhere"}
 
 // Ensure each screen shows a company's records, and the API requests that the screen has made.
 func TestScreens(t *testing.T) {

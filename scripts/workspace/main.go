@@ -3,8 +3,9 @@
 //
 // Packages user, operator and serve implement the commands. They use tableconn, which opens the
 // table; jsonl, which imports and exports records; convert, which reads the files of other programs;
-// bridge and mcpclient, which connect agents; secretfile, which stores keys; and terminal, which
-// prints output. Package demo creates the company that `serve` starts with.
+// follow, program and webhook, which hand over changes; bridge and mcpclient, which connect agents;
+// secretfile, which stores keys; and terminal, which prints output. Package demo creates the company
+// that `serve` starts with.
 package main
 
 import (

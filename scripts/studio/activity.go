@@ -1,0 +1,386 @@
+package studio
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"growthworkspace/scripts/studio/phrase"
+	"growthworkspace/shared/client"
+)
+
+// activityData is the data for the activity template.
+type activityData struct {
+	Periods []activityChoice
+	Types   []activityChoice
+	Days    []activityDay
+	Period  string // the period in words
+	NoFeed  bool   // the service has no feed of changes
+	Failure *failure
+	Newer   bool // there are newer changes than the page reads
+	Left    int  // the number of changes that the page leaves out
+	NoNames bool // the key cannot read the names of keys
+}
+
+// activityChoice is a link that changes what the page shows.
+type activityChoice struct {
+	Label, Path string
+	Current     bool
+}
+
+// activityDay contains the changes of one day, the newest first.
+type activityDay struct {
+	Day  time.Time
+	Rows []activityRow
+}
+
+// activityRow is one change in words, or several that are alike.
+type activityRow struct {
+	At    time.Time
+	What  string
+	Path  string // the page of the record; empty if there is none
+	By    actor
+	Count int
+
+	change client.Change // the newest
+}
+
+// actor says who made a change.
+type actor struct {
+	Key  string // the name of a key
+	Text string // who it was, if it was no other key; empty if that is unknown
+}
+
+// actors are the names of keys.
+type actors struct {
+	names map[string]string
+	own   string // the id of the studio's key
+	all   bool   // names contains every key
+}
+
+// by returns who made a change.
+func (a actors) by(c client.Change) actor {
+	id, known := c.KeyID.Get()
+	switch {
+	case known && id == a.own:
+		return actor{Text: "this studio"}
+	case known:
+		return actor{Key: cmp.Or(a.names[id], id)}
+	case a.all && c.Action != client.ChangeActionDeleted && c.Action != client.ChangeActionUnknown:
+		return actor{Text: "the operator"}
+	}
+	return actor{}
+}
+
+// listKeyNames starts the call that reads the names of keys.
+func (v *pageRequest) listKeyNames() *result[client.Page[client.Key]] {
+	return startCall(v, "keys:read", "The names of the keys", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Key], error) {
+		return v.api.ListKeys(ctx, client.ListKeysInput{Limit: client.Value(200)}, options...)
+	})
+}
+
+// actorsOf returns the names in a list of keys. Without the list, a change has no name.
+func (v *pageRequest) actorsOf(keys *result[client.Page[client.Key]]) actors {
+	a := actors{names: map[string]string{}, all: keys.Failure == nil}
+	for _, k := range keys.Value.Items {
+		a.names[k.ID] = k.Name.Or("")
+	}
+	if v.key != nil {
+		a.own = v.key.ID
+	}
+	return a
+}
+
+// changesPageMax is the maximum number of changes that one call returns.
+const changesPageMax = 200
+
+// listChanges starts the calls that read the changes since a time, oldest first. types are the types
+// of the query; empty means all. The list has at most pages * changesPageMax changes.
+func (v *pageRequest) listChanges(since time.Time, types string, pages int) *result[client.Page[client.Change]] {
+	return startCall(v, anyScope, "What changed", func(ctx context.Context, options ...client.CallOption) (out client.Page[client.Change], err error) {
+		in := client.ListChangesInput{Since: client.Value(since.UTC().Format(time.RFC3339)), Types: optional(types), Limit: client.Value(changesPageMax)}
+		for range pages {
+			page, err := v.api.ListChanges(ctx, in, options...)
+			if err != nil {
+				return out, err
+			}
+			out.Items, out.HasMore = append(out.Items, page.Items...), page.HasMore
+			if !page.HasMore {
+				break
+			}
+			in.After, in.Since = client.Value(page.After), client.Optional[string]{}
+		}
+		return out, nil
+	})
+}
+
+// hasNoFeed reports whether a call failed because the service has no feed of changes.
+func hasNoFeed(f *failure) bool {
+	return f != nil && (f.Status == http.StatusNotImplemented || f.Status == http.StatusNotFound)
+}
+
+// The periods that the page offers, and how many calls it reads them with.
+var activityPeriods = []struct {
+	id, label, words string
+	span             time.Duration
+}{
+	{"hour", "1 hour", "the last hour", time.Hour},
+	{"day", "24 hours", "the last 24 hours", 24 * time.Hour},
+	{"week", "7 days", "the last 7 days", 7 * 24 * time.Hour},
+	{"month", "30 days", "the last 30 days", 30 * 24 * time.Hour},
+}
+
+// activityTypes are the groups of types that the page offers.
+var activityTypes = []struct{ id, label, types string }{
+	{"", "Everything", ""},
+	{"reviews", "Reviews", "feedback"},
+	{"posts", "Posts", "plan,idea,post,channel"},
+	{"roadmap", "Roadmap", "board,item,publish"},
+	{"metrics", "Metrics", "metric_definition,metric_points"},
+	{"sites", "Sites", "site,site_goal,audit"},
+	{"brand", "Brand", "brand_kit,content_type,brand_goal"},
+	{"company", "Company", "company"},
+}
+
+const (
+	activityPagesMax = 5
+	activityRowsMax  = 150
+)
+
+// activity shows what changed and who changed it.
+func (s *Studio) activity(v *pageRequest) *view {
+	q := v.r.URL.Query()
+	period, types := activityPeriods[1], activityTypes[0]
+	for _, p := range activityPeriods {
+		if p.id == q.Get("since") {
+			period = p
+		}
+	}
+	for _, t := range activityTypes {
+		if t.id == q.Get("type") {
+			types = t
+		}
+	}
+	d := &activityData{Period: period.words}
+	for _, p := range activityPeriods {
+		d.Periods = append(d.Periods, activityChoice{p.label, "/activity?since=" + p.id + "&type=" + types.id, p.id == period.id})
+	}
+	for _, t := range activityTypes {
+		d.Types = append(d.Types, activityChoice{t.label, "/activity?since=" + period.id + "&type=" + t.id, t.id == types.id})
+	}
+	found, keys := v.listChanges(v.Now().Add(-period.span), types.types, activityPagesMax), v.listKeyNames()
+	v.wait()
+	out := &view{page: "activity", place: "Activity", title: "Activity", data: d}
+	if d.NoFeed = hasNoFeed(found.Failure); d.NoFeed {
+		return out
+	}
+	if d.Failure = found.Failure; d.Failure != nil {
+		out.status = d.Failure.status()
+		return out
+	}
+	d.NoNames, d.Newer = keys.Failure != nil, found.Value.HasMore
+	rows := activityRows(found.Value.Items, v.actorsOf(keys))
+	d.Left = max(0, len(rows)-activityRowsMax)
+	zone := v.clock().Location
+	for _, r := range rows[:min(len(rows), activityRowsMax)] {
+		day := r.At.In(zone).Format(time.DateOnly)
+		if n := len(d.Days); n == 0 || d.Days[n-1].Day.In(zone).Format(time.DateOnly) != day {
+			d.Days = append(d.Days, activityDay{Day: r.At})
+		}
+		last := &d.Days[len(d.Days)-1]
+		last.Rows = append(last.Rows, r)
+	}
+	return out
+}
+
+// activityRows puts changes into words, the newest first. Changes that follow each other and differ
+// only in the record or the time are one row.
+func activityRows(changes []client.Change, a actors) (rows []activityRow) {
+	for _, c := range slices.Backward(changes) {
+		what := changeWords(c, statusBefore(changes, c))
+		by := a.by(c)
+		if n := len(rows); n > 0 && rows[n-1].What == what && rows[n-1].By == by && rows[n-1].change.Type == c.Type {
+			rows[n-1].Count++
+			if rows[n-1].change.RecordID != c.RecordID {
+				rows[n-1].Path = changePath(client.Change{Type: c.Type})
+			}
+			continue
+		}
+		rows = append(rows, activityRow{At: c.OccurredAt, What: what, Path: changePath(c), By: by, Count: 1, change: c})
+	}
+	return rows
+}
+
+// statusBefore returns the status of a record after the last of the changes before c. It is absent if
+// no such change is known.
+func statusBefore(changes []client.Change, c client.Change) (status client.Optional[string]) {
+	for _, other := range changes {
+		if other.ID == c.ID {
+			break
+		}
+		if other.Type == c.Type && other.RecordID == c.RecordID {
+			status = client.Value(other.Status.Or(""))
+		}
+	}
+	return status
+}
+
+// changeNouns are the words for the types whose name is not clear by itself.
+var changeNouns = map[client.ChangeType]string{
+	client.ChangeTypeFeedback: "review", client.ChangeTypeItem: "roadmap item", client.ChangeTypeBoard: "roadmap board", client.ChangeTypeMetricDefinition: "metric",
+	client.ChangeTypeMetricPoints: "values of a metric", client.ChangeTypeSiteGoal: "goal of a site", client.ChangeTypePlan: "content plan", client.ChangeTypeChannel: "account",
+}
+
+// statusVerbs say what a change to a status was.
+var statusVerbs = map[client.ChangeType]map[string]string{
+	client.ChangeTypeFeedback: {"draft": "reply drafted", "needs_review": "reply handed over", "approved": "reply approved", "posting": "reply is being posted", "posted": "reply posted", "failed": "reply failed", "skipped": "skipped", "none": "reply removed"},
+	client.ChangeTypePost:     {"draft": "back to draft", "scheduled": "scheduled", "publishing": "is being sent", "published": "sent", "failed": "failed"},
+	client.ChangeTypeItem:     {"draft": "back to draft", "in_review": "handed over", "published": "marked as published", "archived": "archived"},
+	client.ChangeTypeIdea:     {"accepted": "accepted", "rejected": "rejected", "suggested": "suggested again", "used": "used"},
+	client.ChangeTypeAudit:    {"complete": "finished", "failed": "failed", "running": "started"},
+}
+
+// changeVerb returns what happened to the record of a change. before is its status before, if that
+// is known.
+func changeVerb(c client.Change, before client.Optional[string]) string {
+	status := c.Status.Or("")
+	old, known := before.Get()
+	switch {
+	case c.Action == client.ChangeActionDeleted:
+		return "deleted"
+	case c.Action == client.ChangeActionUnknown:
+		return "changed in an unknown way"
+	case c.Action == client.ChangeActionCreated && c.Type == client.ChangeTypeAudit && status != "":
+		return cmp.Or(statusVerbs[c.Type][status], "created")
+	case c.Action == client.ChangeActionCreated:
+		return "created"
+	case known && old != status && statusVerbs[c.Type][status] != "":
+		return statusVerbs[c.Type][status]
+	}
+	return "changed"
+}
+
+// changeWords puts a change into words.
+func changeWords(c client.Change, before client.Optional[string]) string {
+	noun := cmp.Or(changeNouns[c.Type], strings.ReplaceAll(string(c.Type), "_", " "))
+	switch {
+	case c.Action == client.ChangeActionUnknown && c.RecordID == c.CompanyID:
+		return "Changes of type " + phrase.Words(string(c.Type)) + " were lost before this"
+	case c.Type == client.ChangeTypePublish:
+		return "Roadmap published" + versionWords(c.Status.Or(""))
+	case c.Type == client.ChangeTypeMetricPoints && c.Action != client.ChangeActionDeleted:
+		return "Values of a metric stored"
+	}
+	return upperFirst(noun) + " " + changeVerb(c, before)
+}
+
+func versionWords(version string) string {
+	if version == "" {
+		return ""
+	}
+	return ": version " + version
+}
+
+// changePath returns the page of the record of a change, or of all records of the type if the change
+// has no record. It is empty if the studio has no such page.
+func changePath(c client.Change) string {
+	id := c.RecordID
+	if c.Action == client.ChangeActionDeleted || c.RecordID == c.CompanyID {
+		id = ""
+	}
+	one := func(all, path string) string {
+		if id == "" {
+			return all
+		}
+		return path + id
+	}
+	switch c.Type {
+	case client.ChangeTypeFeedback:
+		return one("/reviews?show=all", "/reviews?show=all&id=")
+	case client.ChangeTypePost:
+		return one("/posts/list", "/posts/")
+	case client.ChangeTypeItem:
+		return one("/roadmap", "/roadmap/items/")
+	case client.ChangeTypeAudit:
+		return one("/sites", "/audits/")
+	case client.ChangeTypeBoard, client.ChangeTypePublish:
+		return "/roadmap"
+	case client.ChangeTypeMetricDefinition, client.ChangeTypeMetricPoints:
+		return "/metrics"
+	case client.ChangeTypeSite, client.ChangeTypeSiteGoal:
+		return "/sites"
+	case client.ChangeTypePlan, client.ChangeTypeIdea:
+		return "/ideas"
+	case client.ChangeTypeChannel:
+		return accountsPath
+	case client.ChangeTypeBrandKit, client.ChangeTypeContentType, client.ChangeTypeBrandGoal:
+		return "/brand"
+	case client.ChangeTypeKey:
+		return "/keys"
+	case client.ChangeTypeCompany:
+		return "/company"
+	}
+	return ""
+}
+
+// lastChange says who changed a record last.
+type lastChange struct {
+	Verb string // such as "reply approved"
+	By   actor
+	At   time.Time
+}
+
+// lastChangePeriod is how long before a record's last change the page looks for the one before it,
+// which tells whether the last change set the status.
+const lastChangePeriod = 24 * time.Hour
+
+// startLastChange starts the calls that find who changed a record last. found returns nil if that is
+// unknown, for example because the service has no feed of changes. It must be called after wait.
+func (v *pageRequest) startLastChange(kind client.ChangeType, id string, updatedAt client.Optional[time.Time]) (found func() *lastChange) {
+	at, known := updatedAt.Get()
+	if !known || id == "" {
+		return func() *lastChange { return nil }
+	}
+	listed, keys := v.listChanges(at.Add(-lastChangePeriod), string(kind), 2), v.listKeyNames()
+	return func() *lastChange {
+		of := slices.DeleteFunc(slices.Clone(listed.Value.Items), func(c client.Change) bool { return c.RecordID != id || c.Type != kind })
+		if listed.Failure != nil || listed.Value.HasMore || len(of) == 0 {
+			return nil
+		}
+		c := of[len(of)-1]
+		return &lastChange{changeVerb(c, statusBefore(of, c)), v.actorsOf(keys).by(c), c.OccurredAt}
+	}
+}
+
+// overviewActivity is the part of the overview that shows what changed.
+type overviewActivity struct {
+	Rows    []activityRow
+	Failure *failure
+	Many    bool // there are too many changes to find the newest
+}
+
+// Limits on the changes of the overview.
+const (
+	overviewPagesMax = 2
+	overviewRowsMax  = 5
+)
+
+// readActivity starts the calls for the changes of the last 24 hours. The function that it returns
+// must be called after wait.
+func (v *pageRequest) readActivity() func() *overviewActivity {
+	found, keys := v.listChanges(v.Now().Add(-24*time.Hour), "", overviewPagesMax), v.listKeyNames()
+	return func() *overviewActivity {
+		if hasNoFeed(found.Failure) {
+			return nil
+		}
+		a := &overviewActivity{Failure: found.Failure, Many: found.Value.HasMore}
+		if a.Failure == nil && !a.Many {
+			rows := activityRows(found.Value.Items, v.actorsOf(keys))
+			a.Rows = rows[:min(len(rows), overviewRowsMax)]
+		}
+		return a
+	}
+}

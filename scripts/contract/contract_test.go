@@ -23,6 +23,7 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/scripts/workspace/jsonl"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/change"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/testkit/apitest"
@@ -87,6 +88,12 @@ func TestDeployment(t *testing.T) {
 	}
 	t.Cleanup(checked.Close)
 	if _, err := checked.Write(t.Context(), s.CompanyID, func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	if err := change.AppendGap(t.Context(), s.Table, s.CompanyID); err != nil { // a feed of more than one page
 		t.Fatal(err)
 	}
 	var mu sync.Mutex

@@ -38,8 +38,9 @@ func recogniseDefinition(w change.Write) (e change.Event, ok bool, err error) {
 // deletionGroup is the group of the deleted points of a metric.
 const deletionGroup = "deleted"
 
-// recognisePoints recognises the pushes and the deletions of points. A push is a change of its first
-// record of each metric; see packPoints. A deletion is a change of all its records, which one group
+// recognisePoints recognises the pushes and the deletions of points. A push is a change of the first
+// record of each metric in each of its transactions; see packPoints. One group makes those one
+// change if they are in one batch of the stream. A deletion is a change of all its records, which one group
 // makes one change.
 func recognisePoints(w change.Write) (e change.Event, ok bool, err error) {
 	if !isRecord(w, pointPrefix) {
@@ -54,7 +55,7 @@ func recognisePoints(w change.Write) (e change.Event, ok bool, err error) {
 	case deleted:
 		e.Action, e.Group = change.Deleted, deletionGroup
 	case token == nil || reflect.DeepEqual(w.Old[table.WriteIDAttr], token):
-		return e, false, nil // a further record of a push, whose first record is the change
+		return e, false, nil // a further record of a transaction, whose first record is the change
 	default:
 		e.Action = change.Updated
 	}

@@ -1,10 +1,14 @@
 package metrics_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -89,8 +93,8 @@ func seriesPoints(key string, n int) (points []string) {
 	return points
 }
 
-// Ensure a push makes one change for each metric, however many records and transactions it takes,
-// and one for each definition that it creates.
+// Ensure a push makes one change for each metric, however many records it takes, and one for each
+// definition that it creates. The changes of its transactions are of one group.
 func TestPushChanges(t *testing.T) {
 	t.Parallel()
 	for _, series := range []int{1, 3, 70} {
@@ -98,7 +102,8 @@ func TestPushChanges(t *testing.T) {
 			t.Parallel()
 			s, _ := start(t)
 			key := s.Key(t)
-			got := changesOf(t, s, false, func() {
+			grouped := series > 24
+			got := changesOf(t, s, grouped, func() {
 				mustPush(t, s, key, append(seriesPoints("custom.a", series), seriesPoints("custom.b", series)...)...)
 			})
 			ids := definitionIDs(t, s)
@@ -107,12 +112,50 @@ func TestPushChanges(t *testing.T) {
 				"metric_points updated " + min(ids["custom.a"], ids["custom.b"]), "metric_points updated " + max(ids["custom.a"], ids["custom.b"]),
 			})
 			for range 2 {
-				got = changesOf(t, s, false, func() { mustPush(t, s, key, seriesPoints("custom.a", series)...) })
+				got = changesOf(t, s, grouped, func() { mustPush(t, s, key, seriesPoints("custom.a", series)...) })
 				requireEqual(t, "push again", got, []string{"metric_points updated " + ids["custom.a"]})
 			}
-			got = changesOf(t, s, false, func() { mustPush(t, s, key, seriesPoints("custom.b", series+1)...) })
+			got = changesOf(t, s, grouped, func() { mustPush(t, s, key, seriesPoints("custom.b", series+1)...) })
 			requireEqual(t, "push of stored and new series", got, []string{"metric_points updated " + ids["custom.b"]})
 		})
+	}
+}
+
+// refusingTransport refuses the transactions whose requests contain a text.
+type refusingTransport struct{ text string }
+
+func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if f.text != "" && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && strings.Contains(string(body), f.text) {
+		return &http.Response{StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+			Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"made up"}`))}, nil
+	}
+	r = r.Clone(r.Context())
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure a push that fails after some of its transactions were stored makes a change, whichever
+// transaction failed.
+func TestChangesOfPartialPush(t *testing.T) {
+	t.Parallel()
+	fault := &refusingTransport{}
+	s := apitest.NewOver(t, metrics.Operations, fault)
+	key := s.Key(t)
+	points := seriesPoints("custom.a", 60) // transactions of 24, 24 and 12 records
+	mustPush(t, s, key, points...)
+	id := definitionIDs(t, s)["custom.a"]
+	for _, series := range []string{"0", "30", "59"} {
+		fault.text = `"S":"[` + series + `,` // its value
+		got := changesOf(t, s, true, func() {
+			if r := push(t, s, key, points...); r.Status != 500 {
+				t.Errorf("status %d of a push whose series %s fails, want 500: %s", r.Status, series, r.Body)
+			}
+		})
+		requireEqual(t, "series "+series+" fails", got, []string{"metric_points updated " + id})
 	}
 }
 

@@ -76,8 +76,8 @@ func (s Store) readPushedDefinitions(ctx context.Context, companyID string, keys
 // also stores the response for an Idempotency-Key, which it gets by calling respond with the
 // created keys. A larger push claims the Idempotency-Key first and then runs several concurrent
 // transactions. If it fails half-way, some series and periods are stored and others are not.
-// Repeating the push completes it. If it is not repeated, the feed of changes may lack it, because
-// only the first record of each metric is reported.
+// Repeating the push completes it. The feed of changes reports each transaction, so it does not lack
+// what was stored.
 //
 // No point is stored without a definition. RemoveDefinition does not delete a definition while a
 // record of its points exists, so a push that changes a record only requires that the record
@@ -153,8 +153,22 @@ func (s Store) newPushJob(companyID string, newDefinitions []Definition, updates
 		u.isNew = u.isNew || p.metrics[key].wasUndefined
 	}
 	slices.SortStableFunc(updates, func(a, b *pointUpdate) int { return place[a.record.MetricKey] - place[b.record.MetricKey] })
-	p.parts = slices.Collect(slices.Chunk(updates, pushRecordsMax))
+	for part := range slices.Chunk(updates, pushRecordsMax) {
+		markRecords(part, updates[0].mark)
+		p.parts = append(p.parts, part)
+	}
 	return p
+}
+
+// markRecords gives the first record of each metric in a part the write token of the push. Each part
+// is reported: others may fail, or a reader may have read the points before the part was stored.
+func markRecords(part []*pointUpdate, token string) {
+	marked := map[string]bool{}
+	for _, u := range part {
+		if key := u.record.MetricKey; !marked[key] {
+			u.mark, marked[key] = token, true
+		}
+	}
 }
 
 // pushPartAttemptsMax limits the attempts to store a part. The first attempt may find that some

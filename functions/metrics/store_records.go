@@ -188,7 +188,8 @@ func (s Store) AddPoints(ctx context.Context, companyID string, points []Point, 
 
 // packPoints groups points by record, in the order in which the records first occur. Only the first
 // record of each metric gets a new write token, so that the feed of changes has one change for each
-// metric, however many records there are.
+// metric, however many records there are. A push of several transactions needs more; see
+// markRecords.
 func (s Store) packPoints(companyID string, points []Point, definitionIDs map[string]string) ([]*pointUpdate, error) {
 	var updates []*pointUpdate
 	byKey := map[string]*pointUpdate{}

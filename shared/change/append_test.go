@@ -109,6 +109,21 @@ func TestAppendRecognisesWhatItRecorded(t *testing.T) {
 	}
 }
 
+// Ensure each gap is added, even if the clock of the one before was ahead.
+func TestGapsAfterClockGoesBack(t *testing.T) {
+	t.Parallel()
+	s := startWithFeed(t)
+	for n := range 3 {
+		if err := change.AppendGap(t.Context(), s.Table, s.CompanyID); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(recordsOf(packetsOf(t, s))); got != (n+1)*len(change.Types()) {
+			t.Errorf("%d changes after %d gaps", got, n+1)
+		}
+		s.Clock.Advance(-time.Hour)
+	}
+}
+
 // Ensure a large batch becomes several packets, and that positions are times that never repeat, even
 // while the clock stands still or goes back.
 func TestPositions(t *testing.T) {

@@ -172,6 +172,29 @@ func TestSince(t *testing.T) {
 	}
 }
 
+// Ensure a reader that begins 30 days ago can go on for a day, although what it reads grows older
+// than 30 days meanwhile.
+func TestCatchUp(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	for range 2 {
+		s.add(t, change.Item, change.Item)
+		s.Clock.Advance(time.Second)
+	}
+	s.Clock.Advance(change.ReadableFor - 5*time.Second)
+	p := s.list(t, key, map[string]any{"limit": 1, "since": "2026-08-01"})
+	got := p.records
+	for p.hasMore {
+		s.Clock.Advance(5 * time.Hour)
+		p = s.list(t, key, map[string]any{"limit": 1, "after": p.after})
+		got = append(got, p.records...)
+	}
+	if !slices.Equal(got, []string{"rec_0001", "rec_0002", "rec_0003", "rec_0004"}) {
+		t.Errorf("the records are %v", got)
+	}
+}
+
 // Ensure a key sees only the types whose scope it has, and the id of no other key unless it may read
 // keys. A type without its scope is an error that names the scope.
 func TestScopes(t *testing.T) {

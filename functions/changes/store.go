@@ -134,11 +134,11 @@ func (r *reader) add(p change.Packet) error {
 			return nil
 		}
 		r.read++
-		r.page.Next = change.PositionIn(p, n+1)
+		r.page.Next = change.PositionIn(p, n+1, r.now)
 		if c := p.Changes[n]; r.show(c) {
 			r.page.Changes, r.page.positions = append(r.page.Changes, c), append(r.page.positions, r.page.Next)
 		}
 	}
-	r.page.Next = change.PositionIn(p, len(p.Changes))
+	r.page.Next = change.PositionIn(p, len(p.Changes), r.now)
 	return nil
 }

@@ -21,24 +21,33 @@ type Position struct {
 	// are that it may not see.
 	ChangeID string
 
-	// CheckedAt is the time up to which the reader has read: the time at which it reached the end
-	// of the feed, or the time of the packet.
+	// CheckedAt is the time from which ReadableFor counts: the time at which the reader reached the
+	// end of the feed or, if it did not, at most catchUpTime after what it has read.
 	CheckedAt time.Time
 }
+
+// catchUpTime is how much longer a reader that has not reached the end of the feed can go on. Without
+// it, a reader that begins ReadableFor ago could not go on a second later. Packets are kept that
+// long.
+const catchUpTime = 24 * time.Hour
 
 // PositionOf returns the Position from which a reader reads every change since a time, and perhaps
 // a few earlier ones. The clock of the recorder and the clock of DynamoDB, which gives changes
 // their times, may differ by a minute.
 func PositionOf(since time.Time) Position {
-	return Position{Packet: since.Add(-time.Minute).UnixMicro(), CheckedAt: since}
+	return Position{Packet: since.Add(-time.Minute).UnixMicro(), CheckedAt: since.Add(catchUpTime)}
 }
 
 // timeOf returns the time of a packet, which its position contains.
 func timeOf(packet int64) time.Time { return time.UnixMicro(packet).UTC() }
 
-// PositionIn returns the position after the first n changes of a packet.
-func PositionIn(p Packet, n int) Position {
-	out := Position{Packet: p.Position, CheckedAt: p.Time()}
+// PositionIn returns the position after the first n changes of a packet that is read
+// now.
+func PositionIn(p Packet, n int, now time.Time) Position {
+	out := Position{Packet: p.Position, CheckedAt: p.Time().Add(catchUpTime)}
+	if now.Before(out.CheckedAt) {
+		out.CheckedAt = now
+	}
 	if n < len(p.Changes) {
 		out.ChangeID = p.Changes[n-1].ID
 	}

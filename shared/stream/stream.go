@@ -87,7 +87,8 @@ func (r *Reader) Poll(ctx context.Context, consume Consume) (delivered int, err 
 	return delivered, errors.Join(errs...)
 }
 
-// findShards adds the shards that the stream has got since the last call.
+// findShards adds the shards that the stream has got since the last call, and removes those that it
+// has no longer.
 func (r *Reader) findShards(ctx context.Context) error {
 	if r.streamARN == "" {
 		streams, err := r.streams.ListStreams(ctx, &dynamodbstreams.ListStreamsInput{TableName: &r.table})
@@ -100,17 +101,20 @@ func (r *Reader) findShards(ctx context.Context) error {
 		r.streamARN = *streams.Streams[len(streams.Streams)-1].StreamArn
 	}
 	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &r.streamARN}
+	listed := map[string]bool{}
 	for {
 		out, err := r.streams.DescribeStream(ctx, in)
 		if err != nil {
 			return err
 		}
 		for _, found := range out.StreamDescription.Shards {
+			listed[*found.ShardId] = true
 			if !slices.ContainsFunc(r.shards, func(s *shard) bool { return s.id == *found.ShardId }) {
 				r.shards = append(r.shards, &shard{id: *found.ShardId, parent: aws.ToString(found.ParentShardId)})
 			}
 		}
 		if in.ExclusiveStartShardId = out.StreamDescription.LastEvaluatedShardId; in.ExclusiveStartShardId == nil {
+			r.shards = slices.DeleteFunc(r.shards, func(s *shard) bool { return !listed[s.id] })
 			return nil
 		}
 	}
@@ -150,6 +154,11 @@ func (r *Reader) startIterator(ctx context.Context, s *shard) (*string, error) {
 		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &s.delivered
 	}
 	out, err := r.streams.GetShardIterator(ctx, in)
+	var trimmed *types.TrimmedDataAccessException
+	if errors.As(err, &trimmed) && s.delivered != "" { // the stream kept it for 24 hours; what follows begins the shard now
+		s.delivered = ""
+		return r.startIterator(ctx, s)
+	}
 	if err != nil {
 		return nil, err
 	}

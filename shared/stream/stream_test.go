@@ -52,6 +52,11 @@ func (f *fakeStreams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		out = map[string]any{"StreamDescription": description}
 	case "GetShardIterator":
 		n := 0
+		if in.SequenceNumber != "" && !slices.Contains(f.shard(in.ShardId).records, in.SequenceNumber) {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"__type":"com.amazonaws.dynamodb.v20120810#TrimmedDataAccessException"}`)
+			return
+		}
 		if in.ShardIteratorType == "AFTER_SEQUENCE_NUMBER" {
 			n = 1 + slices.Index(f.shard(in.ShardId).records, in.SequenceNumber)
 		}
@@ -152,6 +157,35 @@ func TestReader(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"first 0", "first 2", "other 0", "child 0", "grandchild 0"}, sortedAs(f.started, []string{"first 0", "first 2", "other 0", "child 0", "grandchild 0"})); diff != "" {
 		t.Errorf("the iterators (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure a reader goes on after a pause in which the stream dropped a shard that it read, and the
+// records that it read last in another.
+func TestReaderAfterTrim(t *testing.T) {
+	t.Parallel()
+	f := &fakeStreams{shards: []fakeShard{{id: "first", records: []string{"1"}, isOpen: true}, {id: "other", records: []string{"2"}, isOpen: true}}}
+	r := newReader(t, f)
+	var got []string
+	consume := func(_ context.Context, shardID string, records []change.StreamRecord) error {
+		for _, record := range records {
+			got = append(got, shardID+" "+record.SequenceNumber)
+		}
+		return nil
+	}
+	if err := r.Drain(t.Context(), consume); err != nil {
+		t.Fatal(err)
+	}
+	f.shards = []fakeShard{{id: "other", records: []string{"3"}, isOpen: true}, {id: "child", parent: "first", records: []string{"4"}, isOpen: true}}
+	f.expires = map[string]bool{"other 1": true}
+	if _, err := r.Poll(t.Context(), consume); err == nil {
+		t.Error("the iterator has not expired")
+	}
+	if err := r.Drain(t.Context(), consume); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"other 3", "child 4"}, sortedAs(got[2:], []string{"other 3", "child 4"})); diff != "" {
+		t.Errorf("the records (-want +got):\n%s", diff)
 	}
 }
 

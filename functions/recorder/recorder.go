@@ -6,6 +6,7 @@ package recorder
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -92,10 +93,19 @@ func (r *Recorder) occurrence(ctx context.Context, shardID string, record change
 	return "", o, false, nil
 }
 
-// recognise calls the source. A panic becomes an error.
+// eventBytesMax is the maximum size of an event's record id and status. A sort key, which contains
+// the id of most records, has at most 1,024 bytes. A packet of the longest fits into an item.
+const eventBytesMax = 1100
+
+// recognise calls the source. A panic becomes an error, and so does an event that is too large for
+// the feed.
 func recognise(s change.Source, w change.Write) (e change.Event, ok bool, err error) {
 	defer parallel.Recover(&err)
-	return s.Recognise(w)
+	e, ok, err = s.Recognise(w)
+	if len(e.RecordID)+len(e.Status) > eventBytesMax {
+		return change.Event{}, ok, fmt.Errorf("%w: its id or its status is too long", table.ErrUnreadable)
+	}
+	return e, ok, err
 }
 
 // write returns the write of an item that belongs to a company.

@@ -3,7 +3,9 @@ package recorder_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,7 +46,7 @@ func numbered(records ...change.StreamRecord) []change.StreamRecord {
 // found returns the changes of the company, as "type action record status key".
 func found(t *testing.T, s *apitest.Service) (out []string) {
 	t.Helper()
-	for _, item := range s.Call(t, s.Key(t), "list_changes", nil).Items(t) {
+	for _, item := range s.Call(t, s.Key(t), "list_changes", map[string]any{"limit": 200}).Items(t) {
 		text := item["type"].(string) + " " + item["action"].(string) + " " + item["recordId"].(string)
 		for _, name := range []string{"status", "keyId"} {
 			if value, ok := item[name].(string); ok {
@@ -153,6 +155,29 @@ func TestUnreadableRecord(t *testing.T) {
 	want := []recorder.Parked{{ShardID: "shard-1", SequenceNumber: "1", PK: key.PK, SK: key.SK, Reason: "unreadable record: the attribute status is not a string"}}
 	if diff := cmp.Diff(want, parked); diff != "" {
 		t.Errorf("what is parked (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure records that are too large for a packet are parked, and hold nothing up.
+func TestHugeEvents(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	var batch []change.StreamRecord
+	var want []string
+	for n := range change.PacketChangesMax {
+		id := fmt.Sprintf("pst_%02d", n) + strings.Repeat("%", 1000) // the longest sort key, of characters that are escaped
+		key := table.Key{PK: table.Partition(s.CompanyID, "broadcast"), SK: "post#" + id}
+		huge := image(key, id, 1, "key_9")
+		huge["status"] = table.String(strings.Repeat("x", 300_000))
+		batch = append(batch, change.StreamRecord{Key: key, New: huge})
+		want = append(want, "post unknown "+id+" key_9")
+	}
+	var parked []recorder.Parked
+	if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", numbered(batch...)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, found(t, s)); diff != "" || len(parked) != len(batch) {
+		t.Errorf("%d parked; the changes (-want +got):\n%s", len(parked), diff)
 	}
 }
 

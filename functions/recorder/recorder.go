@@ -87,6 +87,9 @@ func (r *Recorder) occurrence(ctx context.Context, shardID string, record change
 			return w.CompanyID, o, true, err
 		}
 		if ok {
+			if o.Action == change.Deleted { // a deletion of some points of a record leaves a writer, the others do not
+				o.KeyID = ""
+			}
 			return w.CompanyID, o, true, nil
 		}
 	}

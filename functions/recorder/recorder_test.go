@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -155,6 +156,23 @@ func TestUnreadableRecord(t *testing.T) {
 	want := []recorder.Parked{{ShardID: "shard-1", SequenceNumber: "1", PK: key.PK, SK: key.SK, Reason: "unreadable record: the attribute status is not a string"}}
 	if diff := cmp.Diff(want, parked); diff != "" {
 		t.Errorf("what is parked (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure a deletion names no key, even if it leaves other points of the record.
+func TestDeletionOfSomePoints(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := table.Key{PK: table.Partition(s.CompanyID, "metrics"), SK: "pt#a#day#2026#s"}
+	old := table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK), "metricKey": table.String("a")}
+	left := maps.Clone(old)
+	left[table.WriterAttr], left[table.WriteIDAttr], left["deletedBy"] = table.String("key_9"), table.String("del_1"), table.String("del_1")
+	var parked []recorder.Parked
+	if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", numbered(change.StreamRecord{Key: key, Old: old, New: left})); err != nil || len(parked) > 0 {
+		t.Fatal(err, parked)
+	}
+	if diff := cmp.Diff([]string{"metric_points deleted a"}, found(t, s)); diff != "" {
+		t.Errorf("the changes (-want +got):\n%s", diff)
 	}
 }
 

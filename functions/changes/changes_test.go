@@ -172,6 +172,27 @@ func TestSince(t *testing.T) {
 	}
 }
 
+// Ensure a reader whose clock is ahead misses nothing that happens after its first response.
+func TestSinceLaterThanNow(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	s.add(t, change.Item)
+	s.Clock.Advance(2 * time.Minute)
+	for _, since := range []string{"2026-08-11T10:00:00Z", "2026-08-12", "9999-12-31"} {
+		first := s.list(t, key, map[string]any{"since": since})
+		if len(first.records) > 0 || first.hasMore {
+			t.Errorf("since %s: %+v", since, first)
+		}
+		s.Clock.Advance(time.Second)
+		s.add(t, change.Item)
+		if p := s.list(t, key, map[string]any{"after": first.after}); len(p.records) != 1 || p.hasMore {
+			t.Errorf("since %s, after a change: %+v, want it", since, p)
+		}
+		s.Clock.Advance(2 * time.Minute)
+	}
+}
+
 // Ensure a reader that begins 30 days ago can go on for a day, although what it reads grows older
 // than 30 days meanwhile.
 func TestCatchUp(t *testing.T) {

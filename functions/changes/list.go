@@ -119,6 +119,9 @@ func (in listChangesInput) start(companyID string, now time.Time) (change.Positi
 	if earliest := now.Add(-change.ReadableFor); since.Before(earliest) {
 		since = earliest
 	}
+	if since.After(now) { // such as that of a client whose clock is ahead, which would miss what happens until then
+		since = now
+	}
 	return change.PositionOf(since), nil
 }
 

@@ -236,6 +236,41 @@ func TestChangesFollowWebhook(t *testing.T) {
 	requireUsage(t, "no secret", runCommand(t, "", follow...))
 }
 
+// Ensure the error of a webhook that cannot be reached does not blame the service, and that an error
+// of the service says when the next attempt follows. The command ends without an error when it is
+// told to stop between attempts, also before it knows its key.
+func TestChangesFollowOutage(t *testing.T) {
+	feed := feedtest.New()
+	feed.Add("feedback", "fbk_1", "created")
+	url := serveFeed(t, feed)
+	hook := httptest.NewServer(http.NotFoundHandler())
+	hook.Close()
+	t.Setenv("WORKSPACE_WEBHOOK_SECRET", "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	reported := func(want string, args ...string) string {
+		t.Helper()
+		f := startFollow(t, args...)
+		for deadline := time.Now().Add(time.Minute); !strings.Contains(f.errOut.String(), want) && time.Now().Before(deadline); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		requireContains(t, f.errOut.String(), want)
+		if code := f.end(); code != 0 {
+			t.Errorf("exit code %d after a stop, want 0: %s", code, f.errOut)
+		}
+		return f.errOut.String()
+	}
+	text := reported("attempt 2 follows in 1s", "--since", "1h", "--webhook", hook.URL+"/secret")
+	requireContains(t, text, "the webhook does not respond: ")
+	if strings.Contains(text, url+" does not respond") || strings.Contains(text, "/secret") {
+		t.Errorf("the report blames the service, or contains the webhook: %s", text)
+	}
+	feed.Fail = func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Retry-After", "600") // the client does not wait for so long
+		feedtest.Refuse(w, http.StatusServiceUnavailable, "unavailable", "try again")
+		return true
+	}
+	requireContains(t, reported("attempt 2 follows in 10m0s", "--", "cat"), "unavailable (503)")
+}
+
 // recipient counts the changes that it receives.
 type recipient struct {
 	mu       sync.Mutex

@@ -89,8 +89,8 @@ type Follower struct {
 
 	// Deliver hands over one change. After an error the follower retries, unless the error is Final.
 	Deliver func(context.Context, Change) error
-	// Report receives each error that is followed by a retry.
-	Report func(error)
+	// Report receives each error that is followed by a retry, and when that follows.
+	Report func(err error, next string)
 	// Note receives what a person may want to know.
 	Note func(format string, args ...any)
 	// Sleep waits. It returns the context's error if the context ends first.
@@ -298,7 +298,7 @@ func (f *Follower) Retry(ctx context.Context, what string, do func() error) erro
 			return ctx.Err()
 		}
 		pause := max(retryAfter(err), jittered(pauseOf(attempt)))
-		f.Report(fmt.Errorf("%s: %w; attempt %d follows in %s", what, err, attempt+1, pause.Round(time.Second)))
+		f.Report(fmt.Errorf("%s: %w", what, err), fmt.Sprintf("attempt %d follows in %s", attempt+1, pause.Round(time.Second)))
 		if err := f.Sleep(ctx, pause); err != nil {
 			return err
 		}

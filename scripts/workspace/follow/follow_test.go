@@ -65,7 +65,7 @@ func (to *receiver) newFollower(t *testing.T, feed http.Handler, path string) (f
 			to.ids = append(to.ids, c.ID)
 			return nil
 		},
-		Report: func(err error) { to.errs = append(to.errs, err.Error()) },
+		Report: func(err error, next string) { to.errs = append(to.errs, err.Error()+"; "+next) },
 		Note:   func(format string, args ...any) { to.notes = append(to.notes, fmt.Sprintf(format, args...)) },
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			to.slept = append(to.slept, d)

@@ -181,6 +181,34 @@ func readWebhookSecrets(file string) ([]webhook.Secret, error) {
 	return secrets, nil
 }
 
+// deliveryError is an error of the program or the webhook, and not of the service.
+type deliveryError struct{ error }
+
+func (e deliveryError) Unwrap() error { return e.error }
+
+// Error escapes control characters, because a receiver chooses the names in its certificate.
+func (e deliveryError) Error() string { return terminal.EscapeControls(e.error.Error()) }
+
+// explainFollowError is like explainChangesError, but it does not blame the service for an error of
+// the program or the webhook.
+func (u *userCommands) explainFollowError(err error, r connection) error {
+	var delivery deliveryError
+	if errors.As(err, &delivery) {
+		return err
+	}
+	return u.explainChangesError(err, r)
+}
+
+// reportRetry prints an error and when the next attempt follows. An error of the API has several
+// lines.
+func (u *userCommands) reportRetry(err error, next string) {
+	separator := "; "
+	if strings.Contains(err.Error(), "\n") {
+		separator = "\n  "
+	}
+	u.Fail(fmt.Errorf("%w%s%s", err, separator, next))
+}
+
 // follow follows the feed until the command is told to stop.
 func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, receive func(context.Context, follow.Change, []byte) error) error {
 	ctx := cmd.Context()
@@ -195,15 +223,21 @@ func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, receive func(c
 			if err != nil {
 				return err
 			}
-			return receive(ctx, c, text)
+			if err := receive(ctx, c, text); err != nil {
+				return deliveryError{err}
+			}
+			return nil
 		},
-		Report: func(err error) { u.Fail(u.explainChangesError(err, r)) },
+		Report: func(err error, next string) { u.reportRetry(u.explainFollowError(err, r), next) },
 		Note:   u.Note, Sleep: sleepQuietly,
 	}
 	err = follower.Retry(ctx, "read the key", func() (err error) {
 		follower.Origin, follower.Started, err = u.feedOrigin(ctx, r)
 		return follow.Refusal(err)
 	})
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return u.explainChangesError(err, r)
 	}
@@ -232,7 +266,7 @@ func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, receive func(c
 	case errors.Is(err, follow.ErrBroken):
 		return terminal.NewUnknownError(fmt.Errorf("%w. Changes may have been missed: look at the company, then start anew with --since", err))
 	case err != nil:
-		return u.explainChangesError(err, r)
+		return u.explainFollowError(err, r)
 	}
 	return nil
 }

@@ -82,6 +82,18 @@ func TestChangesList(t *testing.T) {
 	if r := runCommand(t, "", "changes", "list", "--after", "unknown"); r.code != 1 || !strings.Contains(r.err, "--after: is older than 30 days") {
 		t.Errorf("an unknown --after: exit code %d: %s", r.code, r.err)
 	}
+	feed.Fail = func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/changes") {
+			return false
+		}
+		w.Header().Set("Service-After", r.URL.Query().Get("after"))
+		w.Header().Set("Service-Has-More", "true")
+		_, _ = w.Write([]byte(`{"items":[]}`))
+		return true
+	}
+	if r := runCommand(t, "", "changes", "list", "--after", "1"); r.code != 0 || !strings.Contains(r.err, "--after 1") {
+		t.Errorf("before a change that is not visible yet: exit code %d: %s%s", r.code, r.out, r.err)
+	}
 	feed.Fail = func(w http.ResponseWriter, _ *http.Request) bool {
 		feedtest.Refuse(w, http.StatusNotImplemented, "not_implemented", "the table has no stream")
 		return true

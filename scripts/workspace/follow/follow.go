@@ -116,6 +116,7 @@ func (f *Follower) Run(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		var page Page
+		asked := f.at.After
 		err := f.Retry(ctx, "read the changes", func() (err error) {
 			page, err = Read(ctx, f.API, f.query())
 			return Refusal(err)
@@ -129,7 +130,8 @@ func (f *Follower) Run(ctx context.Context) error {
 		if err != nil {
 			return unlessEnded(ctx, err)
 		}
-		if !page.HasMore {
+		// A page ends before a change that is not visible yet, and says that there are more.
+		if !page.HasMore || page.After == asked {
 			_ = f.Sleep(ctx, jittered(f.Period)) // the loop looks at ctx
 		}
 	}
@@ -160,14 +162,42 @@ func (f *Follower) begin() error {
 	}
 	if found && stored.Broken == "" && (f.Since == "" || f.Since == stored.Since) {
 		f.at = stored
+		if err := f.checkBegin(); err != nil {
+			return err
+		}
+		if stored.Types != f.Types {
+			return fmt.Errorf("%s has read the types %s, not %s, and would miss earlier changes: name a file of its own with --state, or start anew with another --since", f.File.path, typesText(stored.Types), typesText(f.Types))
+		}
 		if stored.Origin == f.Origin {
 			return nil
 		}
 		f.at.Origin = f.Origin // with a new key
 		return f.File.write(f.at)
 	}
-	f.at = Position{Origin: f.Origin, Since: f.Since, Started: timestamp.Format(f.Started), From: timestamp.Format(f.From)}
+	f.Note("no earlier position: beginning with the changes since %s", timestamp.Format(f.From))
+	f.at = Position{Origin: f.Origin, Types: f.Types, Since: f.Since, Started: timestamp.Format(f.Started), From: timestamp.Format(f.From)}
 	return f.File.write(f.at)
+}
+
+// readableFor is how long the service keeps changes.
+const readableFor = 30 * 24 * time.Hour
+
+// checkBegin breaks off if the follower has no Service-After yet and must begin at a time whose
+// changes the service no longer has: it then responds with what it has, without an error.
+func (f *Follower) checkBegin() error {
+	earliest := timestamp.Format(f.Started.Add(-readableFor))
+	if f.at.After == "" && f.at.From < earliest {
+		return f.breakOff("it begins at " + f.at.From + ", and the service has no changes before " + earliest)
+	}
+	return nil
+}
+
+// typesText returns types as an error names them.
+func typesText(types string) string {
+	if types == "" {
+		return "(all)"
+	}
+	return types
 }
 
 // checkOrigin returns an error if the file belongs to another feed.

@@ -314,6 +314,55 @@ func TestFollowerBroken(t *testing.T) {
 	}
 }
 
+// Ensure a follower whose first page was never delivered says so if the service no longer has the
+// changes with which the page began.
+func TestFollowerBeginTooOld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		feed, to, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
+		feed.Add("post", "pst_1", "created")
+		to.fail = func(string) error { return follow.Final(errDied) }
+		for _, c := range []struct {
+			later time.Duration
+			want  error
+		}{{0, errDied}, {29 * 24 * time.Hour, errDied}, {2 * 24 * time.Hour, follow.ErrBroken}} {
+			time.Sleep(c.later)
+			f, release := to.newFollower(t, feed, path)
+			if err := runFor(t, f, time.Minute); !errors.Is(err, c.want) {
+				t.Errorf("%s later: %v, want %v", c.later, err, c.want)
+			}
+			release()
+		}
+	})
+}
+
+// Ensure a follower pauses while the service has a change that is not visible yet.
+func TestFollowerWaitsForHiddenChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		feed, to := feedtest.New(), &receiver{}
+		feed.Add("post", "pst_1", "created")
+		requests := 0
+		feed.Fail = func(w http.ResponseWriter, r *http.Request) bool {
+			after := r.URL.Query().Get("after")
+			if requests++; after == "" || requests > 4 {
+				return false
+			}
+			w.Header().Set("Service-After", after)
+			w.Header().Set("Service-Has-More", "true")
+			_, _ = w.Write([]byte(`{"items":[]}`))
+			return true
+		}
+		f, _ := to.newFollower(t, feed, filepath.Join(t.TempDir(), "position.json"))
+		if err := runFor(t, f, time.Minute); err != nil || len(to.slept) < 4 || len(to.ids) != 1 {
+			t.Errorf("%v, %d requests with %d pauses, received %q; want a pause after each", err, requests, len(to.slept), to.ids)
+		}
+		if requests > len(to.slept) {
+			t.Errorf("%d requests and %d pauses", requests, len(to.slept))
+		}
+	})
+}
+
 // Ensure a file is refused if it belongs to another service, company or key, is used by another
 // follower, or is damaged. A new key is accepted if the user says so.
 func TestFile(t *testing.T) {
@@ -336,6 +385,7 @@ func TestFile(t *testing.T) {
 			{func(f *follow.Follower) { f.Origin.CompanyID = "co_2" }, "belongs to the company " + feedtest.CompanyID},
 			{func(f *follow.Follower) { f.Origin.KeyID = "key_2" }, "go on with --new-key"},
 			{func(f *follow.Follower) { f.Origin.KeyID, f.Since = "key_2", "2h" }, "go on with --new-key"},
+			{func(f *follow.Follower) { f.Types = "post" }, "has read the types (all), not post"},
 			{func(f *follow.Follower) { f.Origin.KeyID, f.NewKey = "key_2", true }, ""},
 			{func(f *follow.Follower) { f.Origin.KeyID = "key_2" }, ""},
 		} {

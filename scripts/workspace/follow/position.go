@@ -24,6 +24,7 @@ type Origin struct {
 type Position struct {
 	Origin
 
+	Types   string `json:"types"`   // the types that it delivers; empty: all
 	Since   string `json:"since"`   // the --since with which it started; empty: from now on
 	Started string `json:"started"` // when it started, by the service's clock
 

@@ -163,7 +163,7 @@ func readChanges(ctx context.Context, api *client.Client, query url.Values, limi
 			found.Items = append(found.Items, item)
 		}
 		found.After, found.HasMore = page.After, page.HasMore
-		if !page.HasMore || len(found.Items) >= limit {
+		if !page.HasMore || len(found.Items) >= limit || page.After == query.Get("after") { // not visible yet
 			return found, nil
 		}
 		query.Del("since")

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,7 +58,8 @@ that must not act twice keeps the change's id. Without --since, the first start 
 with another --since starts anew.
 
 Only one follower can use a file. A second one needs its own, with --state. The file belongs to
-one service, company and key. After a rotation of the key, --new-key goes on with the new one.
+one service, company, key and set of --types. After a rotation of the key, --new-key goes on with
+the new one.
 
 With --webhook, each change is posted to a URL as {"type": "feedback.updated", "timestamp": when it
 happened, "data": the change}, signed as Standard Webhooks (www.standardwebhooks.com) says. The
@@ -217,7 +219,7 @@ func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, receive func(c
 		return err
 	}
 	follower := &follow.Follower{
-		API: r.client, Types: strings.Join(f.types, ","), Since: f.since, NewKey: f.newKey, Period: f.period,
+		API: r.client, Types: joinSorted(f.types), Since: f.since, NewKey: f.newKey, Period: f.period,
 		Deliver: func(ctx context.Context, c follow.Change) error {
 			text, err := u.changeText(ctx, r, c, f.withRecord)
 			if err != nil {
@@ -269,6 +271,13 @@ func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, receive func(c
 		return u.explainFollowError(err, r)
 	}
 	return nil
+}
+
+// joinSorted joins types so that their order does not matter.
+func joinSorted(types []string) string {
+	sorted := slices.Clone(types)
+	slices.Sort(sorted)
+	return strings.Join(slices.Compact(sorted), ",")
 }
 
 // feedOrigin returns the feed of the key's company, and the time by the service's clock.

@@ -308,6 +308,8 @@ func afterProblem(err error) string {
 const (
 	pauseMin = time.Second
 	pauseMax = 5 * time.Minute
+	// retryAfterMax bounds the pause for which a service or a webhook asks.
+	retryAfterMax = time.Hour
 )
 
 // Retry calls do until it succeeds, until its error is final, or until ctx ends. It reports each
@@ -327,7 +329,7 @@ func (f *Follower) Retry(ctx context.Context, what string, do func() error) erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		pause := max(retryAfter(err), jittered(pauseOf(attempt)))
+		pause := max(min(retryAfter(err), retryAfterMax), jittered(pauseOf(attempt)))
 		f.Report(fmt.Errorf("%s: %w", what, err), fmt.Sprintf("attempt %d follows in %s", attempt+1, pause.Round(time.Second)))
 		if err := f.Sleep(ctx, pause); err != nil {
 			return err

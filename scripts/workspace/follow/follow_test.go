@@ -248,16 +248,17 @@ func TestFollowerFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed, to := feedtest.New(), &receiver{}
 		id := feed.Add("post", "pst_1", "created")
-		busy := true
+		asked := []time.Duration{18 * time.Hour, time.Minute}
 		to.fail = func(string) error {
-			if !busy {
+			if len(asked) == 0 {
 				return follow.Final(webhook.ErrGone)
 			}
-			busy = false
-			return &webhook.StatusError{Status: 429, RetryAfter: time.Minute}
+			var after time.Duration
+			after, asked = asked[0], asked[1:]
+			return &webhook.StatusError{Status: 429, RetryAfter: after}
 		}
 		f, _ := to.newFollower(t, feed, filepath.Join(t.TempDir(), "position.json"))
-		if err := runFor(t, f, time.Hour); !errors.Is(err, webhook.ErrGone) || len(to.slept) != 1 || to.slept[0] != time.Minute || !strings.HasPrefix(to.errs[0], id) {
+		if err := runFor(t, f, 2*time.Hour); !errors.Is(err, webhook.ErrGone) || !slices.Equal(to.slept, []time.Duration{time.Hour, time.Minute}) || !strings.HasPrefix(to.errs[0], id) {
 			t.Errorf("a webhook that is gone: %v, pauses %v", err, to.slept)
 		}
 	})

@@ -283,6 +283,23 @@ func TestChangesFollowOutage(t *testing.T) {
 	requireContains(t, reported("attempt 2 follows in 10m0s", "--", "cat"), "unavailable (503)")
 }
 
+// Ensure a 404 that does not come from the service is not taken for a record that was deleted.
+func TestChangesFollowForeignNotFound(t *testing.T) {
+	feed := feedtest.New()
+	feed.Add("feedback", "fbk_1", "created")
+	feed.Fail = func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.Contains(r.URL.Path, "/feedback/") {
+			return false
+		}
+		http.Error(w, "maintenance", http.StatusNotFound)
+		return true
+	}
+	serveFeed(t, feed)
+	if r := runCommand(t, "", "changes", "follow", "--since", "1h", "--with-record", "--", "cat"); r.code != 1 || r.out != "" {
+		t.Errorf("exit code %d, want 1 and no change: %s%s", r.code, r.out, r.err)
+	}
+}
+
 // recipient counts the changes that it receives.
 type recipient struct {
 	mu       sync.Mutex

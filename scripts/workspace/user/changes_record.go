@@ -62,7 +62,7 @@ var noRecord = json.RawMessage("null")
 func getRecord(ctx context.Context, api *client.Client, path, id string) (json.RawMessage, error) {
 	response, err := api.Do(ctx, client.Request{Method: http.MethodGet, Path: companyPath + strings.ReplaceAll(path, "{id}", url.PathEscape(id)), Repeatable: true, Quota: "read"})
 	var refused *client.Error
-	if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+	if errors.As(err, &refused) && refused.Status == http.StatusNotFound && refused.Code != "" { // not a proxy's 404
 		return noRecord, nil
 	}
 	if err != nil {

@@ -337,20 +337,30 @@ type lastChange struct {
 // which tells whether the last change set the status.
 const lastChangePeriod = 24 * time.Hour
 
+// changeTolerance is how much earlier than the record's own time the time of its change may be. The
+// stream of the table has whole seconds, and the clocks of two machines differ.
+const changeTolerance = 5 * time.Second
+
 // startLastChange starts the calls that find who changed a record last. found returns nil if that is
 // unknown, for example because the service has no feed of changes. It must be called after wait.
-func (v *pageRequest) startLastChange(kind client.ChangeType, id string, updatedAt client.Optional[time.Time]) (found func() *lastChange) {
-	at, known := updatedAt.Get()
-	if !known || id == "" {
+//
+// An import is not in the feed, and a new change takes seconds to get there. So the newest change in
+// the feed counts only if it is as new as the record and led to the record's status.
+func (v *pageRequest) startLastChange(record changedRecord) (found func() *lastChange) {
+	at, known := record.updatedAt.Get()
+	if !known || record.id == "" {
 		return func() *lastChange { return nil }
 	}
-	listed, keys := v.listChanges(at.Add(-lastChangePeriod), string(kind), 2), v.listKeyNames()
+	listed, keys := v.listChanges(at.Add(-lastChangePeriod), string(record.kind), 2), v.listKeyNames()
 	return func() *lastChange {
-		of := slices.DeleteFunc(slices.Clone(listed.Value.Items), func(c client.Change) bool { return c.RecordID != id || c.Type != kind })
+		of := slices.DeleteFunc(slices.Clone(listed.Value.Items), func(c client.Change) bool { return c.RecordID != record.id || c.Type != record.kind })
 		if listed.Failure != nil || listed.Value.HasMore || len(of) == 0 {
 			return nil
 		}
 		c := of[len(of)-1]
+		if c.OccurredAt.Before(at.Add(-changeTolerance)) || c.Status.Or(record.status) != record.status {
+			return nil
+		}
 		return &lastChange{changeVerb(c, statusBefore(of, c)), v.actorsOf(keys).by(c), c.OccurredAt}
 	}
 }

@@ -85,6 +85,25 @@ func TestActivity(t *testing.T) {
 	}
 }
 
+// Ensure a record does not name who made an earlier change if the last change is not in the feed: an
+// import never is, and an approval that was made a moment ago may not be yet.
+func TestLastChangeIsOfThisVersion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	feedback := func(id, status, updatedAt string) demo.Line {
+		return demo.Line{Type: "feedback", Record: demo.Record{"id": id, "source": "reddit", "externalId": id, "body": "Slow", "replyBody": "Thanks", "replyStatus": status, "updatedAt": updatedAt}}
+	}
+	demotest.Load(t, w.Service, feedback("fbk_now", "approved", "2026-08-11T09:30:00.900Z"), feedback("fbk_imported", "approved", "2026-08-11T10:30:00Z"), feedback("fbk_new", "approved", "2026-08-11T09:32:01Z"))
+	withFeed(w,
+		[5]string{"feedback", "fbk_now", "updated", "approved", ""}, [5]string{"feedback", "fbk_imported", "updated", "approved", ""},
+		[5]string{"feedback", "fbk_new", "updated", "needs_review", ""})
+	for id, known := range map[string]bool{"fbk_now": true, "fbk_imported": false, "fbk_new": false} {
+		if body := w.page(t, "/reviews?show=all&id="+id, "Thanks"); strings.Contains(body, "lastchange") != known {
+			t.Errorf("%s: the page names the last change: %t, want %t", id, !known, known)
+		}
+	}
+}
+
 // Ensure a service without the feed shows nothing broken, and a failure of the feed does not hide
 // the rest of a page.
 func TestActivityWithoutFeed(t *testing.T) {

@@ -381,8 +381,8 @@ func (v *pageRequest) itemScreens() recordScreens[client.Item] {
 			return itemFields(i, columnIDs(v.readColumns(of(i))), v.r.URL.Query().Get("column"))
 		},
 		facts: func(i client.Item) []fact { return []fact{{"Address on the roadmap", i.Slug}} },
-		changed: func(i client.Item) *changedRecord {
-			return &changedRecord{client.ChangeTypeItem, i.ID, i.UpdatedAt}
+		changed: func(i client.Item) changedRecord {
+			return changedRecord{client.ChangeTypeItem, i.ID, string(i.Status.Or("")), i.UpdatedAt}
 		},
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Item, error) {
 			title, summary, column, target := c.required("title"), c.text("summary"), v.itemColumn(c, board), c.text("targetLabel")

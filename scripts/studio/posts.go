@@ -139,7 +139,7 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	}
 	v.wait()
 	stored := got.Value
-	last := v.startLastChange(client.ChangeTypePost, stored.ID, stored.UpdatedAt)
+	last := v.startLastChange(changedRecord{client.ChangeTypePost, stored.ID, string(stored.Status.Or("")), stored.UpdatedAt})
 	v.wait()
 	d.Last = last()
 	if d.Clock = v.clock(); typed != nil {

@@ -87,11 +87,11 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 	d.finish(id, v.clock())
 	last := func() *lastChange { return nil }
 	if d.Chosen && review.Failure == nil {
-		last = v.startLastChange(client.ChangeTypeFeedback, id, review.Value.UpdatedAt)
+		last = v.startLastChange(changedReview(review.Value))
 		v.wait()
 	}
 	if !d.Chosen && len(d.Rows) > 0 {
-		last = v.startLastChange(client.ChangeTypeFeedback, d.Rows[0].ID, d.Rows[0].UpdatedAt)
+		last = v.startLastChange(changedReview(d.Rows[0].Feedback))
 		review = v.getReview(d.Rows[0].ID) // read the review itself, because the list does not contain its entity tag
 		d.Rows[0].Current = true
 		v.wait()
@@ -114,6 +114,10 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 		}
 	}
 	return out
+}
+
+func changedReview(f client.Feedback) changedRecord {
+	return changedRecord{client.ChangeTypeFeedback, f.ID, string(f.ReplyStatus.Or("")), f.UpdatedAt}
 }
 
 // brand sets the brand kit. The page shows the brand's voice to the person who writes a reply. A

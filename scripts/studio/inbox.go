@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"html/template"
 	"net/url"
 	"slices"
 	"strconv"
@@ -62,9 +63,10 @@ func tabsOf() []tab {
 
 // Limits of the inbox.
 const (
-	inboxMax   = 80 // the maximum number of reviews that the list shows at once
-	pagesMax   = 5  // the maximum number of pages to load from the API for each list
-	choicesMax = 60 // the maximum number of options of a filter
+	inboxMax      = 80     // the maximum number of reviews that the list shows at once
+	inboxBytesMax = 45_000 // the maximum size of their texts as HTML; a reply in Japanese has three times the bytes of one in English
+	pagesMax      = 5      // the maximum number of pages to load from the API for each list
+	choicesMax    = 60     // the maximum number of options of a filter
 )
 
 // inbox is a list of reviews, filtered by the query parameters of its address.
@@ -133,6 +135,16 @@ func (r row) Draft() string {
 // Google Play. The list does not approve a longer reply, because it does not show the end.
 const draftShownMax = 350
 
+// size returns about how many bytes the texts of the row have as HTML. The page contains the title
+// several times.
+func (r row) size() int {
+	bytes := func(text string) int { return len(template.HTMLEscapeString(text)) }
+	author := r.AuthorName.Or("")
+	return bytes(r.Draft()) + bytes(r.Start()) + bytes(author) + bytes(phrase.Excerpt(author, 20)) +
+		bytes(r.Territory.Or("")) + bytes(r.AppVersion.Or("")) + bytes(fmt.Sprint(r.Flags.Or(nil))) +
+		5*bytes(phrase.Excerpt(cmp.Or(r.Title.Or(""), r.Body.Or("")), 70))/2
+}
+
 // SeenVersion returns the version of the review, which the form sends if the user ticks the
 // review's box.
 func (r row) SeenVersion() string { return version(r.Feedback.UpdatedAt) }
@@ -159,9 +171,6 @@ func (b *inbox) Narrowed() bool {
 
 // Pages returns the number of pages that are loaded from the API for each list.
 func (b *inbox) Pages() int { return b.pages }
-
-// PageSize returns the maximum number of reviews that the list shows at once.
-func (b *inbox) PageSize() int { return inboxMax }
 
 // Summary says how many reviews the list shows, out of how many, and in which order.
 func (b *inbox) Summary() string {
@@ -373,11 +382,16 @@ func (b *inbox) finish(chosen string, clock civiltime.Clock) {
 	if b.offset > 0 {
 		b.Earlier = b.with("from", strconv.Itoa(max(0, b.offset-inboxMax)))
 	}
-	if b.offset+inboxMax < b.Matching {
-		b.Later = b.with("from", strconv.Itoa(b.offset+inboxMax))
-	}
+	size := 0
 	for _, f := range matching[b.offset:min(b.Matching, b.offset+inboxMax)] {
-		b.Rows = append(b.Rows, row{f, b.Path(f.ID), f.ID == chosen})
+		r := row{f, b.Path(f.ID), f.ID == chosen}
+		if size += r.size(); size > inboxBytesMax && len(b.Rows) > 0 {
+			break
+		}
+		b.Rows = append(b.Rows, r)
+	}
+	if next := b.offset + len(b.Rows); next < b.Matching {
+		b.Later = b.with("from", strconv.Itoa(next))
 	}
 }
 

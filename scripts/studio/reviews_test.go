@@ -2,6 +2,7 @@ package studio_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -563,7 +564,7 @@ func TestInboxFilters(t *testing.T) {
 	w.page(t, "/reviews?id=fbk_good", "0 of 350 characters that Google Play takes")
 }
 
-// Ensure a user can reach all reviews, 80 at a time, even if they do not fit on one page of the
+// Ensure a user can reach all reviews, at most 80 at a time, even if they do not fit on one page of the
 // API.
 func TestInboxPages(t *testing.T) {
 	t.Parallel()
@@ -578,11 +579,11 @@ func TestInboxPages(t *testing.T) {
 	}
 	demotest.Load(t, w.Service, lines...)
 	rows := func(body string) int { return strings.Count(body, `<li data-id="`) }
-	body := w.page(t, "/reviews", "200+ waiting, 1 to 80 here", "of 200 loaded", "Load more", "Next 80")
+	body := w.page(t, "/reviews", "200+ waiting, 1 to 80 here", "of 200 loaded", "Load more", "Next →")
 	if rows(body) != 80 {
 		t.Errorf("%d rows, want 80", rows(body))
 	}
-	w.page(t, "/reviews?from=80", "81 to 160 here", "Earlier 80", "Next 80")
+	w.page(t, "/reviews?from=80", "81 to 160 here", "← Earlier", "Next →")
 	w.page(t, "/reviews?pages=2", "400+ waiting", "of 400 loaded")
 	body = w.page(t, "/reviews?pages=3&stars=1", "90 of 450 loaded, 1 to 80 here")
 	if rows(body) != 80 {
@@ -592,6 +593,40 @@ func TestInboxPages(t *testing.T) {
 		t.Errorf("%d rows on the last page, want 10", rows(last))
 	}
 	hasNot(t, "all loaded", body, "Load more")
+}
+
+// Ensure the list of replies to approve stays within the limit of a page in any script, and that a
+// user reaches every review: each shorter page links to the next.
+func TestInboxBytes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lines := make([]demo.Line, 80)
+	for i := range lines {
+		lines[i] = demo.Line{Type: "feedback", Record: demo.Record{
+			"id": fmt.Sprintf("fbk_ja%d", i), "source": "google_play", "kind": "review", "externalId": fmt.Sprint(i), "rating": 1, "title": strings.Repeat("題", 70), "body": strings.Repeat("本", 90),
+			"authorName": strings.Repeat("名", 40), "postedAt": "2026-07-01T08:00:00Z", "replyStatus": "needs_review", "replyBody": strings.Repeat("返", 350),
+		}}
+	}
+	demotest.Load(t, w.Service, lines...)
+	seen := 0
+	for path := "/reviews?show=needs_review"; path != ""; {
+		body := w.page(t, path)
+		if len(body) > bytesMax {
+			t.Errorf("%s: %d bytes, at most %d", path, len(body), bytesMax)
+		}
+		n := strings.Count(body, `<li data-id="`)
+		if seen += n; n == 0 || seen > len(lines) {
+			t.Fatalf("%s: %d rows, %d in all", path, n, seen)
+		}
+		list, _, _ := strings.Cut(body, `<div class="right">`)
+		before, _, more := strings.Cut(list, `">Next →</a>`)
+		if path = ""; more {
+			path = html.UnescapeString(before[strings.LastIndex(before, `"`)+1:])
+		}
+	}
+	if seen != len(lines) {
+		t.Errorf("the pages list %d reviews, want %d", seen, len(lines))
+	}
 }
 
 // Ensure the browser loads the badge after the page. The studio reuses the count for 30 seconds,

@@ -11,6 +11,7 @@ import (
 type accountsData struct {
 	Company string // the id of the company
 	Rows    []accountRow
+	More    bool // there are more accounts than the page shows
 	Failure *failure
 }
 
@@ -36,7 +37,7 @@ const accountsPath = "/posts/accounts"
 func (s *Studio) accounts(v *pageRequest) *view {
 	channels := v.listChannels()
 	v.wait()
-	d := &accountsData{Company: v.companyID(), Failure: channels.Failure}
+	d := &accountsData{Company: v.companyID(), More: channels.Value.Next != "", Failure: channels.Failure}
 	out := &view{page: "accounts", place: "Posts", title: "Accounts", data: d}
 	if d.Failure != nil {
 		out.status = d.Failure.status()

@@ -289,6 +289,10 @@ func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 	}
 }
 
+// metricNameMax is the maximum number of characters of a metric's name in a list of choices, which may
+// have 200.
+const metricNameMax = 40
+
 // metricsByKey returns the keys of the metrics, by name, and their names by key. It returns none if
 // the metrics could not be read, or if there are too many for one call.
 func (v *pageRequest) metricsByKey() (keys []string, names map[string]string) {
@@ -299,7 +303,7 @@ func (v *pageRequest) metricsByKey() (keys []string, names map[string]string) {
 	}
 	names = map[string]string{}
 	for _, d := range definitions.Value.Items {
-		keys, names[d.Key] = append(keys, d.Key), d.Name.Or(d.Key)
+		keys, names[d.Key] = append(keys, d.Key), phrase.Excerpt(d.Name.Or(d.Key), metricNameMax)
 	}
 	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(names[a], names[b]) })
 	return keys, names

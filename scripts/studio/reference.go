@@ -314,13 +314,23 @@ func (v *pageRequest) readIDs(d *operationData, sent url.Values) {
 		}
 	}
 	v.wait()
+	size := 0
 	for i := range d.Fields {
 		list := listed[d.Fields[i].Lister]
 		if list == nil || list.Failure != nil {
 			continue
 		}
-		if next, err := list.Value.Next(); err == nil && next == "" {
-			d.Fields[i].IDs = recordsOf(list.Value.Body)
+		if next, err := list.Value.Next(); err != nil || next != "" {
+			continue
+		}
+		choices := recordsOf([]byte(v.withoutSecrets(string(list.Value.Body))))
+		with := size
+		for n, r := range choices {
+			choices[n].Name = phrase.Excerpt(r.Name, idNameMax)
+			with += len(template.HTMLEscapeString(choices[n].Name)) + 2*len(r.ID) + 30 // the tags
+		}
+		if with <= idChoicesBytesMax {
+			d.Fields[i].IDs, size = choices, with
 		}
 	}
 }
@@ -328,6 +338,12 @@ func (v *pageRequest) readIDs(d *operationData, sent url.Values) {
 // idChoicesMax is the maximum number of ids from which the user can choose. If the company has more
 // records, the user types the id.
 const idChoicesMax = 100
+
+// Limits on the names in the choices of ids, and on the size of all choices of a page as HTML.
+const (
+	idNameMax         = 40
+	idChoicesBytesMax = 25_000
+)
 
 // recordsOf returns the ids and names of the records in a body. The body is a list or a single
 // record. recordsOf leaves out records without an id.
@@ -433,7 +449,7 @@ func (v *pageRequest) send(document *openapi.Document, op *openapi.Operation, re
 		a.Next = referencePath(op, q)
 	}
 	if !op.OfRecord() {
-		a.Records, a.Left = usableRecords(document, recordsOf(response.Body), sent)
+		a.Records, a.Left = usableRecords(document, recordsOf([]byte(v.withoutSecrets(string(response.Body)))), sent)
 	}
 	if tag := v.withoutSecrets(response.ETag()); tag != "" {
 		a.Related = related(document, op, tag, sent)

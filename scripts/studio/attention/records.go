@@ -32,6 +32,12 @@ func ByUrgency(lists ...[]client.Feedback) []client.Feedback {
 	return out
 }
 
+// The service does not limit the texts of an account, because they come with an import.
+const (
+	channelNameMax  = 80
+	channelErrorMax = 200
+)
+
 // ChannelProblem returns in words why a channel fails or will soon fail. fails is false if the
 // channel works.
 func ChannelProblem(c client.Channel) (why string, fails bool) {
@@ -46,12 +52,12 @@ func ChannelProblem(c client.Channel) (why string, fails bool) {
 		return "", false
 	}
 	if text, ok := c.LastError.Get(); ok && text != "" {
-		why += ": " + text
+		why += ": " + phrase.Excerpt(text, channelErrorMax)
 	}
 	return why, true
 }
 
 // ChannelName returns a name for a channel: its platform and its account.
 func ChannelName(c client.Channel) string {
-	return phrase.Words(string(c.Platform.Or(""))) + " " + c.Handle.Or(c.Name.Or(""))
+	return phrase.Words(string(c.Platform.Or(""))) + " " + phrase.Excerpt(c.Handle.Or(c.Name.Or("")), channelNameMax)
 }

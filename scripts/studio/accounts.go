@@ -43,8 +43,9 @@ func (s *Studio) accounts(v *pageRequest) *view {
 		out.status = d.Failure.status()
 	}
 	for _, c := range channels.Value.Items {
-		row := accountRow{Channel: c, Soon: c.Status.Or("") == client.BroadcastChannelStatusExpiring}
-		row.Problem, _ = attention.ChannelProblem(c)
+		row := accountRow{Channel: c}
+		why, fails := attention.ChannelProblem(c, v.Now())
+		row.Problem, row.Soon = why, fails && attention.ChannelSends(c, v.Now())
 		d.Rows = append(d.Rows, row)
 	}
 	return out

@@ -177,3 +177,39 @@ func TestFillTheMonth(t *testing.T) {
 	has(t, "undone", w.undo(t, body), "Undone.")
 	w.page(t, "/posts/fill?month=2026-08", "Gloves", "Boots")
 }
+
+// Ensure the pages follow the service's rules for which account sends. An account that will soon
+// stop still sends, but not one whose credentials are known to be invalid or have expired.
+func TestAccountsThatSend(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		record  demo.Record
+		badge   string
+		account string
+		sends   bool
+	}{
+		"connected":            {demo.Record{"status": "connected"}, "works", "X @x never checked", true},
+		"expiring":             {demo.Record{"status": "expiring"}, "soon", "expiring Posts are still being sent", true},
+		"expiring and invalid": {demo.Record{"status": "expiring", "credentialsValid": false}, "broken", "its credentials are not valid", false},
+		"expired":              {demo.Record{"status": "connected", "credentialsExpireAt": "2026-08-11T09:00:00Z"}, "broken", "its credentials have expired", false},
+		"valid for a while":    {demo.Record{"status": "connected", "credentialsExpireAt": "2026-09-11T09:00:00Z"}, "works", "X @x never checked", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			c.record["id"], c.record["platform"], c.record["handle"] = "chn_x", "x", "@x"
+			demotest.Load(t, w.Service, demo.Line{Type: "channel", Record: c.record},
+				demo.Line{Type: "post", Record: demo.Record{"id": "pst_x", "platform": "x", "body": "Words", "status": "draft"}})
+			w.page(t, "/posts/accounts", c.badge, c.account)
+			if body := w.page(t, "/posts/pst_x", "Words"); strings.Contains(shown(body), "account is not working") == c.sends {
+				t.Errorf("the post says that the account does not work: %t, want %t", c.sends, !c.sends)
+			}
+			switch body := shown(w.page(t, "/")); {
+			case c.badge == "works":
+				hasNot(t, "overview", body, "X @x account")
+			default:
+				has(t, "overview", body, c.badge+" X @x account "+strings.Fields(c.account)[0])
+			}
+		})
+	}
+}

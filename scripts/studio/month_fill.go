@@ -26,6 +26,7 @@ type fillData struct {
 	Platform   []string
 	MayWrite   bool
 	thisMonth  time.Time
+	now        time.Time
 	channels   []client.Channel
 	noChannels bool // the channels could not be read
 }
@@ -62,7 +63,7 @@ func (d *fillData) Problem(platform string) string {
 	if d.noChannels {
 		return ""
 	}
-	return accountProblem(d.channels, platform)
+	return accountProblem(d.channels, platform, d.now)
 }
 
 // Mark returns a short label if posts on a platform are not sent. It returns "" if they are sent,
@@ -94,6 +95,7 @@ func (d *fillData) Value() string { return d.Month.Format(monthLayout) }
 func (s *Studio) fillPage(v *pageRequest) *view {
 	d := &fillData{Platform: platforms(), Once: newIdempotencyKey(), MayWrite: v.may("broadcast:write")}
 	out := &view{page: "fill", place: "Posts", title: "Fill the month", data: d}
+	d.now = v.Now()
 	d.thisMonth = monthOf(civiltime.DateOf(v.Now(), time.UTC))
 	var err error
 	if d.Month, err = time.Parse(monthLayout, v.r.URL.Query().Get("month")); err != nil {

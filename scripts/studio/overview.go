@@ -212,12 +212,12 @@ func (t tile) Partial() bool { return t.Window.Open < t.Window.Future }
 // is no longer running.
 func (d *overviewData) troubles() {
 	for _, c := range d.Channels.Value.Items {
-		why, fails := attention.ChannelProblem(c)
+		why, fails := attention.ChannelProblem(c, d.now)
 		if !fails {
 			continue
 		}
 		t := trouble{Badge: "broken", Tone: "red", What: attention.ChannelName(c) + " account", Why: why, Path: accountsPath + "#" + c.ID, At: c.LastCheckedAt.Or(time.Time{}), Checked: true}
-		if c.Status.Or("") == client.BroadcastChannelStatusExpiring {
+		if attention.ChannelSends(c, d.now) {
 			t.Badge, t.Tone = "soon", "amber"
 		}
 		d.Troubles = append(d.Troubles, t)

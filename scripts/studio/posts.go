@@ -158,7 +158,7 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	if d.Platform = string(stored.Platform.Or("")); id == "" {
 		d.Platform = platformOf(typed, q, idea.Value)
 	}
-	d.channel(channels.Value.Items)
+	d.channel(channels.Value.Items, v.Now())
 	d.Form = newForm("the post", "/posts/"+id, got.ETag, d.MayWrite && !d.Locked, postFields(stored, d.Platform, d.Clock, typed)...)
 	if id == "" {
 		d.Form.Back = "/posts"
@@ -188,21 +188,21 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 
 // accountProblem returns the reason why posts on a platform are not sent. It returns "" if the
 // platform's account works.
-func accountProblem(all []client.Channel, platform string) string {
+func accountProblem(all []client.Channel, platform string, now time.Time) string {
 	c := channelOf(all, client.BroadcastPlatform(platform))
 	if c == nil {
 		return "No " + phrase.Words(platform) + " account is connected, so its posts may not be sent."
 	}
-	if why, fails := attention.ChannelProblem(*c); fails && c.Status.Or("") != client.BroadcastChannelStatusExpiring {
+	if why, fails := attention.ChannelProblem(*c, now); fails && !attention.ChannelSends(*c, now) {
 		return "The " + phrase.Words(platform) + " account is not working: " + strings.TrimRight(why, ".") + ". Its posts will not be sent."
 	}
 	return ""
 }
 
 // channel sets the account that sends the post, and why it does not work.
-func (d *postData) channel(all []client.Channel) {
+func (d *postData) channel(all []client.Channel, now time.Time) {
 	if d.Channel = channelOf(all, client.BroadcastPlatform(d.Platform)); d.Channel != nil {
-		if why, fails := attention.ChannelProblem(*d.Channel); fails {
+		if why, fails := attention.ChannelProblem(*d.Channel, now); fails && !attention.ChannelSends(*d.Channel, now) {
 			d.Trouble = strings.TrimRight(why, ".")
 		}
 	}

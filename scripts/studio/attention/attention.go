@@ -376,7 +376,7 @@ func PostName(p client.Post) string {
 func (c *check) needChannels() Need {
 	n := Need{Kind: KindChannel}
 	for _, channel := range c.channels.Value.Items {
-		why, fails := ChannelProblem(channel)
+		why, fails := ChannelProblem(channel, c.now)
 		if !fails || !channel.Active.Or(true) {
 			continue
 		}

@@ -38,16 +38,36 @@ const (
 	channelErrorMax = 200
 )
 
+// ChannelSends reports whether the service gives posts of a channel to the program that sends. A
+// channel that still sends may soon stop.
+func ChannelSends(c client.Channel, now time.Time) bool {
+	return channelFailure(c, now) == ""
+}
+
+// channelFailure returns why a channel does not send, by the rules of the service. It returns "" if
+// the channel sends.
+func channelFailure(c client.Channel, now time.Time) string {
+	status := c.Status.Or("")
+	expireAt, expires := c.CredentialsExpireAt.Get()
+	switch {
+	case status == client.BroadcastChannelStatusError || status == client.BroadcastChannelStatusDisconnected:
+		return phrase.Words(string(status))
+	case !c.CredentialsValid.Or(true):
+		return "its credentials are not valid"
+	case expires && !expireAt.After(now):
+		return "its credentials have expired"
+	}
+	return ""
+}
+
 // ChannelProblem returns in words why a channel fails or will soon fail. fails is false if the
 // channel works.
-func ChannelProblem(c client.Channel) (why string, fails bool) {
-	status := c.Status.Or("")
-	valid, checked := c.CredentialsValid.Get()
+func ChannelProblem(c client.Channel, now time.Time) (why string, fails bool) {
+	why = channelFailure(c, now)
 	switch {
-	case status == client.BroadcastChannelStatusError || status == client.BroadcastChannelStatusDisconnected || status == client.BroadcastChannelStatusExpiring:
-		why = phrase.Words(string(status))
-	case checked && !valid:
-		why = "its credentials are not valid"
+	case why != "":
+	case c.Status.Or("") == client.BroadcastChannelStatusExpiring:
+		why = phrase.Words(string(client.BroadcastChannelStatusExpiring))
 	default:
 		return "", false
 	}

@@ -140,9 +140,15 @@ func enumSchema(values ...string) *jsonschema.Schema {
 }
 
 func (b *builder) components() components {
-	b.schemas.set(envelopeSchema, errorEnvelope())
-	b.schemas.set(entrySchema, errorEntry())
+	b.schemas.set(envelopeSchema, errorEnvelope(entrySchema))
+	b.schemas.set(entrySchema, errorEntry(codeSchema))
 	b.schemas.set(codeSchema, errorCodes())
+	for _, code := range separateCodes {
+		name := pascal(string(code))
+		b.schemas.set(name+envelopeSchema, errorEnvelope(name+entrySchema))
+		b.schemas.set(name+entrySchema, errorEntry(name+codeSchema))
+		b.schemas.set(name+codeSchema, enumSchema(string(code)))
+	}
 	b.schemas.set(versionSchema, enumSchema(fault.Version))
 	return components{
 		SecuritySchemes: orderedObject[any]{{securityScheme, map[string]string{
@@ -228,7 +234,11 @@ func (b *builder) responses() (out orderedObject[response]) {
 		default:
 			names = append(names, quotaHeaders...)
 		}
-		r := response{Description: withFullStop(t.meaning), Content: jsonContent(mediaType{refTo("schemas", envelopeSchema), exampleEnvelope(code, t.message)})}
+		envelope := envelopeSchema
+		if slices.Contains(separateCodes, code) {
+			envelope = pascal(string(code)) + envelopeSchema
+		}
+		r := response{Description: withFullStop(t.meaning), Content: jsonContent(mediaType{refTo("schemas", envelope), exampleEnvelope(code, t.message)})}
 		for _, h := range names {
 			r.Headers.set(h, refTo("headers", h))
 		}
@@ -257,18 +267,23 @@ func (b *builder) responses() (out orderedObject[response]) {
 	return out
 }
 
-// errorEnvelope returns the schema of every error response's body
-// (scripts/docs/reference/errors.md).
-func errorEnvelope() *jsonschema.Schema {
+// separateCodes are the codes that are newer than the released document, and that only some
+// operations return. Each has schemas of its own, because another value of the common list would be
+// a breaking change of every error response.
+var separateCodes = []fault.Code{fault.NotImplemented}
+
+// errorEnvelope returns the schema of an error response's body (scripts/docs/reference/errors.md).
+// entry is the name of the schema of its errors.
+func errorEnvelope(entry string) *jsonschema.Schema {
 	return closedObject("The body of every error response.", "errors", &jsonschema.Schema{
-		Type: "array", MinItems: new(1), Items: component(entrySchema),
+		Type: "array", MinItems: new(1), Items: component(entry),
 		Description: "the errors of the request, all with the same code",
 	})
 }
 
-func errorEntry() *jsonschema.Schema {
+func errorEntry(code string) *jsonschema.Schema {
 	return closedObject("One error.",
-		"code", &jsonschema.Schema{Ref: refTo("schemas", codeSchema).Ref, Description: "stable; branch on it"},
+		"code", &jsonschema.Schema{Ref: refTo("schemas", code).Ref, Description: "stable; branch on it"},
 		"message", &jsonschema.Schema{Type: "string", Description: "for people, and may be reworded; for `bad_request` it starts with the path of the field: `body.title: …`"},
 	)
 }
@@ -276,7 +291,9 @@ func errorEntry() *jsonschema.Schema {
 func errorCodes() *jsonschema.Schema {
 	var all []string
 	for _, code := range Codes() {
-		all = append(all, string(code))
+		if !slices.Contains(separateCodes, code) {
+			all = append(all, string(code))
+		}
 	}
 	return enumSchema(all...)
 }

@@ -57,6 +57,13 @@ def map_case(context, case):
         headers["Idempotency-Key"] = f"judge-{next(numbers)}"
     # A generated cursor is never valid. A cursor must come from the Link of the same list with the same filters.
     query.pop("cursor", None)
+    # The same applies to a position in the feed of changes.
+    query.pop("after", None)
+    if "since" in query:
+        query["since"] = valid_day(query["since"])
+    # The document cannot describe a list with commas.
+    if "types" in query:
+        query["types"] = "item,post"
     for first, last in (("from", "to"), ("postedFrom", "postedTo")):
         for name in (first, last):
             if name in query:

@@ -32,6 +32,7 @@ type postData struct {
 	Platform string
 	Cards    postCards
 	NoCopy   *failure // why the post to duplicate could not be read
+	Copied   string   // the name of the post that the new post duplicates; empty if there is none
 	Channels *failure
 	Kept     bool // the form contains values that the user typed, so it is shown even if the post cannot be read
 	Locked   bool // the post can no longer change, because it is being sent or was sent
@@ -164,7 +165,11 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 		d.Form.Back = "/posts"
 		if d.NoCopy = original.Failure; copied != "" && d.NoCopy == nil && typed == nil {
 			d.IdeaID = original.Value.IdeaID.Or("")
+			d.Copied = postName(original.Value)
 			d.copyOf(original.Value)
+		}
+		if d.Copied = cmp.Or(d.Copied, typed.Get("copied")); d.Copied != "" {
+			out.title = "Copy of “" + d.Copied + "”, not saved yet"
 		}
 		if d.NoIdea = idea.Failure; d.IdeaID != "" && d.NoIdea == nil && copied == "" {
 			d.Idea = &idea.Value

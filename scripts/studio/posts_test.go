@@ -369,6 +369,7 @@ func TestPostEditor(t *testing.T) {
 	id := stored["id"].(string)
 	copied := w.page(t, "/posts/new?copy="+id+"&platform=push", "All about rain.", "https://a.example/1.png", `<option value="push" selected>`)
 	hasNot(t, "copy", copied, `name="hashtags"`)
+	has(t, "copy", copied, "not saved yet</h1>", "data-preview data-kept")
 	w.page(t, "/posts/new?copy=pst_none", "The post to duplicate could not be read")
 }
 

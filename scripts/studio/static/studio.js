@@ -70,7 +70,7 @@ function goBack() {
   }
   scrollTo(0, target ? scrollY + target.getBoundingClientRect().top - at.top : at.scroll);
   (target ?? notice)?.focus({ preventScroll: true });
-  target?.scrollIntoView({ block: 'nearest' }); // so that the message does not cover it
+  target?.scrollIntoView({ block: 'nearest' }); // the padding for scrolling keeps it clear of the message
 }
 document.addEventListener('submit', event => { if (event.target.method === 'post') remember(event.submitter ?? document.activeElement); });
 document.addEventListener('drop', event => remember(document.querySelector('.dragged') ?? event.target));
@@ -95,7 +95,7 @@ document.addEventListener('submit', event => {
 });
 addEventListener('pageshow', event => { if (event.persisted && document.querySelector('.busy')) location.reload(); });
 
-// A message covers part of the page, and can be closed.
+// A message can be closed.
 const dismiss = document.getElementById('dismiss');
 if (dismiss) {
   dismiss.hidden = false;

@@ -156,7 +156,10 @@ func TestFillTheMonth(t *testing.T) {
 	demotest.Load(t, w.Service,
 		demo.Line{Type: "channel", Record: demo.Record{"id": "chn_r", "platform": "reddit", "handle": "r", "status": "error", "lastError": "The token was refused."}},
 		demo.Line{Type: "channel", Record: demo.Record{"id": "chn_x", "platform": "x", "handle": "x", "status": "connected"}})
-	body = w.page(t, "/posts/fill?month=2026-08", "The Reddit account is not working: error: The token was refused. Its posts will not be sent.", ">Reddit (broken)</option>", ">X</option>")
+	body = w.page(t, "/posts/fill?month=2026-08", ">Reddit (broken)</option>", `<option value="x" selected>X</option>`)
+	hasNot(t, "a broken account", body, "The Reddit account is not working", `<option value="reddit" selected>`)
+	w.page(t, "/posts/new?idea="+ids[0], `<option value="x" selected>`)
+	w.page(t, "/posts/new?platform=reddit&idea="+ids[0], "The Reddit account is not working:</strong> error: The token was refused")
 	hasNot(t, "an account that works", body, "X account", ">X (")
 	w.page(t, "/posts/accounts", "broken", "Reddit r", "error: The token was refused.", "works", "X x", "workspace import --company "+w.CompanyID+" -", "/keys?preset=sender#newkey")
 	form := fields(t, body, "fill")

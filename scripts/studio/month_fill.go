@@ -158,7 +158,7 @@ func (d *fillData) suggest(ideas []client.Idea, posts []client.Post, now time.Ti
 		}
 	}
 	for _, i := range ideas {
-		row := fillRow{Idea: i, Platform: platformOf(nil, nil, i)}
+		row := fillRow{Idea: i, Platform: platformOf(nil, nil, i, d.channels, now)}
 		if at, ok := i.SuggestedFor.Get(); ok {
 			if n := slices.Index(free, client.Day(civiltime.DateOf(at, d.Clock.Location))); n >= 0 {
 				row.Day = free[n]

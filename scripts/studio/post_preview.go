@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -139,15 +140,20 @@ func hasField(platform, name, stored string) bool {
 	return stored != "" || !known || slices.Contains(names, name)
 }
 
-// platformOf returns the platform of a new post: the chosen one, or the first one of its idea.
-func platformOf(sent, query url.Values, idea client.Idea) string {
+// platformOf returns the platform of a new post. It is the chosen one. If none is chosen, it is the
+// first of the idea's platforms, then of all platforms, whose account works. If no account works, or
+// the accounts are unknown, it is the first platform of the idea.
+func platformOf(sent, query url.Values, idea client.Idea, accounts []client.Channel, now time.Time) string {
 	for _, platform := range []string{typedField(sent, "platform"), query.Get("platform")} {
 		if slices.Contains(platforms(), platform) {
 			return platform
 		}
 	}
-	if all := idea.Platforms.Or(nil); len(all) > 0 {
-		return string(all[0])
+	var wanted []string
+	for _, platform := range idea.Platforms.Or(nil) {
+		wanted = append(wanted, string(platform))
 	}
-	return string(client.BroadcastPlatformX)
+	wanted = append(append(wanted, string(client.BroadcastPlatformX)), platforms()...)
+	works := func(platform string) bool { return accountProblem(accounts, platform, now) == "" }
+	return wanted[max(0, slices.IndexFunc(wanted, works))]
 }

@@ -157,7 +157,7 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 		}
 	}
 	if d.Platform = string(stored.Platform.Or("")); id == "" {
-		d.Platform = platformOf(typed, q, idea.Value)
+		d.Platform = platformOf(typed, q, idea.Value, channels.Value.Items, v.Now())
 	}
 	d.channel(channels.Value.Items, v.Now())
 	d.Form = newForm("the post", "/posts/"+id, got.ETag, d.MayWrite && !d.Locked, postFields(stored, d.Platform, d.Clock, typed)...)

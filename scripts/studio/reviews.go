@@ -38,6 +38,7 @@ type reviewsData struct {
 	Previous   string // the address of the previous review in the list, or empty
 	Next       string
 	NextID     string
+	Stayed     bool // the page shows the review again after an action, so it links to the next one
 	MayWrite   bool
 	Locked     bool // the reply can no longer change
 	Text       string
@@ -101,6 +102,7 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 	out := &view{page: "reviews", place: "Reviews", title: "Reviews", data: d}
 	if review != nil {
 		d.choose(review, q.Get("next"))
+		d.Stayed = q.Has("next")
 		d.offer(v.notices.get(q.Get("done")))
 		if review.Failure != nil && d.Chosen {
 			out.status = review.Failure.status()
@@ -214,15 +216,15 @@ func (d *reviewsData) keep(t *unsavedReply, id string) {
 	}
 }
 
-// replyActions are the buttons of a reply's form. After most of them, the page shows the next
-// review. After an approval, the page stays at its review: the user sees what was approved and can
-// take it back, and a second click at the same place does not approve another reply.
+// replyActions are the buttons of a reply's form. An action that stores a reply stays at its review:
+// the user sees what was stored and can change it, and a second click at the same place does not
+// approve another reply. After the other actions, the page shows the next review.
 var replyActions = map[string]struct {
 	said   string
 	status client.FeedbackReplyStatus // empty: the status that waitingStatus returns
 	stays  bool
 }{
-	"save":     {"Saved for review. It waits under To approve.", client.FeedbackReplyStatusNeedsReview, false},
+	"save":     {"Saved for review. It waits under To approve.", client.FeedbackReplyStatusNeedsReview, true},
 	"approve":  {"Approved. Nothing was posted yet.", client.FeedbackReplyStatusApproved, true},
 	"withdraw": {"Back to draft: it will not be sent. It is under Drafts now.", client.FeedbackReplyStatusDraft, true},
 	"skip":     {"Skipped. It is under Skipped now.", client.FeedbackReplyStatusSkipped, false},

@@ -41,7 +41,7 @@ func TestReply(t *testing.T) {
 		w.review(t, id, demo.Record{"postedAt": "2026-08-0" + map[string]string{"a": "4", "b": "3", "c": "2", "d": "1"}[id] + "T08:00:00Z"})
 	}
 	for _, c := range []struct{ id, action, text, want, said, next string }{
-		{"fbk_a", "save", typed, "needs_review", "Saved for review.", "Title b"},
+		{"fbk_a", "save", typed, "needs_review", "Saved for review.", "Title a"},
 		{"fbk_b", "approve", typed, "approved", "Nothing was posted yet", "Title b"},
 		{"fbk_c", "skip", "", "skipped", "Skipped.", "Title d"},
 	} {
@@ -50,6 +50,11 @@ func TestReply(t *testing.T) {
 			t.Fatalf("%s: status %d, want 200: %s", c.action, status, shown(body))
 		}
 		has(t, c.action, body, c.said, "curl", "-X PATCH", "https://api.example/v1/companies/"+w.CompanyID+"/feedback/"+c.id+"/reply", `<h2 id="review" tabindex="-1">`+c.next)
+		if c.action == "save" {
+			if next := regexp.MustCompile(`<a class="button" href="([^"]*)">Next review`).FindStringSubmatch(body); next == nil || !strings.Contains(next[1], "id=fbk_b") {
+				t.Errorf("no link to the next review: %v", next)
+			}
+		}
 		if c.action == "approve" {
 			has(t, c.action, body, "Back to draft")
 			hasNot(t, c.action, body, `<button class="button go" name="action"`)
@@ -727,13 +732,17 @@ func TestOneCount(t *testing.T) {
 	}
 }
 
-// Ensure the page of an approved reply has no button to approve it, but has one to withdraw the
-// approval.
+// Ensure the page of an approved reply can withdraw the approval, and can approve another text.
 func TestTakeBackApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.review(t, "one", demo.Record{"replyBody": "Thanks", "replyStatus": "approved"})
-	hasNot(t, "approved", w.page(t, "/reviews?id="+id, "Back to draft", "Save for review", "the program that posts your replies sends it"), `value="approve"`)
+	w.page(t, "/reviews?id="+id, "Back to draft", "Save for review", "the program that posts your replies sends it", `value="approve" id="reapprove">Approve this text`)
+	_, body := w.answer(t, id, "Thank you", "approve", nil)
+	has(t, "another text", body, "Approved.")
+	if diff := differs(map[string]any{"replyStatus": "approved", "replyBody": "Thank you"}, w.stored(t, id)); diff != "" {
+		t.Errorf("review (-want +got):\n%s", diff)
+	}
 	status, body := w.answer(t, id, "Thanks", "withdraw", nil)
 	if status != http.StatusOK {
 		t.Errorf("status %d, want 200: %s", status, shown(body))

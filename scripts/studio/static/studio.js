@@ -262,6 +262,23 @@ if (limit && body) body.addEventListener('input', () => {
   limit.classList.toggle('over', count > limit.dataset.limit);
 });
 
+// An approved reply offers to approve its text again once the text differs.
+const reapprove = document.getElementById('reapprove'), replyState = document.getElementById('replystate');
+if (reapprove && body) {
+  const approved = replyState.textContent;
+  const compare = () => {
+    const changed = body.value !== body.defaultValue || body.hasAttribute('data-kept');
+    reapprove.hidden = !changed;
+    reapprove.classList.toggle('go', changed);
+    replyState.textContent = changed ? `${approved}, text changed` : approved;
+    replyState.classList.toggle('green', !changed);
+    replyState.classList.toggle('amber', changed);
+  };
+  body.addEventListener('input', compare);
+  addEventListener('pageshow', compare); // when the user goes back, the browser restores the text
+  compare();
+}
+
 // The inbox filters as one types.
 const search = document.getElementById('q');
 const listed = () => document.querySelectorAll('.reviews > li');

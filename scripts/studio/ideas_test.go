@@ -161,6 +161,8 @@ func TestFillTheMonth(t *testing.T) {
 	w.page(t, "/posts/new?idea="+ids[0], `<option value="x" selected>`)
 	w.page(t, "/posts/new?platform=reddit&idea="+ids[0], "The Reddit account is not working:</strong> error: The token was refused")
 	hasNot(t, "an account that works", body, "X account", ">X (")
+	demotest.Load(t, w.Service, demo.Line{Type: "channel", Record: demo.Record{"id": "chn_i", "platform": "instagram", "handle": "i", "status": "expiring", "credentialsExpireAt": "2026-08-20T09:00:00Z"}})
+	hasNot(t, "an account that expires", w.page(t, "/posts/new?platform=instagram", "The Instagram account works until Thu, Aug 20, 2026, 09:00. Posts are still being sent"), "is not working")
 	w.page(t, "/posts/accounts", "broken", "Reddit r", "error: The token was refused.", "works", "X x", "workspace import --company "+w.CompanyID+" -", "/keys?preset=sender#newkey")
 	form := fields(t, body, "fill")
 	_, none := w.submit(t, "/posts/fill", form)

@@ -29,6 +29,7 @@ type postData struct {
 	Failure  *failure
 	Channel  *client.Channel // the account that sends the post; nil if it is unknown
 	Trouble  string          // why the account does not work; empty if it works or is unknown
+	Ending   string          // that the account will stop working soon; empty if it will not
 	Platform string
 	Cards    postCards
 	NoCopy   *failure // why the post to duplicate could not be read
@@ -204,12 +205,22 @@ func accountProblem(all []client.Channel, platform string, now time.Time) string
 	return ""
 }
 
-// channel sets the account that sends the post, and why it does not work.
+// channel sets the account that sends the post, and why it does not work or will stop working.
 func (d *postData) channel(all []client.Channel, now time.Time) {
-	if d.Channel = channelOf(all, client.BroadcastPlatform(d.Platform)); d.Channel != nil {
-		if why, fails := attention.ChannelProblem(*d.Channel, now); fails && !attention.ChannelSends(*d.Channel, now) {
-			d.Trouble = strings.TrimRight(why, ".")
+	d.Channel = channelOf(all, client.BroadcastPlatform(d.Platform))
+	if d.Channel == nil {
+		return
+	}
+	why, fails := attention.ChannelProblem(*d.Channel, now)
+	switch {
+	case !fails:
+	case attention.ChannelSends(*d.Channel, now):
+		d.Ending = "will stop working soon"
+		if at, ok := d.Channel.CredentialsExpireAt.Get(); ok && at.After(now) {
+			d.Ending = "works until " + d.Clock.Moment(at)
 		}
+	default:
+		d.Trouble = strings.TrimRight(why, ".")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"growthworkspace/scripts/studio/chart"
 	"growthworkspace/scripts/studio/period"
+	"growthworkspace/scripts/studio/phrase"
 	"growthworkspace/scripts/studio/series"
 	"growthworkspace/scripts/studio/units"
 	"growthworkspace/shared/client"
@@ -228,8 +229,18 @@ type reviewTile struct {
 	Count    string
 	Before   string // the number of reviews in the seven days before; empty if unknown
 	Average  string // the average number of stars; empty if no review has stars
-	Answered int
+	Answered int    // the number of reviews with a posted reply, or one that is being posted
+	Approved int    // the number of reviews whose reply is approved but not posted
 	Failure  *failure
+}
+
+// Replies says how many of the reviews have a reply.
+func (t reviewTile) Replies() string {
+	text := fmt.Sprintf("%d answered", t.Answered)
+	if t.Approved > 0 {
+		text += ", " + phrase.Plural(t.Approved, "reply approved", "replies approved")
+	}
+	return text
 }
 
 // reviewTileMax is the maximum number of reviews that the tile reads.
@@ -270,8 +281,11 @@ func reviewTileOf(page client.Page[client.Feedback], now time.Time) *reviewTile 
 		if stars, ok := f.Rating.Get(); ok && stars >= 1 && stars <= 5 {
 			sum, rated = sum+stars, rated+1
 		}
-		if status := f.ReplyStatus.Or(""); status == client.FeedbackReplyStatusPosted || status == client.FeedbackReplyStatusPosting || status == client.FeedbackReplyStatusApproved {
+		switch f.ReplyStatus.Or("") {
+		case client.FeedbackReplyStatusPosted, client.FeedbackReplyStatusPosting:
 			out.Answered++
+		case client.FeedbackReplyStatusApproved:
+			out.Approved++
 		}
 	}
 	if out.Count = fmt.Sprint(week); page.Next != "" && !oldest.Before(now.AddDate(0, 0, -7)) {

@@ -94,10 +94,10 @@ func TestReviewTile(t *testing.T) {
 		next    string
 		want    string
 	}{
-		{reviews, "", "3 2 3.5 2"}, {reviews, "more", "3 2 3.5 2"}, {reviews[:week+1], "more", "3  3.5 2"}, {reviews[:week], "more", "3+  3.5 2"}, {nil, "", "0 0  0"},
+		{reviews, "", "3 2 3.5 1 answered, 1 reply approved"}, {reviews, "more", "3 2 3.5 1 answered, 1 reply approved"}, {reviews[:week+1], "more", "3  3.5 1 answered, 1 reply approved"}, {reviews[:week], "more", "3+  3.5 1 answered, 1 reply approved"}, {nil, "", "0 0  0 answered"},
 	} {
 		got := reviewTileOf(client.Page[client.Feedback]{Items: c.reviews, Next: c.next}, now)
-		if text := fmt.Sprintf("%s %s %s %d", got.Count, got.Before, got.Average, got.Answered); text != c.want {
+		if text := fmt.Sprintf("%s %s %s %s", got.Count, got.Before, got.Average, got.Replies()); text != c.want {
 			t.Errorf("%d reviews, next %q: %q, want %q", len(c.reviews), c.next, text, c.want)
 		}
 	}

@@ -82,6 +82,7 @@ func TestWeekFiles(t *testing.T) {
 		}
 		has(t, path, body, "Week 32, Aug 3 to Aug 9, 2026", text)
 	}
+	w.page(t, "/week?week=2026-W32", "Download as HTML</a>", "Download as Markdown</a>")
 	if status, body := w.get(t, "/week.md?week=2026-W60"); status != http.StatusBadGateway || !strings.Contains(body, "2026-W60") {
 		t.Errorf("status %d: %s", status, body)
 	}

@@ -324,7 +324,7 @@ func (r *reading) roadmap() []Board {
 		row.Text = fmt.Sprintf("version %d, published %s", b.PublishedVersion.Or(0), r.clock.Soon(at))
 		switch row.Since = !r.has(at); {
 		case row.Since:
-			row.Text += ", after this week, so what was published in the week is not known"
+			row.Text += ", after this week (earlier versions are not listed here)"
 		case r.live[i] == nil:
 			row.Text += "; its items were not read"
 		case r.live[i].Known && r.items[i].Known:

@@ -226,7 +226,7 @@ var replyActions = map[string]struct {
 }{
 	"save":     {"Saved for review. It waits under To approve.", client.FeedbackReplyStatusNeedsReview, true},
 	"approve":  {"Approved. Nothing was posted yet.", client.FeedbackReplyStatusApproved, true},
-	"withdraw": {"Back to draft: it will not be sent. It is under Drafts now.", client.FeedbackReplyStatusDraft, true},
+	"withdraw": {"Back to draft: it will not be sent. The review still needs an answer, and is under Drafts, not under Waiting.", client.FeedbackReplyStatusDraft, true},
 	"skip":     {"Skipped. It is under Skipped now.", client.FeedbackReplyStatusSkipped, false},
 	"unskip":   {"Put back: it is under Waiting again.", "", false},
 }

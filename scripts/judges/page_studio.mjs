@@ -214,6 +214,7 @@ await step('flow: an item is written, moved with keys and by dragging, and publi
 await step('flow: a key is created, and its secret is in a file and not in the page', async visit => {
   const page = await visit({ path: '/keys' });
   await page.fill('#name', 'Of a browser');
+  await page.getByLabel('Something else').check();
   await page.locator('[value="company:read"]').check();
   await page.getByRole('button', { name: 'Create' }).click();
   const notice = await page.getByRole('status').innerText();

@@ -19,7 +19,8 @@ import (
 // newKey returns the form that creates a new key with a name and scopes.
 func (w *world) newKey(t *testing.T, name string, scopes ...string) url.Values {
 	t.Helper()
-	form := fields(t, w.page(t, "/keys"), "newkey")
+	page := w.page(t, "/keys", `" required> <span>`, `name="preset" value="">`) // nothing is chosen
+	form := fields(t, page, "newkey")
 	form.Set("name", name)
 	form["scope"] = scopes
 	return form

@@ -132,11 +132,11 @@ func (p goalProgress) total() *goalBar {
 	}
 	out := &goalBar{Class: "even"}
 	var need float64
-	when, sofar := "this month", "so far"
+	when, sofar, needed := "this month", "so far", " a day needed"
 	if p.hasDue && period.Month.Start(p.due).After(month) { // the goal is for a later month
 		month = period.Month.Start(p.due)
 		need = p.target / daysBetween(month, period.Month.Next(month, 1))
-		when, sofar, out.Share = "in "+month.Format("January"), "now", 0
+		when, sofar, needed, out.Share = "in "+month.Format("January"), "now", " a day then", 0
 		if need > 0 {
 			out.Share = pace / need
 		}
@@ -155,7 +155,7 @@ func (p goalProgress) total() *goalBar {
 		out.Text, out.Class = goal+"reached", "good"
 		return out
 	default:
-		out.Text = goal + p.perDay(need, math.Ceil) + " a day needed"
+		out.Text = goal + p.perDay(need, math.Ceil) + needed
 	}
 	if hasPace {
 		out.Text += ", " + p.perDay(pace, math.Round) + " " + sofar

@@ -44,7 +44,7 @@ func TestGoalBar(t *testing.T) {
 		{sum, each, 100, 1000, "2026-08-31", "goal 1,000 this month: 38 a day needed, 20 so far bad 0.22"},
 		{sum, each, 100, 400, "2026-08-15", "goal 400 this month: 36 a day needed, 20 so far bad 0.55"},
 		{sum, each, 100, 220, "2026-08-31", "goal 220 this month: reached good 1.00"},
-		{sum, each, 100, 900, "2026-09-30", "goal 900 in September: 30 a day needed, 20 now even 0.67"},
+		{sum, each, 100, 900, "2026-09-30", "goal 900 in September: 30 a day then, 20 now even 0.67"},
 		{sum, each, 100, 900, "2026-08-10", "goal 900 was due Aug 10 bad 0.24"},
 		{sum, each, 900, 450, "2026-08-31", "goal 450 this month: at most 10 a day, 20 so far bad 0.49"},
 		{sum, each, 900, 200, "2026-08-31", "goal 200 this month: exceeded bad 1.10"},

@@ -270,6 +270,7 @@ if (reapprove && body) {
     const changed = body.value !== body.defaultValue || body.hasAttribute('data-kept');
     reapprove.hidden = !changed;
     reapprove.classList.toggle('go', changed);
+    form.querySelector('.actions a')?.classList.toggle('go', !changed);
     replyState.textContent = changed ? `${approved}, text changed` : approved;
     replyState.classList.toggle('green', !changed);
     replyState.classList.toggle('amber', changed);

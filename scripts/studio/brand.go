@@ -314,7 +314,7 @@ func (v *pageRequest) metricsByKey() (keys []string, names map[string]string) {
 func brandGoalFields(g client.Goal, keys []string, names map[string]string) []*field {
 	metric := &field{Name: "metricKey", Label: "Metric", Kind: "text", Hint: "The key of the metric that measures it, such as growth.signups.", Stored: g.MetricKey.Or("")}
 	if len(keys) > 0 {
-		metric.Kind, metric.Hint, metric.Choices, metric.Labels = "choice", "The metric that measures it. Its chart and its tile on the overview then show the goal.", keys, names
+		metric.Kind, metric.Hint, metric.Choices, metric.Labels = "choice", "The metric that measures it. Its chart and its tile on the overview show one active goal: the one with the lowest priority number, or else the newest.", keys, names
 	}
 	due := ""
 	if at, ok := g.DueAt.Get(); ok {

@@ -26,7 +26,7 @@ type Metric struct {
 	Dimensions                 []string
 	NeedsReview                bool
 	Computed                   bool          // the metric has a formula, from which the studio computes its values
-	Goals                      []client.Goal // active goals come first
+	Goals                      []client.Goal // active goals come first, then the most important, then the newest
 }
 
 // Of joins definitions with their goals. It sorts the metrics by order, then by key.
@@ -47,7 +47,7 @@ func Of(definitions []client.Definition, goals []client.Goal) []Metric {
 			Goals: byKey[strings.TrimPrefix(d.Key, "custom.")],
 		}
 		slices.SortStableFunc(m.Goals, func(a, b client.Goal) int {
-			return cmp.Or(cmp.Compare(goalOrder(a), goalOrder(b)), cmp.Compare(a.Priority.Or(1e9), b.Priority.Or(1e9)))
+			return cmp.Or(cmp.Compare(goalOrder(a), goalOrder(b)), cmp.Compare(a.Priority.Or(1e9), b.Priority.Or(1e9)), b.CreatedAt.Or(time.Time{}).Compare(a.CreatedAt.Or(time.Time{})))
 		})
 		out = append(out, m)
 	}

@@ -107,6 +107,26 @@ func TestDevelop(t *testing.T) {
 	}
 }
 
+// Ensure the goal with the highest priority counts, and otherwise the newest.
+func TestOrderOfGoals(t *testing.T) {
+	t.Parallel()
+	goal := func(name string, created int, priority client.Optional[int]) client.Goal {
+		return client.Goal{
+			Name: client.Value(name), MetricKey: client.Value("a.b"), Status: client.Value(client.ContextGoalStatusActive),
+			CreatedAt: client.Value(now.AddDate(0, 0, created)), Priority: priority,
+		}
+	}
+	none := client.Optional[int]{}
+	all := Of([]client.Definition{{Key: "a.b"}}, []client.Goal{goal("old", 1, none), goal("new", 2, none), goal("important", 0, client.Value(1))})
+	var names []string
+	for _, g := range all[0].Goals {
+		names = append(names, g.Name.Or(""))
+	}
+	if got := strings.Join(names, " "); got != "important new old" {
+		t.Errorf("order %q", got)
+	}
+}
+
 // Ensure metrics with an active goal come first. A goal must be matched to its metric whether or
 // not the metric's key has the prefix "custom.".
 func TestOrderOfMetrics(t *testing.T) {

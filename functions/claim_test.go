@@ -64,8 +64,8 @@ func (w workflow) reportAs(t *testing.T, s *apitest.Service, key string, claimed
 }
 
 // Ensure a claim is never handed out twice. A retry with the same Idempotency-Key gets the same
-// claim only while that claim locks the record. After any outcome is reported, and after the next
-// claim, the retry gets a conflict.
+// claim only while that claim locks the record. Once an outcome is reported, or the record is
+// claimed again, the retry gets a conflict.
 func TestClaimIsReplayedOnlyWhileItLocks(t *testing.T) {
 	t.Parallel()
 	for _, w := range workflows {

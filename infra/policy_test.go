@@ -199,8 +199,8 @@ func TestOnlyTheRecorderReadsTheStream(t *testing.T) {
 	}
 }
 
-// Ensure a function may use only the table and its own logs, and the recorder its queue: no other
-// AWS service, and no other function's logs.
+// Ensure each function may use only the table and its own logs. The recorder may also use its
+// queue.
 func TestOnlyTableAndLogs(t *testing.T) {
 	t.Parallel()
 	for _, f := range infra.New().Functions {

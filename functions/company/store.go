@@ -47,8 +47,8 @@ func (s Store) Modify(ctx context.Context, companyID string, change func(*Compan
 	return table.Modify(ctx, s.table, profileKey(companyID), keysOf, change)
 }
 
-// Create writes a new company and begins its feed of changes. Returns table.ErrExists when its id is
-// taken.
+// Create writes a new company and begins its feed of changes. Returns table.ErrExists when its id
+// is taken.
 func (s Store) Create(ctx context.Context, c Company) error {
 	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(c), c), change.WriteCounter(s.table, c.ID))
 	var canceled *table.CanceledError
@@ -64,9 +64,9 @@ func (s Store) Create(ctx context.Context, c Company) error {
 // Only the operator can call it, after the company's keys are refused.
 //
 // The company's feed of changes ends first, so that the erasure itself is not reported in it. The
-// counter of the feed is not counted.
-// The profile is deleted last. So a call that stops early leaves the company in place, and the next
-// call continues. progress is called with the number of deleted records; it may be nil.
+// returned numbers leave out the counter of the feed. The profile is deleted last. So a call that
+// stops early leaves the company in place, and the next call continues. progress is called with the
+// number of deleted records; it may be nil.
 func (s Store) Erase(ctx context.Context, companyID string, progress func(deleted int)) (map[string]int, error) {
 	deleted := map[string]int{}
 	if err := change.RemoveCounter(ctx, s.table, companyID); err != nil {

@@ -179,8 +179,8 @@ func TestApprovedReplies(t *testing.T) {
 	}
 }
 
-// Ensure StuckReplies returns the posting replies without a claim first, then those with old
-// claims, oldest claim first.
+// Ensure StuckReplies returns the replies in the state posting: first those without a claim, then
+// those with old claims, oldest claim first.
 func TestStuckReplies(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -226,9 +226,9 @@ func TestCorrectValue(t *testing.T) {
 	}
 }
 
-// Ensure the value in the base currency follows a corrected value at the rate of the stored values.
-// A value that was typed is stored as it is, and an emptied one is removed. The undo must restore
-// both values.
+// Ensure that correcting a value also recomputes its value in the base currency, at the exchange
+// rate of the stored pair. A base value that the user enters is stored unchanged, and one that the
+// user clears is removed. The undo must restore both values.
 func TestCorrectBaseValue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// picture is a picture or video of a post, as a form edits it.
+// picture is a post's picture or video, as edited in a form.
 type picture struct {
 	URL  string `json:"url"`
 	Kind string `json:"kind"`

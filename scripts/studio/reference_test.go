@@ -144,9 +144,9 @@ func address(t *testing.T, body, text string) string {
 	return ""
 }
 
-// Ensure a write needs the form token and the method POST. It is sent with the typed body and
-// headers, once for each idempotency key. Its answer must be shown even if the service refuses the
-// write.
+// Ensure a write needs the form token and the method POST. The write is sent once for each
+// idempotency key, with the body and headers that the user entered. The response must be shown even
+// if the service refuses the write.
 func TestReferenceWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -9,18 +9,17 @@ import (
 )
 
 // Body is the part of an input that is a record of type T. Embed it with the tag body:"create" or
-// body:"update"; package api does. If a field of T has the tag set or default, requests may set the
-// field; the tags say how. The other tags, which say what values are accepted, are described at
-// Field.
+// body:"update"; package api does. Requests may set a field of T only if it has a `set` or
+// `default` tag, and these tags say how. The other tags say which values are accepted; see Field.
 //
 //	set:"required"  a create must contain the field; null does not clear it
 //	set:"optional"  a create may leave it out; null clears it
 //	set:"filled"    a create may leave it out, and the operation fills it; null does not clear it
 //	default         a create may leave it out, and it then has this value; null does not clear it
 //
-// The tag set can contain more options after commas. With the option create or update, only that
-// kind of operation may set the field. With the option first, the field comes before the other
-// fields in descriptions. Fields with neither tag are set only by the service.
+// The value of the `set` tag may list further options, separated by commas. With the option create
+// or update, only that kind of operation may set the field. With the option first, the field comes
+// before the other fields in descriptions. Fields with neither tag are set only by the service.
 //
 // An unknown tag causes a panic, so that a misspelled tag cannot silently make a field read-only.
 type Body[T any] struct {

@@ -283,7 +283,8 @@ func decodeList(list []types.AttributeValue, v reflect.Value) (ok bool) {
 	return true
 }
 
-// parseInteger parses a whole number. It returns the FloorInteger of any other number.
+// parseInteger parses a number. If the number is not whole, n is FloorInteger of it. ok is false if
+// text is not a number.
 func parseInteger(text string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err == nil {

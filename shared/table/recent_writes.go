@@ -18,8 +18,8 @@ const writeTokenPrefix = "w"
 // the list, the retry would apply its write a second time.
 const recentWritesAttr = "recentWrites"
 
-// recentWriteTTL is how long a write token is kept: longer than any request, and therefore any
-// retry, can take. A record without concurrent writes has no list or a short one.
+// recentWriteTTL is how long a write token is kept. It exceeds the longest possible request, with
+// all its retries. Because tokens expire, a record's list stays short unless writes are concurrent.
 const recentWriteTTL = 10 * time.Second
 
 // recentWritesMax bounds the list. 400 tokens take about 12 KB, enough for forty writes a second.

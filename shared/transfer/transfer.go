@@ -139,8 +139,8 @@ func WithParent[T any](t Type, parent func(T) (name, problem string), orphans fu
 }
 
 // RefusedRecords is the error of a write or add that did not store some of the records. It maps
-// their indexes to their problems; all other records were stored. Such records were valid when the
-// file was checked, but another caller's write has made them invalid since then.
+// their indexes to their problems; all other records were stored. The refused records were valid
+// when the file was checked, but another caller's write has since made them invalid.
 type RefusedRecords map[int]string
 
 func (r RefusedRecords) Error() string {

@@ -38,8 +38,8 @@ const (
 	channelErrorMax = 200
 )
 
-// ChannelSends reports whether the service gives posts of a channel to the program that sends. A
-// channel that still sends may soon stop.
+// ChannelSends reports whether the service hands the channel's posts to the program that sends
+// them. It is true even for a channel whose credentials will expire soon.
 func ChannelSends(c client.Channel, now time.Time) bool {
 	return channelFailure(c, now) == ""
 }

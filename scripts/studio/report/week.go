@@ -91,8 +91,8 @@ func (s span) moment(day int) time.Time {
 // has reports whether a moment is in the week.
 func (s span) has(at time.Time) bool { return !at.Before(s.start) && at.Before(s.end) }
 
-// inWeekBefore reports whether a moment is in the previous week, in the part that corresponds to
-// the elapsed part of this week.
+// inWeekBefore reports whether a moment is in the previous week, and no later in it than now is in
+// this week.
 func (s span) inWeekBefore(at time.Time) bool {
 	until := s.start
 	if s.now.Before(s.end) {

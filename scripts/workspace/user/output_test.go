@@ -157,8 +157,9 @@ func TestPrintEscapes(t *testing.T) {
 	}
 }
 
-// Ensure a --jq expression that never ends stops with the command. Its error must not look like
-// that of a request, and must contain no control characters from a record.
+// Ensure that cancelling the command also stops a --jq expression that would run forever. An error
+// of --jq must not look like the error of a request, and must contain no control characters from a
+// record.
 func TestJQErrors(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

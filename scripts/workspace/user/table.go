@@ -53,7 +53,8 @@ var tableColumns = map[reflect.Type]string{
 	reflect.TypeFor[brand.Goal]():          "name status targetValue:target metricKey dueAt:due priority baselineValue:baseline",
 }
 
-// The minimum widths to which a column is cut before a less important column is left out.
+// The minimum widths of columns. If a column would have to be narrower, a less important column is
+// left out instead.
 const (
 	textCharsMin = 14
 	dayChars     = len("2006-01-02")

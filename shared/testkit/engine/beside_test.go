@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// bundledHost returns a machine without npm, and the path where an engine in this program's folder
-// has to be. The program is started through a symbolic link, as programs on PATH often are.
+// bundledHost returns a machine without npm, and the path at which it looks for an engine bundled
+// with the program. The program is started through a symbolic link, as programs on PATH often are.
 func bundledHost(t *testing.T) (h *host, beside string) {
 	t.Helper()
 	h = toolHost(t, nil)

@@ -7,9 +7,9 @@
 // user's cache.
 //
 // A data folder has one engine, whose process holds the folder's lock. The first process that opens
-// the folder starts the engine. The engine exits when that process closes it, exits or crashes. If
-// that process shares its engine, other processes join it, and [Engine.Done] tells them when it has
-// exited. Otherwise, they wait until it has exited.
+// the folder, the owner, starts the engine. The engine stops when the owner closes it, exits or
+// crashes. If the owner shares the engine, other processes use it too, and [Engine.Done] tells them
+// when the engine has stopped. Otherwise, they wait until the engine has stopped.
 //
 // Read the files in this order: engine.go (the API), address.go (who may reach an engine),
 // netns_linux.go (the proxy in a network namespace), folder.go (data folders), process.go (starting

@@ -123,13 +123,13 @@ func (o *Operation) parseFixture(cell string) error {
 	return nil
 }
 
-var tripsPattern = cellPattern(`([1-9][0-9]*)?(\+[1-9][0-9]*)?`)
+var roundTripsPattern = cellPattern(`([1-9][0-9]*)?(\+[1-9][0-9]*)?`)
 
 func (o *Operation) parseTrips(cell string) error {
 	if cell == emptyCell {
 		return nil
 	}
-	if cell == "" || !tripsPattern.MatchString(cell) {
+	if cell == "" || !roundTripsPattern.MatchString(cell) {
 		return fmt.Errorf("%q must be a number of round trips, such as 3, +2 or 3+2, or -", cell)
 	}
 	trips, keyed, _ := strings.Cut(cell, "+")

@@ -235,7 +235,8 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// Ensure the row in a problem counts a row with line breaks in its cells only once.
+// Ensure that a row whose cells contain line breaks counts as one row in the row numbers of
+// problems.
 func TestRowsOfCellsWithLineBreaks(t *testing.T) {
 	text := "Text,Stars\n\"two\nlines\",5\n\n\"three\n\nlines\",6\n"
 	_, problems, err := run(t, "csv", text, "--type", "feedback", "--map", "body=Text,rating=Stars", "--set", "source=app_store")

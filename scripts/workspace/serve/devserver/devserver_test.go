@@ -290,7 +290,7 @@ func testResponses(t *testing.T) {
 	}
 }
 
-// Ensure a client that does not read its response keeps no slot, and is disconnected.
+// Ensure a client that does not read its response is disconnected and does not hold on to its slot.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testSlowReader)

@@ -189,8 +189,7 @@ func TestReaderAfterTrim(t *testing.T) {
 	}
 }
 
-// sortedAs returns the texts in the order of another list, and those that the list lacks at the
-// end.
+// sortedAs returns the texts in the same order as in order. Texts that order lacks come first.
 func sortedAs(texts, order []string) []string {
 	out := slices.Clone(texts)
 	slices.SortStableFunc(out, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })

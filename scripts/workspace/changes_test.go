@@ -248,9 +248,9 @@ func TestChangesFollowWebhook(t *testing.T) {
 	requireUsage(t, "no secret", runCommand(t, "", follow...))
 }
 
-// Ensure the error of a webhook that cannot be reached does not blame the service, and that an
-// error of the service says when the next attempt follows. The command ends without an error when
-// it is told to stop between attempts, also before it knows its key.
+// Ensure the error for an unreachable webhook does not blame the service, and that a service error
+// says when the next attempt follows. A command that is told to stop between attempts ends without
+// an error, even before it knows its key.
 func TestChangesFollowOutage(t *testing.T) {
 	feed := feedtest.New()
 	feed.Add("feedback", "fbk_1", "created")
@@ -283,7 +283,7 @@ func TestChangesFollowOutage(t *testing.T) {
 	requireContains(t, reported("attempt 2 follows in 10m0s", "--", "cat"), "unavailable (503)")
 }
 
-// Ensure a 404 that does not come from the service is not taken for a record that was deleted.
+// Ensure a 404 that does not come from the service is not mistaken for a deleted record.
 func TestChangesFollowForeignNotFound(t *testing.T) {
 	feed := feedtest.New()
 	feed.Add("feedback", "fbk_1", "created")

@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// feedService is a service over a table of its own, which has a stream.
+// feedService is a service with its own table, which has a stream.
 type feedService struct {
 	*apitest.Service
 
@@ -29,7 +29,7 @@ type feedService struct {
 	parked   []recorder.Parked
 }
 
-// startWithFeed returns a service like start does, with a feed of the company.
+// startWithFeed is like start, but the company of its service has a feed.
 func startWithFeed(t *testing.T) *feedService {
 	t.Helper()
 	s := &feedService{Service: apitest.New(t, functions.Operations)}
@@ -64,7 +64,7 @@ func startWithFeed(t *testing.T) *feedService {
 }
 
 // record records every write so far. The stream of an engine may lag behind its table, so record
-// writes an item and reads the stream until it has that. It fails after a minute.
+// writes an item and reads the stream until that item arrives. It fails the test after a minute.
 func (s *feedService) record(t *testing.T) {
 	t.Helper()
 	last := table.Key{PK: table.Partition(s.CompanyID, "test"), SK: s.Table.NewID("last")}
@@ -86,8 +86,8 @@ func (s *feedService) record(t *testing.T) {
 	}
 }
 
-// Ensure each operation makes exactly the changes that it declares: an operation that writes at
-// least one, of the type that it declares first, and no operation any other.
+// Ensure each operation makes only changes of the types that it declares. An operation that writes
+// makes at least one change of the type that it declares first.
 func TestOperationsDeclareTheirChanges(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)
@@ -137,8 +137,9 @@ func TestOperationsDeclareTheirChanges(t *testing.T) {
 	}
 }
 
-// Ensure a tool's list of changes that does not fit a model ends early, and goes on from where its
-// text ends. At the end of the list, the result also says where to go on later.
+// Ensure a tool's list of changes that is too long for a model ends early, and that the next call
+// continues where its text ends. At the end of the list, the result also says where to continue
+// later.
 func TestToolChanges(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

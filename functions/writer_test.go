@@ -71,8 +71,8 @@ func writtenItems(t *testing.T, call string) (out []writtenItem) {
 	return out
 }
 
-// Ensure each write of each operation stores the calling key as its writer, and the write that
-// admits the key does not.
+// Ensure each write by each operation stores the calling key as its writer. The write that admits
+// the key does not.
 func TestOperationsStoreTheCallingKey(t *testing.T) {
 	t.Parallel()
 	calls := &callRecorder{}
@@ -131,8 +131,8 @@ func TestWritersAreHidden(t *testing.T) {
 	}
 }
 
-// Ensure every record of an import has the mark of an import, until a key or the operator changes
-// it, and that the mark takes the place of the key that changed it.
+// Ensure every record that an import writes has ImportWriter as its writer until a key or the
+// operator changes the record, and that an import replaces the previous writer.
 func TestImportsMarkTheirRecords(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
@@ -155,7 +155,7 @@ func TestImportsMarkTheirRecords(t *testing.T) {
 			}
 			for _, item := range page.Items {
 				if strings.HasPrefix(table.KeyOf(item).SK, "snapshot#") {
-					continue // each import writes new ones beside those of the earlier import
+					continue // each import adds new ones and keeps those of the earlier import
 				}
 				checked++
 				if got := table.WriterOf(item); got != by.want {

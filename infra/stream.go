@@ -78,18 +78,19 @@ func parkedQueuePolicy() Object {
 	)}})
 }
 
-// recordSortKeys lists how the sort keys of the records begin whose changes are in the feed. Keep
-// keychange#, which tells of a change of a key: the keys themselves are written with every request.
+// recordSortKeys lists the sort key prefixes of the records whose changes are in the feed. Keep
+// keychange#, which reports a change to a key: the keys themselves are written with every request.
 // TestFilterPassesEveryChange fails when a prefix is missing.
 var recordSortKeys = []string{
 	"profile", "keychange#", "board#", "item#", "feedback#", "def#", "pt#", "site#", "goal#", "audit#", "plan#", "idea#", "post#",
 	"channel#", "brandkit", "contenttype#",
 }
 
-// streamFilter is the pattern of the writes that the recorder gets: those of items whose sort key
-// begins like that of a record. So no invocation is spent on uses of keys, remembered responses and
-// the feeds themselves. Every record of the stream has a sort key, deletions too. A filter on an
-// attribute that only the unwanted items have would depend on how Lambda treats a missing image.
+// streamFilter returns the pattern of the writes that the recorder gets: those to items whose sort
+// key has a prefix in recordSortKeys. So no invocation is spent on uses of keys, remembered
+// responses and the feeds themselves. Every record of the stream has a sort key, deletions too. A
+// filter on an attribute that only the unwanted items have would depend on how Lambda treats a
+// missing image.
 func streamFilter() string {
 	type prefix struct {
 		Prefix string `json:"prefix"`

@@ -28,8 +28,8 @@ func resourceOf(t *testing.T, id string) map[string]any {
 	return r
 }
 
-// Ensure the stack has the mapping, and the recorder's role the statement about the stream, only if
-// the stack knows a stream.
+// Ensure the mapping exists only if the stack knows a stream, and that the recorder's role has the
+// statement about the stream on the same condition.
 func TestStreamIsConditional(t *testing.T) {
 	t.Parallel()
 	const condition = "HasStream"

@@ -1,5 +1,5 @@
-// Package changes lists what happened to a company's records. Package recorder makes the changes
-// from the table's stream.
+// Package changes lists what happened to a company's records. Package recorder records those
+// changes from the table's stream.
 package changes
 
 import (

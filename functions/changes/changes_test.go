@@ -35,7 +35,7 @@ func start(t *testing.T) *feed {
 	return s
 }
 
-// add records a batch with one change of each type. Its records are named after their order.
+// add records a batch with one change for each of the types. The record ids are numbered in order.
 func (s *feed) add(t *testing.T, types ...change.Type) {
 	t.Helper()
 	var batch []change.Occurrence
@@ -74,7 +74,7 @@ func (s *feed) list(t *testing.T, key string, arguments map[string]any) (p page)
 	return p
 }
 
-// Ensure a change has exactly what is known about it.
+// Ensure a change contains all that is known about it and nothing else.
 func TestChange(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -101,8 +101,9 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// Ensure a reader gets each change once, at any limit, across packets and within them, and that
-// Service-Has-More is false only at the end. What is recorded later follows.
+// Ensure a reader gets each change once, with any limit, whether a page ends within a packet or at
+// its end. Service-Has-More is false only at the end of the feed. Changes that are recorded later
+// follow.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -142,7 +143,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Ensure a list starts with since, or 24 hours ago, and at most 30 days ago.
+// Ensure a list starts at since, which is 24 hours ago by default, but at most 30 days ago.
 func TestSince(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -193,8 +194,8 @@ func TestSinceLaterThanNow(t *testing.T) {
 	}
 }
 
-// Ensure a reader that begins 30 days ago can go on for a day, although what it reads grows older
-// than 30 days meanwhile.
+// Ensure a reader that starts with changes from 30 days ago can continue for a day, even though the
+// changes that it reads are then older than 30 days.
 func TestCatchUp(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -216,8 +217,8 @@ func TestCatchUp(t *testing.T) {
 	}
 }
 
-// Ensure a key sees only the types whose scope it has, and the id of no other key unless it may read
-// keys. A type without its scope is an error that names the scope.
+// Ensure a key sees only the types whose scope it has, and sees the ids of other keys only if it
+// may read keys. A request for a type whose scope the key lacks is an error that names the scope.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -334,7 +335,8 @@ func TestBadInput(t *testing.T) {
 	s.Run(t, []apitest.Scenario{{Name: "too old", Op: "list_changes", Args: args("after", after), Want: 400, WantMessage: "query.after: is older than 30 days"}})
 }
 
-// Ensure one call reads at most 1,000 changes, so that a page may be short although more follows.
+// Ensure one call reads at most 1,000 changes, so a page may be short even though more changes
+// follow.
 func TestReadLimit(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -353,8 +355,8 @@ func TestReadLimit(t *testing.T) {
 	}
 }
 
-// Ensure a reader stops before a packet that is not visible yet, and gets it and the later ones once
-// it is. A packet that stays away is an error.
+// Ensure a reader stops before a packet that is not visible yet, and gets it and the later packets
+// once it is visible. A packet that stays missing is an error.
 func TestPacketsOutOfOrder(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -380,7 +382,8 @@ func TestPacketsOutOfOrder(t *testing.T) {
 	if len(second.records) > 0 || !second.hasMore {
 		t.Errorf("at the hidden packet: %+v", second)
 	}
-	// A reader that starts between the two does not skip the hidden one either.
+	// A reader that starts between the first packet and the hidden one does not skip the hidden one
+	// either.
 	if p := s.list(t, key, map[string]any{"after": change.PositionOf(s.Clock.Now().Add(time.Minute - 2500*time.Millisecond)).Encode(s.CompanyID)}); len(p.records) > 0 || !p.hasMore {
 		t.Errorf("a start before the hidden packet: %+v", p)
 	}
@@ -397,8 +400,8 @@ func TestPacketsOutOfOrder(t *testing.T) {
 	}
 }
 
-// Ensure packets that DynamoDB has not deleted yet, although they expired, are not shown, and that a
-// reader at the end goes on after them.
+// Ensure expired packets that DynamoDB has not yet deleted are hidden, and that a reader continues
+// past them.
 func TestExpiredPackets(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -417,7 +420,8 @@ func TestExpiredPackets(t *testing.T) {
 	}
 }
 
-// Ensure a table without a stream has no feed, and says so with a status that asks for no retry.
+// Ensure list_changes fails for a table without a stream, with a status that does not ask for a
+// retry.
 func TestNoStream(t *testing.T) {
 	t.Parallel()
 	s := start(t)

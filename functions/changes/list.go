@@ -74,7 +74,7 @@ func (s service) listChanges(ctx context.Context, caller api.Caller, in listChan
 	}, page.HasMore), nil
 }
 
-// hideOtherKeys removes the ids of keys, except the caller's own, from changes.
+// hideOtherKeys removes from changes the ids of all keys except the caller's own.
 func hideOtherKeys(changes []change.Change, own string) {
 	for i, c := range changes {
 		if c.KeyID != nil && *c.KeyID != own {
@@ -83,7 +83,7 @@ func hideOtherKeys(changes []change.Change, own string) {
 	}
 }
 
-// types returns the types that the request wants, each of which is known.
+// types returns the types that the request asks for. Check has validated them.
 func (in listChangesInput) types() []change.Type {
 	if in.Types == nil {
 		return change.Types()
@@ -95,7 +95,7 @@ func (in listChangesInput) types() []change.Type {
 	return out
 }
 
-// defaultPeriod is how far back a list starts that says neither after nor since.
+// defaultPeriod is how far back a list starts if the request has neither after nor since.
 const defaultPeriod = 24 * time.Hour
 
 // start returns the position at which a list starts.
@@ -119,14 +119,13 @@ func (in listChangesInput) start(companyID string, now time.Time) (change.Positi
 	if earliest := now.Add(-change.ReadableFor); since.Before(earliest) {
 		since = earliest
 	}
-	if since.After(now) { // such as that of a client whose clock is ahead, which would miss what happens until then
+	if since.After(now) { // a client whose clock is ahead would miss the changes until then
 		since = now
 	}
 	return change.PositionOf(since), nil
 }
 
-// parseSince returns the time of a day, which is its start, or of a time. The text has been
-// validated.
+// parseSince parses a time, or a day, which stands for its start. The text is already validated.
 func parseSince(text string) time.Time {
 	t, ok := timestamp.Parse(text)
 	if !ok {

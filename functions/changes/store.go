@@ -13,15 +13,15 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store reads the feed of a company. Package change writes it and defines its keys.
+// Store reads a company's feed. Package change writes it and defines its keys.
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
-// Limits of one Read. A first query for as many packets as changes are wanted would be expensive
-// while many records change, because a packet can have 100 changes. Each further query reads twice
-// as many packets.
+// Limits of one Read. The first query reads few packets: one packet for each wanted change would be
+// expensive while many records change, because a packet can contain 100 changes. Each further query
+// reads twice as many packets.
 const (
 	changesReadMax  = 1000
 	firstPacketsMax = 20
@@ -41,9 +41,9 @@ type Page struct {
 	positions []change.Position // the position after each change
 }
 
-// Read returns the changes after a position for which show returns true, at most limit of them, in
-// the order of the feed. It reads at most changesReadMax changes. It calls show only after its
-// first query. It returns change.ErrUnknownPosition if a reader cannot have got the position.
+// Read returns at most limit changes after a position, in feed order. It leaves out changes for
+// which show returns false. It reads at most changesReadMax changes, and calls show only after its
+// first query. It returns change.ErrUnknownPosition if no reader can have received the position.
 func (s Store) Read(ctx context.Context, companyID string, from change.Position, limit int, show func(change.Change) bool) (Page, error) {
 	r := reader{page: Page{Changes: []change.Change{}, Next: from}, limit: limit, show: show, now: s.table.Clock()()}
 	query := s.query(companyID, from)
@@ -79,8 +79,8 @@ func (s Store) Read(ctx context.Context, companyID string, from change.Position,
 	}
 }
 
-// query returns the query for the packets after a position. It begins with the position's own packet
-// if that was read in part.
+// query returns the query for the packets after a position. It begins with the position's own
+// packet if that packet was read only in part.
 func (s Store) query(companyID string, from change.Position) *dynamodb.QueryInput {
 	first := from.Packet
 	if from.ChangeID == "" {

@@ -5,7 +5,7 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// Changes returns the sources of changes of the area.
+// Changes returns the sources that report changes to the area's records.
 func Changes() []change.Source {
 	return []change.Source{
 		{Type: change.Company, Recognise: recogniseProfile},
@@ -13,7 +13,7 @@ func Changes() []change.Source {
 	}
 }
 
-// recogniseProfile recognises the changes of a company's profile.
+// recogniseProfile reports whether w changed a company's profile, and returns the event.
 func recogniseProfile(w change.Write) (e change.Event, ok bool, err error) {
 	if w.Area != profileArea || len(w.Narrower) > 0 || w.SK != profileSortKey {
 		return e, false, nil

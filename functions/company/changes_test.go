@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// stored returns the company's items outside of the partition of keys, by sort key.
+// stored returns the company's items outside the partition of keys, by sort key.
 func stored(t *testing.T, s *apitest.Service) map[string]table.Item {
 	t.Helper()
 	out := map[string]table.Item{}
@@ -32,14 +32,14 @@ func stored(t *testing.T, s *apitest.Service) map[string]table.Item {
 	return out
 }
 
-// reported is a change as the sources of the area recognise it, with the key that made it.
+// reported is a change that a source of the area reports, with the key that made it.
 type reported struct {
 	Type   change.Type
 	Event  change.Event
 	Writer string
 }
 
-// reportedBy returns the changes of the company's items that do makes.
+// reportedBy calls do and returns the changes to the company's items that the sources report.
 func reportedBy(t *testing.T, s *apitest.Service, do func()) (out []reported) {
 	t.Helper()
 	before := stored(t, s)
@@ -67,8 +67,8 @@ func reportedBy(t *testing.T, s *apitest.Service, do func()) (out []reported) {
 	return out
 }
 
-// Ensure each change of a key is reported with the key that made it, whether it comes through the
-// API or from the operator, and that the use of a key is not.
+// Ensure each change to a key is reported with the key that made the change, whether it comes
+// through the API or from the operator. The use of a key is not reported.
 func TestKeyChanges(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -137,7 +137,8 @@ func TestKeyChanges(t *testing.T) {
 	})
 }
 
-// Ensure an update of the profile is a change of the company, by the key that made it.
+// Ensure an update of the profile is reported as a change to the company, with the key that made
+// it.
 func TestProfileChanges(t *testing.T) {
 	t.Parallel()
 	s := start(t)

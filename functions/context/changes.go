@@ -5,14 +5,15 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Changes returns the sources of changes of the area's records.
+// Changes returns the sources that report changes to the area's records.
 func Changes() []change.Source {
 	return []change.Source{
 		{Type: change.BrandKit, Recognise: recogniseBrandKit}, ContentTypes.ChangeSource(), Goals.ChangeSource(),
 	}
 }
 
-// recogniseBrandKit recognises the writes of a company's brand kit. Its id is only in the item.
+// recogniseBrandKit reports whether w changed a company's brand kit, and returns the event. Only
+// the item contains the kit's id.
 func recogniseBrandKit(w change.Write) (e change.Event, ok bool, err error) {
 	if w.Area != area || len(w.Narrower) > 0 || w.SK != brandKitSortKey {
 		return e, false, nil

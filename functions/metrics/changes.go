@@ -8,7 +8,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Changes returns the sources of changes of the area.
+// Changes returns the sources that report changes to the area's records.
 func Changes() []change.Source {
 	return []change.Source{
 		{Type: change.MetricDefinition, Recognise: recogniseDefinition},
@@ -16,12 +16,12 @@ func Changes() []change.Source {
 	}
 }
 
-// isRecord reports whether a write is of a record of the area whose sort key has a prefix.
+// isRecord reports whether w wrote a record of this area whose sort key begins with prefix.
 func isRecord(w change.Write, prefix string) bool {
 	return w.Area == area && len(w.Narrower) == 0 && strings.HasPrefix(w.SK, prefix)
 }
 
-// recogniseDefinition recognises the changes of definitions.
+// recogniseDefinition reports whether w changed a metric definition, and returns the event.
 func recogniseDefinition(w change.Write) (e change.Event, ok bool, err error) {
 	if !isRecord(w, definitionPrefix) {
 		return e, false, nil
@@ -35,13 +35,13 @@ func recogniseDefinition(w change.Write) (e change.Event, ok bool, err error) {
 	return change.Event{RecordID: d.ID, Action: w.Action()}, err == nil, err
 }
 
-// deletionGroup is the group of the deleted points of a metric.
+// deletionGroup is the group of every event that reports deleted points.
 const deletionGroup = "deleted"
 
-// recognisePoints recognises the pushes and the deletions of points. A push is a change of the first
-// record of each metric in each of its transactions; see packPoints. One group makes those one
-// change if they are in one batch of the stream. A deletion is a change of all its records, which one group
-// makes one change.
+// recognisePoints reports whether w pushed or deleted points, and returns the event. A push is
+// reported for the first record of each metric in each of its transactions; see packPoints. A
+// deletion is reported for each of its records. In both cases the events of a metric have the same
+// group, so those in one stream batch become one change.
 func recognisePoints(w change.Write) (e change.Event, ok bool, err error) {
 	if !isRecord(w, pointPrefix) {
 		return e, false, nil
@@ -55,7 +55,7 @@ func recognisePoints(w change.Write) (e change.Event, ok bool, err error) {
 	case deleted:
 		e.Action, e.Group = change.Deleted, deletionGroup
 	case token == nil || reflect.DeepEqual(w.Old[table.WriteIDAttr], token):
-		return e, false, nil // a further record of a transaction, whose first record is the change
+		return e, false, nil // a further record of a transaction; only the first one is reported
 	default:
 		e.Action = change.Updated
 	}
@@ -70,7 +70,7 @@ func recognisePoints(w change.Write) (e change.Event, ok bool, err error) {
 	if e.Group == "" {
 		e.Group = record.WriteID
 	}
-	if e.RecordID = record.MetricKey; record.DefinitionID != nil { // the key identifies the definition of a record that an earlier version wrote
+	if e.RecordID = record.MetricKey; record.DefinitionID != nil { // an earlier version stored no definition id, so the metric's key takes its place
 		e.RecordID = *record.DefinitionID
 	}
 	return e, true, nil

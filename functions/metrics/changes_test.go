@@ -42,9 +42,9 @@ func storedItems(t *testing.T, s *apitest.Service) map[string]table.Item {
 	}
 }
 
-// changesOf returns the changes that do makes, as "type action record". Those of one group are one
-// change, as if all writes were in one batch of the stream. grouped is false for changes as the
-// sources return them.
+// changesOf calls do and returns the changes that it makes, as "type action record". If grouped is
+// true, changes of the same group are one change, as if all writes were in one stream batch.
+// Otherwise the changes are as the sources return them.
 func changesOf(t *testing.T, s *apitest.Service, grouped bool, do func()) (out []string) {
 	t.Helper()
 	before := storedItems(t, s)
@@ -75,7 +75,7 @@ func changesOf(t *testing.T, s *apitest.Service, grouped bool, do func()) (out [
 	return out
 }
 
-// definitionIDs returns the id of each definition by key.
+// definitionIDs returns the id of each metric definition, by the metric's key.
 func definitionIDs(t *testing.T, s *apitest.Service) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -85,7 +85,7 @@ func definitionIDs(t *testing.T, s *apitest.Service) map[string]string {
 	return out
 }
 
-// seriesPoints returns points of n series of a metric, each of which has a record of its own.
+// seriesPoints returns one point for each of n series of a metric. Each series has its own record.
 func seriesPoints(key string, n int) (points []string) {
 	for i := range n {
 		points = append(points, fmt.Sprintf(`{"metricKey":%q,"ts":"2026-08-01","value":%d,"dims":{"n":"%d"}}`, key, i, i))
@@ -93,8 +93,8 @@ func seriesPoints(key string, n int) (points []string) {
 	return points
 }
 
-// Ensure a push makes one change for each metric, however many records it takes, and one for each
-// definition that it creates. The changes of its transactions are of one group.
+// Ensure a push makes one change for each metric, no matter how many records it writes, and one for
+// each definition that it creates. The changes from its transactions have the same group.
 func TestPushChanges(t *testing.T) {
 	t.Parallel()
 	for _, series := range []int{1, 3, 70} {
@@ -121,7 +121,7 @@ func TestPushChanges(t *testing.T) {
 	}
 }
 
-// refusingTransport refuses the transactions whose requests contain a text.
+// refusingTransport refuses the transactions whose requests contain text.
 type refusingTransport struct{ text string }
 
 func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -159,8 +159,8 @@ func TestChangesOfPartialPush(t *testing.T) {
 	}
 }
 
-// Ensure a deletion of points is one change of the metric in a batch of the stream, whether it
-// removes records or some of their points, and the deletion of the definition is another.
+// Ensure a deletion of points is one change to the metric within a stream batch, whether it removes
+// whole records or some of their points. The deletion of the definition is a separate change.
 func TestDeletionChanges(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -177,7 +177,8 @@ func TestDeletionChanges(t *testing.T) {
 	requireEqual(t, "a delete of the definition", got, []string{"metric_definition deleted " + definitionID})
 }
 
-// Ensure imported points know the id of their definition, which their deletion reports.
+// Ensure imported points are stored with the id of their definition, and that their deletion
+// reports that id.
 func TestImportedPointsKnowTheirDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

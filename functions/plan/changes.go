@@ -7,8 +7,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Changes returns the sources of changes of the area's records. A publish also writes the board, so
-// its source comes before that of boards.
+// Changes returns the sources that report changes to the area's records. A publish also writes the
+// board, so the source for publishes comes before the one for boards.
 func Changes() []change.Source {
 	return []change.Source{
 		{Type: change.Publish, Recognise: recognisePublish},
@@ -17,11 +17,12 @@ func Changes() []change.Source {
 	}
 }
 
-// recognisePublish recognises the commit of a publish. The status of its event is the version.
+// recognisePublish reports whether w committed a publish, and returns the event. The event's status
+// is the version.
 func recognisePublish(w change.Write) (e change.Event, ok bool, err error) {
 	e, ok, err = boards.ChangeSource().Recognise(w)
 	if !ok || err != nil || e.Action != change.Updated {
-		return e, false, nil // if it is unreadable, the source of boards says so
+		return e, false, nil // the source for boards reports an unreadable item
 	}
 	before, err1 := publishedVersion(w.Old)
 	after, err2 := publishedVersion(w.New)
@@ -32,7 +33,8 @@ func recognisePublish(w change.Write) (e change.Event, ok bool, err error) {
 	return e, true, nil
 }
 
-// publishedVersion returns the version that visitors see of a stored board, or nil if there is none.
+// publishedVersion returns the version of a stored board that visitors see, or nil if there is
+// none.
 func publishedVersion(item table.Item) (*int64, error) {
 	var b struct {
 		PublishedVersion *int64 `store:"publishedVersion"`

@@ -54,7 +54,7 @@ func (i *testItem) key() table.Key {
 	return table.Key{PK: table.Partition(i.companyID, i.kind[0]), SK: table.JoinKey(i.kind[1], i.recordID)}
 }
 
-// change returns the record of the stream for the next write of the item.
+// change returns the stream record for the next write to the item.
 func (i *testItem) change(now time.Time) change.StreamRecord {
 	key := i.key()
 	r := change.StreamRecord{Key: key, WrittenAt: writtenAt(now)}
@@ -66,7 +66,8 @@ func (i *testItem) change(now time.Time) change.StreamRecord {
 	return r
 }
 
-// count returns the record of a write that changes no revision, as that of a count on a parent.
+// count returns the stream record of a write that leaves the revision unchanged, such as an update
+// to a parent's count.
 func (i *testItem) count(now time.Time) change.StreamRecord {
 	key := i.key()
 	return change.StreamRecord{Key: key, WrittenAt: writtenAt(now), Old: image(key, i.recordID, max(1, i.revision), ""), New: image(key, i.recordID, max(1, i.revision), "")}
@@ -102,11 +103,11 @@ func (r *crowdReader) read(ctx context.Context) (hasMore bool, err error) {
 	return response.Header.Get("Service-Has-More") == "true", nil
 }
 
-// Ensure a feed misses no change and has none twice, and that all readers see one order, in which
-// the changes of one record are in the order of its writes. 8 writers write, the shards of the
-// stream are split, 4 consumers die at any call to the table or before they remember how far they
-// are, batches are delivered again with other bounds and by two consumers at once, and readers read
-// in the meantime.
+// Ensure a feed contains each change exactly once, and that all readers see the same order, in
+// which the changes to a record are in the order of its writes. Meanwhile, 8 writers write, readers
+// read, and the shards of the stream are split. 4 consumers die at any call to the table, or before
+// they store how far they are. Batches are delivered again with different bounds, and by two
+// consumers at once.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	total := 10_000
@@ -172,7 +173,7 @@ func TestCrowd(t *testing.T) {
 				case mathrand.IntN(2) == 0:
 					transport.CrashAfter(mathrand.IntN(6), mathrand.IntN(2) == 0)
 				}
-				var twin sync.WaitGroup // a consumer that was given up, but still runs
+				var twin sync.WaitGroup // a consumer that is considered dead but still runs
 				if mathrand.IntN(5) == 0 {
 					twin.Go(func() { _ = one.Record(t.Context(), shard.id, batch[:1+mathrand.IntN(len(batch))]) }) // its result is lost
 				}
@@ -182,7 +183,7 @@ func TestCrowd(t *testing.T) {
 				case err != nil:
 					deaths.Add(1)
 					consumed = 0
-				case repeats.Load() == 0 || mathrand.IntN(4) == 0: // it dies before it remembers how far it is
+				case repeats.Load() == 0 || mathrand.IntN(4) == 0: // the consumer dies before it stores how far it is
 					repeats.Add(1)
 					consumed = mathrand.IntN(len(batch))
 				}
@@ -224,8 +225,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// wantedChanges returns, for each record of a company, the statuses that its changes have, in their
-// order.
+// wantedChanges returns the expected statuses of the changes to each record of a company, in order.
 func wantedChanges(feed *shardedStream, companyID string) map[string][]string {
 	out := map[string][]string{}
 	for _, r := range feed.records() {
@@ -237,7 +237,8 @@ func wantedChanges(feed *shardedStream, companyID string) map[string][]string {
 	return out
 }
 
-// checkReaders checks what two readers of all types and a reader of ideas and posts found.
+// checkReaders checks the changes that two readers of all types and a reader of ideas and posts
+// found.
 func checkReaders(t *testing.T, readers []*crowdReader, want map[string][]string) {
 	t.Helper()
 	all := readers[0].found

@@ -1,5 +1,5 @@
-// Package recorder records in each company's feed what the table's stream says about its records.
-// It consumes the stream, so that no request does any work for the feed. See
+// Package recorder records the changes to each company's records in its feed. It reads them from
+// the table's stream, so no request does any work for the feed. See
 // scripts/docs/explanation/changes.md.
 package recorder
 
@@ -16,7 +16,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Recorder records changes. Safe for concurrent use, one call of Record for each shard at a time.
+// Recorder records changes. It is safe for concurrent use, with only one call of Record at a time
+// for each shard.
 type Recorder struct {
 	table   *table.Client
 	sources []change.Source
@@ -32,18 +33,19 @@ type Parked struct {
 	Reason         string `json:"reason"`
 }
 
-// New returns a recorder over the table. The client must be an operator's (table.Client.AsOperator).
-// park keeps for the operator what could not be read. It may get the same record several times.
+// New returns a recorder over the table. The client must be an operator's
+// (table.Client.AsOperator). park must keep an unreadable stream record for the operator. It may
+// get the same record several times.
 func New(t *table.Client, park func(context.Context, Parked) error) *Recorder {
 	return &Recorder{t, functions.ChangeSources(), park}
 }
 
-// companiesWidth is how many feeds one batch is appended to in parallel.
+// companiesWidth is the maximum number of feeds that one batch is appended to in parallel.
 const companiesWidth = 8
 
-// Record records the changes in a batch of one shard. It is idempotent: it recognises what it has
-// recorded already, even if the batches have other bounds now. After an error, the same records must
-// be delivered again before any later records of the shard.
+// Record records the changes in a batch of one shard. It is idempotent: it skips what it has
+// already recorded, even if the batches now begin and end elsewhere. After an error, the same
+// records must be delivered again before any later records of the shard.
 func (r *Recorder) Record(ctx context.Context, shardID string, records []change.StreamRecord) error {
 	if shardID == "" {
 		return errors.New("record changes: the batch names no shard; the event source mapping needs a tumbling window")
@@ -63,7 +65,7 @@ func (r *Recorder) Record(ctx context.Context, shardID string, records []change.
 		}
 		batches[companyID] = append(batches[companyID], o)
 	}
-	errs := make([]error, len(companies)) // the failure of one company's feed does not stop the others
+	errs := make([]error, len(companies)) // a failure in one company's feed does not stop the others
 	err := parallel.Do(len(companies), companiesWidth, func(n int) error {
 		errs[n] = change.Append(ctx, r.table, companies[n], shardID, batches[companies[n]])
 		return nil
@@ -71,8 +73,8 @@ func (r *Recorder) Record(ctx context.Context, shardID string, records []change.
 	return errors.Join(err, errors.Join(errs...))
 }
 
-// occurrence returns what a record of the stream says about a company's record. ok is false if the
-// write changed no record, or is not reported.
+// occurrence returns the change that a stream record reports, and its company. ok is false if the
+// write changed no record or must not be reported.
 func (r *Recorder) occurrence(ctx context.Context, shardID string, record change.StreamRecord) (companyID string, o change.Occurrence, ok bool, err error) {
 	w, ok := write(record)
 	if !ok || table.IsSameRevision(record.Old, record.New) || table.WriterOf(record.New) == table.ImportWriter {
@@ -87,7 +89,7 @@ func (r *Recorder) occurrence(ctx context.Context, shardID string, record change
 			return w.CompanyID, o, true, err
 		}
 		if ok {
-			if o.Action == change.Deleted { // a deletion of some points of a record leaves a writer, the others do not
+			if o.Action == change.Deleted { // only a deletion of some of a record's points leaves a writer
 				o.KeyID = ""
 			}
 			return w.CompanyID, o, true, nil
@@ -96,8 +98,9 @@ func (r *Recorder) occurrence(ctx context.Context, shardID string, record change
 	return "", o, false, nil
 }
 
-// eventBytesMax is the maximum size of an event's record id and status. A sort key, which contains
-// the id of most records, has at most 1,024 bytes. A packet of the longest fits into an item.
+// eventBytesMax is the maximum total size of an event's record id and status. Most record ids are
+// part of a sort key, which has at most 1,024 bytes. A packet full of events of the maximum size
+// fits into an item.
 const eventBytesMax = 1100
 
 // recognise calls the source. A panic becomes an error, and so does an event that is too large for
@@ -111,7 +114,8 @@ func recognise(s change.Source, w change.Write) (e change.Event, ok bool, err er
 	return e, ok, err
 }
 
-// write returns the write of an item that belongs to a company.
+// write returns the write that a stream record describes. ok is false if the item belongs to no
+// company, or is in the area of keys or of feeds.
 func write(record change.StreamRecord) (w change.Write, ok bool) {
 	parts := strings.Split(record.Key.PK, "#")
 	if len(parts) < 2 || slices.Contains([]string{table.KeysArea, change.Area}, parts[1]) {
@@ -120,8 +124,8 @@ func write(record change.StreamRecord) (w change.Write, ok bool) {
 	return change.Write{CompanyID: parts[0], Area: parts[1], Narrower: parts[2:], SK: record.Key.SK, Old: record.Old, New: record.New}, true
 }
 
-// recordID returns the id of the record that an unreadable write changed: that of the event if the
-// source knows it, otherwise the last part of the sort key.
+// recordID returns the id of the record that an unreadable write changed: the event's RecordID if
+// the source set it, otherwise the last part of the sort key.
 func recordID(e change.Event, w change.Write) string {
 	if e.RecordID != "" {
 		return e.RecordID

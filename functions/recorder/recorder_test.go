@@ -28,7 +28,7 @@ func start(t *testing.T) *apitest.Service {
 	return s
 }
 
-// newRecorder returns a recorder that adds what it parks to parked.
+// newRecorder returns a recorder that adds the records it parks to parked.
 func newRecorder(t *table.Client, parked *[]recorder.Parked) *recorder.Recorder {
 	return recorder.New(t, func(_ context.Context, p recorder.Parked) error {
 		*parked = append(*parked, p)
@@ -98,8 +98,8 @@ func TestWhatIsAChange(t *testing.T) {
 	}
 }
 
-// Ensure a publish is one change, with the version, and that other writes of a board are changes of
-// the board.
+// Ensure a publish is one change, which contains the version, and that other writes to a board are
+// changes to the board.
 func TestPublish(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -129,8 +129,8 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// Ensure a record that cannot be read is parked, becomes a change that says so, and holds nothing
-// up. If it cannot be parked, the batch fails.
+// Ensure an unreadable record is parked, becomes a change that says so, and does not hold up other
+// records. If it cannot be parked, the batch fails.
 func TestUnreadableRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -159,7 +159,7 @@ func TestUnreadableRecord(t *testing.T) {
 	}
 }
 
-// Ensure a deletion names no key, even if it leaves other points of the record.
+// Ensure a deletion names no key, even if some points of the record remain.
 func TestDeletionOfSomePoints(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -176,7 +176,7 @@ func TestDeletionOfSomePoints(t *testing.T) {
 	}
 }
 
-// Ensure records that are too large for a packet are parked, and hold nothing up.
+// Ensure records that are too large for a packet are parked, and do not hold up other records.
 func TestHugeEvents(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -199,8 +199,8 @@ func TestHugeEvents(t *testing.T) {
 	}
 }
 
-// Ensure a batch without a shard is an error, because nothing would recognise it when it is
-// delivered again.
+// Ensure a batch without a shard id is an error, because the recorder could not recognise it when
+// it is delivered again.
 func TestNoShard(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -210,8 +210,8 @@ func TestNoShard(t *testing.T) {
 	}
 }
 
-// Ensure a batch of several companies that dies at any call is complete when it is delivered again,
-// with each change once, although some feeds had their packet already.
+// Ensure a batch with records of several companies can be delivered again after a crash at any
+// call. Each change is then in its feed exactly once, even if some feeds already had their packet.
 func TestBatchThroughCrashes(t *testing.T) {
 	t.Parallel()
 	s := start(t)

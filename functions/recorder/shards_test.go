@@ -13,16 +13,16 @@ import (
 )
 
 // shardedStream models a table's stream with many shards. Each item belongs to one shard. A shard
-// can be split: it ends, and its items go on in two new shards. Each shard has a checkpoint, up to
-// which its records were consumed, and is consumed by one consumer at a time and only after its
-// parent. These are the guarantees of Lambda; everything else is up to chance.
+// can be split: it ends, and its items continue in two new shards. Each shard has a checkpoint, up
+// to which its records have been consumed. A shard is consumed by one consumer at a time, and only
+// after its parent. These are Lambda's guarantees; everything else is random.
 type shardedStream struct {
 	mu       sync.Mutex
 	changed  *sync.Cond
 	shards   []*modelShard
 	sequence int64
 	isClosed bool // nothing more will be written
-	releases int  // how often a lease ended
+	releases int  // the number of leases that have ended
 }
 
 type modelShard struct {
@@ -36,7 +36,7 @@ type modelShard struct {
 }
 
 func newShardedStream(shards int) *shardedStream {
-	s := &shardedStream{sequence: 90_000} // the numbers soon have a digit more
+	s := &shardedStream{sequence: 90_000} // soon gets one more digit
 	s.changed = sync.NewCond(&s.mu)
 	width := uint64(1<<32) / uint64(shards)
 	for n := range shards {
@@ -67,7 +67,7 @@ func (s *shardedStream) write(r change.StreamRecord) {
 	s.changed.Broadcast()
 }
 
-// split ends an open shard, chosen by chance, and adds its two children.
+// split ends a random open shard and adds its two children.
 func (s *shardedStream) split() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +93,8 @@ func (s *shardedStream) end() {
 	s.changed.Broadcast()
 }
 
-// lease waits for a shard with records that were not consumed, and returns it with its next batch,
-// of any size. ok is false at the end of the stream.
+// lease waits for a shard with unconsumed records, and returns it with its next batch, which may
+// have any size. ok is false at the end of the stream.
 func (s *shardedStream) lease() (m *modelShard, batch []change.StreamRecord, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,8 +121,8 @@ func (s *shardedStream) lease() (m *modelShard, batch []change.StreamRecord, ok 
 	}
 }
 
-// isConsumed reports whether all records of the shard and of its ancestors are consumed. It is true
-// for no shard.
+// isConsumed reports whether all records of the shard and of its ancestors are consumed. A nil
+// shard counts as consumed.
 func (m *modelShard) isConsumed() bool {
 	return m == nil || m.checkpoint == len(m.records) && m.parent.isConsumed()
 }
@@ -137,8 +137,8 @@ func (s *shardedStream) release(m *modelShard, consumed int) {
 	s.changed.Broadcast()
 }
 
-// waitForRelease waits until more leases than seen have ended, or everything is consumed. It returns
-// how many ended, and whether everything is consumed.
+// waitForRelease waits until more leases than seen have ended, or everything is consumed. It
+// returns how many ended, and whether everything is consumed.
 func (s *shardedStream) waitForRelease(seen int) (releases int, isDone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +151,7 @@ func (s *shardedStream) waitForRelease(seen int) (releases int, isDone bool) {
 	}
 }
 
-// records returns every record of the stream, those of one item in their order.
+// records returns every record of the stream, in the order of the sequence numbers.
 func (s *shardedStream) records() (out []change.StreamRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -97,8 +97,8 @@ func (v *pageRequest) actorsOf(keys *result[client.Page[client.Key]]) actors {
 // changesPageMax is the maximum number of changes that one call returns.
 const changesPageMax = 200
 
-// listChanges starts the calls that read the changes since a time, oldest first. types are the types
-// of the query; empty means all. The list has at most pages * changesPageMax changes.
+// listChanges starts the calls that read the changes since a time, oldest first. types are the
+// types of the query; empty means all. The list has at most pages * changesPageMax changes.
 func (v *pageRequest) listChanges(since time.Time, types string, pages int) *result[client.Page[client.Change]] {
 	return startCall(v, anyScope, "What changed", func(ctx context.Context, options ...client.CallOption) (out client.Page[client.Change], err error) {
 		in := client.ListChangesInput{Since: client.Value(since.UTC().Format(time.RFC3339)), Types: optional(types), Limit: client.Value(changesPageMax)}
@@ -214,8 +214,8 @@ func activityRows(changes []client.Change, a actors) (rows []activityRow) {
 	return rows
 }
 
-// statusBefore returns the status of a record after the last of the changes before c. It is absent if
-// no such change is known.
+// statusBefore returns the status that c's record had before c, according to the latest earlier
+// change in changes. It is absent if there is none.
 func statusBefore(changes []client.Change, c client.Change) (status client.Optional[string]) {
 	for _, other := range changes {
 		if other.ID == c.ID {
@@ -228,7 +228,7 @@ func statusBefore(changes []client.Change, c client.Change) (status client.Optio
 	return status
 }
 
-// changeNouns are the words for the types whose name is not clear by itself.
+// changeNouns are the words for the types whose names are not clear on their own.
 var changeNouns = map[client.ChangeType]string{
 	client.ChangeTypeFeedback: "review", client.ChangeTypeItem: "roadmap item", client.ChangeTypeBoard: "roadmap board", client.ChangeTypeMetricDefinition: "metric",
 	client.ChangeTypeMetricPoints: "values of a metric", client.ChangeTypeSiteGoal: "goal of a site", client.ChangeTypePlan: "content plan", client.ChangeTypeChannel: "account",
@@ -284,8 +284,8 @@ func versionWords(version string) string {
 	return ": version " + version
 }
 
-// changePath returns the page of the record of a change, or of all records of the type if the change
-// has no record. It is empty if the studio has no such page.
+// changePath returns the page of the record of a change, or of all records of the type if the
+// change has no record. It is empty if the studio has no such page.
 func changePath(c client.Change) string {
 	id := c.RecordID
 	if c.Action == client.ChangeActionDeleted || c.RecordID == c.CompanyID {
@@ -341,11 +341,11 @@ const lastChangePeriod = 24 * time.Hour
 // stream of the table has whole seconds, and the clocks of two machines differ.
 const changeTolerance = 5 * time.Second
 
-// startLastChange starts the calls that find who changed a record last. found returns nil if that is
-// unknown, for example because the service has no feed of changes. It must be called after wait.
+// startLastChange starts the calls that find who changed a record last. found returns nil if that
+// is unknown, for example because the service has no feed of changes. It must be called after wait.
 //
-// An import is not in the feed, and a new change takes seconds to get there. So the newest change in
-// the feed counts only if it is as new as the record and led to the record's status.
+// An import is not in the feed, and a new change takes seconds to get there. So the newest change
+// in the feed counts only if it is as new as the record and led to the record's status.
 func (v *pageRequest) startLastChange(record changedRecord) (found func() *lastChange) {
 	at, known := record.updatedAt.Get()
 	if !known || record.id == "" {

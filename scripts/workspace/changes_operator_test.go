@@ -31,8 +31,8 @@ func TestEnableChanges(t *testing.T) {
 	requireFeeds(2, 0)
 }
 
-// Ensure `changes gap` adds a change of each type to the feed, which names the company, and begins
-// a feed that is missing.
+// Ensure `changes gap` adds a change of each type to the feed, with the company as the record, and
+// begins a missing feed.
 func TestChangesGap(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

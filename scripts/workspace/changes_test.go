@@ -40,8 +40,8 @@ func serveFeed(t *testing.T, feed http.Handler) (url string) {
 	return server.URL
 }
 
-// Ensure `changes list` reads all pages, shows the name of the key that made a change, and says where
-// the list continues. Without keys:read, it knows the name of its own key.
+// Ensure `changes list` reads all pages, shows the name of the key that made a change, and says
+// where the list continues. Without keys:read, it knows the name of its own key.
 func TestChangesList(t *testing.T) {
 	feed := feedtest.New()
 	for _, kind := range []string{"feedback", "post", "feedback"} {
@@ -185,7 +185,7 @@ func TestChangesFollow(t *testing.T) {
 	requireSecretFile(t, dirs[0])
 }
 
-// Ensure the command ends with exit code 4 if changes were lost, and says how to go on.
+// Ensure the command ends with exit code 4 if changes were lost, and says how to continue.
 func TestChangesFollowBroken(t *testing.T) {
 	feed := feedtest.New()
 	serveFeed(t, feed)
@@ -248,9 +248,9 @@ func TestChangesFollowWebhook(t *testing.T) {
 	requireUsage(t, "no secret", runCommand(t, "", follow...))
 }
 
-// Ensure the error of a webhook that cannot be reached does not blame the service, and that an error
-// of the service says when the next attempt follows. The command ends without an error when it is
-// told to stop between attempts, also before it knows its key.
+// Ensure the error for an unreachable webhook does not blame the service, and that a service error
+// says when the next attempt follows. A command that is told to stop between attempts ends without
+// an error, even before it knows its key.
 func TestChangesFollowOutage(t *testing.T) {
 	feed := feedtest.New()
 	feed.Add("feedback", "fbk_1", "created")
@@ -283,7 +283,7 @@ func TestChangesFollowOutage(t *testing.T) {
 	requireContains(t, reported("attempt 2 follows in 10m0s", "--", "cat"), "unavailable (503)")
 }
 
-// Ensure a 404 that does not come from the service is not taken for a record that was deleted.
+// Ensure a 404 that does not come from the service is not mistaken for a deleted record.
 func TestChangesFollowForeignNotFound(t *testing.T) {
 	feed := feedtest.New()
 	feed.Add("feedback", "fbk_1", "created")
@@ -331,9 +331,9 @@ func (to *recipient) has(id string) bool {
 	return slices.Contains(to.first, id)
 }
 
-// Ensure a receiver that ignores the ids that it has receives each change exactly once, in order, no
-// matter when `changes follow` is killed. With a program, it is killed before and after each request
-// that it or its program sends. With a webhook, it is killed at random moments.
+// Ensure a receiver that ignores the ids that it has receives each change exactly once, in order,
+// no matter when `changes follow` is killed. With a program, it is killed before and after each
+// request that it or its program sends. With a webhook, it is killed at random moments.
 func TestChangesFollowThroughKills(t *testing.T) {
 	isolateUserFolders(t)
 	kills := 100

@@ -66,8 +66,8 @@ func (s *server) createBoard(t *testing.T, name string) string {
 	return board.ID
 }
 
-// Ensure serve records changes, after a restart also those that it had not recorded before, and
-// each once. A new table has a stream from the start, so even the feed of the demo company begins
+// Ensure serve records each change exactly once, including those that it had not recorded before a
+// restart. A new table has a stream from the start, so even the feed of the demo company begins
 // with what serve creates later.
 func TestServeRecordsChanges(t *testing.T) {
 	t.Parallel()

@@ -14,12 +14,12 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Occurrence is an event of a record of the stream, with what a Change needs besides.
+// Occurrence is the event that a stream record reports, with the rest of what a Change needs.
 type Occurrence struct {
 	Event
 
 	Type           Type
-	KeyID          string // empty: an operator, or a deletion
+	KeyID          string // empty if an operator made the change, or if it is a deletion
 	OccurredAt     time.Time
 	SequenceNumber string
 }
@@ -40,17 +40,17 @@ type shardState struct {
 // records for 24 hours, so nothing older can be delivered again.
 const shardKept = 25 * time.Hour
 
-// appendAttemptsMax bounds how many times Append starts again because another shard's packet came
-// first. The pauses between the attempts grow to appendDelayMax.
+// appendAttemptsMax is the maximum number of attempts to append a packet while other shards keep
+// appending theirs first. The pauses between attempts grow up to appendDelayMax.
 const (
 	appendAttemptsMax = 30
 	appendDelay       = 5 * time.Millisecond
 	appendDelayMax    = 200 * time.Millisecond
 )
 
-// Append adds what happened in a batch of one shard to the feed of a company. The occurrences are in
-// the order of the stream. Append is idempotent: it drops occurrences that are recorded already, in
-// whatever batches they came. It does nothing if the company has no feed. It returns
+// Append adds a batch of occurrences from one shard to a company's feed. The occurrences must be in
+// stream order. Append is idempotent: it drops occurrences that are already recorded, even if they
+// came in different batches. It does nothing if the company has no feed. It returns
 // table.ErrTooMuchContention if too many other shards write to the feed at the same time.
 func Append(ctx context.Context, t *table.Client, companyID, shardID string, occurrences []Occurrence) error {
 	for batch := range slices.Chunk(occurrences, PacketChangesMax) {
@@ -79,7 +79,8 @@ func appendPacket(ctx context.Context, t *table.Client, companyID, shardID strin
 		if err = t.Transact(ctx, writes...); !errors.As(err, &lost) {
 			return err
 		}
-		// Another packet came first, or the response to this one was lost: the counter tells.
+		// Another packet came first, or the response to this one was lost. The next read of the
+		// counter tells which.
 		if err := table.SleepJittered(ctx, min(appendDelay<<min(attempt, 10), appendDelayMax)); err != nil {
 			return err
 		}
@@ -87,8 +88,9 @@ func appendPacket(ctx context.Context, t *table.Client, companyID, shardID strin
 	return table.ErrTooMuchContention
 }
 
-// appendWrites returns the transaction that appends what is new of a batch: a packet, and the head
-// of the feed on the condition that it is still head. It returns nil if nothing is new.
+// appendWrites returns the transaction that appends the new occurrences of a batch. It creates a
+// packet and updates the feed's counter, on the condition that no other packet was appended since
+// head was read. appendWrites returns nil if the batch contains nothing new.
 func (head counter) appendWrites(t *table.Client, companyID, shardID string, batch []Occurrence) ([]table.Write, error) {
 	shards := map[string]shardState{}
 	if len(head.Shards) > 0 {
@@ -126,8 +128,8 @@ func (head counter) appendWrites(t *table.Client, companyID, shardID string, bat
 	}, nil
 }
 
-// isLater reports whether a sequence number comes after another of the same shard. Sequence numbers
-// are whole numbers without leading zeros. An empty one comes before all others.
+// isLater reports whether sequence number a comes after b in the same shard. Sequence numbers are
+// whole numbers without leading zeros. An empty one comes before all others.
 func isLater(a, b string) bool {
 	if len(a) != len(b) {
 		return len(a) > len(b)
@@ -135,7 +137,8 @@ func isLater(a, b string) bool {
 	return a > b
 }
 
-// changesOf returns the changes of a batch, one for each group.
+// changesOf returns the changes in a batch. Occurrences with the same type, record and non-empty
+// group become one change.
 func changesOf(companyID, shardID string, batch []Occurrence) []Change {
 	type group struct {
 		t                Type

@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// startWithFeed returns a service without operations, whose company has a feed.
+// startWithFeed returns a service that has no operations but whose company has a feed.
 func startWithFeed(t *testing.T) *apitest.Service {
 	t.Helper()
 	s := apitest.New(t, func(*table.Client) []api.Operation { return nil })
@@ -30,7 +30,7 @@ func startWithFeed(t *testing.T) *apitest.Service {
 	return s
 }
 
-// occurrences returns one occurrence for each sequence number. Its record is named after the number.
+// occurrences returns one occurrence for each sequence number, which is also the record's id.
 func occurrences(s *apitest.Service, sequence ...int) (out []change.Occurrence) {
 	for _, n := range sequence {
 		out = append(out, change.Occurrence{
@@ -47,7 +47,8 @@ func appendTo(t *testing.T, s *apitest.Service, shardID string, batch []change.O
 	}
 }
 
-// packetsOf returns the packets of the company's feed, and checks that each names the one before.
+// packetsOf returns the packets of the company's feed, and checks that each contains the position
+// of the previous one.
 func packetsOf(t *testing.T, s *apitest.Service) (out []change.Packet) {
 	t.Helper()
 	first, last := change.PacketKey(s.CompanyID, 0), change.LastPacketKey(s.CompanyID)
@@ -74,7 +75,7 @@ func packetsOf(t *testing.T, s *apitest.Service) (out []change.Packet) {
 	return out
 }
 
-// recordsOf returns the ids of the records of all changes.
+// recordsOf returns the record ids of all changes.
 func recordsOf(packets []change.Packet) (out []string) {
 	for _, p := range packets {
 		for _, c := range p.Changes {
@@ -84,8 +85,8 @@ func recordsOf(packets []change.Packet) (out []string) {
 	return out
 }
 
-// Ensure what is recorded is recognised, in batches of any bounds, and that sequence numbers are
-// compared as numbers.
+// Ensure occurrences that are already recorded are recognised, wherever a batch begins and ends,
+// and that sequence numbers are compared as numbers.
 func TestAppendRecognisesWhatItRecorded(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)
@@ -109,7 +110,7 @@ func TestAppendRecognisesWhatItRecorded(t *testing.T) {
 	}
 }
 
-// Ensure each gap is added, even if the clock of the one before was ahead.
+// Ensure each gap is added, even if the clock was ahead when the previous one was added.
 func TestGapsAfterClockGoesBack(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)
@@ -124,8 +125,8 @@ func TestGapsAfterClockGoesBack(t *testing.T) {
 	}
 }
 
-// Ensure a large batch becomes several packets, and that positions are times that never repeat, even
-// while the clock stands still or goes back.
+// Ensure a large batch becomes several packets. Their positions are times that never repeat, even
+// if the clock stands still or goes back.
 func TestPositions(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)
@@ -147,7 +148,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// Ensure occurrences of one group and record are one change of a batch.
+// Ensure occurrences in one batch that have the same group and record become one change.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)
@@ -164,7 +165,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Ensure shards that write at the same time all get through, in one chain of packets.
+// Ensure shards that append at the same time all succeed, and that their packets form one chain.
 func TestConcurrentAppends(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)
@@ -186,7 +187,8 @@ func TestConcurrentAppends(t *testing.T) {
 	}
 }
 
-// Ensure the counter forgets a shard a day after its last packet, so that it does not grow for ever.
+// Ensure the counter forgets a shard a day after the shard's last packet, so that the counter does
+// not grow forever.
 func TestOldShardsAreForgotten(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)
@@ -223,8 +225,8 @@ func TestNoCounter(t *testing.T) {
 	}
 }
 
-// Ensure an append that dies at any call, before it or with its response lost, records each change
-// once when it is repeated.
+// Ensure an append that crashes at any call, either before the call or by losing its response,
+// records each change exactly once when it is repeated.
 func TestAppendThroughCrashes(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)

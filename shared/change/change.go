@@ -1,11 +1,11 @@
-// Package change defines the feed of a company's changes: what a change is, which items of the
-// table are records that the feed reports, and how the feed is stored and read. The feed is made
-// from the table's stream. See scripts/docs/explanation/changes.md.
+// Package change defines the feed of a company's changes: what a change is, which table items are
+// records that the feed covers, and how the feed is stored and read. The feed is derived from the
+// table's stream. See scripts/docs/explanation/changes.md.
 package change
 
 import "growthworkspace/shared/table"
 
-// Change is one change of a record, as the API returns it.
+// Change is one change to a record, as the API returns it.
 type Change struct {
 	ID         string  `json:"id" doc:"the change's id"`
 	CompanyID  string  `json:"companyId"`
@@ -53,12 +53,12 @@ const (
 	Unknown Action = "unknown"
 )
 
-// Write is a write of one item of the table, as the table's stream reports it. Old is nil if the
+// Write is a write to one item of the table, as the table's stream reports it. Old is nil if the
 // write created the item, and New is nil if it deleted the item.
 type Write struct {
 	CompanyID string
 	Area      string   // the second part of the partition key
-	Narrower  []string // the further parts of the partition key
+	Narrower  []string // the remaining parts of the partition key
 	SK        string
 	Old, New  table.Item
 }
@@ -67,13 +67,13 @@ type Write struct {
 type Source struct {
 	Type Type
 
-	// Recognise returns the event of a write. ok is false if the write does not change a record of
-	// this type. An error means that the item cannot be read.
+	// Recognise reports whether w changed a record of this type, and returns the event. An error
+	// means that the item cannot be read.
 	Recognise func(w Write) (e Event, ok bool, err error)
 }
 
-// Event is a change before it has an id and a time. Events with the same type, record and
-// non-empty Group in one batch of the stream are one change.
+// Event is a change that does not yet have an id and a time. Events in one stream batch that have
+// the same type, record and non-empty Group become one change.
 type Event struct {
 	RecordID string
 	Action   Action

@@ -13,7 +13,8 @@ import (
 
 func noOperations(*table.Client) []api.Operation { return nil }
 
-// Ensure a company gets one counter, however often it is created, and none after its removal.
+// Ensure a company has one counter, no matter how many times it is created, and none after its
+// removal.
 func TestCounter(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, noOperations)

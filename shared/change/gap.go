@@ -7,12 +7,14 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// gapShard begins what takes the place of the shard in changes that an operator adds. The time
-// follows, so that a gap is not taken for recorded if the clock of an earlier one was ahead.
+// gapShard is the beginning of the shard id that stands for a gap, because a gap comes from an
+// operator and not from a shard. The time follows it. So a gap is never mistaken for one that is
+// already recorded, even if the clock was ahead when an earlier gap was added.
 const gapShard = "operator-"
 
-// AppendGap adds to a feed that changes are missing: a change of each type with the action Unknown
-// and the company's id in place of the record's. Each call adds them anew.
+// AppendGap reports in a company's feed that changes are missing. It adds one change of each type,
+// with the action Unknown and the company's id in place of the record's id. Each call adds them
+// again.
 func AppendGap(ctx context.Context, t *table.Client, companyID string) error {
 	now := t.Clock()()
 	sequence := strconv.FormatInt(now.UnixMicro(), 10)

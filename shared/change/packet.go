@@ -35,8 +35,8 @@ func LastPacketKey(companyID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, Area), SK: packetPrefix + "~"}
 }
 
-// packetKept is how long a packet is kept, counted from its position's time. It is longer than
-// ReadableFor, so that a reader never finds the packet that it goes on from deleted.
+// packetKept is how long a packet is kept, counted from the time in its position. It is longer than
+// ReadableFor, so the packet from which a reader continues is never deleted.
 const packetKept = 32 * 24 * time.Hour
 
 // PacketChangesMax is the maximum number of changes in a packet.
@@ -45,12 +45,12 @@ const PacketChangesMax = 100
 // Packet is one item of a feed: the changes of one batch of one shard.
 type Packet struct {
 	Position int64
-	Before   int64 // the position of the packet before, 0 for the first
+	Before   int64 // the position of the previous packet; 0 for the first
 	Changes  []Change
 	Expired  bool // may be deleted at any time
 }
 
-// Time returns when the packet was written, which its position says.
+// Time returns when the packet was written. The packet's position contains that time.
 func (p Packet) Time() time.Time { return timeOf(p.Position) }
 
 // storedPacket is a Packet as stored.
@@ -60,7 +60,7 @@ type storedPacket struct {
 	TTL     int64  `store:"ttl"`
 }
 
-// newPacket returns a packet as it is stored.
+// newPacket returns the keys and the stored form of a packet.
 func newPacket(companyID string, position, before int64, changes []Change) (table.Keys, storedPacket) {
 	return table.Keys{Key: PacketKey(companyID, position)},
 		storedPacket{before, encodeChanges(changes), timeOf(position).Add(packetKept).Unix()}
@@ -88,10 +88,11 @@ func DecodePacket(companyID string, item table.Item, now time.Time) (p Packet, e
 // idPrefix is the prefix of the ids of changes.
 const idPrefix = "chg"
 
-// A packet's text has one line for each change, with these words, each escaped: the last 80 bits of
-// the id, the type, the action, the record's id, the status, the key's number in the first line or
-// nothing, and the milliseconds from the packet's first change. The first line has the time of the
-// first change and the ids of the keys.
+// changeWords is the number of words in the line of a change. The first line of a packet's text
+// contains the time of the first change and the ids of the keys. One line for each change follows.
+// Its words, each escaped, are the last 80 bits of the id, the type, the action, the record's id,
+// the status, the index of the key among those in the first line (empty if there is no key), and
+// the milliseconds since the packet's first change.
 const changeWords = 7
 
 var digestEncoding = base64.RawURLEncoding.Strict()
@@ -198,8 +199,8 @@ func decodeChanges(companyID, text string) (changes []Change, err error) {
 const idDigestBytes = 10
 
 // newID returns the id of a change. It begins with the time, like other ids, and continues with a
-// digest. It contains no number from which a client could tell how many changes
-// it may not see.
+// digest. It contains no serial number, because that would tell a client how many changes are
+// hidden from it.
 func newID(at time.Time, digest []byte) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(at.UnixMilli())<<16)

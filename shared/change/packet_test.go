@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Ensure the changes of a packet are read as they were written, whatever their texts contain, and
-// that a hundred of them stay small.
+// Ensure the changes in a packet are decoded as they were encoded, whatever characters they
+// contain, and that the encoding of a hundred changes stays small.
 func TestEncodeChanges(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var want []Change
@@ -51,7 +51,7 @@ func TestEncodeChanges(t *testing.T) {
 	}
 }
 
-// Ensure a malformed text is an error and never a panic.
+// Ensure decoding malformed text is an error and never a panic.
 func TestDecodeMalformedChanges(t *testing.T) {
 	good := encodeChanges([]Change{{ID: newID(time.UnixMilli(1), make([]byte, idDigestBytes)), Type: Item, Action: Created, RecordID: "r", OccurredAt: "2026-08-11T09:30:00.000Z"}})
 	for _, text := range []string{"x", "1\nx", "1\n" + strings.Repeat(" ", changeWords-1), strings.Replace(good, "created", "%zz", 1), strings.Replace(good, " r  ", " r  5", 1), good + "\n"} {
@@ -61,8 +61,8 @@ func TestDecodeMalformedChanges(t *testing.T) {
 	}
 }
 
-// Ensure a position is read as it was written, only by its own company, and only while it is fresh.
-// Any other text is unknown.
+// Ensure a position is parsed as it was encoded, only for its own company, and only until it
+// expires. Any other string is an unknown position.
 func TestPosition(t *testing.T) {
 	now := time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 	rapid.Check(t, func(r *rapid.T) {

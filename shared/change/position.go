@@ -12,36 +12,37 @@ import (
 
 // Position is how far a reader has read a company's feed. The zero Position is the beginning.
 type Position struct {
-	// Packet is the position of the last packet of which something was read. It need not be the
-	// position of a packet if ChangeID is empty; then everything up to it has been read.
+	// Packet is the position of the last packet that was read, at least in part. If ChangeID is
+	// empty, everything up to Packet has been read, and a packet at that position need not exist.
 	Packet int64
 
-	// ChangeID is the id of the last change that was read of that packet, or empty if the packet was
-	// read to its end. It is an id and not a number, which would tell a client how many changes there
-	// are that it may not see.
+	// ChangeID is the id of the last change read from that packet, or empty if the packet was read
+	// to its end. It is an id because a number would tell a client how many changes are hidden from
+	// it.
 	ChangeID string
 
-	// CheckedAt is the time from which ReadableFor counts: the time at which the reader reached the
-	// end of the feed or, if it did not, at most catchUpTime after what it has read.
+	// CheckedAt is the time from which ReadableFor counts. For a reader that reached the end of the
+	// feed, it is when that happened. For any other reader, it is at most catchUpTime after the
+	// time up to which the reader has read.
 	CheckedAt time.Time
 }
 
-// catchUpTime is how much longer a reader that has not reached the end of the feed can go on. Without
-// it, a reader that begins ReadableFor ago could not go on a second later. Packets are kept that
-// long.
+// catchUpTime is how much longer a reader that has not reached the end of the feed can continue.
+// Without it, a reader that starts with changes as old as ReadableFor could not continue a second
+// later. Packets are kept long enough for that.
 const catchUpTime = 24 * time.Hour
 
 // PositionOf returns the Position from which a reader reads every change since a time, and perhaps
-// a few earlier ones. The clock of the recorder and the clock of DynamoDB, which gives changes
-// their times, may differ by a minute.
+// a few earlier ones. It allows for a difference of a minute between the recorder's clock and
+// DynamoDB's clock, which sets the times of changes.
 func PositionOf(since time.Time) Position {
 	return Position{Packet: since.Add(-time.Minute).UnixMicro(), CheckedAt: since.Add(catchUpTime)}
 }
 
-// timeOf returns the time of a packet, which its position contains.
+// timeOf returns the time that a packet's position contains.
 func timeOf(packet int64) time.Time { return time.UnixMicro(packet).UTC() }
 
-// PositionIn returns the position after the first n changes of a packet that is read
+// PositionIn returns the position of a reader that has read the first n changes of p at the time
 // now.
 func PositionIn(p Packet, n int, now time.Time) Position {
 	out := Position{Packet: p.Position, CheckedAt: p.Time().Add(catchUpTime)}
@@ -54,8 +55,8 @@ func PositionIn(p Packet, n int, now time.Time) Position {
 	return out
 }
 
-// ReadableFor is how long a reader can go on from a position after it has reached the end of the
-// feed. Packets are kept for longer.
+// ReadableFor is how long a reader that has reached the end of the feed can continue from its
+// position. Packets are kept for longer.
 const ReadableFor = 30 * 24 * time.Hour
 
 // Errors of ParsePosition.
@@ -65,9 +66,9 @@ var (
 	ErrExpiredPosition = errors.New("the position is too old")
 )
 
-// A position is sent as base64url of: a version byte, 8 bytes of the company's digest, the packet
-// and the time in milliseconds with 8 bytes each, the 16 bytes of the change's id or zeros, and 4
-// bytes of a digest of all that.
+// A position is sent as base64url. The encoded bytes are a version byte, 8 bytes of the company's
+// digest, 8 bytes for Packet, 8 bytes for CheckedAt in milliseconds, the 16 bytes of the change's
+// id or zeros, and 4 bytes of a digest of all the preceding bytes.
 const (
 	positionVersion = 1
 	companyBytes    = 8
@@ -77,7 +78,7 @@ const (
 
 var positionEncoding = base64.RawURLEncoding.Strict()
 
-// Encode returns the position as an opaque text that is valid only for the company.
+// Encode returns the position as an opaque string that is valid only for the company.
 func (p Position) Encode(companyID string) string {
 	company := sha256.Sum256([]byte(companyID))
 	b := append([]byte{positionVersion}, company[:companyBytes]...)
@@ -88,15 +89,15 @@ func (p Position) Encode(companyID string) string {
 	return positionEncoding.EncodeToString(append(b, checksum(b)...))
 }
 
-// checksum recognises a text that was truncated or mistyped.
+// checksum returns the digest by which ParsePosition recognises a truncated or mistyped position.
 func checksum(b []byte) []byte {
 	sum := sha256.Sum256(b)
 	return sum[:checksumBytes]
 }
 
-// ParsePosition parses a text that Encode returned. It returns ErrUnknownPosition for any other
-// text, ErrForeignPosition for a text of another company, and ErrExpiredPosition if packets after
-// the position may have been deleted.
+// ParsePosition parses a string that Encode returned. It returns ErrUnknownPosition for any other
+// string, ErrForeignPosition for another company's position, and ErrExpiredPosition if packets
+// after the position may have been deleted.
 func ParsePosition(companyID, text string, now time.Time) (Position, error) {
 	b, err := positionEncoding.DecodeString(text)
 	if err != nil || len(b) != positionBytes || b[0] != positionVersion {

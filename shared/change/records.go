@@ -9,8 +9,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Records returns the source for records of an area's partition whose sort keys are the prefix and
-// the record's id. statusAttr is the attribute with the record's status; it may be empty.
+// Records returns the source for the records in an area's partition whose sort keys consist of
+// sortPrefix and the record's id. statusAttr names the attribute that contains the record's status;
+// it may be empty.
 func Records(t Type, area, sortPrefix, statusAttr string) Source {
 	return Source{t, func(w Write) (e Event, ok bool, err error) {
 		recordID, ok := strings.CutPrefix(w.SK, table.JoinKey(sortPrefix, ""))
@@ -22,7 +23,8 @@ func Records(t Type, area, sortPrefix, statusAttr string) Source {
 	}}
 }
 
-// Event returns the event of a write of a record. It returns an error if the status is not a text.
+// Event returns the event for a write to a record. It returns an error if the status is not a
+// string.
 func (w Write) Event(recordID, statusAttr string) (Event, error) {
 	e := Event{RecordID: recordID, Action: w.Action()}
 	status := w.New[statusAttr]

@@ -6,7 +6,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// StreamRecord is one record of the table's stream: the write of one item. Old is nil if the write
+// StreamRecord is one record of the table's stream: a write to one item. Old is nil if the write
 // created the item, and New is nil if it deleted the item.
 type StreamRecord struct {
 	SequenceNumber string

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package filelock locks files, so that only one process on a machine does something.
+// Package filelock provides locks that only one process on a machine can hold at a time.
 package filelock
 
 import (
@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// Try locks the file at path, and creates it if it does not exist. It returns nil without an error
-// if another process holds the lock. The lock lasts until the file and all copies in child processes
-// are closed. The file is never removed, because two processes could then lock two files with the
-// same name.
+// Try locks the file at path, and creates it if it does not exist. It returns no file and no error
+// if another process holds the lock. The lock lasts until the file is closed, including all copies
+// in child processes. The file is never removed, because two processes could then lock two files
+// with the same name.
 func Try(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package filelock locks files, so that only one process on a machine does something.
+// Package filelock provides locks that only one process on a machine can hold at a time.
 package filelock
 
 import (
@@ -10,9 +10,9 @@ import (
 
 const errSharingViolation = syscall.Errno(32)
 
-// Try locks the file at path, and creates it if it does not exist. It returns nil without an error
-// if another process holds the lock. Only one process can open the file, and only a child that
-// inherits the handle shares the lock.
+// Try locks the file at path, and creates it if it does not exist. It returns no file and no error
+// if another process holds the lock. Only one process can open the file, so a child process shares
+// the lock only if it inherits the handle.
 func Try(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

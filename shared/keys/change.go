@@ -7,8 +7,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// changeArea is the area of the partition with the key changes. It is not KeysArea, because the
-// event source of the feed leaves out that area, whose records change with every request.
+// changeArea is the area of the partition that contains the key changes. It is not KeysArea, whose
+// records change with every request and which the feed's event source therefore leaves out.
 const changeArea = "company"
 
 // changePrefix begins the sort keys of key changes.
@@ -17,7 +17,7 @@ const changePrefix = "keychange#"
 // revokedStatus is the status of a revoked key in the feed of changes.
 const revokedStatus = "revoked"
 
-// keyChange is the last change of a key, for the feed of changes:
+// keyChange is the last change to a key, stored for the feed of changes:
 //
 //	access                    key
 //	issue, rotate, revoke     <company>#company / keychange#<keyId>
@@ -26,9 +26,9 @@ type keyChange struct {
 	Status string        `store:"status"`
 }
 
-// writeChange returns the write that reports a change of a key. It belongs in the transaction that
-// changes the key. It is an update, so that a function that only revokes keys needs no permission
-// to put records among the keys.
+// writeChange returns the write that reports a change to a key. It belongs in the transaction that
+// changes the key. It is an update and not a put, so a function that only revokes keys needs no
+// permission to put items.
 func (s *Store) writeChange(companyID, keyID string, action change.Action, status string) table.Write {
 	key := table.Key{PK: table.Partition(companyID, changeArea), SK: changePrefix + keyID}
 	return s.table.WriteUpdate(key, "SET #action = :action, #status = :status ADD rev :one", "",
@@ -36,7 +36,8 @@ func (s *Store) writeChange(companyID, keyID string, action change.Action, statu
 		table.Item{":action": table.String(string(action)), ":status": table.String(status), ":one": table.Number(1)})
 }
 
-// RecogniseChange recognises the changes of keys, for a change.Source.
+// RecogniseChange reports whether w changed a key, and returns the event. It is for a
+// change.Source.
 func RecogniseChange(w change.Write) (e change.Event, ok bool, err error) {
 	keyID, isKey := strings.CutPrefix(w.SK, changePrefix)
 	if w.Area != changeArea || len(w.Narrower) > 0 || !isKey || w.New == nil {

@@ -11,8 +11,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// convertRecord converts a record of the stream. The SDK has types of its own for the attributes of
-// a stream.
+// convertRecord converts a stream record. The SDK has separate attribute types for streams.
 func convertRecord(r *types.StreamRecord) (out change.StreamRecord, err error) {
 	out.SequenceNumber = aws.ToString(r.SequenceNumber)
 	if r.ApproximateCreationDateTime != nil {

@@ -1,5 +1,5 @@
-// Package stream reads the stream of a table from an engine. The local server and tests use it; in
-// an AWS account, Lambda reads the stream.
+// Package stream reads a table's stream from an engine. The local server and tests use it; in an
+// AWS account, Lambda reads the stream.
 package stream
 
 import (
@@ -17,12 +17,12 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Consume handles a batch of records of one shard, in the order of the shard. After an error, the
+// Consume handles a batch of records from one shard, in the order of the shard. After an error, the
 // same records are delivered again, perhaps in other batches.
 type Consume func(ctx context.Context, shardID string, records []change.StreamRecord) error
 
-// Reader reads the records of a stream that it has not delivered yet. A new Reader starts with the
-// oldest records that the stream has. Not safe for concurrent use.
+// Reader delivers the records of a stream that it has not delivered yet. A new Reader starts with
+// the oldest records in the stream. It is not safe for concurrent use.
 type Reader struct {
 	streams   *dynamodbstreams.Client
 	table     string
@@ -30,7 +30,7 @@ type Reader struct {
 	shards    []*shard
 }
 
-// shard is how far a shard has been read.
+// shard is a shard of the stream, and how far it has been read.
 type shard struct {
 	id, parent string
 	iterator   *string // nil before the first read
@@ -41,7 +41,7 @@ type shard struct {
 // batchRecords is the maximum number of records in a batch, as in the event source of the stack.
 const batchRecords = 100
 
-// New returns a reader of the stream of a table. It makes no call.
+// New returns a reader of a table's stream. It sends no request.
 func New(o table.Options) *Reader {
 	transport := o.Transport
 	if transport == nil {
@@ -59,7 +59,7 @@ func New(o table.Options) *Reader {
 // ErrNoStream means that the table has no stream. See table.Client.EnableStream.
 var ErrNoStream = errors.New("the table has no stream")
 
-// Drain delivers every record that the stream has.
+// Drain delivers every remaining record of the stream.
 func (r *Reader) Drain(ctx context.Context, consume Consume) error {
 	for {
 		n, err := r.Poll(ctx, consume)
@@ -69,9 +69,9 @@ func (r *Reader) Drain(ctx context.Context, consume Consume) error {
 	}
 }
 
-// Poll delivers the next batch of each shard and returns how many records those had. A shard is
-// delivered only after its parent, from which it was split, so that the writes of one item are
-// delivered in their order.
+// Poll delivers the next batch of each shard and returns the number of records that it delivered. A
+// shard is delivered only after the parent from which it was split, so the writes to one item are
+// delivered in order.
 func (r *Reader) Poll(ctx context.Context, consume Consume) (delivered int, err error) {
 	if err := r.findShards(ctx); err != nil {
 		return 0, fmt.Errorf("read the stream: %w", err)
@@ -87,8 +87,8 @@ func (r *Reader) Poll(ctx context.Context, consume Consume) (delivered int, err 
 	return delivered, errors.Join(errs...)
 }
 
-// findShards adds the shards that the stream has got since the last call, and removes those that it
-// has no longer.
+// findShards adds the shards that are new since the last call, and removes those that no longer
+// exist.
 func (r *Reader) findShards(ctx context.Context) error {
 	if r.streamARN == "" {
 		streams, err := r.streams.ListStreams(ctx, &dynamodbstreams.ListStreamsInput{TableName: &r.table})
@@ -155,7 +155,7 @@ func (r *Reader) startIterator(ctx context.Context, s *shard) (*string, error) {
 	}
 	out, err := r.streams.GetShardIterator(ctx, in)
 	var trimmed *types.TrimmedDataAccessException
-	if errors.As(err, &trimmed) && s.delivered != "" { // the stream kept it for 24 hours; what follows begins the shard now
+	if errors.As(err, &trimmed) && s.delivered != "" { // the stream no longer has the delivered record; what followed it is now the shard's beginning
 		s.delivered = ""
 		return r.startIterator(ctx, s)
 	}

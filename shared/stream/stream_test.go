@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// fakeStreams serves a stream with a shard, its two children and a grandchild. Its iterators are
-// the shard and the index of the next record. Pages have two records.
+// fakeStreams serves a stream with a shard, its two children and a grandchild. An iterator contains
+// a shard's id and the index of the next record. A page has two records.
 type fakeStreams struct {
 	shards  []fakeShard
 	expires map[string]bool // iterators that have expired
@@ -111,8 +111,8 @@ func newReader(t *testing.T, f *fakeStreams) *stream.Reader {
 	})
 }
 
-// Ensure each shard is delivered in order and after its parent, that a batch is delivered again
-// after an error, and that an expired iterator is replaced where it was.
+// Ensure each shard is delivered in order and after its parent. After an error, the batch is
+// delivered again. An expired iterator is replaced by one at the same place.
 func TestReader(t *testing.T) {
 	t.Parallel()
 	f := &fakeStreams{shards: []fakeShard{
@@ -160,8 +160,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Ensure a reader goes on after a pause in which the stream dropped a shard that it read, and the
-// records that it read last in another.
+// Ensure a reader continues after a pause in which the stream dropped one shard that the reader had
+// read, and the last records that it had read from another shard.
 func TestReaderAfterTrim(t *testing.T) {
 	t.Parallel()
 	f := &fakeStreams{shards: []fakeShard{{id: "first", records: []string{"1"}, isOpen: true}, {id: "other", records: []string{"2"}, isOpen: true}}}
@@ -189,14 +189,15 @@ func TestReaderAfterTrim(t *testing.T) {
 	}
 }
 
-// sortedAs returns the texts in the order of another list, and those that the list lacks at the end.
+// sortedAs returns the texts in the same order as in order. Texts that order lacks come first.
 func sortedAs(texts, order []string) []string {
 	out := slices.Clone(texts)
 	slices.SortStableFunc(out, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
 	return out
 }
 
-// Ensure Drain stops when nothing is left, and a table without a stream is ErrNoStream.
+// Ensure Drain stops when no records are left, and returns ErrNoStream for a table without a
+// stream.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	r := newReader(t, &fakeStreams{shards: []fakeShard{{id: "first", records: []string{"1", "2", "3"}, isOpen: true}}})

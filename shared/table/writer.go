@@ -8,16 +8,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// WriterAttr is the attribute with the id of the key that made a record's last write, or with
-// ImportWriter. A write by the operator removes it. The client sets it with every write except
-// UpdateKey. Clients of the API never see it. The feed of changes reads it from the table's stream.
+// WriterAttr is the attribute that contains the id of the key that last wrote the record, or
+// ImportWriter. A write by the operator removes it. A Client sets it in every write except
+// UpdateKey. Users of the API never see it. The feed of changes reads it from the table's stream.
 const WriterAttr = "writtenBy"
 
-// ImportWriter is the writer of records that an import or an upgrade wrote. The feed of changes does
-// not report such a write.
+// ImportWriter is the writer of records that an import or an upgrade wrote. The feed of changes
+// does not report these writes.
 const ImportWriter = "import"
 
-// AsImport returns a client like AsOperator whose writes have the writer ImportWriter.
+// AsImport is like AsOperator, but the client's writes have the writer ImportWriter.
 func (c *Client) AsImport() *Client {
 	o := c.AsOperator()
 	o.imports = true
@@ -37,8 +37,8 @@ func (c *Client) writerOf(ctx context.Context) writer {
 	return ""
 }
 
-// sign returns the write with the writer's attribute. It does not change w, which a caller may send
-// again.
+// sign returns w with the writer attribute set or removed. It does not modify the caller's values,
+// because the caller may send w again.
 func (by writer) sign(w Write) Write {
 	switch {
 	case w.Put != nil:
@@ -53,7 +53,7 @@ func (by writer) sign(w Write) Write {
 	return w
 }
 
-// signItem returns a copy of an item with the writer's attribute.
+// signItem returns a copy of an item with the writer attribute set, or without it for the operator.
 func (by writer) signItem(item Item) Item {
 	signed := make(Item, len(item)+1)
 	maps.Copy(signed, item)
@@ -63,7 +63,7 @@ func (by writer) signItem(item Item) Item {
 	return signed
 }
 
-// signUpdate returns an update expression that also sets or removes the writer's attribute, and the
+// signUpdate returns an update expression that also sets or removes the writer attribute, and the
 // values of its placeholders. An expression may contain each of the keywords SET and REMOVE once,
 // in capitals and followed by a space.
 func (by writer) signUpdate(expression *string, values Item) (*string, Item) {
@@ -110,9 +110,9 @@ func WriterOf(item Item) string {
 	return s.Value
 }
 
-// IsSameRevision reports whether two images of a stored item are of the same revision. A write that
-// leaves the revision alone changes nothing that clients see, such as a count on a parent. A missing
-// item has no revision.
+// IsSameRevision reports whether two images of a stored item have the same revision. A write that
+// leaves the revision unchanged, such as an update to a parent's count, changes nothing that
+// clients see. A missing item has no revision.
 func IsSameRevision(old, new Item) bool {
 	return len(old) > 0 && len(new) > 0 && equalAttribute(old[revAttr], new[revAttr]) && equalAttribute(old[writeIDAttr], new[writeIDAttr])
 }

@@ -21,7 +21,7 @@ func storedWriter(t *testing.T, c *table.Client, n note) string {
 	return text(item[table.WriterAttr])
 }
 
-// requestOf returns the context of a permitted request by the key with this id.
+// requestOf returns the context of a permitted request from the key with this id.
 func requestOf(t *testing.T, keyID string) context.Context {
 	t.Helper()
 	r := table.NewRequest()
@@ -63,7 +63,8 @@ func TestWritesStoreTheirWriter(t *testing.T) {
 	}
 }
 
-// everyWriteOfOneNote returns every kind of write of a note, some of which delete it first.
+// everyWriteOfOneNote returns a function for each kind of write to a note. Some of the functions
+// delete the note first.
 func everyWriteOfOneNote(c *table.Client) map[string]func(context.Context, *table.Client, note) error {
 	update := func(expression string) func(context.Context, *table.Client, note) error {
 		return func(ctx context.Context, c *table.Client, n note) error {
@@ -132,8 +133,8 @@ func everyWriteOfOneNote(c *table.Client) map[string]func(context.Context, *tabl
 	}
 }
 
-// Ensure a transaction that conflicts is repeated with the same expression, and a write whose
-// response is lost keeps its writer.
+// Ensure a transaction that conflicts is repeated with the same expression, and that a write keeps
+// its writer if its response is lost.
 func TestRetryKeepsTheWriter(t *testing.T) {
 	t.Parallel()
 	for name, call := range map[string]string{"UpdateItem": "UpdateItem", "Modify": "UpdateItem", "Insert": "PutItem", "ModifyWith": "TransactWriteItems"} {
@@ -178,8 +179,8 @@ func TestSigningDoesNotChangeTheWrite(t *testing.T) {
 	}
 }
 
-// Ensure the write that verifies a key leaves the key's writer as it is, because it is not a change
-// of the key.
+// Ensure the write that verifies a key leaves the key's writer unchanged, because it is not a
+// change to the key.
 func TestUpdateKeyKeepsTheWriter(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)

@@ -1,5 +1,5 @@
 // Command lambda is the Lambda function that records changes. Its event source is the table's
-// stream, with a tumbling window, because only then an event names its shard.
+// stream. The mapping has a tumbling window, because an event names its shard only with a window.
 package main
 
 import (

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/functions/recorder"
 )
 
-// queue is the SQS queue of the records that could not be read. One call of one operation does not
-// justify the SDK's package for SQS.
+// queue is the SQS queue for stream records that could not be read. A single call to one operation
+// does not justify the SDK's package for SQS.
 type queue struct {
 	url         string
 	region      string
@@ -60,7 +60,7 @@ func (q queue) send(ctx context.Context, p recorder.Parked) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 1000)) // only for the message
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 1000)) // only for the error message
 		return fmt.Errorf("park a record: status %d: %s", response.StatusCode, text)
 	}
 	return nil

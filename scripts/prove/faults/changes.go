@@ -127,7 +127,7 @@ func (t *checkRun) compareFeed(ctx context.Context, companyID string, followers 
 	return nil
 }
 
-// percentile returns the value below which a share of the sorted durations is.
+// percentile returns the duration below which the given share of the sorted durations lies.
 func percentile(sorted []time.Duration, share float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
 }
@@ -167,8 +167,8 @@ const (
 	itemsPerWriter   = 20
 )
 
-// start starts clients of each server, which stop when their server does not respond. stop waits for
-// their last responses.
+// start starts clients of each server, which stop when their server does not respond. stop waits
+// for their last responses.
 func (w *feedWriters) start(ctx context.Context, of testbed.Company, processes []*server) (stop func()) {
 	var ended atomic.Bool
 	var wait sync.WaitGroup
@@ -266,8 +266,8 @@ func (f *feedFollower) read(ctx context.Context, api *apiclient.Client) error {
 	return nil
 }
 
-// lags returns how long each acknowledged item took until the follower had read its creation, in
-// order.
+// lags returns, in ascending order, the time from the acknowledgement of each item until the
+// follower had read the item's creation.
 func (f *feedFollower) lags(w *feedWriters) []time.Duration {
 	found := map[string]time.Duration{}
 	for n, c := range f.changes {

@@ -34,7 +34,8 @@ type Sizes struct {
 	Change       int // of each change in a packet
 }
 
-// Load is what a simulation is about: one company that writes much, and one that writes little.
+// Load describes what is simulated: a loud company, which writes a lot, and a quiet one, which
+// writes little.
 type Load struct {
 	Shards    int
 	LoudPerS  int // writes per second
@@ -169,7 +170,7 @@ func (s *simulation) after(d time.Duration, do func()) {
 	heap.Push(&s.events, event{s.now + d, s.serial, do})
 }
 
-// vary returns a time between half of d and one and a half.
+// vary returns a random duration between half of d and one and a half times d.
 func (s *simulation) vary(d time.Duration) time.Duration {
 	return d/2 + time.Duration(s.random.Int64N(int64(d)))
 }

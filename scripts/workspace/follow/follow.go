@@ -1,5 +1,5 @@
-// Package follow hands over each change of a company's feed, one after another, and stores how far
-// it is. A follower that is killed at any point and started again hands over every change at least
+// Package follow delivers the changes in a company's feed, one after another, and stores how far it
+// is. A follower that is killed at any point and started again hands over every change at least
 // once, in order. A receiver that ignores the ids that it already has receives each change exactly
 // once.
 package follow
@@ -70,8 +70,8 @@ func Read(ctx context.Context, api *client.Client, query url.Values) (Page, erro
 	return page, nil
 }
 
-// ErrBroken means that the feed does not go on from the position, so changes may have been missed.
-// The follower has to start anew.
+// ErrBroken means that the feed does not continue from the position, so changes may have been
+// missed. The follower must start over.
 var ErrBroken = errors.New("the feed does not go on from here")
 
 // Follower follows the feed of a company.
@@ -87,7 +87,8 @@ type Follower struct {
 	NewKey  bool          // whether the key may differ from that of the file
 	Period  time.Duration // how often it looks for changes
 
-	// Deliver hands over one change. After an error the follower retries, unless the error is Final.
+	// Deliver hands over one change. After an error the follower retries, unless the error is
+	// Final.
 	Deliver func(context.Context, Change) error
 	// Report receives each error that is followed by a retry, and when that follows.
 	Report func(err error, next string)
@@ -108,7 +109,7 @@ func (e finalError) Unwrap() error { return e.error }
 // Final marks an error after which a retry makes no sense.
 func Final(err error) error { return finalError{err} }
 
-// Run follows the feed until ctx ends, which is no error. It does not interrupt a delivery. It
+// Run follows the feed until ctx ends, and then returns nil. It does not interrupt a delivery. It
 // returns an error that wraps ErrBroken if changes may have been missed.
 func (f *Follower) Run(ctx context.Context) error {
 	if err := f.begin(); err != nil {
@@ -264,13 +265,14 @@ func (f *Follower) deliverPage(ctx context.Context, page Page) error {
 	return f.File.write(f.at)
 }
 
-// deliver hands over one change, as often as it takes. The end of ctx interrupts the pauses, but not
-// an attempt.
+// deliver hands over one change, as often as it takes. The end of ctx interrupts the pauses, but
+// not an attempt.
 func (f *Follower) deliver(ctx context.Context, c Change) error {
 	return f.Retry(ctx, c.ID, func() error { return f.Deliver(context.WithoutCancel(ctx), c) })
 }
 
-// breakOff stores that the feed does not go on from the position.
+// breakOff stores that the feed does not continue from the position, and returns ErrBroken with the
+// reason.
 func (f *Follower) breakOff(reason string) error {
 	f.at.Broken = reason
 	if err := f.File.write(f.at); err != nil {

@@ -88,8 +88,8 @@ func runFor(t *testing.T, f *follow.Follower, d time.Duration) error {
 	return f.Run(ctx)
 }
 
-// Ensure a follower hands over all changes in order, those that come later, too, and goes on where
-// it was after it was stopped.
+// Ensure a follower delivers all changes in order, including those added later, and continues where
+// it was after a stop.
 func TestFollower(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -34,7 +34,8 @@ type Position struct {
 	After string `json:"after,omitempty"`
 	// Delivered contains the ids of the changes after After that were delivered.
 	Delivered []string `json:"delivered,omitempty"`
-	// Broken says why the follower cannot go on from here. It is empty if it can.
+	// Broken says why the follower cannot continue from this position. It is empty if the follower
+	// can.
 	Broken string `json:"broken,omitempty"`
 }
 

@@ -51,7 +51,8 @@ func openFeed(ctx context.Context, open *tableconn.Session, log *slog.Logger) (*
 	return f, nil
 }
 
-// park logs a record that cannot be read. Here is no queue, because the operator sees the log.
+// park logs a record that cannot be read. There is no queue here, because the operator sees the
+// log.
 func (f *feed) park(ctx context.Context, p recorder.Parked) error {
 	f.log.ErrorContext(ctx, "a record of the stream cannot be read", "record", p)
 	return nil

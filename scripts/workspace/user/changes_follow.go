@@ -129,7 +129,8 @@ func (f *followFlags) check(cmd *cobra.Command, args []string) (err error) {
 	return nil
 }
 
-// receiver returns the function that hands over a change, with the text that a program reads.
+// receiver returns the function that delivers a change, and its text, to the program or the
+// webhook.
 func (u *userCommands) receiver(cmd *cobra.Command, f *followFlags, args []string) (func(context.Context, follow.Change, []byte) error, error) {
 	if f.webhook == "" {
 		p := program.Program{Args: args, Timeout: f.limit, Out: u.Out, Err: u.Err}
@@ -293,7 +294,7 @@ func (u *userCommands) feedOrigin(ctx context.Context, r connection) (origin fol
 	return follow.Origin{BaseURL: r.BaseURL, CompanyID: key.CompanyID, KeyID: key.ID}, now, nil
 }
 
-// positionFile returns the default file of a position, which is one for each service and company.
+// positionFile returns the path of the default position file. Each service and company has its own.
 func positionFile(o follow.Origin) (string, error) {
 	dir, err := settingsFolder()
 	if err != nil {

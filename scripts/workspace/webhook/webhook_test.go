@@ -30,8 +30,8 @@ func TestSign(t *testing.T) {
 
 const testSecret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
-// Ensure a text that contains no secret, or one that is too short or too long, is refused without
-// being repeated.
+// Ensure text that contains no secret, or one that is too short or too long, is refused, and that
+// the error does not repeat it.
 func TestParseSecrets(t *testing.T) {
 	t.Parallel()
 	if secrets, err := ParseSecrets(testSecret + "\nwhsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"); err != nil || len(secrets) != 2 || strings.Contains(secrets[0].String(), "AAEC") {
@@ -44,7 +44,7 @@ func TestParseSecrets(t *testing.T) {
 	}
 }
 
-// Ensure only a URL that is encrypted, or on this machine, is accepted.
+// Ensure only an https URL, or an http URL on this machine, is accepted.
 func TestNewEndpoint(t *testing.T) {
 	t.Parallel()
 	for address, ok := range map[string]bool{

@@ -11,6 +11,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
 )
 
@@ -170,14 +171,18 @@ func (r response) records() []map[string]any {
 }
 
 // eachRead calls visit for every operation that discover has called. For every other read
-// operation, it records why the rule skips it.
+// operation, it records why the rule skips it. A deployment without a feed of changes responds to
+// list_changes with the error not_implemented; that response is not visited.
 func (k *runner) eachRead(visit func(discoveredRead)) {
 	for _, p := range k.discovered {
-		if p.reason != "" {
+		switch {
+		case p.reason != "":
 			k.skip("%s", p.reason)
-			continue
+		case p.IsFeed() && p.status == fault.NotImplemented.Status():
+			k.checkError(p.response, fault.NotImplemented, "")
+		default:
+			visit(p)
 		}
-		visit(p)
 	}
 }
 

@@ -8,10 +8,13 @@ import (
 	"growthworkspace/infra"
 )
 
+// tableInTests is the name of the stack's table.
+const tableInTests = "workspace"
+
 // tableARN is the ARN of the stack's table in the tests. foreignARN is the ARN of a different
 // table.
 const (
-	tableARN   = "arn:aws:dynamodb:eu-central-1:111122223333:table/workspace"
+	tableARN   = "arn:aws:dynamodb:eu-central-1:111122223333:table/" + tableInTests
 	foreignARN = "arn:aws:dynamodb:eu-central-1:111122223333:table/other"
 )
 
@@ -34,7 +37,14 @@ type statement struct {
 // policyOf returns the policy of a function's role.
 func policyOf(t *testing.T, f infra.Function) policy {
 	t.Helper()
-	return parsePolicy(t, f.Name, resolveReferences(t, infra.JSON(f.Policy())).(map[string]any))
+	return parsePolicy(t, f.Name, resolveReferences(t, infra.JSON(f.Policy()), "").(map[string]any))
+}
+
+// policyDuringSwitch returns the policy of a function's role while the stack switches between its
+// table and a second one.
+func policyDuringSwitch(t *testing.T, f infra.Function, second string) policy {
+	t.Helper()
+	return parsePolicy(t, f.Name, resolveReferences(t, infra.JSON(f.Policy()), second).(map[string]any))
 }
 
 // parsePolicy parses a policy document. name is for messages.
@@ -74,24 +84,33 @@ func parsePolicy(t *testing.T, name string, document map[string]any) policy {
 }
 
 // resolveReferences replaces references like CloudFormation, for a stack that creates its own
-// table.
-func resolveReferences(t *testing.T, value any) any {
+// table. second is the name of the second table, or empty if the stack does not switch tables.
+func resolveReferences(t *testing.T, value any, second string) any {
 	t.Helper()
+	resolve := func(value any) any { return resolveReferences(t, value, second) }
 	switch v := value.(type) {
 	case []any:
-		out := make([]any, len(v))
+		out := []any{}
 		for i := range v {
-			out[i] = resolveReferences(t, v[i])
+			if resolved := resolve(v[i]); resolved != nil {
+				out = append(out, resolved)
+			}
 		}
 		return out
 	case map[string]any:
+		names := []string{"${AWS::Partition}", "aws", "${AWS::Region}", "eu-central-1", "${AWS::AccountId}", "111122223333", "${SecondTableName}", second}
+		if text, ok := v["Fn::Sub"].(string); ok {
+			return strings.NewReplacer(names...).Replace(text)
+		}
 		if arguments, ok := v["Fn::Sub"].([]any); ok {
-			names := strings.NewReplacer("${AWS::Partition}", "aws", "${AWS::Region}", "eu-central-1", "${AWS::AccountId}", "111122223333",
-				"${Name}", resolveReferences(t, arguments[1].(map[string]any)["Name"]).(string))
-			return names.Replace(arguments[0].(string))
+			names = append(names, "${Name}", resolve(arguments[1].(map[string]any)["Name"]).(string))
+			return strings.NewReplacer(names...).Replace(arguments[0].(string))
 		}
 		if arguments, ok := v["Fn::If"].([]any); ok {
-			return resolveReferences(t, arguments[1])
+			if arguments[0] == "HasSecondTable" && second == "" {
+				return resolve(arguments[2])
+			}
+			return resolve(arguments[1])
 		}
 		if arguments, ok := v["Fn::GetAtt"].([]any); ok {
 			if arguments[1] == "StreamArn" {
@@ -99,15 +118,18 @@ func resolveReferences(t *testing.T, value any) any {
 			}
 			return "arn:of:" + arguments[0].(string)
 		}
-		if v["Ref"] == infra.TableID {
-			return "workspace"
+		switch v["Ref"] {
+		case infra.TableID:
+			return tableInTests
+		case "AWS::NoValue":
+			return nil
 		}
 		out := map[string]any{}
 		for name := range v {
 			if name == "Ref" || strings.HasPrefix(name, "Fn::") {
 				t.Fatalf("this evaluator does not support %v", v)
 			}
-			out[name] = resolveReferences(t, v[name])
+			out[name] = resolve(v[name])
 		}
 		return out
 	}

@@ -51,6 +51,7 @@ func (f Function) Environment() Object {
 	if f.UsesTable() {
 		out = append(out,
 			Field{"TABLE_NAME", tableName()},
+			Field{"WRITES", IfCondition(ifReadOnly, "off", "on")},
 			Field{"AWS_ENDPOINT_URL_DYNAMODB", Ref(ParamEndpoint)},
 			Field{"METRICS", Ref(ParamMetrics)}, Field{"METRICS_NAMESPACE", StackNamespace()})
 	}

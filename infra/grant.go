@@ -187,6 +187,7 @@ func (f Function) Statements() []Statement {
 		Sid: "Logs", Effect: "Allow", Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"},
 		Resources: List{Attribute(f.LogsID(), "Arn")},
 	}}
+	var listed []string
 	for _, g := range f.Grants {
 		word, leading := capitalize(g.Area), leadingKeys(g.Area)
 		if g.TransactionArea != "" {
@@ -194,18 +195,19 @@ func (f Function) Statements() []Statement {
 		}
 		out = append(out, Statement{
 			Sid: word + "Records", Effect: "Allow", Actions: withServicePrefix(g.Actions),
-			Resources: List{tableARN(table.Base)}, LeadingKeys: leading,
+			Resources: tableARNs(table.Base), LeadingKeys: leading,
 		})
 		if g.Indexes {
-			indexes := List{}
-			for _, i := range table.Indexes() {
-				indexes = append(indexes, tableARN(i))
-			}
-			out = append(out, Statement{
-				Sid: word + "Lists", Effect: "Allow", Actions: withServicePrefix([]string{actionQuery}),
-				Resources: indexes, LeadingKeys: leadingKeys(g.Area),
-			})
+			listed = append(listed, leadingKeys(g.Area)...)
 		}
+	}
+	if len(listed) > 0 {
+		// One statement for all areas allows no more than one for each, because a query has one
+		// partition key. It saves the ARNs of the indexes, and IAM limits the size of a policy.
+		out = append(out, Statement{
+			Sid: "Lists", Effect: "Allow", Actions: withServicePrefix([]string{actionQuery}),
+			Resources: tableARNs(table.Indexes()...), LeadingKeys: listed,
+		})
 	}
 	if f.ReadsStream() {
 		out = append(out, streamStatements()...)

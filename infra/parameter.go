@@ -21,6 +21,9 @@ const (
 	ParamArchitecture  = "Architecture"
 	ParamTable         = "ExistingTableName"
 	ParamTableStream   = "TableStreamArn"
+	ParamAdopted       = "AdoptedTable"
+	ParamSecondTable   = "SecondTableName"
+	ParamWrites        = "Writes"
 	ParamEndpoint      = "DynamoDBEndpoint"
 	ParamRetention     = "LogRetentionDays"
 	ParamConcurrency   = "ReservedConcurrency"
@@ -43,6 +46,12 @@ func parameters() []Parameter {
 			Description: "An existing table, such as a restored one, to use instead of a new one; empty creates one"},
 		{Name: ParamTableStream, Type: "String", Default: "", Pattern: `^(arn:[a-z0-9-]+:dynamodb:.+/stream/.+)?$`,
 			Description: "The ARN of the existing table's stream, with new and old images, from which the feed of changes is made; empty: an existing table has no feed"},
+		{Name: ParamAdopted, Type: "String", Default: "no", Allowed: []string{"no", "yes"},
+			Description: "Whether the existing table is a resource of the stack, so that the stack also changes its settings; scripts/deploy --adopt sets it"},
+		{Name: ParamSecondTable, Type: "String", Default: "", Pattern: `^([a-zA-Z0-9_.-]{3,255})?$`,
+			Description: "The other table while the stack switches from one to another; until it is empty again, writes are refused; scripts/deploy --table sets it"},
+		{Name: ParamWrites, Type: "String", Default: "on", Allowed: []string{"on", "off"},
+			Description: "off refuses all writes with 503, such as before a restore; reads go on"},
 		{Name: ParamEndpoint, Type: "String", Default: "",
 			Description: "The URL of an engine that speaks DynamoDB's protocol, for local runs; empty for DynamoDB itself"},
 		{Name: ParamRetention, Type: "Number", Default: "30", Allowed: strings.Fields("1 3 5 7 14 30 60 90 120 150 180 365 400 545 731"),
@@ -64,6 +73,9 @@ func parameters() []Parameter {
 
 const (
 	ifNewTable            = "NewTable"
+	ifOwnTable            = "OwnsTable"
+	ifSecondTable         = "HasSecondTable"
+	ifReadOnly            = "RefusesWrites"
 	ifStream              = "HasStream"
 	ifConcurrencyReserved = "HasReservedConcurrency"
 	ifGatewayLogs         = "CreatesGatewayLogsRole"
@@ -73,12 +85,17 @@ const (
 func conditions() Object {
 	return Object{
 		{ifNewTable, equalsCondition(ParamTable, "")},
-		{ifStream, Object{{"Fn::Or", List{equalsCondition(ParamTable, ""), notCondition(equalsCondition(ParamTableStream, ""))}}}},
+		{ifOwnTable, orCondition(equalsCondition(ParamTable, ""), equalsCondition(ParamAdopted, "yes"))},
+		{ifSecondTable, notCondition(equalsCondition(ParamSecondTable, ""))},
+		{ifReadOnly, orCondition(equalsCondition(ParamWrites, "off"), notCondition(equalsCondition(ParamSecondTable, "")))},
+		{ifStream, orCondition(Object{{"Condition", ifOwnTable}}, notCondition(equalsCondition(ParamTableStream, "")))},
 		{ifConcurrencyReserved, notCondition(equalsCondition(ParamConcurrency, strconv.Itoa(unreservedConcurrency)))},
 		{ifGatewayLogs, equalsCondition(ParamGatewayLogs, "create")},
 		{ifAlarmEmail, notCondition(equalsCondition(ParamAlarmEmail, ""))},
 	}
 }
+
+func orCondition(either, or Object) Object { return Object{{"Fn::Or", List{either, or}}} }
 
 func notCondition(expression Object) Object { return Object{{"Fn::Not", List{expression}}} }
 

@@ -24,9 +24,11 @@ func recorderGrants() []Grant {
 	return []Grant{{Area: change.Area, Actions: []string{actionGetItem, actionPutItem, actionUpdateItem}}}
 }
 
-// streamARN is the ARN of the stream of the stack's own table, or of the table in ParamTable.
+// streamARN is the ARN of the stream of the table, if the table is a resource of the stack, and
+// otherwise the one in ParamTableStream. The two are equal when a table is adopted, so that the
+// mapping stays.
 func streamARN() Object {
-	return IfCondition(ifNewTable, Attribute(TableID, "StreamArn"), Ref(ParamTableStream))
+	return IfCondition(ifOwnTable, Attribute(TableID, "StreamArn"), Ref(ParamTableStream))
 }
 
 // streamStatements let the recorder read the stream and park records. Lambda reads the stream with

@@ -5,21 +5,46 @@ import "growthworkspace/shared/table"
 // TableID is the logical id of the table.
 const TableID = "Table"
 
-// tableName returns the name of the stack's own table, or of the table in ParamTable.
+// The table is in one of three states, by ParamTable and ParamAdopted:
+//
+//	new       no name is given; CloudFormation creates the table and names it
+//	existing  the table in ParamTable, which is not a resource of the stack
+//	adopted   the same, after a resource import has made it the resource TableID
+//
+// A resource import may change nothing but the imported resource. So tableName, from which the
+// functions, policies, alarms, dashboard and outputs get the name, has the same text and the same
+// value before, during and after an import: it does not depend on ParamAdopted. A parameter of
+// Systems Manager as the one place would need a resource more, and every name would then be an
+// attribute that CloudFormation learns only while it deploys.
+
+// tableName returns the name of the table that CloudFormation named, or of the table in ParamTable.
 func tableName() Object { return IfCondition(ifNewTable, Ref(TableID), Ref(ParamTable)) }
 
-// tableARN returns the ARN of the table or of one of its indexes. It is built from the name, so
-// that it is also correct for an existing table.
-func tableARN(index table.Index) Object {
-	text := "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}"
+// tableARNs returns the ARNs of the table or of its indexes, and of the same in the second table
+// while the stack switches from one to the other. They are built from the name, so that they are
+// also correct for an existing table.
+func tableARNs(indexes ...table.Index) (out List) {
+	for _, i := range indexes {
+		out = append(out, Object{{"Fn::Sub", List{tableARN("Name", i), Object{{"Name", tableName()}}}}})
+	}
+	for _, i := range indexes {
+		out = append(out, IfCondition(ifSecondTable, Sub(tableARN(ParamSecondTable, i)), Ref("AWS::NoValue")))
+	}
+	return out
+}
+
+// tableARN returns the text of an ARN, in which Fn::Sub replaces the table's name.
+func tableARN(name string, index table.Index) string {
+	text := "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${" + name + "}"
 	if index != table.Base {
 		text += "/index/" + index.Name()
 	}
-	return Object{{"Fn::Sub", List{text, Object{{"Name", tableName()}}}}}
+	return text
 }
 
 // tableResource returns the table. It outlives its stack, and cannot be deleted until an operator
-// turns off its deletion protection.
+// turns off its deletion protection. Only an adopted table has a TableName: the property would
+// replace a table that CloudFormation named.
 func tableResource() Object {
 	var attributes, indexes List
 	for _, i := range append([]table.Index{table.Base}, table.Indexes()...) {
@@ -31,7 +56,8 @@ func tableResource() Object {
 			})
 		}
 	}
-	return onlyIf(ifNewTable, onDelete("Retain", resource("AWS::DynamoDB::Table", Object{
+	return onlyIf(ifOwnTable, onDelete("Retain", resource("AWS::DynamoDB::Table", Object{
+		{"TableName", IfCondition(ifNewTable, Ref("AWS::NoValue"), Ref(ParamTable))},
 		{"BillingMode", "PAY_PER_REQUEST"},
 		{"AttributeDefinitions", attributes},
 		{"KeySchema", keySchema(table.Base)},

@@ -25,6 +25,9 @@ type Config struct {
 	IdempotencyStore idempotency.Store
 	// Metrics selects the metrics in the log lines.
 	Metrics Metrics
+	// ReadOnly refuses every operation that is not a read with fault.ErrReadOnly, if its caller may
+	// use it. Keys are still admitted, which writes their quota and last use.
+	ReadOnly bool
 	// BaseURL returns the scheme, host and stage of the URL that the caller used. If it is nil,
 	// links use http and the host of the request.
 	BaseURL func(*http.Request) string
@@ -43,6 +46,7 @@ type API struct {
 	log         *slog.Logger
 	idempotency idempotency.Store
 	metrics     Metrics
+	readOnly    bool
 	baseURL     func(*http.Request) string
 	versions    fault.SupportedVersions
 	timeout     time.Duration
@@ -56,7 +60,7 @@ func New(operations []Operation, c Config) *API {
 		c.BaseURL = func(r *http.Request) string { return "http://" + r.Host }
 	}
 	a := &API{
-		keys: c.Keys, now: c.Now, newID: c.NewID, log: c.Log, idempotency: c.IdempotencyStore, metrics: c.Metrics, baseURL: c.BaseURL,
+		keys: c.Keys, now: c.Now, newID: c.NewID, log: c.Log, idempotency: c.IdempotencyStore, metrics: c.Metrics, readOnly: c.ReadOnly, baseURL: c.BaseURL,
 		versions: c.Versions, timeout: cmp.Or(c.Timeout, handlerTimeout),
 	}
 	if a.versions == nil {

@@ -203,3 +203,26 @@ func TestDeprecatedVersion(t *testing.T) {
 	requireHeaders(t, "the version of the key", s.do(s.request("GET", itemPath, "")).Header(), deprecated)
 	requireHeaders(t, "a newer version than the key's", s.do(s.request("GET", itemPath, "", header("Service-Version", fault.Version))).Header(), current)
 }
+
+// Ensure a read-only API reads, and refuses writes with a Retry-After of its own, after every check of the caller and
+// before any other.
+func TestReadOnly(t *testing.T) {
+	s := start(t)
+	s.config.ReadOnly = true
+	s.api = api.New(s.operations(), s.config)
+	s.create = func(ctx context.Context, _ api.Caller, _ createInput) (record, error) {
+		return record{}, waitForPermit(ctx)
+	}
+	if a := s.do(s.request("GET", itemPath, "")); a.Code != http.StatusOK {
+		t.Errorf("a read is %d", a.Code)
+	}
+	for name, r := range map[string]*http.Request{
+		"create": s.request("POST", itemsPath, `{"title":"a"}`), "invalid": s.request("POST", itemsPath, `{}`),
+		"delete": s.request("DELETE", itemPath, ""), "publish": s.request("POST", publishPath, ""),
+	} {
+		a := s.requireError(r, http.StatusServiceUnavailable, "does not accept writes at the moment")
+		requireHeaders(t, name, a.Header(), map[string]string{"Retry-After": "30", "RateLimit-Limit": "600"})
+	}
+	s.keys.err = errMissingScope
+	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`), http.StatusUnauthorized, "plan:write")
+}

@@ -183,7 +183,7 @@ func (c Call) runFunction(ctx context.Context, t *callState) *callOutcome {
 
 // admit admits the key. If the request has no Service-Version header, it also checks the version
 // for which the key was issued. It refuses a key that may only draft if the input contains a
-// decision.
+// decision. While the API is read-only, it refuses every operation that is not a read.
 func (a *API) admit(ctx context.Context, c Call, t *callState) (err error) {
 	defer parallel.Recover(&err)
 	t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.admittingScopes, c.Operation.Class)
@@ -192,6 +192,9 @@ func (a *API) admit(ctx context.Context, c Call, t *callState) (err error) {
 	}
 	if err == nil && t.input.err == nil && !c.Operation.isDraft(t.input.value) && !c.Operation.Scope.IsGrantedBy(t.admission.Scopes) {
 		err = auth.NewMissingScopeError(c.Operation.Scope)
+	}
+	if err == nil && a.readOnly && c.Operation.Effect != Read {
+		err = fault.ErrReadOnly
 	}
 	return err
 }

@@ -20,7 +20,7 @@ type Operations func(t *table.Client) []Operation
 
 // NewConfig returns the configuration for serving operations with a table, over HTTP or as tools.
 // The environment variables METRICS and METRICS_NAMESPACE, which the stack sets, select the metrics
-// in the log lines. If they are not set, there are no metrics. It panics if a value is invalid.
+// in the log lines. If they are not set, there are no metrics. WRITES=off refuses writes. It panics if a value is invalid.
 func NewConfig(t *table.Client, log *slog.Logger) Config {
 	metrics, err := ParseMetrics(os.Getenv("METRICS"), os.Getenv("METRICS_NAMESPACE"))
 	if err != nil {
@@ -28,6 +28,7 @@ func NewConfig(t *table.Client, log *slog.Logger) Config {
 	}
 	return Config{
 		Keys: keys.NewStore(t, t.Clock()), Now: t.Clock(), NewID: t.NewID, Log: log, IdempotencyStore: idempotency.NewStore(t), Metrics: metrics,
+		ReadOnly: os.Getenv("WRITES") == "off",
 	}
 }
 

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 )
@@ -41,7 +42,7 @@ func (e *Error) SetHeader(h http.Header) {
 		h.Set("WWW-Authenticate", "Bearer")
 	case e.Code == NotImplemented: // a retry has the same result
 	case e.Code.Status() >= http.StatusInternalServerError:
-		setDefault(h, "Retry-After", strconv.Itoa(RetryAfterSeconds))
+		setDefault(h, "Retry-After", strconv.Itoa(cmp.Or(e.RetryAfterSeconds, RetryAfterSeconds)))
 	}
 }
 

@@ -36,6 +36,7 @@ func AccessLog() string {
 		{"method", "$context.httpMethod"}, {"path", "$context.path"}, {"status", "$context.status"},
 		{"bytes", "$context.responseLength"}, {"latency", "$context.responseLatency"},
 		{"integrationStatus", "$context.integrationStatus"}, {"integrationLatency", "$context.integrationLatency"},
+		{"tlsVersion", "$context.tlsVersion"}, {"cipherSuite", "$context.cipherSuite"},
 		{"refusal", "$context.error.responseType"}, {"error", "$context.integrationErrorMessage"},
 	}
 	text := "{"

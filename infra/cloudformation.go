@@ -58,10 +58,10 @@ func (m Model) gatewayResources() Object {
 
 // apiResources returns the REST API, its paths, methods and responses.
 func (m Model) apiResources() Object {
-	api := resource("AWS::ApiGateway::RestApi", Object{
+	api := resource("AWS::ApiGateway::RestApi", append(Object{
 		{"Name", Ref("AWS::StackName")}, {"BinaryMediaTypes", List{BinaryTypes}}, {"MinimumCompressionSize", CompressionBytesMin},
-		{"EndpointConfiguration", Object{{"Types", List{"REGIONAL"}}}},
-	})
+		{"EndpointConfiguration", Object{{"Types", List{"REGIONAL"}}, {"IpAddressType", addressType}}},
+	}, securityProperties()...))
 	out := Object{{APIID, api}}
 	created := map[string]bool{}
 	for _, f := range m.Functions {

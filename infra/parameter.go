@@ -39,7 +39,7 @@ const (
 const unreservedConcurrency = -1
 
 func parameters() []Parameter {
-	return []Parameter{
+	return append([]Parameter{
 		{Name: ParamArchitecture, Type: "String", Default: "arm64", Allowed: []string{"arm64", "x86_64"},
 			Description: "The processor of the functions; the build must be for the same one"},
 		{Name: ParamTable, Type: "String", Default: "", Pattern: `^([a-zA-Z0-9_.-]{3,255})?$`,
@@ -68,7 +68,7 @@ func parameters() []Parameter {
 			Description: "The metrics in the logs, which CloudWatch bills: operations (by operation), service (totals only), or off, which leaves two alarms without data"},
 		{Name: ParamAlarmEmail, Type: "String", Default: "", Pattern: `^([^@ ]+@[^@ ]+)?$`,
 			Description: "The e-mail address for alarms; AWS sends it a mail to confirm"},
-	}
+	}, edgeParameters()...)
 }
 
 const (
@@ -83,7 +83,7 @@ const (
 )
 
 func conditions() Object {
-	return Object{
+	return append(Object{
 		{ifNewTable, equalsCondition(ParamTable, "")},
 		{ifOwnTable, orCondition(equalsCondition(ParamTable, ""), equalsCondition(ParamAdopted, "yes"))},
 		{ifSecondTable, notCondition(equalsCondition(ParamSecondTable, ""))},
@@ -92,7 +92,7 @@ func conditions() Object {
 		{ifConcurrencyReserved, notCondition(equalsCondition(ParamConcurrency, strconv.Itoa(unreservedConcurrency)))},
 		{ifGatewayLogs, equalsCondition(ParamGatewayLogs, "create")},
 		{ifAlarmEmail, notCondition(equalsCondition(ParamAlarmEmail, ""))},
-	}
+	}, edgeConditions()...)
 }
 
 func orCondition(either, or Object) Object { return Object{{"Fn::Or", List{either, or}}} }

@@ -89,14 +89,14 @@ func (m Model) samResources() Object {
 			{"ResponseTemplates", Object{{"application/json", r.Body()}}},
 		}})
 	}
-	api := append(Object{
+	api := slices.Concat(Object{
 		{"Name", Ref("AWS::StackName")},
 		{"OpenApiVersion", "3.0.1"}, // otherwise SAM adds a second stage
-		{"EndpointConfiguration", Object{{"Type", "REGIONAL"}}},
+		{"EndpointConfiguration", Object{{"Type", "REGIONAL"}, {"IpAddressType", addressType}}},
 		{"BinaryMediaTypes", List{strings.ReplaceAll(BinaryTypes, "/", "~1")}},
 		{"MinimumCompressionSize", CompressionBytesMin},
 		{"GatewayResponses", responses},
-	}, stageSettings()...)
+	}, securityProperties(), stageSettings())
 	out := Object{{APIID, resource("AWS::Serverless::Api", api)}}
 	for _, f := range m.Functions {
 		out = append(out, Field{f.ID(), f.samResource()})

@@ -173,11 +173,41 @@ func TestAccessLog(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"requestId", "status", "refusal", "path"} {
+	for _, name := range []string{"requestId", "status", "refusal", "path", "tlsVersion", "cipherSuite"} {
 		if line[name] == "" {
 			t.Errorf("the log has no %s", name)
 		}
 	}
+}
+
+// Ensure the default security policy accepts TLS 1.2 and later, and that the stack sets an endpoint
+// access mode for each policy that needs one.
+func TestSecurityPolicies(t *testing.T) {
+	t.Parallel()
+	parameter := parameterNamed(t, infra.ParamSecurityPolicy)
+	if !strings.HasPrefix(parameter.Default.(string), "SecurityPolicy_TLS13_1_2_") {
+		t.Errorf("the default is %v", parameter.Default)
+	}
+	for _, policy := range parameter.Allowed {
+		if policy != "TLS_1_0" && (!strings.HasPrefix(policy, "SecurityPolicy_TLS13_") || strings.HasSuffix(policy, "_EDGE")) {
+			t.Errorf("%s is not a policy of a regional API", policy)
+		}
+	}
+	condition, err := json.Marshal(infra.JSON(infra.New().Template()).(map[string]any)["Conditions"].(map[string]any)["HasEndpointAccessMode"])
+	if want := `{"Fn::Not":[{"Fn::Equals":[{"Ref":"SecurityPolicy"},"TLS_1_0"]}]}`; err != nil || string(condition) != want {
+		t.Errorf("the stack sets an access mode if %s, %v", condition, err)
+	}
+}
+
+func parameterNamed(t *testing.T, name string) infra.Parameter {
+	t.Helper()
+	for _, p := range infra.New().Parameters {
+		if p.Name == name {
+			return p
+		}
+	}
+	t.Fatalf("there is no parameter %s", name)
+	return infra.Parameter{}
 }
 
 // Ensure alarms and dashboard use only metrics that the functions' log lines contain.
@@ -336,14 +366,9 @@ func TestRunbookHasTheThrottle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, paths, rate := infra.New(), 0, 0
-	for _, f := range m.Functions {
+	paths, rate := 0, parameterNamed(t, infra.ParamThrottleRate).Default.(int)
+	for _, f := range infra.New().Functions {
 		paths += len(f.Routes)
-	}
-	for _, p := range m.Parameters {
-		if p.Name == infra.ParamThrottleRate {
-			rate, _ = p.Default.(int)
-		}
 	}
 	total := strconv.Itoa(paths * rate)
 	want := fmt.Sprintf("admits %d requests a second for each of its paths until you change `ThrottleRate`; with its %d paths that is up to %s,%s a second",

@@ -274,9 +274,13 @@ func TestGateway(t *testing.T) {
 	api, stage := all[infra.APIID]["Properties"].(document), all[infra.StageID]["Properties"].(document)
 	have := document{
 		"Name": api["Name"], "MinimumCompressionSize": api["MinimumCompressionSize"], "StageName": stage["StageName"],
-		"BinaryMediaTypes":      []any{strings.ReplaceAll(api["BinaryMediaTypes"].([]any)[0].(string), "/", "~1")},
-		"EndpointConfiguration": document{"Type": api["EndpointConfiguration"].(document)["Types"].([]any)[0]},
-		"MethodSettings":        stage["MethodSettings"], "AccessLogSetting": stage["AccessLogSetting"], "Variables": stage["Variables"],
+		"BinaryMediaTypes": []any{strings.ReplaceAll(api["BinaryMediaTypes"].([]any)[0].(string), "/", "~1")},
+		"EndpointConfiguration": document{
+			"Type":          api["EndpointConfiguration"].(document)["Types"].([]any)[0],
+			"IpAddressType": api["EndpointConfiguration"].(document)["IpAddressType"],
+		},
+		"SecurityPolicy": api["SecurityPolicy"], "EndpointAccessMode": api["EndpointAccessMode"],
+		"MethodSettings": stage["MethodSettings"], "AccessLogSetting": stage["AccessLogSetting"], "Variables": stage["Variables"],
 	}
 	delete(sam, "GatewayResponses")
 	delete(sam, "OpenApiVersion") // only SAM has it

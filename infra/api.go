@@ -93,7 +93,7 @@ func gatewayResponses() []GatewayResponse {
 		{"THROTTLED", fault.RateLimited, "too many requests from all callers together"},
 		{"UNAUTHORIZED", fault.Unauthorised, "the key is missing or not valid"},
 		{"UNSUPPORTED_MEDIA_TYPE", fault.BadRequest, "body: must be application/json, plain or compressed with gzip"},
-		{"WAF_FILTERED", fault.Forbidden, "the request may not reach the service"},
+		{wafFiltered, fault.RateLimited, "too many requests from this address"},
 	}
 }
 
@@ -127,7 +127,10 @@ func (r GatewayResponse) Headers() map[string]string {
 		"Cache-Control": "'no-store'", "Content-Type": "'application/json'",
 		"Service-Request-Id": "context.requestId", "Service-Version": "'" + fault.Version + "'",
 	}
-	if r.Code == fault.RateLimited || r.Code.Status() >= http.StatusInternalServerError {
+	switch {
+	case r.Type == wafFiltered:
+		out["Retry-After"] = "'" + strconv.Itoa(addressWindowSeconds) + "'"
+	case r.Code == fault.RateLimited || r.Code.Status() >= http.StatusInternalServerError:
 		out["Retry-After"] = "'" + strconv.Itoa(throttleRetryAfterSeconds) + "'"
 	}
 	if r.Code == fault.Unauthorised {

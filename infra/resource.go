@@ -11,7 +11,9 @@ func (m Model) PlainResources() Object {
 		Field{gatewayLogsID, logGroup()},
 		Field{AccountRoleID, accountRole()},
 		Field{gatewayAccountID, accountResource()},
-		Field{GatewayThrottled, throttledFilter()},
+		Field{GatewayThrottled, throttledFilter()})
+	out = append(out, firewallResources()...)
+	out = append(out,
 		// The topic exists even if there is no email address, so that an operator can subscribe to
 		// it.
 		Field{alarmTopicID, Object{{"Type", "AWS::SNS::Topic"}}},

@@ -199,6 +199,33 @@ func TestSecurityPolicies(t *testing.T) {
 	}
 }
 
+// Ensure the firewall exists only if the operator sets a rate, blocks without a response of its own
+// and keeps no samples, which would contain keys. The gateway responds to a blocked request with 429
+// and the time over which the firewall counts.
+func TestFirewall(t *testing.T) {
+	t.Parallel()
+	resources := infra.JSON(infra.New().PlainResources()).(map[string]any)
+	firewall := resources["Firewall"].(map[string]any)
+	if firewall["Condition"] != "HasFirewall" || resources["FirewallAssociation"].(map[string]any)["Condition"] != "HasFirewall" {
+		t.Error("the firewall exists without a rate")
+	}
+	text, err := json.Marshal(firewall)
+	if err != nil || strings.Count(string(text), `"SampledRequestsEnabled":false`) != 2 || !strings.Contains(string(text), `"Action":{"Block":{}}`) {
+		t.Errorf("the firewall is %s, %v", text, err)
+	}
+	rate := parameterNamed(t, infra.ParamAddressRate)
+	for value, want := range map[string]bool{"0": true, "9": false, "10": true, "300": true, "-1": false, "010": false, "": false} {
+		if got := regexp.MustCompile(rate.Pattern).MatchString(value); got != want {
+			t.Errorf("the rate %q is accepted: %t", value, got)
+		}
+	}
+	for _, r := range infra.New().GatewayResponses {
+		if r.Type == "WAF_FILTERED" && (r.Status() != "429" || r.Headers()["Retry-After"] != "'60'") {
+			t.Errorf("a blocked request gets %s with %v", r.Status(), r.Headers())
+		}
+	}
+}
+
 func parameterNamed(t *testing.T, name string) infra.Parameter {
 	t.Helper()
 	for _, p := range infra.New().Parameters {

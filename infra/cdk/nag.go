@@ -31,7 +31,7 @@ func suppressWithReasons(included cloudformationinclude.CfnInclude, m infra.Mode
 			&[]*cdknag.NagPackSuppression{{Id: &rule, Reason: &reason}}, jsii.Bool(false))
 	}
 	except(infra.APIID, "AwsSolutions-APIG2", "The functions validate every request strictly against the published schema; a validator in the gateway would respond with different messages.")
-	except(infra.StageID, "AwsSolutions-APIG3", "A firewall costs more per month than a small service; an operator who has one can attach it to the stage.")
+	except(infra.StageID, "AwsSolutions-APIG3", "A firewall costs more per month than a small service, so it is a parameter, RatePerAddress, and off by default.")
 	except(infra.StageID, "AwsSolutions-APIG6", "The access log has every request, with errors behind the gateway; the execution log would add only headers and what the functions already log.")
 	except(infra.AccountRoleID, "AwsSolutions-IAM4", "API Gateway's documentation requires this policy for an account's logs.")
 	except(infra.ParkedQueueID, "AwsSolutions-SQS3", "This queue is itself where records end that could not be read; an operator empties it.")

@@ -66,14 +66,17 @@ func synthesise(dist string) {
 
 // readTemplate reads template.yaml with the CDK's parser. The CDK drops properties of SAM's types
 // that it does not know, so readTemplate first renames these types to unknown ones, whose
-// properties the CDK keeps.
+// properties the CDK keeps. It also adds the stage, which SAM creates and other resources refer to.
 func readTemplate(folder string) document {
 	text, err := os.ReadFile("../../template.yaml")
 	if err != nil {
 		panic(err)
 	}
 	path := filepath.Join(folder, "template.yaml")
-	if err := os.WriteFile(path, bytes.ReplaceAll(text, []byte("Type: "+samType), []byte("Type: "+unknownType)), 0o600); err != nil {
+	text = bytes.ReplaceAll(text, []byte("Type: "+samType), []byte("Type: "+unknownType))
+	stage := "\nResources:\n  " + infra.StageID + ":\n    Type: " + unknownType + "::Stage\n"
+	text = bytes.Replace(text, []byte("\nResources:\n"), []byte(stage), 1)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
 		panic(err)
 	}
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(filepath.Join(folder, "sam"))})

@@ -1,7 +1,6 @@
 package infra
 
-// How clients reach the API: TLS and addresses. domain.go has the custom domain, firewall.go the
-// rate of each address.
+import "slices"
 
 const (
 	ParamSecurityPolicy = "SecurityPolicy"
@@ -36,16 +35,16 @@ func securityProperties() Object {
 
 // edgeParameters returns the parameters of what stands between clients and the API.
 func edgeParameters() []Parameter {
-	return append([]Parameter{
+	return slices.Concat([]Parameter{
 		{Name: ParamSecurityPolicy, Type: "String", Default: defaultSecurityPolicy, Allowed: securityPolicies,
 			Description: "The TLS versions and ciphers that the API accepts; the default is TLS 1.2 and 1.3. AWS lists them: apigateway-security-policies-list"},
 		{Name: ParamAccessMode, Type: "String", Default: "BASIC", Allowed: []string{"BASIC", "STRICT"},
 			Description: "STRICT also rejects requests whose Host differs from the TLS server name; begin with BASIC. Not used with the policy TLS_1_0"},
-	}, firewallParameters()...)
+	}, domainParameters(), firewallParameters())
 }
 
 func edgeConditions() Object {
-	return append(Object{
+	return slices.Concat(Object{
 		{ifAccessMode, notCondition(equalsCondition(ParamSecurityPolicy, legacySecurityPolicy))},
-	}, firewallConditions()...)
+	}, domainConditions(), firewallConditions())
 }

@@ -5,8 +5,9 @@
 // call AWS and does not import the CDK.
 //
 // function.go defines the functions, route.go their paths, grant.go their permissions on the table,
-// table.go and api.go the table and the gateway, stream.go what reads the table's stream, alarm.go
-// and dashboard.go the monitoring, and parameter.go the settings that the operator can choose.
+// table.go and api.go the table and the gateway, stream.go what reads the table's stream, edge.go TLS
+// and addresses, domain.go the custom domain, firewall.go the rate of each address, alarm.go and
+// dashboard.go the monitoring, and parameter.go the settings that the operator can choose.
 // resource.go defines the resources that are the same in both templates, template.go and
 // cloudformation.go those that differ. Logical ids of resources and parameters are the same in both
 // templates.

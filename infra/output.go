@@ -5,16 +5,23 @@ type Output struct {
 	Name        string
 	Description string
 	Value       Object
+	Condition   string // the condition under which the stack has the output; empty: always
 }
 
 func outputs() []Output {
 	first := "AWS_REGION=${AWS::Region} go run ./scripts/workspace company create --table ${Name} --name Acme --issue-key"
 	return []Output{
-		{"BaseUrl", "The URL of the service", Sub(BaseURL)},
-		{"TableName", "The table, for the command line: --table", tableName()},
-		{"AlarmTopicArn", "The SNS topic of the alarms", Ref(alarmTopicID)},
-		{"ParkedChangesUrl", "The SQS queue of the records that the feed of changes could not read", Ref(ParkedQueueID)},
-		{"FirstKeyCommand", "Creates a company and its first key",
-			Object{{"Fn::Sub", List{first, Object{{"Name", tableName()}}}}}},
+		{Name: "BaseUrl", Description: "The URL of the service", Value: baseURL()},
+		{
+			Name: "DomainTarget", Description: "The name that the DNS record of the custom domain points to",
+			Value: Attribute(domainID, "RegionalDomainName"), Condition: ifDomainCreated,
+		},
+		{Name: "TableName", Description: "The table, for the command line: --table", Value: tableName()},
+		{Name: "AlarmTopicArn", Description: "The SNS topic of the alarms", Value: Ref(alarmTopicID)},
+		{Name: "ParkedChangesUrl", Description: "The SQS queue of the records that the feed of changes could not read", Value: Ref(ParkedQueueID)},
+		{
+			Name: "FirstKeyCommand", Description: "Creates a company and its first key",
+			Value: Object{{"Fn::Sub", List{first, Object{{"Name", tableName()}}}}},
+		},
 	}
 }

@@ -1,5 +1,7 @@
 package infra
 
+import "slices"
+
 // PlainResources returns the resources that are the same in template.yaml and in the CDK stack.
 func (m Model) PlainResources() Object {
 	out := Object{{TableID, tableResource()}}
@@ -12,7 +14,7 @@ func (m Model) PlainResources() Object {
 		Field{AccountRoleID, accountRole()},
 		Field{gatewayAccountID, accountResource()},
 		Field{GatewayThrottled, throttledFilter()})
-	out = append(out, firewallResources()...)
+	out = append(out, slices.Concat(domainResources(), firewallResources())...)
 	out = append(out,
 		// The topic exists even if there is no email address, so that an operator can subscribe to
 		// it.

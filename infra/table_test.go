@@ -111,6 +111,8 @@ func (r renderer) evaluate(expression map[string]any) bool {
 			return reflect.DeepEqual(pair[0], pair[1])
 		case "Fn::Not":
 			return !r.evaluate(arguments.([]any)[0].(map[string]any))
+		case "Fn::And":
+			return !slices.ContainsFunc(arguments.([]any), func(a any) bool { return !r.evaluate(a.(map[string]any)) })
 		case "Fn::Or":
 			return slices.ContainsFunc(arguments.([]any), func(a any) bool { return r.evaluate(a.(map[string]any)) })
 		}

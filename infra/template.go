@@ -65,7 +65,11 @@ func (m Model) parameterSection() (out Object) {
 
 func (m Model) outputSection() (out Object) {
 	for _, o := range m.Outputs {
-		out = append(out, Field{o.Name, Object{{"Description", o.Description}, {"Value", o.Value}}})
+		fields := Object{{"Description", o.Description}, {"Value", o.Value}}
+		if o.Condition != "" {
+			fields = append(fields, Field{"Condition", o.Condition})
+		}
+		out = append(out, Field{o.Name, fields})
 	}
 	return out
 }

@@ -226,6 +226,31 @@ func TestFirewall(t *testing.T) {
 	}
 }
 
+// Ensure the base URL follows the custom domain, and that the stack creates a domain only with a
+// certificate, and records only with a hosted zone.
+func TestDomain(t *testing.T) {
+	t.Parallel()
+	template := infra.JSON(infra.New().Template()).(map[string]any)
+	base := template["Outputs"].(map[string]any)["BaseUrl"].(map[string]any)["Value"].(map[string]any)["Fn::If"].([]any)
+	if base[0] != "HasDomain" || !reflect.DeepEqual(base[1], map[string]any{"Fn::Sub": "https://${DomainName}"}) {
+		t.Errorf("the base URL is %v", base)
+	}
+	resources := template["Resources"].(map[string]any)
+	for id, want := range map[string]string{
+		"Domain": "CreatesDomain", "DomainMapping": "HasDomain", "DomainRecordA": "CreatesDomainRecords", "DomainRecordAaaa": "CreatesDomainRecords",
+	} {
+		if got := resources[id].(map[string]any)["Condition"]; got != want {
+			t.Errorf("%s has the condition %v, want %s", id, got, want)
+		}
+	}
+	pattern := regexp.MustCompile(parameterNamed(t, infra.ParamDomain).Pattern)
+	for name, want := range map[string]bool{"": true, "api.example.com": true, "example": false, "API.example.com": false, "*.example.com": false, "https://a.b": false} {
+		if got := pattern.MatchString(name); got != want {
+			t.Errorf("the domain %q is accepted: %t", name, got)
+		}
+	}
+}
+
 func parameterNamed(t *testing.T, name string) infra.Parameter {
 	t.Helper()
 	for _, p := range infra.New().Parameters {

@@ -167,7 +167,11 @@ func (d *deployer) printOutputs(ctx context.Context) error {
 	if s.output("BaseUrl") == "" {
 		return fmt.Errorf("the CDK succeeded, but the stack has no output BaseUrl: %s", failureAdvice(s))
 	}
-	fmt.Fprintf(d.out, "\nbase URL  %s\ntable     %s\n\nCreate a company and its first key:\n\n  %s\n", s.output("BaseUrl"), s.output("TableName"), d.withProfile(s.output("FirstKeyCommand")))
+	fmt.Fprintf(d.out, "\nbase URL  %s\ntable     %s\n", s.output("BaseUrl"), s.output("TableName"))
+	if target := s.output("DomainTarget"); target != "" {
+		fmt.Fprintf(d.out, "domain    its DNS record must point to %s\n", target)
+	}
+	fmt.Fprintf(d.out, "\nCreate a company and its first key:\n\n  %s\n", d.withProfile(s.output("FirstKeyCommand")))
 	return nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/mcpserver"
+	"growthworkspace/shared/migration"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
@@ -31,19 +32,20 @@ type Area struct {
 	Operations api.Operations
 	Transfers  func(t *table.Client) []transfer.Type
 	Changes    []change.Source // recognise the writes that change the area's records
+	Migrations []migration.Migration
 }
 
 // All returns the areas.
 func All() []Area {
 	return []Area{
-		{api.CompanyArea, company.Operations, company.Transfers, company.Changes()},
-		{"plan", plan.Operations, plan.Transfers, plan.Changes()},
-		{"feedback", feedback.Operations, feedback.Transfers, feedback.Changes()},
-		{"metrics", metrics.Operations, metrics.Transfers, metrics.Changes()},
-		{"optimise", optimise.Operations, optimise.Transfers, optimise.Changes()},
-		{"broadcast", broadcast.Operations, broadcast.Transfers, broadcast.Changes()},
-		{"context", brand.Operations, brand.Transfers, brand.Changes()},
-		{change.Area, changes.Operations, changes.Transfers, nil},
+		{api.CompanyArea, company.Operations, company.Transfers, company.Changes(), nil},
+		{"plan", plan.Operations, plan.Transfers, plan.Changes(), nil},
+		{"feedback", feedback.Operations, feedback.Transfers, feedback.Changes(), []migration.Migration{feedback.PostedIndex}},
+		{"metrics", metrics.Operations, metrics.Transfers, metrics.Changes(), nil},
+		{"optimise", optimise.Operations, optimise.Transfers, optimise.Changes(), nil},
+		{"broadcast", broadcast.Operations, broadcast.Transfers, broadcast.Changes(), nil},
+		{"context", brand.Operations, brand.Transfers, brand.Changes(), nil},
+		{change.Area, changes.Operations, changes.Transfers, nil, nil},
 	}
 }
 
@@ -78,6 +80,15 @@ func ChangeSources() []change.Source {
 	var out []change.Source
 	for _, a := range All() {
 		out = append(out, a.Changes...)
+	}
+	return out
+}
+
+// Migrations returns the migrations of all areas, in the order in which they run.
+func Migrations() []migration.Migration {
+	var out []migration.Migration
+	for _, a := range All() {
+		out = append(out, a.Migrations...)
 	}
 	return out
 }

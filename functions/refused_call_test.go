@@ -24,6 +24,7 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/migration"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/testkit/apitest"
 )
@@ -362,8 +363,8 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 			_, err := replies.ClaimReply(ctx, s.CompanyID, "fbk_1", nil)
 			return err
 		}},
-		{"index by posted day", func(ctx context.Context) error {
-			_, err := replies.BackfillPostedIndex(ctx, s.CompanyID, true, func(int64) {})
+		{"migrations", func(ctx context.Context) error {
+			_, err := migration.RunCompany(ctx, s.Table, functions.Migrations(), s.CompanyID, true, func(migration.Progress) {})
 			return err
 		}},
 		{"stuck replies", func(ctx context.Context) error { _, err := replies.StuckReplies(ctx, s.CompanyID, "9"); return err }},

@@ -62,7 +62,7 @@ var actionsByEffect = map[string][]string{
 	"delete_optimise_goal":     {actionDeleteItem, actionGetItem, actionBatchGetItem},
 	"list_companies":           {actionGetItem},
 	"create_key":               {actionConditionCheck, actionGetItem, actionPutItem},
-	"list_feedback":            {actionGetItem, actionQuery, queryIndexesAction},
+	"list_feedback":            {actionBatchGetItem, actionQuery, queryIndexesAction},
 	"list_metric_definitions":  {actionQuery, queryIndexesAction},
 	"get_metric_definition":    {actionGetItem, actionQuery},
 	"create_metric_definition": {actionConditionCheck, actionPutItem},

@@ -4,20 +4,19 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"sync/atomic"
 	"time"
 
-	"growthworkspace/shared/fault"
+	"growthworkspace/shared/migration"
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
 
-// Listing by posted day reads an index. Records that an older version of the service stored may be
-// missing from it, so each company has a backfillState that says whether the index is complete.
-// Until then, listing by posted day reads all of the company's records.
+// PostedIndex puts records into the index by posted day that an older version of the service
+// stored. Until it is complete for a company, listing by posted day reads all of the company's
+// records.
+var PostedIndex = migration.New("posted", area, table.JoinKey(feedbackSortKind, ""), keysOf)
 
 // DayRange is an inclusive range of days in UTC, each in a form that timestamp.ParseDay accepts. An
 // empty bound means unbounded.
@@ -93,13 +92,13 @@ func postedQuery(companyID string, f Filter) table.Query {
 	return q
 }
 
-// listPosted implements List for a filter with a range of days. It reads the backfillState and the
-// index in parallel.
+// listPosted implements List for a filter with a range of days. It checks in parallel with the query
+// whether the index is complete.
 func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after string, limit int) (page table.Page[json.RawMessage], err error) {
-	var state backfillState
+	var isComplete bool
 	var failure error // ignored while the index is incomplete, because the table of an older version has no such index
 	err = parallel.Both(func() (err error) {
-		state, err = s.backfillState(ctx, companyID)
+		isComplete, err = PostedIndex.IsComplete(ctx, s.table, companyID)
 		return err
 	}, func() error {
 		q := postedQuery(companyID, f)
@@ -110,7 +109,7 @@ func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after
 	switch {
 	case err != nil:
 		return page, err
-	case state.CompleteAt != nil:
+	case isComplete:
 		return page, failure
 	}
 	return s.listUnindexed(ctx, companyID, f, after, limit)
@@ -147,112 +146,4 @@ func (f Filter) matches(record Feedback) bool {
 
 func matchesValue[T comparable](filter, value *T) bool {
 	return filter == nil || value != nil && *filter == *value
-}
-
-// backfillState records how much of a company's feedback is in the index by posted day.
-type backfillState struct {
-	After      string  `store:"after"`      // the sort key of the last record checked
-	Checked    int64   `store:"checked"`    // the number of records checked
-	CompleteAt *string `store:"completeAt"` // nil if the index may lack some records
-}
-
-func backfillStateKey(companyID string) table.Key {
-	return table.Key{PK: table.Partition(companyID, area), SK: table.JoinKey("index", "posted")}
-}
-
-// backfillState returns the stored backfillState of a company, or the zero value if there is none.
-func (s Store) backfillState(ctx context.Context, companyID string) (backfillState, error) {
-	state, err := table.Get[backfillState](ctx, s.table, backfillStateKey(companyID))
-	if errors.Is(err, fault.ErrNotFound) {
-		return backfillState{}, nil
-	}
-	return state, err
-}
-
-func (s Store) setBackfillState(ctx context.Context, companyID string, state backfillState) error {
-	return s.table.BatchPut(ctx, []table.Item{s.table.NewItem(table.Keys{Key: backfillStateKey(companyID)}, state)})
-}
-
-// backfillBatchSize is the number of records that are checked before the backfillState is written.
-// backfillConcurrency is the number of records that are written concurrently.
-const (
-	backfillBatchSize   = 200
-	backfillConcurrency = 16
-)
-
-// BackfillPostedIndex adds a company's records to the index by posted day and marks the index as
-// complete, even for a company without records. It continues where an earlier call stopped. If the
-// index is already complete, it does nothing, or, if recheck is true, checks every record again.
-// Lists do not use the index until that check has finished.
-//
-// After each batch, it calls report with the number of records checked so far, including those
-// checked by earlier calls. filled is the number of records that this call added to the index. All
-// Lambda functions must already run a version that writes the keys of the index.
-func (s Store) BackfillPostedIndex(ctx context.Context, companyID string, recheck bool, report func(checked int64)) (filled int64, err error) {
-	state, err := s.backfillState(ctx, companyID)
-	if err != nil || state.CompleteAt != nil && !recheck {
-		return 0, err
-	}
-	if state.CompleteAt != nil {
-		state = backfillState{}
-		if err := s.setBackfillState(ctx, companyID, state); err != nil {
-			return 0, err
-		}
-	}
-	var step []indexedRecord
-	flush := func() error {
-		n, err := s.backfillBatch(ctx, companyID, step, &state)
-		if filled += n; err != nil {
-			return err
-		}
-		step = step[:0]
-		report(state.Checked)
-		return s.setBackfillState(ctx, companyID, state)
-	}
-	from := allRecords(companyID)
-	from.Consistent = true
-	if state.After != "" {
-		from.Prefix, from.Until = state.After+"!", from.Prefix+"~" // the bounds use characters that do not occur in ids
-	}
-	err = table.ForEach(ctx, s.table, from, func(record indexedRecord) error {
-		if step = append(step, record); len(step) < backfillBatchSize {
-			return nil
-		}
-		return flush()
-	})
-	if err != nil {
-		return filled, err
-	}
-	state.CompleteAt = new(s.table.Now())
-	return filled, flush()
-}
-
-// indexedRecord is a record with its keys in the index by posted day.
-type indexedRecord struct {
-	Feedback
-
-	PostedPK string `store:"gsi5pk"`
-	PostedSK string `store:"gsi5sk"`
-}
-
-// backfillBatch writes the index keys of records that lack them or have wrong ones, and updates
-// state to include all the records. filled is the number of records that it wrote.
-func (s Store) backfillBatch(ctx context.Context, companyID string, records []indexedRecord, state *backfillState) (filled int64, err error) {
-	var written atomic.Int64
-	err = parallel.Do(len(records), backfillConcurrency, func(n int) error {
-		r := records[n]
-		if (table.Key{PK: r.PostedPK, SK: r.PostedSK}) == postedKey(r.Feedback) {
-			return nil
-		}
-		changed, err := table.Reindex(ctx, s.table, feedbackKey(companyID, r.ID), keysOf)
-		if changed {
-			written.Add(1)
-		}
-		return err
-	})
-	if err == nil && len(records) > 0 {
-		state.After = feedbackKey(companyID, records[len(records)-1].ID).SK
-		state.Checked += int64(len(records))
-	}
-	return written.Load(), err
 }

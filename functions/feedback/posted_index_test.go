@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"growthworkspace/functions/feedback"
+	"growthworkspace/shared/migration"
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
@@ -61,10 +62,15 @@ func expectedNewestFirst(records []feedback.Feedback, from, to string, f feedbac
 	return ids
 }
 
+// backfillPostedIndex runs the migration of the index for the test's company.
+func backfillPostedIndex(ctx context.Context, s *apitest.Service, again bool, report func(checked int64)) (filled int64, err error) {
+	return migration.RunCompany(ctx, s.Table, []migration.Migration{feedback.PostedIndex}, s.CompanyID, again, func(p migration.Progress) { report(p.Checked) })
+}
+
 // completePostedIndex completes the index for the test's company.
 func completePostedIndex(t *testing.T, s *apitest.Service) {
 	t.Helper()
-	if _, err := feedback.NewStore(s.Table).BackfillPostedIndex(t.Context(), s.CompanyID, false, func(int64) {}); err != nil {
+	if _, err := backfillPostedIndex(t.Context(), s, false, func(int64) {}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -201,7 +207,6 @@ func TestBackfillPostedIndex(t *testing.T) {
 	faults := &apitest.CrashingTransport{}
 	faults.StopCrashing()
 	s := apitest.NewOver(t, feedback.Operations, faults)
-	store := feedback.NewStore(s.Table)
 	var records []feedback.Feedback
 	for n := range 310 {
 		f := recordWithReply("none", "")
@@ -233,7 +238,7 @@ func TestBackfillPostedIndex(t *testing.T) {
 	deaths := 0
 	for _, calls := range []int{0, 1, 2, 3, 30, 150, 210, 230} { // table calls before each crash; each backfill continues where the previous one crashed
 		faults.CrashAfter(calls, calls%2 == 0)
-		_, err := store.BackfillPostedIndex(t.Context(), s.CompanyID, false, report)
+		_, err := backfillPostedIndex(t.Context(), s, false, report)
 		if faults.Crashed() {
 			deaths++
 		}
@@ -293,7 +298,6 @@ func TestBackfillPostedIndexRaces(t *testing.T) {
 		rounds = 3
 	}
 	s := start(t)
-	store := feedback.NewStore(s.Table)
 	key := rotatingKeys(t, s)
 	for round := range rounds {
 		var records []feedback.Feedback
@@ -307,7 +311,7 @@ func TestBackfillPostedIndexRaces(t *testing.T) {
 		k := key()
 		var wait sync.WaitGroup
 		wait.Go(func() {
-			if _, err := store.BackfillPostedIndex(context.WithoutCancel(t.Context()), s.CompanyID, false, func(int64) {}); err != nil {
+			if _, err := backfillPostedIndex(context.WithoutCancel(t.Context()), s, false, func(int64) {}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -342,7 +346,6 @@ func TestBackfillPostedIndexRecheck(t *testing.T) {
 	records := postedRecords()
 	s := start(t, records...)
 	completePostedIndex(t, s)
-	store := feedback.NewStore(s.Table)
 	mark := table.Key{PK: table.Partition(s.CompanyID, "feedback"), SK: "index#posted"}
 	complete, err := table.GetItem(t.Context(), s.Table, mark)
 	if err != nil || complete["completeAt"] == nil {
@@ -359,11 +362,11 @@ func TestBackfillPostedIndexRecheck(t *testing.T) {
 	if err := s.Table.BatchPut(t.Context(), []table.Item{stale}); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := store.BackfillPostedIndex(t.Context(), s.CompanyID, false, func(int64) { t.Error("a complete index was filled again") }); n != 0 || err != nil {
+	if n, err := backfillPostedIndex(t.Context(), s, false, func(int64) { t.Error("a complete index was filled again") }); n != 0 || err != nil {
 		t.Errorf("%d records were filled, want none: %v", n, err)
 	}
 	during := false
-	filled, err := store.BackfillPostedIndex(t.Context(), s.CompanyID, true, func(int64) {
+	filled, err := backfillPostedIndex(t.Context(), s, true, func(int64) {
 		got, err := table.GetItem(t.Context(), s.Table, mark)
 		during = err == nil && got["completeAt"] == nil
 	})
@@ -406,7 +409,7 @@ func TestListPostedUnits(t *testing.T) {
 	eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status, Posted: &feedback.DayRange{From: "2026-03-01", To: "2026-03-01"}}
 		few, many := unitsUsed(t, small, f, limit), unitsUsed(t, large, f, limit)
-		// A list reads at most the backfillState and all records of those days: 30 records of 700
+		// A list reads at most the marks and all records of those days: 30 records of 700
 		// bytes.
 		if few != many || few.Read > 1+6 || source == nil && sentiment == nil && status == nil && (few.Calls != 3 || few.Read > 2.5) {
 			t.Errorf("%s: %+v alone, %+v beside 600 others", describeFilter(f), few, many)
@@ -441,7 +444,6 @@ func TestBackfillPostedIndexRefused(t *testing.T) {
 	t.Parallel()
 	faults := &refusingTransport{}
 	s := apitest.NewOver(t, feedback.Operations, faults)
-	store := feedback.NewStore(s.Table)
 	var records []feedback.Feedback
 	for n := range 4 {
 		f := recordWithReply("none", "")
@@ -451,10 +453,10 @@ func TestBackfillPostedIndexRefused(t *testing.T) {
 	importRecords(t, s, records...)
 	dropPostedIndex(t, s, records...)
 	faults.n.Store(2)
-	if filled, err := store.BackfillPostedIndex(t.Context(), s.CompanyID, false, func(int64) {}); err == nil || filled != 3 {
+	if filled, err := backfillPostedIndex(t.Context(), s, false, func(int64) {}); err == nil || filled != 3 {
 		t.Errorf("%d filled, %v", filled, err)
 	}
-	if filled, err := store.BackfillPostedIndex(t.Context(), s.CompanyID, false, func(int64) {}); err != nil || filled != 1 || countIndexed(t, s) != 4 {
+	if filled, err := backfillPostedIndex(t.Context(), s, false, func(int64) {}); err != nil || filled != 1 || countIndexed(t, s) != 4 {
 		t.Errorf("%d filled, %v, %d in the index", filled, err, countIndexed(t, s))
 	}
 }

@@ -21,7 +21,7 @@ import (
 //	list replyStatus             GSI4   …#queue#<status>                           1
 //	list replyStatus and others  GSI2   …#reply#<status>#<source>#<sentiment>      1 with both, 4 with one
 //	list posted days             GSI5   …#posted#waiting, …#posted#settled         2; 1 with replyStatus
-//	is GSI5 complete             base   … / index#posted                           1, parallel to the list
+//	is GSI5 complete             base   the marks of PostedIndex                   1, parallel to the list
 //
 // Every combination of filters without posted days has its own partitions, so a page never reads
 // records that do not match. A null source or sentiment has its own partition. GSI2 and GSI4 are

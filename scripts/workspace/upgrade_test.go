@@ -6,7 +6,7 @@ import (
 )
 
 // Ensure the upgrade command reports its result for one company and for all, shows its progress,
-// and can be repeated. The tests in functions/feedback cover what an upgrade changes.
+// and can be repeated. The tests in shared/migration cover what an upgrade changes.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -25,6 +25,11 @@ func TestUpgrade(t *testing.T) {
 		}
 	}
 	r := runCommand(t, "", "upgrade", "--again", "--company", company, "--data", data)
-	requireContains(t, r.err, "company 1 of 1, "+company+": checked reviews: 1")
-	requireContains(t, r.out, "companies that are up to date: 1; reviews put into the index: 0")
+	requireContains(t, r.err, "feedback: posted: company 1 of 1, "+company+": checked records: 1")
+	requireContains(t, r.out, "companies that are up to date: 1; records put into an index: 0")
+	r = runCommand(t, "", "upgrade", "--check", "--data", data)
+	requireContains(t, r.out, "feedback: posted  yes")
+	if r := runCommand(t, "", "upgrade", "--check", "--again", "--data", data); r.code != 2 {
+		t.Errorf("--check with --again: exit code %d, want 2: %s", r.code, r.err)
+	}
 }

@@ -30,10 +30,20 @@ func BatchGet[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 // BatchGetItems is like BatchGet but returns the records' attributes. It is for records of several
 // types, and for records that the caller then changes with ModifyItem.
 func BatchGetItems(ctx context.Context, c *Client, keys []Key) ([]Item, error) {
+	return c.batchGetAll(ctx, keys, true)
+}
+
+// BatchGetItemsEventually is like BatchGetItems but reads with eventual consistency, which costs
+// half as much. The result may lack the writes of the last moments.
+func BatchGetItemsEventually(ctx context.Context, c *Client, keys []Key) ([]Item, error) {
+	return c.batchGetAll(ctx, keys, false)
+}
+
+func (c *Client) batchGetAll(ctx context.Context, keys []Key, consistent bool) ([]Item, error) {
 	parts := slices.Collect(slices.Chunk(keys, BatchGetMax))
 	found := make([][]Item, len(parts))
 	err := parallel.Do(len(parts), batchGetConcurrency, func(n int) (err error) {
-		found[n], err = c.batchGet(ctx, parts[n])
+		found[n], err = c.batchGet(ctx, parts[n], consistent)
 		return err
 	})
 	if err != nil {
@@ -43,8 +53,8 @@ func BatchGetItems(ctx context.Context, c *Client, keys []Key) ([]Item, error) {
 }
 
 // batchGet makes one call, and further calls for the keys that DynamoDB leaves unprocessed.
-func (c *Client) batchGet(ctx context.Context, keys []Key) (items []Item, err error) {
-	wanted := types.KeysAndAttributes{ConsistentRead: new(true)}
+func (c *Client) batchGet(ctx context.Context, keys []Key, consistent bool) (items []Item, err error) {
+	wanted := types.KeysAndAttributes{ConsistentRead: &consistent}
 	for _, key := range keys {
 		wanted.Keys = append(wanted.Keys, key.item())
 	}

@@ -276,12 +276,26 @@ func ForEach[T any](ctx context.Context, c *Client, from Collection, visit func(
 	})
 }
 
+// ForEachItem is like ForEach but calls visit with all attributes of each record.
+func ForEachItem(ctx context.Context, c *Client, from Collection, visit func(Item) error) error {
+	return c.forEachPage(ctx, from, nil, func(items []Item) error {
+		for _, item := range items {
+			if err := visit(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // forEachPage calls visit with each page of a collection. The items have only the attributes of the
-// record type.
+// record type, or all of them if record is nil.
 func (c *Client) forEachPage(ctx context.Context, from Collection, record reflect.Type, visit func([]Item) error) error {
 	in := Query{Index: from.Index, Prefix: from.Prefix, Until: from.Until, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)
-	recordTypeOf(record).projectQuery(in, "")
+	if record != nil {
+		recordTypeOf(record).projectQuery(in, "")
+	}
 	for {
 		out, err := c.Query(ctx, in)
 		if err != nil {

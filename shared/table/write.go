@@ -1,7 +1,6 @@
 package table
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,17 +214,15 @@ func copyIndexKeysTo(to, from Item) {
 }
 
 // Reindex gives a stored record the index keys that keysOf returns, and removes all other index
-// keys. Apart from these, it changes only the revision, so that a concurrent update starts again.
-// written is false if the keys were already correct or the record does not exist.
-func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys) (written bool, err error) {
-	stored, err := c.get(ctx, key)
+// keys. It starts with the attributes in stored. Apart from the index keys, it changes only the
+// revision, so that a concurrent update starts again. written is false if the keys were already
+// correct or the record has been deleted.
+func Reindex[T any](ctx context.Context, c *Client, stored Item, keysOf func(T) Keys) (written bool, err error) {
+	key := KeyOf(stored)
 	for range modifyAttemptsMax {
 		var record T
-		if err == nil {
-			err = Decode(stored, &record)
-		}
-		if err != nil {
-			break
+		if err := Decode(stored, &record); err != nil {
+			return false, err
 		}
 		current, wanted := Item{}, Item{}
 		copyIndexKeysTo(current, stored)
@@ -234,14 +231,15 @@ func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys
 			return false, nil
 		}
 		var lost bool
-		if stored, lost, err = c.update(ctx, modification{key: key}, stored, current, wanted); err == nil && !lost {
-			return true, nil
+		stored, lost, err = c.update(ctx, modification{key: key}, stored, current, wanted)
+		switch {
+		case errors.Is(err, fault.ErrNotFound):
+			return false, nil
+		case err != nil || !lost:
+			return err == nil, err
 		}
 	}
-	if errors.Is(err, fault.ErrNotFound) {
-		return false, nil
-	}
-	return false, cmp.Or(err, error(ErrTooMuchContention))
+	return false, ErrTooMuchContention
 }
 
 // update writes the difference from current to wanted if the stored revision is still the one that

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"growthworkspace/functions"
-	"growthworkspace/functions/feedback"
 	"growthworkspace/functions/plan"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/id"
@@ -68,9 +67,6 @@ func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 		}
 	}
 	if err := publishBoard(ctx, plan.NewStore(t)); err != nil {
-		return err
-	}
-	if _, err := feedback.NewStore(t).BackfillPostedIndex(ctx, CompanyID, false, func(int64) {}); err != nil {
 		return err
 	}
 	if _, err := change.EnsureCounter(ctx, t, CompanyID); err != nil {

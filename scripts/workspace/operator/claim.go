@@ -246,7 +246,7 @@ func (w workerCommands[S, R, C]) withRecordAccess(cmd *cobra.Command, companyID,
 	case companyID == "":
 		return terminal.NewCommandUsageError(cmd, "%s", noCompany)
 	}
-	return w.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
+	return w.openTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
 		companies, err := companiesToSweep(ctx, s, companyID)
 		if err != nil {
 			return err

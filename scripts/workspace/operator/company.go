@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions/company"
-	"growthworkspace/functions/feedback"
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
@@ -88,9 +87,6 @@ func (o *operatorCommands) createCompany(ctx context.Context, s *tableconn.Sessi
 	c := company.Company{ID: s.Table.NewID(id.CompanyPrefix), Name: &name, CreatedAt: &now, UpdatedAt: &now}
 	if err := company.NewStore(s.Table).Create(ctx, c); err != nil {
 		return fmt.Errorf("create the company: %w", err)
-	}
-	if _, err := feedback.NewStore(s.Table).BackfillPostedIndex(ctx, c.ID, false, func(int64) {}); err != nil {
-		return fmt.Errorf("company %s was created; end with `%s`: %w", c.ID, o.command("upgrade --company %s", c.ID), err)
 	}
 	command := o.command("key issue --company %s --scopes all", c.ID)
 	if !issue {

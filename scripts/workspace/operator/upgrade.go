@@ -6,9 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/functions/feedback"
+	"growthworkspace/functions"
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/migration"
 )
 
 func (o *operatorCommands) upgradeCommand() *cobra.Command {
@@ -17,19 +18,30 @@ func (o *operatorCommands) upgradeCommand() *cobra.Command {
 		Long: `Bring the records that an older version stored up to this version, of one company or of all.
 Run it once all functions are of this version. The service works before, while and after.
 
-It puts reviews into the index by posted day. Until a company's index is complete, its
-list with postedFrom or postedTo reads all of its reviews.
+It puts records into the indexes that this version added. Until an index is complete, lists
+that use it read the records themselves, which takes longer and reads more.
 
 It is safe to repeat: it goes on where it stopped, and skips what is done. After a rollback to
-an older version and back, run it with --again.`,
-		Example: `  workspace upgrade
+an older version and back, run it with --again. A data folder needs no upgrade: each command
+brings it up to its version.`,
+		Example: `  workspace upgrade --table workspace-prod
   workspace upgrade --company co_...
-  workspace upgrade --again`,
+  workspace upgrade --again
+  workspace upgrade --check`,
 	}
 	companyID := cmd.Flags().String("company", "", "only this company's `id` (default: all, suspended ones too)")
 	again := cmd.Flags().Bool("again", false, "check every record, also of companies that are done")
+	check := cmd.Flags().Bool("check", false, "change nothing: show which indexes contain the records of all companies")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return o.withTable(cmd, func(ctx context.Context, s *tableconn.Session) error { return o.upgrade(ctx, s, *companyID, *again) })
+		if *check && (*again || *companyID != "") {
+			return terminal.NewCommandUsageError(cmd, "--check cannot be combined with --company or --again")
+		}
+		return o.openTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
+			if *check {
+				return o.checkUpgrade(ctx, s)
+			}
+			return o.upgrade(ctx, s, *companyID, *again)
+		})
 	}
 	return cmd
 }
@@ -37,7 +49,7 @@ an older version and back, run it with --again.`,
 // upgradeResult is the result of an upgrade.
 type upgradeResult struct {
 	Companies int   `json:"companies"` // companies that are now up to date
-	Filled    int64 `json:"filled"`    // reviews that this run put into the index
+	Filled    int64 `json:"filled"`    // records that this run put into an index
 }
 
 // upgrade upgrades one company or all. It stops at the first company that fails. Companies that it
@@ -47,18 +59,40 @@ func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, co
 	if err != nil {
 		return err
 	}
-	store, done := feedback.NewStore(s.Table.AsImport()), upgradeResult{} // an upgrade is not a change of the records
-	for n, id := range ids {
-		filled, err := store.BackfillPostedIndex(ctx, id, again, func(checked int64) {
-			o.Note("company %d of %d, %s: checked reviews: %d", n+1, len(ids), id, checked)
-		})
-		done.Filled += filled
-		if err != nil {
-			return fmt.Errorf("company %s: %w; run the command again, it goes on where it stopped", id, err)
-		}
-		done.Companies++
+	done := upgradeResult{Companies: len(ids)}
+	report := func(p migration.Progress) { o.Note("%s", tableconn.FormatProgress(p)) }
+	if companyID != "" {
+		done.Filled, err = migration.RunCompany(ctx, s.Table, functions.Migrations(), companyID, again, report)
+	} else {
+		done.Filled, err = migration.Run(ctx, s.Table, functions.Migrations(), ids, again, report)
 	}
-	return o.Print(done, "companies that are up to date: %d; reviews put into the index: %d", done.Companies, done.Filled)
+	if err != nil {
+		return fmt.Errorf("%w; run `%s`, which goes on where this stopped", err, o.command("upgrade"))
+	}
+	return o.Print(done, "companies that are up to date: %d; records put into an index: %d", done.Companies, done.Filled)
+}
+
+// upgradedIndex is an index in the output of --check.
+type upgradedIndex struct {
+	Name     string `json:"name"`
+	Complete bool   `json:"complete"` // for all companies
+}
+
+func (o *operatorCommands) checkUpgrade(ctx context.Context, s *tableconn.Session) error {
+	var indexes []upgradedIndex
+	for _, m := range functions.Migrations() {
+		isComplete, err := m.IsCompleteForAll(ctx, s.Table)
+		if err != nil {
+			return err
+		}
+		indexes = append(indexes, upgradedIndex{m.String(), isComplete})
+	}
+	return terminal.PrintList(o.Terminal, terminal.ItemList[upgradedIndex]{Items: indexes}, indexes, "no index needs an upgrade", "INDEX\tCOMPLETE", func(i upgradedIndex) []string {
+		if i.Complete {
+			return []string{i.Name, "yes"}
+		}
+		return []string{i.Name, fmt.Sprintf("no: run `%s`", o.command("upgrade"))}
+	})
 }
 
 // companyIDs returns the id of the given company, or the ids of all companies.

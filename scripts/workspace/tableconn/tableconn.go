@@ -48,7 +48,8 @@ type Session struct {
 const callsPerCPU = 4
 
 // Open opens the table. For a data folder, it starts an engine or connects to a running one.
-// Outside an AWS account, it creates the table if it does not exist. timeout is the timeout for one
+// Outside an AWS account, it creates the table if it does not exist, and in a data folder it brings
+// the records of an earlier version up to this one. timeout is the timeout for one
 // attempt at a table operation. If share is true, other commands can use the engine that Open
 // starts; otherwise, they wait until it stops.
 func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.Duration, share bool) (*Session, error) {
@@ -70,6 +71,9 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 		s.region = o.Region
 		s.use(o)
 		err = s.prepareTable(ctx)
+	}
+	if err == nil && s.Data != "" {
+		err = s.migrateFolder(ctx, t)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())

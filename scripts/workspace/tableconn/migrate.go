@@ -1,0 +1,84 @@
+package tableconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/smithy-go"
+
+	"growthworkspace/functions"
+	"growthworkspace/functions/company"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/migration"
+)
+
+// noteInterval is how often a migration that runs when a data folder is opened writes a note.
+const noteInterval = 2 * time.Second
+
+// companyIDs returns the ids of all companies in the table.
+func (s *Session) companyIDs(ctx context.Context) ([]string, error) {
+	all, err := company.NewStore(s.Table).ListAll(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the companies: %w", err)
+	}
+	ids := make([]string, len(all))
+	for n, c := range all {
+		ids[n] = c.ID
+	}
+	return ids, nil
+}
+
+// pendingMigrations returns the migrations that are not complete for all companies. An empty table
+// needs none: they are then marked as complete.
+func (s *Session) pendingMigrations(ctx context.Context) ([]migration.Migration, error) {
+	all := functions.Migrations()
+	pending, err := migration.Pending(ctx, s.Table, all)
+	if err != nil || len(pending) == 0 {
+		return nil, err
+	}
+	isEmpty, err := migration.CompleteEmpty(ctx, s.Table, all)
+	if isEmpty {
+		pending = nil
+	}
+	return pending, err
+}
+
+// migrateFolder runs the migrations of a data folder. Only one build uses a folder at a time, so no
+// function of an earlier build can write records meanwhile.
+func (s *Session) migrateFolder(ctx context.Context, t *terminal.Terminal) error {
+	pending, err := s.pendingMigrations(ctx)
+	if err != nil || len(pending) == 0 {
+		return err
+	}
+	ids, err := s.companyIDs(ctx)
+	if err != nil {
+		return err
+	}
+	last := t.Now()
+	_, err = migration.Run(ctx, s.Table, pending, ids, false, func(p migration.Progress) {
+		if now := t.Now(); now.Sub(last) >= noteInterval {
+			last = now
+			t.Note("bringing the records of an earlier version up to this one: %s", FormatProgress(p))
+		}
+	})
+	return err
+}
+
+// FormatProgress describes the progress of a migration.
+func FormatProgress(p migration.Progress) string {
+	return fmt.Sprintf("%s: company %d of %d, %s: checked records: %d", p.Migration, p.Number, p.Companies, p.CompanyID, p.Checked)
+}
+
+// NeedsUpgrade reports whether records of an earlier version lack index keys, so that some lists
+// read more than they return. It returns false for a role that cannot read the marks, because such
+// a role cannot upgrade the table.
+func (s *Session) NeedsUpgrade(ctx context.Context) (bool, error) {
+	pending, err := s.pendingMigrations(ctx)
+	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorCode() == "AccessDeniedException" {
+		return false, nil
+	}
+	return len(pending) > 0, err
+}

@@ -1,0 +1,184 @@
+// Package migration adds records that earlier builds stored to new indexes.
+//
+// DynamoDB fills a new index only with records that have the index's keys. Records that an earlier
+// build stored lack them. A Migration computes the keys and writes them, company by company. Lists
+// read the index once the migration is complete for the company, and until then read the records
+// themselves.
+//
+// A mark records the progress for each company, and a further mark says that the migration is
+// complete for all companies. A company without a mark of its own is complete if that further mark
+// is: every build that has the migration writes the keys, so the records of a company that was
+// created later never lack them. A new company therefore needs no mark. The reasons are in
+// scripts/docs/explanation/table.md.
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// Migration gives the records of one kind the index keys that they have in this build.
+type Migration struct {
+	name   string
+	area   string
+	prefix string
+	apply  func(ctx context.Context, t *table.Client, stored table.Item) (written bool, err error)
+}
+
+// New declares a migration. It covers the records in the base partition of the area whose sort key
+// starts with prefix. keysOf returns all index keys of a record, as for table.Modify. The name
+// distinguishes the migrations of an area. name, area and prefix are part of the stored marks, so
+// they never change.
+func New[T any](name, area, prefix string, keysOf func(T) table.Keys) Migration {
+	return Migration{name, area, prefix, func(ctx context.Context, t *table.Client, stored table.Item) (bool, error) {
+		return table.Reindex(ctx, t, stored, keysOf)
+	}}
+}
+
+// NewAction declares a migration that calls action with each record instead of writing index keys.
+// action may be called more than once with the same record, and by several processes at once. It
+// reports whether it has written anything.
+func NewAction[T any](name, area, prefix string, action func(ctx context.Context, t *table.Client, record T) (written bool, err error)) Migration {
+	return Migration{name, area, prefix, func(ctx context.Context, t *table.Client, stored table.Item) (bool, error) {
+		var record T
+		if err := table.Decode(stored, &record); err != nil {
+			return false, err
+		}
+		return action(ctx, t, record)
+	}}
+}
+
+// String returns the migration's area and name, such as "feedback: posted".
+func (m Migration) String() string { return m.area + ": " + m.name }
+
+// mark is the stored progress of a migration, for one company or for all.
+type mark struct {
+	After      string  `store:"after"`      // the sort key of the last record that was checked
+	Checked    int64   `store:"checked"`    // the number of records that were checked
+	Round      int64   `store:"round"`      // incremented when all records of all companies are to be checked again
+	CompleteAt *string `store:"completeAt"` // nil if the index may lack records
+}
+
+func (m mark) equal(other mark) bool {
+	return m.After == other.After && m.Checked == other.Checked && m.Round == other.Round && (m.CompleteAt == nil) == (other.CompleteAt == nil)
+}
+
+// everyCompany takes the place of a company's id in the key of the mark for all companies. It is
+// not a valid id, but has the length of one, so the functions' roles allow them to read the mark.
+var everyCompany = "co_" + strings.Repeat("-", 26)
+
+func (m Migration) markKey(companyID string) table.Key {
+	return table.Key{PK: table.Partition(companyID, m.area), SK: table.JoinKey("index", m.name)}
+}
+
+func markKeys(key table.Key) func(mark) table.Keys {
+	return func(mark) table.Keys { return table.Keys{Key: key} }
+}
+
+// IsComplete reports whether the index contains all records of a company. It makes one call, which
+// reads one unit. A list makes it in parallel with the query of the index, and drops the result of
+// the query if the migration is incomplete.
+func (m Migration) IsComplete(ctx context.Context, t *table.Client, companyID string) (bool, error) {
+	items, err := table.BatchGetItemsEventually(ctx, t, []table.Key{m.markKey(companyID), m.markKey(everyCompany)})
+	if err != nil {
+		return false, fmt.Errorf("migration %s: %w", m, err)
+	}
+	var all mark
+	var own *mark
+	for _, item := range items {
+		target := &all
+		if table.KeyOf(item) == m.markKey(companyID) {
+			own = &mark{}
+			target = own
+		}
+		if err := table.Decode(item, target); err != nil {
+			return false, err
+		}
+	}
+	return isComplete(own, all), nil
+}
+
+// isComplete reports whether a migration is complete for a company with the given mark, or without
+// one. all is the mark for all companies, or the zero value if there is none.
+func isComplete(own *mark, all mark) bool {
+	if own == nil {
+		return all.CompleteAt != nil
+	}
+	return own.CompleteAt != nil && own.Round == all.Round
+}
+
+// IsCompleteForAll reports whether the index contains all records of all companies. It makes one
+// call. It does not consider that the records of a single company are being checked again.
+func (m Migration) IsCompleteForAll(ctx context.Context, t *table.Client) (bool, error) {
+	all, err := m.get(ctx, t, everyCompany)
+	if err != nil {
+		return false, fmt.Errorf("migration %s: %w", m, err)
+	}
+	return all != nil && all.CompleteAt != nil, nil
+}
+
+// get returns the mark of a company, or nil if there is none.
+func (m Migration) get(ctx context.Context, t *table.Client, companyID string) (*mark, error) {
+	stored, err := table.Get[mark](ctx, t, m.markKey(companyID))
+	if errors.Is(err, fault.ErrNotFound) {
+		return nil, nil
+	}
+	return &stored, err
+}
+
+// errMoved means that another process has written a mark.
+var errMoved = errors.New("another process runs the same migration")
+
+// put replaces a mark. It returns errMoved if the stored mark is not the one in before, which is
+// nil for no mark.
+func (m Migration) put(ctx context.Context, t *table.Client, companyID string, before *mark, after mark) error {
+	key := m.markKey(companyID)
+	if before == nil {
+		err := t.Insert(ctx, table.Keys{Key: key}, after)
+		if errors.Is(err, table.ErrExists) {
+			return errMoved
+		}
+		return err
+	}
+	_, err := table.Modify(ctx, t, key, markKeys(key), func(stored *mark) error {
+		if !stored.equal(*before) {
+			return errMoved
+		}
+		*stored = after
+		return nil
+	})
+	if errors.Is(err, fault.ErrNotFound) {
+		return errMoved
+	}
+	return err
+}
+
+// Pending returns the migrations that are not complete for all companies.
+func Pending(ctx context.Context, t *table.Client, migrations []Migration) (pending []Migration, err error) {
+	keys := make([]table.Key, len(migrations))
+	for n, m := range migrations {
+		keys[n] = m.markKey(everyCompany)
+	}
+	items, err := table.BatchGetItems(ctx, t, keys)
+	if err != nil {
+		return nil, err
+	}
+	complete := map[table.Key]bool{}
+	for _, item := range items {
+		_, isText := item["completeAt"].(*types.AttributeValueMemberS)
+		complete[table.KeyOf(item)] = isText
+	}
+	for n, m := range migrations {
+		if !complete[keys[n]] {
+			pending = append(pending, m)
+		}
+	}
+	return pending, nil
+}

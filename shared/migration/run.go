@@ -1,0 +1,210 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"growthworkspace/shared/parallel"
+	"growthworkspace/shared/table"
+)
+
+// Progress is how far a migration has come.
+type Progress struct {
+	Migration Migration
+	CompanyID string
+	Number    int   // the number of the company, from 1
+	Companies int   // how many companies there are
+	Checked   int64 // how many records of the company have been checked, by earlier calls too
+}
+
+// batchSize is the number of records that are checked before the mark is written.
+// batchConcurrency is the number of records that are written concurrently.
+const (
+	batchSize        = 200
+	batchConcurrency = 16
+)
+
+// Run runs the migrations for all companies, whose ids the caller lists after the last function of
+// an earlier build has ended. It continues where an earlier call stopped, and skips what is
+// complete. If again is true, it checks every record of every company again, and no list uses the
+// indexes until that is complete. Several processes may run the same migrations.
+//
+// written is the number of records whose index keys this call has changed. After each batch, Run
+// calls report. It stops at the first error; the companies before it stay complete.
+func Run(ctx context.Context, t *table.Client, migrations []Migration, companyIDs []string, again bool, report func(Progress)) (written int64, err error) {
+	t = t.AsImport() // no field of a record changes
+	for _, m := range migrations {
+		n, err := m.run(ctx, t, companyIDs, again, report)
+		if written += n; err != nil {
+			return written, fmt.Errorf("migration %s: %w", m, err)
+		}
+	}
+	return written, nil
+}
+
+// RunCompany is Run for one company. It does not complete the migrations for all companies.
+func RunCompany(ctx context.Context, t *table.Client, migrations []Migration, companyID string, again bool, report func(Progress)) (written int64, err error) {
+	t = t.AsImport()
+	for _, m := range migrations {
+		all, err := m.begin(ctx, t, false)
+		if err != nil {
+			return written, fmt.Errorf("migration %s: %w", m, err)
+		}
+		n, err := m.runCompany(ctx, t, all, again, Progress{m, companyID, 1, 1, 0}, report)
+		if written += n; err != nil {
+			return written, fmt.Errorf("migration %s: %w", m, err)
+		}
+	}
+	return written, nil
+}
+
+func (m Migration) run(ctx context.Context, t *table.Client, companyIDs []string, again bool, report func(Progress)) (written int64, err error) {
+	all, err := m.begin(ctx, t, again)
+	if err != nil {
+		return 0, err
+	}
+	for n, companyID := range companyIDs {
+		filled, err := m.runCompany(ctx, t, all, false, Progress{m, companyID, n + 1, len(companyIDs), 0}, report)
+		if written += filled; err != nil {
+			return written, fmt.Errorf("company %s: %w", companyID, err)
+		}
+	}
+	if all.CompleteAt != nil {
+		return written, nil
+	}
+	complete := all
+	complete.CompleteAt = new(t.Now())
+	err = m.put(ctx, t, everyCompany, &all, complete)
+	if !errors.Is(err, errMoved) {
+		return written, err
+	}
+	// Another process has completed the migration, or has begun a new round of checks.
+	now, err := m.get(ctx, t, everyCompany)
+	if err == nil && (now == nil || !now.equal(complete)) {
+		err = errMoved
+	}
+	return written, err
+}
+
+// begin returns the mark for all companies, and creates it if it is missing. If again is true, it
+// begins a new round: all marks of companies then count as incomplete.
+func (m Migration) begin(ctx context.Context, t *table.Client, again bool) (mark, error) {
+	for {
+		stored, err := m.get(ctx, t, everyCompany)
+		if err != nil || stored != nil && !again {
+			return valueOrZero(stored), err
+		}
+		next := mark{}
+		if stored != nil {
+			next.Round = stored.Round + 1
+		} else if again {
+			next.Round = 1
+		}
+		if err := m.put(ctx, t, everyCompany, stored, next); !errors.Is(err, errMoved) {
+			return next, err
+		}
+	}
+}
+
+func valueOrZero(m *mark) mark {
+	if m == nil {
+		return mark{}
+	}
+	return *m
+}
+
+// runCompany runs the migration for one company. If another process runs it for the same company,
+// it continues from the mark of that process.
+func (m Migration) runCompany(ctx context.Context, t *table.Client, all mark, again bool, at Progress, report func(Progress)) (written int64, err error) {
+	for {
+		own, err := m.get(ctx, t, at.CompanyID)
+		if err != nil || isComplete(own, all) && !again {
+			return written, err
+		}
+		if again || own != nil && own.Round != all.Round {
+			err = m.put(ctx, t, at.CompanyID, own, mark{Round: all.Round})
+			if own = (&mark{Round: all.Round}); err == nil {
+				again = false
+			}
+		}
+		if err == nil {
+			var n int64
+			n, err = m.fill(ctx, t, own, all.Round, at, report)
+			written += n
+		}
+		if !errors.Is(err, errMoved) {
+			return written, err
+		}
+	}
+}
+
+// fill checks the company's records after those that its mark covers, and completes the mark.
+func (m Migration) fill(ctx context.Context, t *table.Client, own *mark, round int64, at Progress, report func(Progress)) (written int64, err error) {
+	next := valueOrZero(own)
+	next.Round = round
+	var batch []table.Item
+	flush := func() error {
+		n, err := m.applyAll(ctx, t, batch)
+		if written += n; err != nil {
+			return err
+		}
+		if len(batch) > 0 {
+			next.After = table.KeyOf(batch[len(batch)-1]).SK
+			next.Checked += int64(len(batch))
+			batch = nil
+		}
+		at.Checked = next.Checked
+		report(at)
+		if err := m.put(ctx, t, at.CompanyID, own, next); err != nil {
+			return err
+		}
+		own = new(next)
+		return nil
+	}
+	from := table.Collection{Partition: table.Partition(at.CompanyID, m.area), Prefix: m.prefix, Consistent: true}
+	if next.After != "" {
+		from.Prefix, from.Until = next.After+"!", m.prefix+"~" // the bounds use characters that do not occur in ids
+	}
+	err = table.ForEachItem(ctx, t, from, func(item table.Item) error {
+		if batch = append(batch, item); len(batch) < batchSize {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return written, err
+	}
+	next.CompleteAt = new(t.Now())
+	return written, flush()
+}
+
+func (m Migration) applyAll(ctx context.Context, t *table.Client, items []table.Item) (written int64, err error) {
+	var n atomic.Int64
+	err = parallel.Do(len(items), batchConcurrency, func(i int) error {
+		changed, err := m.apply(ctx, t, items[i])
+		if changed {
+			n.Add(1)
+		}
+		if err != nil {
+			return fmt.Errorf("record %s: %w", table.KeyOf(items[i]).SK, err)
+		}
+		return nil
+	})
+	return n.Load(), err
+}
+
+// CompleteEmpty marks the migrations as complete if the table has no items, and reports whether it
+// has none. Records that are written later have all keys. So a new table needs no migration.
+func CompleteEmpty(ctx context.Context, t *table.Client, migrations []Migration) (isEmpty bool, err error) {
+	found, err := t.Scan(ctx, &dynamodb.ScanInput{Limit: aws.Int32(1), ConsistentRead: aws.Bool(true)})
+	if err != nil || len(found.Items) > 0 {
+		return false, err
+	}
+	_, err = Run(ctx, t, migrations, nil, false, func(Progress) {})
+	return err == nil, err
+}

@@ -1,21 +1,21 @@
 package infra
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strings"
 )
 
+// Code is the location of a function's zip file in S3. A different file has a different key.
+type Code struct{ Bucket, Key string }
+
 // CloudFormation returns the stack as a template without SAM's types, for the CDK to include.
 // Instead, it contains the resources that SAM creates from them: the functions and the parts of the
 // REST API. code returns the location of a function's zip file.
-func (m Model) CloudFormation(code func(Function) Object) Object {
+func (m Model) CloudFormation(code func(Function) Code) Object {
 	return Object{
 		{"Parameters", m.parameterSection()},
-		{"Conditions", conditions()},
-		{"Resources", slices.Concat(m.lambdaResources(code), m.gatewayResources(), m.PlainResources())},
+		{"Conditions", append(conditions(), Field{ifCanary, equalsCondition(ParamRollout, RolloutCanary)})},
+		{"Resources", slices.Concat(m.lambdaResources(code), m.canaryResources(), m.gatewayResources(), m.PlainResources())},
 		{"Outputs", m.outputSection()},
 	}
 }
@@ -23,14 +23,17 @@ func (m Model) CloudFormation(code func(Function) Object) Object {
 // StageID is the logical id that SAM gives to the stage.
 const StageID = APIID + StageName + "Stage"
 
-func (m Model) lambdaResources(code func(Function) Object) (out Object) {
+func (m Model) lambdaResources(code func(Function) Code) (out Object) {
 	for _, f := range m.Functions {
-		out = append(out, Field{f.ID(), resource("AWS::Lambda::Function", slices.Concat(Object{{"Code", code(f)}}, functionGlobals(), f.samProperties()))})
+		from := code(f)
+		location := Object{{"Code", Object{{"S3Bucket", from.Bucket}, {"S3Key", from.Key}}}}
+		out = append(out, Field{f.ID(), resource("AWS::Lambda::Function", slices.Concat(location, functionGlobals(), f.samProperties()))})
+		out = append(out, f.versionResources(from)...)
 		if f.ReadsStream() {
 			continue
 		}
 		out = append(out, Field{f.ID() + "Permission", resource("AWS::Lambda::Permission", Object{
-			{"Action", "lambda:InvokeFunction"}, {"FunctionName", Ref(f.ID())}, {"Principal", "apigateway.amazonaws.com"},
+			{"Action", "lambda:InvokeFunction"}, {"FunctionName", Ref(f.AliasID())}, {"Principal", "apigateway.amazonaws.com"},
 			{"SourceArn", Sub("arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${" + APIID + "}/*")},
 		})})
 	}
@@ -84,7 +87,7 @@ func (f Function) method(r Route) Object {
 		{"RestApiId", Ref(APIID)}, {"ResourceId", pathReference(r.Path)}, {"HttpMethod", "ANY"}, {"AuthorizationType", "NONE"},
 		{"Integration", Object{
 			{"Type", "AWS_PROXY"}, {"IntegrationHttpMethod", "POST"},
-			{"Uri", Sub("arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${" + f.ID() + ".Arn}/invocations")},
+			{"Uri", Sub("arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${" + f.AliasID() + "}/invocations")},
 		}},
 	})
 }
@@ -136,11 +139,4 @@ func (r GatewayResponse) resource() Object {
 
 // deploymentID returns an id that contains a digest of every property of the API's resources, so it
 // changes when any of them changes.
-func deploymentID(api Object) string {
-	text, err := json.Marshal(JSON(api))
-	if err != nil {
-		panic("infra: a model of texts and numbers does not encode: " + err.Error())
-	}
-	sum := sha256.Sum256(text)
-	return "Deployment" + hex.EncodeToString(sum[:5])
-}
+func deploymentID(api Object) string { return "Deployment" + digest(api) }

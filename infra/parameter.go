@@ -30,6 +30,7 @@ const (
 	ParamThrottleRate  = "ThrottleRate"
 	ParamThrottleBurst = "ThrottleBurst"
 	ParamGatewayLogs   = "GatewayLogsRole"
+	ParamRollout       = "Rollout"
 	ParamMetrics       = "Metrics"
 	ParamAlarmEmail    = "AlarmEmail"
 )
@@ -64,6 +65,8 @@ func parameters() []Parameter {
 			Description: "Requests that the gateway admits for each of its paths in a burst"},
 		{Name: ParamGatewayLogs, Type: "String", Default: "create", Allowed: []string{"create", "existing"},
 			Description: "API Gateway writes logs with one role per account and region: create one, or keep the existing one"},
+		{Name: ParamRollout, Type: "String", Default: RolloutAllAtOnce, Allowed: []string{RolloutAllAtOnce, RolloutCanary},
+			Description: "How requests move to a new version of the functions: all-at-once, or canary: 10 % for 15 minutes, then the rest, and none if an alarm rings"},
 		{Name: ParamMetrics, Type: "String", Default: "operations", Allowed: []string{"operations", "service", "off"},
 			Description: "The metrics in the logs, which CloudWatch bills: operations (by operation), service (totals only), or off, which leaves two alarms without data"},
 		{Name: ParamAlarmEmail, Type: "String", Default: "", Pattern: `^([^@ ]+@[^@ ]+)?$`,

@@ -22,7 +22,7 @@ func (m Model) PlainResources() Object {
 		Field{alarmTopicID + "Policy", alarmTopicPolicy()},
 		Field{alarmTopicID + "Email", alarmEmail()})
 	for _, a := range m.Alarms {
-		out = append(out, Field{a.ID + "Alarm", a.resource()})
+		out = append(out, Field{a.resourceID(), a.resource()})
 	}
 	return append(out, Field{"Dashboard", resource("AWS::CloudWatch::Dashboard", Object{
 		{"DashboardName", Sub("${AWS::StackName}-${AWS::Region}")}, {"DashboardBody", m.Dashboard()},

@@ -47,7 +47,7 @@ func streamStatements() []Statement {
 func streamResources() Object {
 	return Object{
 		{streamMappingID, onlyIf(ifStream, resource("AWS::Lambda::EventSourceMapping", Object{
-			{"FunctionName", Ref(Function{Name: RecorderName}.ID())},
+			{"FunctionName", Ref(Function{Name: RecorderName}.AliasID())},
 			{"EventSourceArn", streamARN()},
 			// A mapping takes minutes to start, and would not get the records of these minutes with
 			// LATEST. The recorder recognises records that it gets again.

@@ -16,8 +16,9 @@ func (m Model) Template() Object {
 		{"Description", Description},
 		{"Metadata", lintMetadata()},
 		{"Parameters", m.parameterSection()},
+		{"Mappings", rolloutMappings()},
 		{"Conditions", conditions()},
-		{"Globals", Object{{"Function", functionGlobals()}}},
+		{"Globals", Object{{"Function", append(functionGlobals(), samRollout(m.Alarms)...)}}},
 		{"Resources", append(m.samResources(), m.PlainResources()...)},
 		{"Outputs", m.outputSection()},
 	}
@@ -113,7 +114,7 @@ func (f Function) samResource() Object {
 	for _, r := range f.Routes {
 		events = append(events, Field{r.ID, resource("Api", Object{{"RestApiId", Ref(APIID)}, {"Path", r.Path}, {"Method", "ANY"}})})
 	}
-	properties := slices.Concat(Object{{"CodeUri", f.Source() + "/"}}, f.samProperties())
+	properties := slices.Concat(Object{{"CodeUri", f.Source() + "/"}}, f.samProperties(), f.samVersion())
 	if len(events) > 0 {
 		properties = append(properties, Field{"Events", events})
 	}

@@ -363,7 +363,7 @@ func TestDeploymentHasEveryProperty(t *testing.T) {
 	api := infra.APIResources(m)
 	id := infra.DeploymentID(api)
 	found := false
-	for _, r := range m.CloudFormation(func(infra.Function) infra.Object { return nil }) {
+	for _, r := range m.CloudFormation(func(infra.Function) infra.Code { return infra.Code{} }) {
 		if resources, ok := r.Value.(infra.Object); ok && r.Name == "Resources" {
 			found = slices.ContainsFunc(resources, func(f infra.Field) bool { return f.Name == id })
 		}

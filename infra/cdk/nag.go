@@ -34,6 +34,7 @@ func suppressWithReasons(included cloudformationinclude.CfnInclude, m infra.Mode
 	except(infra.StageID, "AwsSolutions-APIG3", "A firewall costs more per month than a small service, so it is a parameter, RatePerAddress, and off by default.")
 	except(infra.StageID, "AwsSolutions-APIG6", "The access log has every request, with errors behind the gateway; the execution log would add only headers and what the functions already log.")
 	except(infra.AccountRoleID, "AwsSolutions-IAM4", "API Gateway's documentation requires this policy for an account's logs.")
+	except(infra.DeploymentsRoleID, "AwsSolutions-IAM4", "CodeDeploy's documentation gives this policy for Lambda functions, and SAM creates the same role.")
 	except(infra.ParkedQueueID, "AwsSolutions-SQS3", "This queue is itself where records end that could not be read; an operator empties it.")
 	for _, f := range m.Functions {
 		for _, r := range f.Routes {

@@ -25,12 +25,13 @@ func newStack(scope constructs.Construct, name, dist string, m infra.Model) awsc
 	for _, f := range m.Functions {
 		code[f.ID()] = awss3assets.NewAsset(stack, jsii.String(f.ID()+"Code"), &awss3assets.AssetProps{Path: jsii.String(filepath.Join(dist, f.Name+".zip"))})
 	}
-	included := include(stack, m.CloudFormation(func(f infra.Function) infra.Object {
-		return infra.Object{
-			{Name: "S3Bucket", Value: *code[f.ID()].S3BucketName()},
-			{Name: "S3Key", Value: *code[f.ID()].S3ObjectKey()},
-		}
+	included := include(stack, m.CloudFormation(func(f infra.Function) infra.Code {
+		return infra.Code{Bucket: *code[f.ID()].S3BucketName(), Key: *code[f.ID()].S3ObjectKey()}
 	}))
+	for _, f := range m.Functions {
+		// CfnInclude drops an update policy that is a condition.
+		included.GetResource(jsii.String(f.AliasID())).AddOverride(jsii.String("UpdatePolicy"), infra.JSON(f.UpdatePolicy()))
+	}
 	for id, asset := range code {
 		asset.AddResourceMetadata(included.GetResource(&id), jsii.String("Code")) // so that `sam local` can run the synthesised template
 	}

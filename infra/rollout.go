@@ -59,7 +59,7 @@ func (f Function) VersionDescription() Object {
 
 // notInVersion are the properties of a function that are no part of a version, or that refer to
 // resources that keep their names as long as the stack exists.
-var notInVersion = []string{"ReservedConcurrentExecutions", "Role", "LogGroup"}
+var notInVersion = []string{"ReservedConcurrentExecutions", "Role", "LogGroup", parkedQueueVariable}
 
 // resolvedValues appends to found the expressions in value that CloudFormation resolves, each once.
 // The namespace of metrics is none of them, because it consists of the stack's name.

@@ -22,7 +22,7 @@ type renderedTemplate struct {
 // render resolves a template like CloudFormation, with the given parameters instead of the defaults.
 func render(t *testing.T, parameters map[string]string) renderedTemplate {
 	t.Helper()
-	template := infra.JSON(infra.New().CloudFormation(func(infra.Function) infra.Object { return nil })).(map[string]any)
+	template := infra.JSON(infra.New().CloudFormation(func(infra.Function) infra.Code { return infra.Code{} })).(map[string]any)
 	r := renderer{t: t, parameters: map[string]any{}, conditions: template["Conditions"].(map[string]any)}
 	for name, p := range template["Parameters"].(map[string]any) {
 		r.parameters[name] = p.(map[string]any)["Default"]

@@ -66,7 +66,8 @@ func synthesise(dist string) {
 
 // readTemplate reads template.yaml with the CDK's parser. The CDK drops properties of SAM's types
 // that it does not know, so readTemplate first renames these types to unknown ones, whose
-// properties the CDK keeps. It also adds the stage, which SAM creates and other resources refer to.
+// properties the CDK keeps. It also adds the stage and the aliases, which SAM
+// creates and other resources refer to.
 func readTemplate(folder string) document {
 	text, err := os.ReadFile("../../template.yaml")
 	if err != nil {
@@ -74,19 +75,11 @@ func readTemplate(folder string) document {
 	}
 	path := filepath.Join(folder, "template.yaml")
 	text = bytes.ReplaceAll(text, []byte("Type: "+samType), []byte("Type: "+unknownType))
-	created := "
-Resources:
-  " + infra.StageID + ":
-    Type: " + unknownType + "::Stage
-"
+	created := "\nResources:\n  " + infra.StageID + ":\n    Type: " + unknownType + "::Stage\n"
 	for _, f := range infra.New().Functions {
-		created += "  " + f.AliasID() + ":
-    Type: " + unknownType + "::Alias
-"
+		created += "  " + f.AliasID() + ":\n    Type: " + unknownType + "::Alias\n"
 	}
-	text = bytes.Replace(text, []byte("
-Resources:
-"), []byte(created), 1)
+	text = bytes.Replace(text, []byte("\nResources:\n"), []byte(created), 1)
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		panic(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/scripts/prove/timeline"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/client"
@@ -180,6 +181,6 @@ func measureLag(ctx context.Context, bed *testbed.Testbed, writes int, out io.Wr
 		}
 		lags = append(lags, time.Since(begin))
 	}
-	fmt.Fprintf(out, "lag         of %d writes on the local engine, read without a pause: %s\n", writes, lagOf(lags))
+	fmt.Fprintf(out, "lag         of %d writes on the local engine, read without a pause: %s\n", writes, timeline.Summarise(lags))
 	return nil
 }

@@ -5,6 +5,7 @@
 //	go run ./scripts/prove feed                measures and simulates the feed of changes
 //	go run ./scripts/prove faults              kills processes, loses responses and overloads the service
 //	go run ./scripts/prove roundtrip           compares lists and exports of a large company with its import
+//	go run ./scripts/prove scale               computes and simulates what limits the service first
 //	go run ./scripts/prove speed               measures sizes, starts, imports and prices
 //
 // The exit code is 0 when everything holds, 1 when a claim does not hold, and 2 for wrong usage or
@@ -31,6 +32,7 @@ import (
 	"growthworkspace/scripts/prove/faults"
 	"growthworkspace/scripts/prove/feed"
 	"growthworkspace/scripts/prove/roundtrip"
+	"growthworkspace/scripts/prove/scale"
 	"growthworkspace/shared/testkit/engine"
 )
 
@@ -59,7 +61,7 @@ func rootCommand() *cobra.Command {
 claim does not hold, and 2 for wrong usage or an error.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(agentsCommand(), contractCommand(), faultsCommand(), feedCommand(), roundtripCommand(), speedCommand())
+	root.AddCommand(agentsCommand(), contractCommand(), faultsCommand(), feedCommand(), roundtripCommand(), scaleCommand(), speedCommand())
 	return root
 }
 
@@ -209,6 +211,23 @@ behind. The simulation needs no clock, so a seed always gives the same figures.`
 	}
 	cmd.Flags().IntVar(&o.Writes, "writes", 300, "the writes on the local engine")
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the seed of the simulation")
+	return cmd
+}
+
+func scaleCommand() *cobra.Command {
+	var seed uint64
+	cmd := &cobra.Command{
+		Use: "scale", Short: "Compute and simulate what limits the service first", Args: cobra.NoArgs,
+		Long: `Compute what limits the service first when requests, companies or records grow, and print
+the tables of scripts/docs/explanation/scale.md. The units and sizes are measured on a local
+engine. Requests that all use one key, and tables with hot partitions, are simulated without
+a clock, so a seed always gives the same figures.`,
+		Example: "  go run ./scripts/prove scale\n  go run ./scripts/prove scale --seed 7",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return scale.Run(cmd.Context(), seed, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "the seed of the simulations")
 	return cmd
 }
 

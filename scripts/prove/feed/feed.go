@@ -100,7 +100,7 @@ func measureSizes(ctx context.Context, bed *testbed.Testbed, out io.Writer) (s S
 	}
 	s.Change = (packets[1] - packets[0]) / (change.PacketChangesMax - 1)
 	s.Packet = packets[0] - s.Change
-	s.Counter = itemBytes(counter)
+	s.Counter = testbed.ItemBytes(counter)
 	s.CounterShard = len(text(counter["shards"])) // that of one shard
 	fmt.Fprintf(out, "counter     with one shard: %d bytes, %d more for each further shard\n", s.Counter, s.CounterShard)
 	return s, nil
@@ -121,19 +121,7 @@ func lastPacketBytes(ctx context.Context, bed *testbed.Testbed, companyID string
 		return 0, err
 	}
 	packet, err := table.GetItem(ctx, bed.Table, change.PacketKey(companyID, position))
-	return itemBytes(packet), err
-}
-
-// itemBytes returns the size of an item as DynamoDB counts it. A number counts about half a byte for
-// each digit.
-func itemBytes(item table.Item) (bytes int) {
-	for name, value := range item {
-		bytes += len(name) + len(text(value))
-		if n, ok := value.(*types.AttributeValueMemberN); ok {
-			bytes += len(n.Value)/2 + 2
-		}
-	}
-	return bytes
+	return testbed.ItemBytes(packet), err
 }
 
 func text(value types.AttributeValue) string {

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"growthworkspace/functions"
+	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/schema"
@@ -80,40 +81,6 @@ func bodyOf(op api.Operation) (string, error) {
 	return string(text), err
 }
 
-// tableUse is how much a request used the table, according to the request's log line.
-type tableUse struct{ calls, readUnits, writeUnits float64 }
-
-// tableUseRecorder is a slog.Handler that keeps the table use of the last request.
-type tableUseRecorder struct {
-	slog.Handler
-	last tableUse
-}
-
-// Handle implements slog.Handler.
-func (s *tableUseRecorder) Handle(_ context.Context, r slog.Record) error {
-	r.Attrs(func(a slog.Attr) bool {
-		switch a.Key {
-		case "TableCalls":
-			s.last.calls = float64(a.Value.Int64())
-		case "ReadUnits":
-			s.last.readUnits = a.Value.Float64()
-		case "WriteUnits":
-			s.last.writeUnits = a.Value.Float64()
-		}
-		return true
-	})
-	return nil
-}
-
-// Enabled implements slog.Handler.
-func (s *tableUseRecorder) Enabled(context.Context, slog.Level) bool { return true }
-
-// WithAttrs implements slog.Handler. It ignores the attributes.
-func (s *tableUseRecorder) WithAttrs([]slog.Attr) slog.Handler { return s }
-
-// WithGroup implements slog.Handler. It ignores the group.
-func (s *tableUseRecorder) WithGroup(string) slog.Handler { return s }
-
 // measureCost sends one request with default parameters to each operation and computes its price.
 func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 	s, err := newEngineBed(ctx, b.log)
@@ -121,7 +88,7 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 		return nil, err
 	}
 	defer s.close()
-	log := &tableUseRecorder{}
+	log := &testbed.UseRecorder{}
 	handler := functions.Handler(s.Serving, api.NewConfig(s.Serving, slog.New(log)))
 	ids := map[string]string{
 		"companyId": demo.CompanyID, "boardId": firstID("board"), "itemId": firstID("item"), "feedbackId": firstID("feedback"), "siteId": firstID("site"),
@@ -144,8 +111,9 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 		if w.Code != http.StatusOK {
 			return nil, fmt.Errorf("%s: %d %s", op.ID, w.Code, w.Body)
 		}
-		table := log.last.readUnits*priceReadUnits + log.last.writeUnits*priceWriteUnits
-		fmt.Fprintf(&out, "| `%s` | %g | %g | %g | %.2f | %.2f |\n", op.ID, log.last.calls, log.last.readUnits, log.last.writeUnits, table, table+priceGateway+priceLambda)
+		use := log.Last()
+		table := use.ReadUnits*priceReadUnits + use.WriteUnits*priceWriteUnits
+		fmt.Fprintf(&out, "| `%s` | %g | %g | %g | %.2f | %.2f |\n", op.ID, use.Calls, use.ReadUnits, use.WriteUnits, table, table+priceGateway+priceLambda)
 	}
 	b.costTable = out.String()
 	return nil, nil

@@ -1,0 +1,68 @@
+package scale
+
+import (
+	"math"
+
+	"growthworkspace/infra"
+)
+
+// Limits of AWS in most regions, as documented in November 2026. An account can get more of those
+// that are called quotas.
+const (
+	// https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html
+	gatewayRequests = 10_000 // per second: quota of an account and region
+	// https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html
+	// https://docs.aws.amazon.com/lambda/latest/dg/scaling-behavior.html
+	lambdaInstances       = 1_000 // quota of an account and region; a new account may have 10
+	requestsPerInstance   = 10    // per second, at most, however short the requests are
+	newInstancesPerSecond = 100   // of one function
+	// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+	// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
+	tableUnits          = 40_000 // per second, reads and writes each: quota of an on-demand table
+	newTableWriteUnits  = 4_000  // per second
+	newTableReadUnits   = 12_000
+	partitionWriteUnits = 1_000 // per second
+)
+
+// What the page assumes of the requests.
+const (
+	requestSeconds = 0.010 // what a request takes in its function
+	busiestShare   = 0.4   // the share of the requests that the busiest path gets
+	writeShare     = 0.2
+)
+
+// Limit compares what a load needs with what an account has at first.
+type Limit struct {
+	Name       string
+	Have, Need float64
+	Turn       string // what to do before it is reached
+}
+
+// limitsOf returns the limits that a number of requests per second meets.
+func limitsOf(rps float64, u Units) []Limit {
+	writeUnits, readUnits := rps*u.meanWrites(), rps*u.meanReads()
+	return []Limit{
+		{"requests of the busiest path", defaultThrottleRate(), rps * busiestShare, "`ThrottleRate`"},
+		{"write units of a new table", newTableWriteUnits, writeUnits, "`WarmWriteUnits`"},
+		{"requests of the account", gatewayRequests, rps, "a quota: API Gateway's throttle rate"},
+		{"function instances", lambdaInstances, instancesOf(rps), "a quota: Lambda's concurrent executions"},
+		{"write units of the table", tableUnits, writeUnits, "a quota: DynamoDB's write units of a table"},
+		{"read units of a new table", newTableReadUnits, readUnits, "`WarmReadUnits`"},
+		{"read units of the table", tableUnits, readUnits, "a quota: DynamoDB's read units of a table"},
+	}
+}
+
+// instancesOf returns how many function instances serve a number of requests per second.
+func instancesOf(rps float64) float64 {
+	return math.Ceil(rps * max(requestSeconds, 1.0/requestsPerInstance))
+}
+
+// defaultThrottleRate returns how many requests per second the gateway admits for each path.
+func defaultThrottleRate() float64 {
+	for _, p := range infra.New().Parameters {
+		if p.Name == infra.ParamThrottleRate {
+			return float64(p.Default.(int))
+		}
+	}
+	panic("scale: the stack has no parameter " + infra.ParamThrottleRate)
+}

@@ -1,0 +1,147 @@
+package scale
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// capacity is the write units of a partition. A partition may also keep unused units for a burst,
+// but AWS does not promise that.
+type capacity struct {
+	units float64
+	at    time.Duration
+}
+
+func newCapacity() capacity { return capacity{units: partitionWriteUnits} }
+
+// take takes units at a time, or returns false if there are not enough.
+func (c *capacity) take(now time.Duration, units float64) bool {
+	c.units = min(partitionWriteUnits, c.units+(now-c.at).Seconds()*partitionWriteUnits)
+	c.at = now
+	if c.units < units {
+		return false
+	}
+	c.units -= units
+	return true
+}
+
+// TableLoad is the writes of many companies in one table.
+type TableLoad struct {
+	UnitsPerS  float64 // write units per second of all companies together
+	Companies  int
+	Skew       float64       // Zipf's exponent: 0 is as many units for each company, 1 is typical of customers
+	Partitions int           // at the beginning; a new on-demand table has 4
+	SplitAfter time.Duration // how long a partition is throttled until DynamoDB splits it; AWS does not document it
+	Length     time.Duration
+}
+
+// TableOutcome is the share of the units that is throttled in a table with a load.
+type TableOutcome struct {
+	FirstMinute, LastMinute float64
+	Partitions              int     // at the end
+	HottestItem             float64 // write units per second
+}
+
+// item is a partition key that takes writes: its place in the table and its units per second.
+type item struct {
+	hash  float64 // from 0 up to 1
+	units float64
+}
+
+// tablePartition is a range of hashes.
+type tablePartition struct {
+	items          []item // ordered by hash
+	units          float64
+	throttledSince time.Duration // -1: not throttled
+}
+
+// SimulateTable simulates a table in steps of a second. Each company writes to its partitions
+// evenly: those of its keys, which every request writes, and those of its records. A partition that
+// is throttled for long enough is split where half of its units are on each side, but DynamoDB
+// cannot split one item.
+func SimulateTable(load TableLoad, seed uint64) (out TableOutcome) {
+	all := itemsOf(load, rand.New(rand.NewPCG(seed, seed)))
+	for _, i := range all {
+		out.HottestItem = max(out.HottestItem, i.units)
+	}
+	var partitions []*tablePartition
+	for n := range load.Partitions {
+		from, until := float64(n)/float64(load.Partitions), float64(n+1)/float64(load.Partitions)
+		partitions = append(partitions, newPartition(slices.DeleteFunc(slices.Clone(all), func(i item) bool { return i.hash < from || i.hash >= until })))
+	}
+	for now := time.Duration(0); now < load.Length; now += time.Second {
+		throttled, next := 0.0, partitions[:0:0]
+		for _, p := range partitions {
+			over := max(0, p.units-partitionWriteUnits)
+			throttled += over
+			switch {
+			case over == 0:
+				p.throttledSince = -1
+			case p.throttledSince < 0:
+				p.throttledSince = now
+			case now-p.throttledSince >= load.SplitAfter:
+				next = append(next, p.split()...)
+				continue
+			}
+			next = append(next, p)
+		}
+		partitions = next
+		if now < time.Minute {
+			out.FirstMinute += throttled / load.UnitsPerS / 60
+		}
+		if now >= load.Length-time.Minute {
+			out.LastMinute += throttled / load.UnitsPerS / 60
+		}
+	}
+	out.Partitions = len(partitions)
+	return out
+}
+
+func newPartition(items []item) *tablePartition {
+	p := &tablePartition{items: items, throttledSince: -1}
+	for _, i := range items {
+		p.units += i.units
+	}
+	return p
+}
+
+// split returns the halves of a partition, or the partition itself if it has a single item.
+func (p *tablePartition) split() []*tablePartition {
+	if len(p.items) < 2 {
+		return []*tablePartition{p}
+	}
+	cut, left := 1, p.items[0].units
+	for cut < len(p.items)-1 && left+p.items[cut].units <= p.units/2 {
+		left += p.items[cut].units
+		cut++
+	}
+	return []*tablePartition{newPartition(p.items[:cut]), newPartition(p.items[cut:])}
+}
+
+// itemUnitsMax is the most units per second that the operator lets one key use, and a company with
+// more requests has more keys. It is below what one item can take.
+const itemUnitsMax = 500
+
+// itemsOf returns the items that the companies write, ordered by hash.
+func itemsOf(load TableLoad, random *rand.Rand) (items []item) {
+	total := 0.0
+	for n := range load.Companies {
+		total += math.Pow(float64(n+1), -load.Skew)
+	}
+	for n := range load.Companies {
+		units := load.UnitsPerS * math.Pow(float64(n+1), -load.Skew) / total
+		parts := max(8, int(math.Ceil(units/itemUnitsMax)))
+		for range parts {
+			items = append(items, item{random.Float64(), units / float64(parts)})
+		}
+	}
+	slices.SortFunc(items, func(a, b item) int {
+		if a.hash < b.hash {
+			return -1
+		}
+		return 1
+	})
+	return items
+}

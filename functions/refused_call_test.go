@@ -330,6 +330,14 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		do   func(ctx context.Context) error
 	}{
 		{"companies", func(ctx context.Context) error { _, err := company.NewStore(s.Table).ListAll(ctx); return err }},
+		{"companies of an older table", func(ctx context.Context) error { _, err := company.NewStore(s.Table).ScanIDs(ctx); return err }},
+		{"registration", func(ctx context.Context) error {
+			_, err := company.NewStore(s.Table).Register(ctx, s.CompanyID)
+			return err
+		}},
+		{"companies with due posts", func(ctx context.Context) error { _, err := posts.CompaniesWithDuePosts(ctx); return err }},
+		{"companies with claimed replies", func(ctx context.Context) error { _, err := replies.CompaniesWithClaimedReplies(ctx, "9"); return err }},
+		{"suspended companies", func(ctx context.Context) error { _, err := s.Keys.Suspended(ctx, []string{s.CompanyID}); return err }},
 		{"keys", func(ctx context.Context) error { _, err := s.Keys.List(ctx, s.CompanyID); return err }},
 		{"holder of a key", func(ctx context.Context) error {
 			token, err := auth.ParseHeader([]string{"Bearer " + key})

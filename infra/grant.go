@@ -14,7 +14,7 @@ type Grant struct {
 	Area            string   // the partitions: <company>#<Area>, and those with more segments
 	TransactionArea string   // a second area, for transactions that write in both areas; empty for calls within Area
 	Actions         []string // without the prefix dynamodb:, in alphabetical order
-	Indexes         bool     // whether Query on the indexes is allowed too
+	Indexes         bool     // whether Query on the indexes of companies is allowed too
 }
 
 // The actions of records. A transaction has no action of its own: it needs the actions of its
@@ -206,7 +206,7 @@ func (f Function) Statements() []Statement {
 		// partition key. It saves the ARNs of the indexes, and IAM limits the size of a policy.
 		out = append(out, Statement{
 			Sid: "Lists", Effect: "Allow", Actions: withServicePrefix([]string{actionQuery}),
-			Resources: tableARNs(table.Indexes()...), LeadingKeys: listed,
+			Resources: tableARNs(table.CompanyIndexes()...), LeadingKeys: listed,
 		})
 	}
 	if f.ReadsStream() {

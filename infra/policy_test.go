@@ -70,7 +70,7 @@ func TestAccess(t *testing.T) {
 		p := policyOf(t, f)
 		for _, area := range areas() {
 			for _, action := range dynamoActions {
-				for target, resources := range map[string][]string{"table": {tableARN}, "index": indexARNs()} {
+				for target, resources := range map[string][]string{"table": {tableARN}, "index": indexARNs(table.CompanyIndexes())} {
 					cell := [3]string{f.Name, area, target}
 					used[cell] = true
 					allowed := slices.Contains(want[cell], action)
@@ -91,7 +91,7 @@ func TestAccess(t *testing.T) {
 			}
 		}
 		for _, action := range dynamoActions {
-			for _, resource := range append(indexARNs(), tableARN, foreignARN, foreignARN+"/index/gsi1", foreignARN+"/stream/1", "*") {
+			for _, resource := range append(indexARNs(table.Indexes()), tableARN, foreignARN, foreignARN+"/index/gsi1", foreignARN+"/stream/1", "*") {
 				if p.allows(callAccess{"dynamodb:" + action, resource, nil}) {
 					t.Errorf("%s may %s on %s without a partition key", f.Name, action, resource)
 				}
@@ -147,11 +147,39 @@ func checkCell(t *testing.T, p policy, function, area string, a callAccess, allo
 	decide(false, here, own, someCompanyID+"#other")
 }
 
-func indexARNs() (out []string) {
-	for _, i := range table.Indexes() {
+func indexARNs(indexes []table.Index) (out []string) {
+	for _, i := range indexes {
 		out = append(out, tableARN+"/index/"+i.Name())
 	}
 	return out
+}
+
+// Ensure no function may use any action on the operator's index, whatever the partition, or on the
+// operator's partitions in the table and the other indexes.
+func TestOperatorListsAreClosed(t *testing.T) {
+	t.Parallel()
+	closed := []string{
+		table.RegistryKey(someCompanyID).PK, table.WorkKey("posts#scheduled", "2026-01-01T00:00:00.000Z", someCompanyID, "pst_1").PK, table.WorkKey("replies#approved", "", someCompanyID, "fbk_1").PK,
+	}
+	operatorIndex := tableARN + "/index/" + table.GSI6.Name()
+	for _, f := range infra.New().Functions {
+		p := policyOf(t, f)
+		for _, action := range dynamoActions {
+			for _, resource := range append(indexARNs(table.Indexes()), tableARN) {
+				partitions := slices.Clone(closed)
+				if resource == operatorIndex {
+					for _, area := range areas() {
+						partitions = append(partitions, table.Partition(someCompanyID, area), table.Partition(someCompanyID, area, "x"))
+					}
+				}
+				for _, partition := range partitions {
+					if p.allows(callAccess{"dynamodb:" + action, resource, []string{partition}}) {
+						t.Errorf("%s may %s on %s in %s", f.Name, action, resource, partition)
+					}
+				}
+			}
+		}
+	}
 }
 
 // Ensure a function cannot scan, even if another policy in its role allows everything.

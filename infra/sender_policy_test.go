@@ -120,11 +120,12 @@ func TestRunbookPoliciesAllowNothingElse(t *testing.T) {
 		for _, other := range areas() {
 			partitions = append(partitions, table.Partition(someCompanyID, other), table.Partition(otherCompanyID, other), table.Partition("co_0", other))
 		}
+		partitions = append(partitions, table.RegistryKey(someCompanyID).PK, table.WorkKey("posts#scheduled", "", someCompanyID, "pst_1").PK)
 		for _, l := range lists {
 			partitions = append(partitions, l[1], strings.Replace(l[1], someCompanyID, otherCompanyID, 1))
 		}
 		for _, action := range dynamoActions {
-			for _, resource := range append(indexARNs(), tableARN, foreignARN, foreignARN+"/index/gsi2") {
+			for _, resource := range append(indexARNs(table.Indexes()), tableARN, foreignARN, foreignARN+"/index/gsi2") {
 				index, isIndex := strings.CutPrefix(resource, tableARN+"/index/")
 				for _, partition := range partitions {
 					want := resource == tableARN && slices.Contains(may[partition], action) ||

@@ -52,7 +52,7 @@ func tableResource() Object {
 		if i != table.Base {
 			indexes = append(indexes, Object{
 				{"IndexName", i.Name()}, {"KeySchema", keySchema(i)},
-				{"Projection", Object{{"ProjectionType", "ALL"}}},
+				{"Projection", Object{{"ProjectionType", string(i.Projection())}}},
 			})
 		}
 	}

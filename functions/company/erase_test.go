@@ -103,6 +103,51 @@ func TestErase(t *testing.T) {
 	}
 }
 
+// Ensure the registry lists the companies that Create or Register has entered, once each, with
+// their profiles in the order of the ids, and no longer lists them after an erasure. A company
+// without a profile has an id, but is not listed.
+func TestRegistry(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, company.Operations)
+	store := company.NewStore(s.Table)
+	var created []string
+	for range 20 {
+		id := s.Table.NewID("co")
+		if err := store.Create(t.Context(), company.Company{ID: id, Name: &id}); err != nil {
+			t.Fatal(err)
+		}
+		created = append(created, id)
+	}
+	slices.Sort(created)
+	registered := s.Table.NewID("co")
+	for n, added := range []bool{true, false} {
+		if got, err := store.Register(t.Context(), registered); got != added || err != nil {
+			t.Errorf("registration %d: added %t, error %v; want %t", n, got, err, added)
+		}
+	}
+	if added, err := store.Register(t.Context(), created[0]); added || err != nil {
+		t.Errorf("a company that Create has entered is added %t, error %v", added, err)
+	}
+	if _, err := store.Erase(t.Context(), created[3], nil); err != nil {
+		t.Fatal(err)
+	}
+	created = slices.Delete(created, 3, 4)
+	ids, err := store.IDs(t.Context())
+	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(created, id) && id != registered }) // other tests have companies, too
+	if want := slices.Sorted(slices.Values(append(slices.Clone(created), registered))); err != nil || !slices.Equal(ids, want) {
+		t.Errorf("the registry has %v, error %v; want %v", ids, err, want)
+	}
+	all, err := store.GetMany(t.Context(), ids)
+	if err != nil || len(all) != len(created) {
+		t.Fatalf("%d profiles, error %v; want %d", len(all), err, len(created))
+	}
+	for n, c := range all {
+		if c.ID != created[n] || *c.Name != created[n] {
+			t.Errorf("profile %d is %s, want %s", n, c.ID, created[n])
+		}
+	}
+}
+
 // failAfterTransport is a transport whose calls all fail after the first few.
 type failAfterTransport struct {
 	calls              atomic.Int64
@@ -133,11 +178,14 @@ func TestEraseCrashes(t *testing.T) {
 		stop()
 		p.callsBeforeFailure = 0
 		rest := remainingPartitions(t, s.Table, id+"#")
+		if listed := isRegistered(t, s, id); listed != slices.Contains(rest, id+"#company") && died != nil {
+			t.Errorf("after %d calls the company is in the registry: %t, and has the partitions %v", after, listed, rest)
+		}
 		if left := remainingKeys(t, s.Table, id+"#"); len(left) < records && slices.Contains(left, change.CounterKey(id)) {
 			t.Errorf("after %d calls the feed of changes has not ended, but only %d of %d records are left", after, len(left), records)
 		}
 		if died == nil {
-			if len(rest) > 0 || after < 5 {
+			if len(rest) > 0 || after < 5 || isRegistered(t, s, id) {
 				t.Errorf("after %d calls: %v", after, rest)
 			}
 			return
@@ -149,6 +197,15 @@ func TestEraseCrashes(t *testing.T) {
 			t.Errorf("after %d calls: %v, %v", after, err, remainingPartitions(t, s.Table, id+"#"))
 		}
 	}
+}
+
+func isRegistered(t *testing.T, s *apitest.Service, companyID string) bool {
+	t.Helper()
+	item, err := table.GetItem(t.Context(), s.Table, table.RegistryKey(companyID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(item) > 0
 }
 
 // smallPagesTransport is a transport that makes the pages of a scan small.
@@ -175,7 +232,7 @@ func (p *smallPagesTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure an erasure and the list of companies read every page of their scan, even after a page
+// Ensure an erasure and ScanIDs read every page of their scan, even after a page
 // without a record of the company.
 func TestScansHaveManyPages(t *testing.T) {
 	t.Parallel()
@@ -187,12 +244,12 @@ func TestScansHaveManyPages(t *testing.T) {
 		addRecords(t, s, id)
 		companies = append(companies, id)
 	}
-	all, err := company.NewStore(s.Table).ListAll(t.Context())
+	all, err := company.NewStore(s.Table).ScanIDs(t.Context())
 	if err != nil || p.scans.Load() < 2 {
 		t.Fatalf("%v after %d scans", err, p.scans.Load())
 	}
 	for _, id := range companies {
-		if !slices.ContainsFunc(all, func(c company.Company) bool { return c.ID == id }) {
+		if !slices.Contains(all, id) {
 			t.Errorf("%s is not listed", id)
 		}
 		got, err := company.NewStore(s.Table).Erase(t.Context(), id, nil)

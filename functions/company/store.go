@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,7 +18,8 @@ import (
 //
 //	access        key
 //	get, modify   <company>#company / profile
-//	all, erase    a scan, only for the operator's command line
+//	all           operator#companies#<shard> / <company>, the registry; only for the operator
+//	erase         a scan, only for the operator's command line
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
@@ -47,15 +49,26 @@ func (s Store) Modify(ctx context.Context, companyID string, change func(*Compan
 	return table.Modify(ctx, s.table, profileKey(companyID), keysOf, change)
 }
 
-// Create writes a new company and begins its feed of changes. Returns table.ErrExists when its id
-// is taken.
+// Create writes a new company, enters it in the registry and begins its feed of changes. Returns
+// table.ErrExists when its id is taken.
 func (s Store) Create(ctx context.Context, c Company) error {
-	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(c), c), change.WriteCounter(s.table, c.ID))
+	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(c), c), change.WriteCounter(s.table, c.ID),
+		s.table.WritePut(table.Keys{Key: table.RegistryKey(c.ID)}, struct{}{}))
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		return table.ErrExists
 	}
 	return err
+}
+
+// Register enters a company in the registry, if it is not there. Companies that Create made are
+// there.
+func (s Store) Register(ctx context.Context, companyID string) (added bool, err error) {
+	err = s.table.Insert(ctx, table.Keys{Key: table.RegistryKey(companyID)}, struct{}{})
+	if errors.Is(err, table.ErrExists) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Erase deletes everything that is stored for a company, in all areas: its records, keys,
@@ -64,9 +77,9 @@ func (s Store) Create(ctx context.Context, c Company) error {
 // Only the operator can call it, after the company's keys are refused.
 //
 // The company's feed of changes ends first, so that the erasure itself is not reported in it. The
-// returned numbers leave out the counter of the feed. The profile is deleted last. So a call that
-// stops early leaves the company in place, and the next call continues. progress is called with the
-// number of deleted records; it may be nil.
+// returned numbers leave out the counter of the feed. The profile and the entry in the registry are
+// deleted last, together. So a call that stops early leaves the company in place, and the next call
+// continues. progress is called with the number of deleted records; it may be nil.
 func (s Store) Erase(ctx context.Context, companyID string, progress func(deleted int)) (map[string]int, error) {
 	deleted := map[string]int{}
 	if err := change.RemoveCounter(ctx, s.table, companyID); err != nil {
@@ -85,7 +98,8 @@ func (s Store) Erase(ctx context.Context, companyID string, progress func(delete
 			return deleted, fmt.Errorf("erase company %s: %w", companyID, err)
 		}
 		countByArea(deleted, kept)
-		return deleted, s.table.BatchDelete(ctx, []table.Key{profileKey(companyID)})
+		return deleted, s.table.Transact(ctx,
+			s.table.WriteDelete(profileKey(companyID), "", nil, nil), s.table.WriteDelete(table.RegistryKey(companyID), "", nil, nil))
 	}
 }
 
@@ -151,26 +165,50 @@ func (s Store) scan(ctx context.Context, in *dynamodb.ScanInput, visit func(page
 	}
 }
 
-// ListAll returns every company in the table. It scans the table, because no index covers more than
-// one company. Only the operator can call it: the roles of the functions do not allow scans.
+// IDs returns the ids of all companies in the registry, in their order. Only the operator can call
+// it: the roles of the functions do not allow access to the registry. It reads the registry and
+// nothing else.
+func (s Store) IDs(ctx context.Context) ([]string, error) {
+	return table.RegisteredCompanies(ctx, s.table)
+}
+
+// ListAll returns every company in the registry, in the order of the ids. It reads the registry and
+// the profiles.
 func (s Store) ListAll(ctx context.Context) ([]Company, error) {
-	companies := []Company{}
-	in := &dynamodb.ScanInput{
-		FilterExpression:          aws.String("sk = :profile"),
-		ExpressionAttributeValues: table.Item{":profile": table.String(profileSortKey)},
-	}
-	err := s.scan(ctx, in, func(page []table.Item) error {
-		for _, item := range page {
-			var c Company
-			if err := table.Decode(item, &c); err != nil {
-				return err
-			}
-			companies = append(companies, c)
-		}
-		return nil
-	})
+	ids, err := s.IDs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return companies, nil
+	return s.GetMany(ctx, ids)
+}
+
+// GetMany returns the companies with the given ids, in the order of the ids. It leaves out ids of
+// companies that do not exist.
+func (s Store) GetMany(ctx context.Context, companyIDs []string) ([]Company, error) {
+	keys := make([]table.Key, len(companyIDs))
+	for n, companyID := range companyIDs {
+		keys[n] = profileKey(companyID)
+	}
+	companies, err := table.BatchGet[Company](ctx, s.table, keys)
+	slices.SortFunc(companies, func(a, b Company) int { return strings.Compare(a.ID, b.ID) })
+	return companies, err
+}
+
+// ScanIDs returns the ids of all companies in the table, in their order. It scans the table. It is
+// for tables whose registry may lack companies that an older version created.
+func (s Store) ScanIDs(ctx context.Context) (ids []string, err error) {
+	in := &dynamodb.ScanInput{
+		FilterExpression: aws.String("sk = :profile"), ProjectionExpression: aws.String("pk, sk"),
+		ExpressionAttributeValues: table.Item{":profile": table.String(profileSortKey)},
+		ConsistentRead:            aws.Bool(true),
+	}
+	err = s.scan(ctx, in, func(page []table.Item) error {
+		for _, item := range page {
+			companyID, _, _ := strings.Cut(table.KeyOf(item).PK, "#")
+			ids = append(ids, companyID)
+		}
+		return nil
+	})
+	slices.Sort(ids)
+	return ids, err
 }

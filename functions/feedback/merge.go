@@ -147,8 +147,8 @@ func (m *mergeState) mergeOne(ctx context.Context, n int, who identity, stored s
 		m.merged[n] = m.records[n].createdByMerge(who)
 		return m.createWithReference(ctx, who, m.newRecord(m.records[n], who, now), stored.danglingID)
 	}
-	_, err := table.ModifyItem(ctx, m.table, feedbackKey(m.companyID, stored.feedbackID), stored.item, keysOf, func(f *Feedback) error {
-		before := *f
+	_, err := table.ModifyItem(ctx, m.table, feedbackKey(m.companyID, stored.feedbackID), stored.item, keysOfClaimed, func(p *ClaimedReply) error {
+		f, before := &p.Feedback, p.Feedback
 		m.merged[n], m.problems[n] = f.merge(m.records[n])
 		if m.problems[n] != "" {
 			*f = before

@@ -16,7 +16,7 @@ import (
 // PostedIndex puts records into the index by posted day that an older version of the service
 // stored. Until it is complete for a company, listing by posted day reads all of the company's
 // records.
-var PostedIndex = migration.New("posted", area, table.JoinKey(feedbackSortKind, ""), keysOf)
+var PostedIndex = migration.New("posted", area, table.JoinKey(feedbackSortKind, ""), keysOfClaimed)
 
 // DayRange is an inclusive range of days in UTC, each in a form that timestamp.ParseDay accepts. An
 // empty bound means unbounded.

@@ -35,7 +35,7 @@ type ClaimedReply struct {
 var claimedReplyKind = claim.Kind[ClaimedReply]{
 	Name: "reply", Prefix: feedbackIDPrefix, ClaimedStatus: string(ReplyStatusPosting),
 	Status: func(p ClaimedReply) string { return string(p.status()) },
-	Key:    feedbackKey, KeysOf: func(p ClaimedReply) table.Keys { return keysOf(p.Feedback) },
+	Key:    feedbackKey, KeysOf: keysOfClaimed,
 	Index: table.GSI4, Partitions: func(companyID string) []string {
 		return []string{queuePartition(companyID, ReplyStatusPosting)}
 	},
@@ -86,6 +86,19 @@ func (s Store) ApprovedReplies(ctx context.Context, companyID string, source *So
 	q.After = after
 	position := func(f Feedback) string { return keysOf(f).GSI4.SK }
 	return claim.ListReady(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.hasPostableReply(), true })
+}
+
+// CompaniesWithApprovedReplies returns the ids of the companies, suspended ones too, that have a
+// reply that is ready to post. Only the operator may call it. It does not read anything of other
+// companies.
+func (s Store) CompaniesWithApprovedReplies(ctx context.Context) ([]string, error) {
+	return table.CompaniesWithWork(ctx, s.table, approvedList, "")
+}
+
+// CompaniesWithClaimedReplies is like CompaniesWithApprovedReplies for replies that were claimed at
+// or before claimedBefore, and those that are posting without a claim.
+func (s Store) CompaniesWithClaimedReplies(ctx context.Context, claimedBefore string) ([]string, error) {
+	return table.CompaniesWithWork(ctx, s.table, postingList, claimedBefore)
 }
 
 // StuckReplies returns the feedback whose reply was claimed at or before claimedBefore and whose

@@ -22,6 +22,8 @@ import (
 //	list replyStatus and others  GSI2   …#reply#<status>#<source>#<sentiment>      1 with both, 4 with one
 //	list posted days             GSI5   …#posted#waiting, …#posted#settled         2; 1 with replyStatus
 //	is GSI5 complete             base   the marks of PostedIndex                   1, parallel to the list
+//	approved, all companies      GSI6   operator#replies#approved                  table.OperatorShards; only the operator
+//	posting, all companies       GSI6   operator#replies#posting, by claimedAt     table.OperatorShards; only the operator
 //
 // Every combination of filters without posted days has its own partitions, so a page never reads
 // records that do not match. A null source or sentiment has its own partition. GSI2 and GSI4 are
@@ -86,8 +88,30 @@ func keysOf(f Feedback) table.Keys {
 		keys.GSI4 = table.Key{PK: queuePartition(f.CompanyID, *f.ReplyStatus), SK: order}
 		keys.GSI2 = table.Key{PK: replyPartition(f.CompanyID, *f.ReplyStatus, source, sentiment), SK: order}
 	}
+	switch {
+	case f.hasPostableReply():
+		keys.GSI6 = table.WorkKey(approvedList, "", f.CompanyID, f.ID)
+	case f.status() == ReplyStatusPosting: // without a claim
+		keys.GSI6 = table.WorkKey(postingList, "", f.CompanyID, f.ID)
+	}
 	return keys
 }
+
+// keysOfClaimed returns the keys of a record with its claim. A change of a record that may be
+// claimed must use it, because keysOf does not know the claim.
+func keysOfClaimed(p ClaimedReply) table.Keys {
+	keys := keysOf(p.Feedback)
+	if p.status() == ReplyStatusPosting && p.ClaimedAt != nil {
+		keys.GSI6 = table.WorkKey(postingList, *p.ClaimedAt, p.CompanyID, p.ID)
+	}
+	return keys
+}
+
+// The operator's lists of replies in GSI6.
+const (
+	approvedList = "replies#approved"
+	postingList  = "replies#posting"
+)
 
 // keyPart returns the key part for a nullable value.
 func keyPart[T ~string](value *T) string {

@@ -235,8 +235,8 @@ func (s Store) tryPush(ctx context.Context, companyID string, c recordChange, st
 		return outcomeCreated, s.create(ctx, c.identity, f, stored.danglingID)
 	}
 	out := outcomeUnchanged
-	_, err := table.ModifyItem(ctx, s.table, feedbackKey(companyID, stored.feedbackID), stored.item, keysOf, func(f *Feedback) error {
-		before := *f
+	_, err := table.ModifyItem(ctx, s.table, feedbackKey(companyID, stored.feedbackID), stored.item, keysOfClaimed, func(p *ClaimedReply) error {
+		f, before := &p.Feedback, p.Feedback
 		if len(c.apply(f)) > 0 { // happens only if the record has changed since the push was validated
 			return fault.RetryableConflict("a record of this push was changed at the same moment; nothing more of the push is stored, try again")
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
@@ -30,6 +31,25 @@ func (s *Store) SuspendedAt(ctx context.Context, companyID string) (*string, err
 		return nil, nil
 	}
 	return nilIfEmpty(stored.SuspendedAt), err
+}
+
+// Suspended returns which of the companies are suspended, and since when.
+func (s *Store) Suspended(ctx context.Context, companyIDs []string) (map[string]string, error) {
+	keys := make([]table.Key, len(companyIDs))
+	for n, companyID := range companyIDs {
+		keys[n] = suspensionKey(companyID)
+	}
+	items, err := table.BatchGetItems(ctx, s.table, keys)
+	out := make(map[string]string, len(items))
+	for _, item := range items {
+		var stored suspension
+		if err := table.Decode(item, &stored); err != nil {
+			return nil, err
+		}
+		companyID, _, _ := strings.Cut(table.KeyOf(item).PK, "#")
+		out[companyID] = stored.SuspendedAt
+	}
+	return out, err
 }
 
 // Suspend makes the service refuse all of the company's keys with 403 until Resume, including keys

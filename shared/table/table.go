@@ -24,9 +24,9 @@ import (
 // Index is the base table or one of its indexes.
 type Index int
 
-// Base is the table itself. The others are its sparse, overloaded global secondary indexes
-// (projection ALL). The table has no local indexes: one would cap a collection at 10 GB and keep
-// the partition from splitting under load.
+// Base is the table itself. The others are its sparse, overloaded global secondary indexes. GSI6
+// has the operator's lists (operator.go). The table has no local indexes: one would cap a
+// collection at 10 GB and keep the partition from splitting under load.
 const (
 	Base Index = iota
 	GSI1
@@ -34,13 +34,29 @@ const (
 	GSI3
 	GSI4
 	GSI5
+	GSI6
 )
 
 // Indexes returns the global secondary indexes.
-func Indexes() []Index { return []Index{GSI1, GSI2, GSI3, GSI4, GSI5} }
+func Indexes() []Index { return append(CompanyIndexes(), GSI6) }
+
+// CompanyIndexes returns the indexes in which every partition belongs to one company. Functions may
+// query only these.
+func CompanyIndexes() []Index { return []Index{GSI1, GSI2, GSI3, GSI4, GSI5} }
 
 // Name returns the name of the index in the table definition. It is empty for the base table.
-func (i Index) Name() string { return [...]string{"", "gsi1", "gsi2", "gsi3", "gsi4", "gsi5"}[i] }
+func (i Index) Name() string {
+	return [...]string{"", "gsi1", "gsi2", "gsi3", "gsi4", "gsi5", "gsi6"}[i]
+}
+
+// Projection returns which attributes of a record the index has. GSI6 has only the keys, so a write
+// that does not change them costs nothing there.
+func (i Index) Projection() types.ProjectionType {
+	if i == GSI6 {
+		return types.ProjectionTypeKeysOnly
+	}
+	return types.ProjectionTypeAll
+}
 
 // PK returns the name of the partition-key attribute.
 func (i Index) PK() string { return i.Name() + "pk" }
@@ -71,7 +87,7 @@ const KeysArea = "keys"
 
 // Partition returns the partition key of a collection, made of the company, the area and further
 // parts. Only this function creates partition keys, so each one begins with the company
-// (`dynamodb:LeadingKeys`).
+// (`dynamodb:LeadingKeys`). The exception are the partitions of the operator (operator.go).
 func Partition(companyID, area string, narrower ...string) string {
 	return JoinKey(append([]string{companyID, area}, narrower...)...)
 }
@@ -99,7 +115,7 @@ func KeyOf(item Item) Key {
 // whose key is zero.
 type Keys struct {
 	Key
-	GSI1, GSI2, GSI3, GSI4, GSI5 Key
+	GSI1, GSI2, GSI3, GSI4, GSI5, GSI6 Key
 }
 
 // Errors that this package defines. Its functions also return fault.ErrNotFound for a missing
@@ -129,7 +145,7 @@ func CreateTableInput(name string) *dynamodb.CreateTableInput {
 		if i != Base {
 			in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
 				IndexName: aws.String(i.Name()), KeySchema: keySchema(i),
-				Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
+				Projection: &types.Projection{ProjectionType: i.Projection()},
 			})
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"growthworkspace/functions"
+	"growthworkspace/functions/company"
 	"growthworkspace/functions/plan"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/id"
@@ -71,6 +72,9 @@ func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 	}
 	if _, err := change.EnsureCounter(ctx, t, CompanyID); err != nil {
 		return fmt.Errorf("begin the feed of changes: %w", err)
+	}
+	if _, err := company.NewStore(t).Register(ctx, CompanyID); err != nil {
+		return fmt.Errorf("register the company: %w", err)
 	}
 	return writeLines(ctx, types[profile], lines)
 }

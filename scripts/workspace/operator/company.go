@@ -107,7 +107,11 @@ type listedCompany struct {
 
 // listAllCompanies returns every company, the oldest first. It reads the whole table.
 func listAllCompanies(ctx context.Context, s *tableconn.Session) ([]listedCompany, error) {
-	all, err := company.NewStore(s.Table).ListAll(ctx)
+	ids, err := company.NewStore(s.Table).ScanIDs(ctx)
+	var all []company.Company
+	if err == nil {
+		all, err = company.NewStore(s.Table).GetMany(ctx, ids)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list the companies: %w", err)
 	}

@@ -92,9 +92,9 @@ func (f *feed) run(ctx context.Context) {
 
 // begin creates the feeds of companies that an earlier version created.
 func (f *feed) begin(ctx context.Context) error {
-	all, err := company.NewStore(f.open.Table).ListAll(ctx)
-	for _, c := range all {
-		_, err1 := change.EnsureCounter(ctx, f.open.Table, c.ID)
+	ids, err := company.NewStore(f.open.Table).ScanIDs(ctx)
+	for _, id := range ids {
+		_, err1 := change.EnsureCounter(ctx, f.open.Table, id)
 		err = errors.Join(err, err1)
 	}
 	return err

@@ -17,19 +17,6 @@ import (
 // noteInterval is how often a migration that runs when a data folder is opened writes a note.
 const noteInterval = 2 * time.Second
 
-// companyIDs returns the ids of all companies in the table.
-func (s *Session) companyIDs(ctx context.Context) ([]string, error) {
-	all, err := company.NewStore(s.Table).ListAll(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list the companies: %w", err)
-	}
-	ids := make([]string, len(all))
-	for n, c := range all {
-		ids[n] = c.ID
-	}
-	return ids, nil
-}
-
 // pendingMigrations returns the migrations that are not complete for all companies. An empty table
 // needs none: they are then marked as complete.
 func (s *Session) pendingMigrations(ctx context.Context) ([]migration.Migration, error) {
@@ -52,9 +39,9 @@ func (s *Session) migrateFolder(ctx context.Context, t *terminal.Terminal) error
 	if err != nil || len(pending) == 0 {
 		return err
 	}
-	ids, err := s.companyIDs(ctx)
+	ids, err := company.NewStore(s.Table).ScanIDs(ctx) // the registry may lack companies of an earlier version
 	if err != nil {
-		return err
+		return fmt.Errorf("find the companies: %w", err)
 	}
 	last := t.Now()
 	_, err = migration.Run(ctx, s.Table, pending, ids, false, func(p migration.Progress) {

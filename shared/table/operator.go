@@ -1,0 +1,99 @@
+package table
+
+import (
+	"context"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"growthworkspace/shared/parallel"
+)
+
+// The operator's lists span all companies. The registry of companies is in the table itself. GSI6
+// lists the records that a worker has to act on. The partition keys of both begin with operatorPart
+// instead of a company's id. The policies of the functions' roles allow only partitions of
+// companies, so no function can read or write the registry. No role allows queries of GSI6.
+
+// operatorPart is the first part of the operator's partition keys. No company has this id.
+const operatorPart = "operator"
+
+// OperatorShards is the number of partitions of each of the operator's lists. Several partitions
+// accept more writes a second than one. Reading an empty list costs half a read unit for each
+// partition. A change of this number requires moving every entry.
+const OperatorShards = 8
+
+func operatorPartition(list string, shard uint32) string {
+	return JoinKey(operatorPart, list, strconv.Itoa(int(shard)))
+}
+
+// shardOf returns the partition of a record in its list.
+func shardOf(recordID string) uint32 {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(recordID)) // a hash returns no error
+	return hash.Sum32() % OperatorShards
+}
+
+// WorkKey returns the key in GSI6 of a record that a worker has to act on. list names the kind of
+// work. at is the time from which the worker has to act, or empty if that is at once.
+func WorkKey(list, at, companyID, recordID string) Key {
+	return Key{PK: operatorPartition(list, shardOf(recordID)), SK: JoinKey(at, companyID, recordID)}
+}
+
+// CompaniesWithWork returns the ids of the companies with a record in a list of GSI6 whose time is
+// not after until, in the order of the ids. An empty until means any time. It reads the entries of
+// these records, and nothing of other companies.
+func CompaniesWithWork(ctx context.Context, c *Client, list, until string) ([]string, error) {
+	in := Collection{Index: GSI6}
+	if until != "" {
+		in.Until = JoinKey(until, "~") // after every id
+	}
+	return operatorCompanies(ctx, c, list, in, func(e struct {
+		SK string `store:"gsi6sk"`
+	}) string {
+		_, rest, _ := strings.Cut(e.SK, "#")
+		companyID, _, _ := strings.Cut(rest, "#")
+		return companyID
+	})
+}
+
+// registryList is the list of all companies.
+const registryList = "companies"
+
+// RegistryKey returns the key of a company's entry in the registry of companies.
+func RegistryKey(companyID string) Key {
+	return Key{PK: operatorPartition(registryList, shardOf(companyID)), SK: companyID}
+}
+
+// RegisteredCompanies returns the ids of the companies in the registry, in the order of the ids. It
+// reads with strong consistency.
+func RegisteredCompanies(ctx context.Context, c *Client) ([]string, error) {
+	return operatorCompanies(ctx, c, registryList, Collection{Consistent: true}, func(e struct {
+		CompanyID string `store:"sk"`
+	}) string {
+		return e.CompanyID
+	})
+}
+
+// operatorCompanies returns the different companies in all partitions of a list, in the order of
+// their ids. from says how to read a partition.
+func operatorCompanies[T any](ctx context.Context, c *Client, list string, from Collection, companyOf func(T) string) ([]string, error) {
+	var mu sync.Mutex
+	found := map[string]bool{}
+	err := parallel.Do(OperatorShards, OperatorShards, func(n int) error {
+		shard := from
+		shard.Partition = operatorPartition(list, uint32(n))
+		return ForEach(ctx, c, shard, func(entry T) error {
+			mu.Lock()
+			defer mu.Unlock()
+			found[companyOf(entry)] = true
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}

@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -40,7 +41,7 @@ const (
 const unreservedConcurrency = -1
 
 func parameters() []Parameter {
-	return append([]Parameter{
+	return slices.Concat([]Parameter{
 		{Name: ParamArchitecture, Type: "String", Default: "arm64", Allowed: []string{"arm64", "x86_64"},
 			Description: "The processor of the functions; the build must be for the same one"},
 		{Name: ParamTable, Type: "String", Default: "", Pattern: `^([a-zA-Z0-9_.-]{3,255})?$`,
@@ -71,7 +72,7 @@ func parameters() []Parameter {
 			Description: "The metrics in the logs, which CloudWatch bills: operations (by operation), service (totals only), or off, which leaves two alarms without data"},
 		{Name: ParamAlarmEmail, Type: "String", Default: "", Pattern: `^([^@ ]+@[^@ ]+)?$`,
 			Description: "The e-mail address for alarms; AWS sends it a mail to confirm"},
-	}, edgeParameters()...)
+	}, edgeParameters(), throughputParameters())
 }
 
 const (
@@ -86,7 +87,7 @@ const (
 )
 
 func conditions() Object {
-	return append(Object{
+	return slices.Concat(Object{
 		{ifNewTable, equalsCondition(ParamTable, "")},
 		{ifOwnTable, orCondition(equalsCondition(ParamTable, ""), equalsCondition(ParamAdopted, "yes"))},
 		{ifSecondTable, notCondition(equalsCondition(ParamSecondTable, ""))},
@@ -95,7 +96,7 @@ func conditions() Object {
 		{ifConcurrencyReserved, notCondition(equalsCondition(ParamConcurrency, strconv.Itoa(unreservedConcurrency)))},
 		{ifGatewayLogs, equalsCondition(ParamGatewayLogs, "create")},
 		{ifAlarmEmail, notCondition(equalsCondition(ParamAlarmEmail, ""))},
-	}, edgeConditions()...)
+	}, edgeConditions(), throughputConditions())
 }
 
 func orCondition(either, or Object) Object { return Object{{"Fn::Or", List{either, or}}} }

@@ -50,13 +50,13 @@ func tableResource() Object {
 	for _, i := range append([]table.Index{table.Base}, table.Indexes()...) {
 		attributes = append(attributes, attributeDefinition(i.PK()), attributeDefinition(i.SK()))
 		if i != table.Base {
-			indexes = append(indexes, Object{
+			indexes = append(indexes, append(Object{
 				{"IndexName", i.Name()}, {"KeySchema", keySchema(i)},
 				{"Projection", Object{{"ProjectionType", string(i.Projection())}}},
-			})
+			}, throughput()...))
 		}
 	}
-	return onlyIf(ifOwnTable, onDelete("Retain", resource("AWS::DynamoDB::Table", Object{
+	return onlyIf(ifOwnTable, onDelete("Retain", resource("AWS::DynamoDB::Table", append(Object{
 		{"TableName", IfCondition(ifNewTable, Ref("AWS::NoValue"), Ref(ParamTable))},
 		{"BillingMode", "PAY_PER_REQUEST"},
 		{"AttributeDefinitions", attributes},
@@ -67,7 +67,7 @@ func tableResource() Object {
 		{"SSESpecification", Object{{"SSEEnabled", true}}},
 		{"StreamSpecification", Object{{"StreamViewType", "NEW_AND_OLD_IMAGES"}}},
 		{"TimeToLiveSpecification", Object{{"AttributeName", "ttl"}, {"Enabled", true}}},
-	})))
+	}, throughput()...))))
 }
 
 func attributeDefinition(name string) Object {

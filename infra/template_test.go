@@ -251,6 +251,35 @@ func TestDomain(t *testing.T) {
 	}
 }
 
+// Ensure the table and each index have the throughput of the parameters that are set, and no such
+// property with the defaults.
+func TestThroughput(t *testing.T) {
+	t.Parallel()
+	properties := func(parameters map[string]string) map[string]any {
+		return render(t, parameters).Resources[infra.TableID].(map[string]any)["Properties"].(map[string]any)
+	}
+	set := properties(map[string]string{infra.ParamMaxReads: "7", infra.ParamWarmReads: "8", infra.ParamWarmWrites: "9"})
+	all := []any{set}
+	for _, i := range set["GlobalSecondaryIndexes"].([]any) {
+		all = append(all, i)
+	}
+	if len(all) != 1+len(table.Indexes()) {
+		t.Errorf("%d places of throughput", len(all))
+	}
+	for _, p := range all {
+		p := p.(map[string]any)
+		if diff := cmp.Diff(map[string]any{"MaxReadRequestUnits": "7"}, p["OnDemandThroughput"]); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(map[string]any{"ReadUnitsPerSecond": "8", "WriteUnitsPerSecond": "9"}, p["WarmThroughput"]); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if text := fmt.Sprint(properties(nil)); strings.Contains(text, "Throughput") {
+		t.Errorf("the table has a throughput by default: %s", text)
+	}
+}
+
 func parameterNamed(t *testing.T, name string) infra.Parameter {
 	t.Helper()
 	for _, p := range infra.New().Parameters {

@@ -1,0 +1,52 @@
+package infra
+
+// The parameters of the throughput of the table and of each of its indexes, in units a second. With
+// 0 the table lacks the property. A change of one of them must be alone in an update of the table,
+// and DynamoDB refuses to lower a warm throughput; scripts/deploy keeps to both.
+const (
+	ParamMaxReads   = "MaxReadUnits"
+	ParamMaxWrites  = "MaxWriteUnits"
+	ParamWarmReads  = "WarmReadUnits"
+	ParamWarmWrites = "WarmWriteUnits"
+)
+
+// ThroughputParameters lists the names of the parameters above.
+var ThroughputParameters = []string{ParamMaxReads, ParamMaxWrites, ParamWarmReads, ParamWarmWrites}
+
+func throughputParameters() []Parameter {
+	unitsParameter := func(name, description string) Parameter {
+		return Parameter{Name: name, Type: "String", Default: "0", Pattern: "^(0|[1-9][0-9]{0,8})$", Description: description}
+	}
+	return []Parameter{
+		unitsParameter(ParamMaxReads, "The maximum of read units a second of the stack's table, and of each index: DynamoDB throttles more, and so limits the bill; 0: no maximum"),
+		unitsParameter(ParamMaxWrites, "The maximum of write units a second of the stack's table, and of each index; 0: no maximum"),
+		unitsParameter(ParamWarmReads, "Read units a second that the stack's table, and each index, can serve at once, before DynamoDB has scaled; can only be raised, and costs once; 0: as DynamoDB scales"),
+		unitsParameter(ParamWarmWrites, "Write units a second that the stack's table, and each index, can serve at once; can only be raised, and costs once; 0: as DynamoDB scales"),
+	}
+}
+
+// hasThroughput returns the name of the condition that a throughput parameter is set.
+func hasThroughput(parameter string) string { return "Has" + parameter }
+
+func throughputConditions() (out Object) {
+	for _, name := range ThroughputParameters {
+		out = append(out, Field{hasThroughput(name), notCondition(equalsCondition(name, "0"))})
+	}
+	return out
+}
+
+// throughput returns the throughput properties of the table or of an index.
+func throughput() Object {
+	return Object{
+		{"OnDemandThroughput", throughputUnits("MaxReadRequestUnits", ParamMaxReads, "MaxWriteRequestUnits", ParamMaxWrites)},
+		{"WarmThroughput", throughputUnits("ReadUnitsPerSecond", ParamWarmReads, "WriteUnitsPerSecond", ParamWarmWrites)},
+	}
+}
+
+// throughputUnits returns an object of the parameters that are set, or no value if none is.
+func throughputUnits(readName, reads, writeName, writes string) Object {
+	read, write := Field{readName, Ref(reads)}, Field{writeName, Ref(writes)}
+	return IfCondition(hasThroughput(reads),
+		IfCondition(hasThroughput(writes), Object{read, write}, Object{read}),
+		IfCondition(hasThroughput(writes), Object{write}, Ref("AWS::NoValue")))
+}

@@ -21,7 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 )
 
-// account is an AWS account in one region. It signs and sends requests to three AWS services
+// account is an AWS account in one region. It signs and sends requests to five AWS services
 // itself, so that the program needs no SDK clients for them. All its requests are reads, because
 // the CDK makes all changes.
 type account struct {
@@ -192,6 +192,11 @@ func (a *account) call(ctx context.Context, service, contentType, target string,
 	if target != "" {
 		r.Header.Set("X-Amz-Target", target)
 	}
+	return a.send(ctx, service, r, body, decode)
+}
+
+// send signs and sends a request, and decodes the body of a successful response.
+func (a *account) send(ctx context.Context, service string, r *http.Request, body []byte, decode func([]byte) error) error {
 	credentials, err := a.config.Credentials.Retrieve(ctx)
 	if err != nil {
 		return err

@@ -91,12 +91,11 @@ func (d *deployer) deploy(ctx context.Context, s deployedStack) error {
 			return fmt.Errorf("the account could not be prepared for the CDK, and nothing was deployed; the caller needs permission to create roles, a bucket and a key: %w", err)
 		}
 	}
-	args := []string{"deploy", d.stack, "--require-approval", "never"}
-	for _, p := range d.parameters {
-		args = append(args, "--parameters", d.stack+":"+p.name+"="+p.value)
-	}
-	if err := d.cdk(ctx, args...); err != nil {
+	if err := d.cdk(ctx, append([]string{"deploy", d.stack, "--require-approval", "never"}, d.parameters.flags(d.stack)...)...); err != nil {
 		return d.deployError(err)
+	}
+	if err := d.deployThroughput(ctx); err != nil {
+		return err
 	}
 	return d.printOutputs(ctx)
 }
@@ -120,6 +119,9 @@ func (d *deployer) printPlan(s deployedStack, prepared bool) {
 		if p.name != infra.ParamTable && p.name != infra.ParamArchitecture {
 			fmt.Fprintf(d.out, "%-9s %s\n", p.name, p.value)
 		}
+	}
+	for _, p := range d.throughput {
+		fmt.Fprintf(d.out, "then      %s %s, in an update of the table alone\n", p.name, p.value)
 	}
 	if !prepared {
 		fmt.Fprintln(d.out, "first     prepare the account for the CDK (cdk bootstrap: a bucket, a registry and roles, once per account and region)")

@@ -30,11 +30,13 @@ type fakeAWS struct {
 	hasToolkit     bool   // whether the account is prepared for the CDK
 	identityError  string // the error code of GetCallerIdentity; empty if the call succeeds
 	tableResponse  string // the response of DescribeTable; empty if the table does not exist
+	concurrency    int    // the account's concurrency, of which nothing is reserved
+	logsRole       string // API Gateway's role for logs; empty if there is none
 }
 
 func newFakeAWS(t *testing.T) *fakeAWS {
 	t.Helper()
-	w := &fakeAWS{t: t, root: t.TempDir(), path: t.TempDir(), hasToolkit: true}
+	w := &fakeAWS{t: t, root: t.TempDir(), path: t.TempDir(), hasToolkit: true, concurrency: 1000}
 	w.log = filepath.Join(t.TempDir(), "log")
 	cache := t.TempDir()
 	for _, name := range []string{"scripts", "infra/cdk"} {
@@ -104,6 +106,14 @@ func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 			return
 		}
 		fmt.Fprint(rw, w.tableResponse)
+		return
+	}
+	switch r.Method + r.URL.Path {
+	case "GET/2016-08-19/account-settings":
+		fmt.Fprintf(rw, `{"AccountLimit":{"ConcurrentExecutions":%[1]d,"UnreservedConcurrentExecutions":%[1]d}}`, w.concurrency)
+		return
+	case "GET/account":
+		fmt.Fprintf(rw, `{"cloudwatchRoleArn":%q}`, w.logsRole)
 		return
 	}
 	switch r.FormValue("Action") {

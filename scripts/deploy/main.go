@@ -8,7 +8,7 @@
 // account is. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback, teardown and
 // restore.
 //
-// options.go contains the flags, required_tools.go and account.go the checks, state.go the states
+// options.go contains the flags, required_tools.go, account.go and limits.go the checks, state.go the states
 // of a stack, and deploy.go the changes, all of which run the CDK.
 package main
 
@@ -38,6 +38,7 @@ type deployer struct {
 	cache       string // the folder in which the CDK's command line program is installed
 	tmp         string // a temporary folder, removed when the program exits
 	account     *account
+	throughput  settings // the throughput parameters, which are deployed after everything else
 }
 
 // run runs the program and returns the exit code: 0, 1 for a failure or 2 for wrong usage.
@@ -85,6 +86,9 @@ func (d *deployer) run(ctx context.Context) error {
 		return err
 	}
 	if err := d.completeParameters(ctx, stack); err != nil {
+		return err
+	}
+	if err := d.checkLimits(ctx, stack); err != nil {
 		return err
 	}
 	if d.diff {

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"growthworkspace/infra"
+)
+
+const (
+	// unreservedMin is the concurrency that AWS keeps for functions without a reservation.
+	unreservedMin = 100
+	// concurrencyQuota is AWS's code of the quota of concurrent executions.
+	concurrencyQuota = "L-B99A9384"
+)
+
+// checkLimits checks the parameters against limits of the account and of the table, before anything
+// is built. It also chooses the role for API Gateway's logs.
+func (d *deployer) checkLimits(ctx context.Context, s deployedStack) error {
+	if err := d.checkConcurrency(ctx, s); err != nil {
+		return err
+	}
+	if err := d.checkThroughput(ctx, s); err != nil {
+		return err
+	}
+	d.holdThroughput(s)
+	d.keepGatewayRole(ctx, s)
+	return nil
+}
+
+// checkConcurrency returns an error if the account has not enough concurrency for the reservations
+// of the functions: AWS would refuse them after everything was built and uploaded. It prints a note
+// if the account can run only a few functions at once.
+func (d *deployer) checkConcurrency(ctx context.Context, s deployedStack) error {
+	var settings struct {
+		AccountLimit struct{ ConcurrentExecutions, UnreservedConcurrentExecutions int }
+	}
+	if err := d.account.get(ctx, "lambda", "2016-08-19/account-settings", &settings); err != nil {
+		fmt.Fprintf(d.out, "note      the concurrency of the account is unknown: %s\n", err)
+		return nil
+	}
+	limit, functions := settings.AccountLimit, len(infra.New().Functions)
+	raise := "request more from AWS:\n  aws service-quotas request-service-quota-increase --service-code lambda --quota-code " + concurrencyQuota + " --desired-value 1000"
+	each := reservation(d.value(s, infra.ParamConcurrency))
+	// The reservations of the deployed stack are released first.
+	free := limit.UnreservedConcurrentExecutions + functions*reservation(s.parameter(infra.ParamConcurrency))
+	if each > 0 && free-functions*each < unreservedMin {
+		choice := "Use -1, which reserves nothing"
+		if most := (free - unreservedMin) / functions; most > 0 {
+			choice = fmt.Sprintf("Choose at most %d, or -1, which reserves nothing", most)
+		}
+		return fmt.Errorf(`%s=%d reserves %d for each of the %d functions, %d in all. The account has %d in %s that no other function reserves, and AWS refuses to leave fewer than %d unreserved.
+%s; or %s`, infra.ParamConcurrency, each, each, functions, functions*each, free, d.account.config.Region, unreservedMin, choice, raise)
+	}
+	if limit.ConcurrentExecutions < unreservedMin {
+		fmt.Fprintf(d.out, `note      the account can run only %d functions at once in %s, as new accounts can. Each request needs one while it
+          is processed; further requests get 500 with Retry-After. Before you have users, %s
+`, limit.ConcurrentExecutions, d.account.config.Region, strings.ReplaceAll(raise, "\n", "\n          "))
+	}
+	return nil
+}
+
+// reservation returns the concurrency that a value of ReservedConcurrency takes for each function.
+func reservation(value string) int {
+	n, _ := strconv.Atoi(value) // an empty value, of a stack that does not exist, takes nothing
+	return max(n, 0)
+}
+
+// keepGatewayRole makes a new stack use the role with which API Gateway already writes logs, because
+// all APIs in the account and region share it. A flag takes precedence.
+func (d *deployer) keepGatewayRole(ctx context.Context, s deployedStack) {
+	if _, ok := d.parameters.lookup(infra.ParamGatewayLogs); ok || s.exists() && !s.neverDeployed() {
+		return
+	}
+	var settings struct{ CloudwatchRoleArn string }
+	if err := d.account.get(ctx, "apigateway", "account", &settings); err != nil {
+		fmt.Fprintf(d.out, "note      API Gateway's role for logs is unknown, and the stack will set it: %s\n", err)
+		return
+	}
+	if settings.CloudwatchRoleArn == "" {
+		return
+	}
+	d.parameters = append(d.parameters, setting{infra.ParamGatewayLogs, "existing"})
+	fmt.Fprintf(d.out, `note      API Gateway writes the logs of this account and region with %s.
+          The stack keeps this role; --param %s=create would replace it for all APIs
+`, settings.CloudwatchRoleArn, infra.ParamGatewayLogs)
+}
+
+// checkThroughput returns an error if a parameter would lower the warm throughput of the stack's
+// table or of an index, which DynamoDB refuses.
+func (d *deployer) checkThroughput(ctx context.Context, s deployedStack) error {
+	changed := d.changedThroughput(s)
+	if len(changed) == 0 || !s.exists() {
+		return nil
+	}
+	name := s.output("TableName")
+	if name != "" && d.value(s, infra.ParamTable) != "" && d.value(s, infra.ParamAdopted) != "yes" {
+		return fmt.Errorf("%s: the table %s does not belong to the stack; use aws dynamodb update-table --table-name %s", changed[0].name, name, name)
+	}
+	if name == "" || !slices.ContainsFunc(changed, setting.isWarmThroughput) {
+		return nil
+	}
+	warm, err := d.account.warmThroughput(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, p := range changed {
+		wanted, _ := strconv.Atoi(p.value) // Set has checked it
+		for _, w := range warm {
+			if has := w.units(p.name); p.isWarmThroughput() && 0 < wanted && wanted < has {
+				return fmt.Errorf("%s=%d: %s can already serve %d, and DynamoDB cannot lower that; choose %d or more, or 0 to leave it as it is",
+					p.name, wanted, w.name, has, has)
+			}
+		}
+	}
+	return nil
+}
+
+func (p setting) isWarmThroughput() bool {
+	return p.name == infra.ParamWarmReads || p.name == infra.ParamWarmWrites
+}
+
+// changedThroughput returns the throughput parameters that this run changes in a deployed stack.
+func (d *deployer) changedThroughput(s deployedStack) (out settings) {
+	for _, name := range infra.ThroughputParameters {
+		if value, ok := d.parameters.lookup(name); ok && value != valueOr(s.parameter(name), "0") {
+			out = append(out, setting{name, value})
+		}
+	}
+	return out
+}
+
+// holdThroughput moves the throughput parameters that change in a deployed stack from d.parameters to
+// d.throughput, because they must be alone in an update of the table.
+func (d *deployer) holdThroughput(s deployedStack) {
+	if !s.exists() || s.neverDeployed() {
+		return
+	}
+	d.throughput = d.changedThroughput(s)
+	d.parameters = slices.DeleteFunc(d.parameters, func(p setting) bool {
+		return slices.Contains(infra.ThroughputParameters, p.name)
+	})
+}
+
+// deployThroughput changes the throughput of the table and its indexes, and nothing else.
+func (d *deployer) deployThroughput(ctx context.Context) error {
+	if len(d.throughput) == 0 {
+		return nil
+	}
+	if err := d.cdk(ctx, append([]string{"deploy", d.stack, "--require-approval", "never"}, d.throughput.flags(d.stack)...)...); err != nil {
+		return fmt.Errorf("everything but the throughput was deployed: %w", d.deployError(err))
+	}
+	return nil
+}
+
+// flags returns the CDK's flags for settings of the stack.
+func (s settings) flags(stack string) (out []string) {
+	for _, p := range s {
+		out = append(out, "--parameters", stack+":"+p.name+"="+p.value)
+	}
+	return out
+}
+
+// value returns the value that a parameter will have, if it is neither its default nor changed by the
+// program itself.
+func (d *deployer) value(s deployedStack, name string) string {
+	if value, ok := d.parameters.lookup(name); ok {
+		return value
+	}
+	return s.parameter(name)
+}
+
+// warmThroughput is what a table or an index can serve at once.
+type warmThroughput struct {
+	name          string
+	reads, writes int
+}
+
+func (w warmThroughput) units(parameter string) int {
+	if parameter == infra.ParamWarmReads {
+		return w.reads
+	}
+	return w.writes
+}
+
+// warmThroughput requests the warm throughput of a table and its indexes from DynamoDB.
+func (a *account) warmThroughput(ctx context.Context, table string) (out []warmThroughput, err error) {
+	type units struct{ ReadUnitsPerSecond, WriteUnitsPerSecond int }
+	var response struct {
+		Table struct {
+			WarmThroughput         units
+			GlobalSecondaryIndexes []struct {
+				IndexName      string
+				WarmThroughput units
+			}
+		}
+	}
+	err = a.call(ctx, "dynamodb", "application/x-amz-json-1.0", "DynamoDB_20120810.DescribeTable", fmt.Appendf(nil, `{"TableName":%q}`, table),
+		func(body []byte) error { return json.Unmarshal(body, &response) })
+	if err != nil {
+		return nil, fmt.Errorf("read the table %s: %w", table, err)
+	}
+	t := response.Table
+	out = append(out, warmThroughput{"the table", t.WarmThroughput.ReadUnitsPerSecond, t.WarmThroughput.WriteUnitsPerSecond})
+	for _, i := range t.GlobalSecondaryIndexes {
+		out = append(out, warmThroughput{"the index " + i.IndexName, i.WarmThroughput.ReadUnitsPerSecond, i.WarmThroughput.WriteUnitsPerSecond})
+	}
+	return out, nil
+}
+
+// get sends a GET request to a REST API of AWS, and decodes the JSON response into out.
+func (a *account) get(ctx context.Context, service, path string, out any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.endpoint(service)+path, nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Accept", "application/json")
+	return a.send(ctx, service, r, nil, func(body []byte) error { return json.Unmarshal(body, out) })
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"growthworkspace/infra"
+)
+
+// Ensure a small concurrency is a note that says how to raise it, and that a reservation that AWS
+// would refuse is an error before anything is built.
+func TestConcurrency(t *testing.T) {
+	functions := len(infra.New().Functions)
+	for name, test := range map[string]struct {
+		concurrency int
+		reserved    string // empty if not set
+		code        int
+		want        string
+	}{
+		"enough":                       {1000, "", 0, ""},
+		"a new account":                {10, "", 0, "can run only 10 functions at once in eu-central-1"},
+		"a reservation in new account": {10, "1", 1, "Use -1, which reserves nothing"},
+		"all but 100":                  {100 + 10*functions, "10", 0, ""},
+		"too much":                     {99 + 10*functions, "10", 1, fmt.Sprintf("reserves 10 for each of the %d functions, %d in all. The account has %d in eu-central-1", functions, 10*functions, 99+10*functions)},
+		"what is left":                 {99 + 10*functions, "11", 1, "Choose at most 9, or -1"},
+		"stopped":                      {10, "0", 0, "can run only 10"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newFakeAWS(t)
+			w.concurrency, w.statusAfterCDK = test.concurrency, "CREATE_COMPLETE"
+			args := []string{"--yes"}
+			if test.reserved != "" {
+				args = append(args, "--param", "ReservedConcurrency="+test.reserved)
+			}
+			output := w.deploy(test.code, args...)
+			requireContains(t, output, test.want)
+			if test.want != "" {
+				requireContains(t, output, "request-service-quota-increase --service-code lambda --quota-code L-B99A9384")
+			} else if strings.Contains(output, "functions at once") {
+				t.Errorf("a note without a reason: %s", output)
+			}
+			if test.code != 0 && strings.Contains(w.loggedCalls(), "build") {
+				t.Error("built before the check")
+			}
+		})
+	}
+}
+
+// Ensure a new stack keeps the account's role for API Gateway's logs, unless a flag says otherwise.
+// An upgrade keeps the stack's parameter.
+func TestGatewayRole(t *testing.T) {
+	const role, setting = "arn:aws:iam::111122223333:role/logs", "growth-workspace:GatewayLogsRole="
+	w := newFakeAWS(t)
+	w.logsRole, w.statusAfterCDK = role, "CREATE_COMPLETE"
+	requireContains(t, w.deploy(0, "--yes"), role, "--param GatewayLogsRole=create")
+	requireContains(t, w.loggedCalls(), setting+"existing")
+	for name, change := range map[string]func(*fakeAWS) []string{
+		"no role":  func(w *fakeAWS) []string { w.logsRole = ""; return nil },
+		"upgrade":  func(w *fakeAWS) []string { w.status = "CREATE_COMPLETE"; return nil },
+		"a choice": func(*fakeAWS) []string { return []string{"--param", "GatewayLogsRole=create"} },
+	} {
+		w := newFakeAWS(t)
+		w.logsRole, w.statusAfterCDK = role, "CREATE_COMPLETE"
+		w.deploy(0, append(change(w), "--yes")...)
+		if strings.Contains(w.loggedCalls(), setting+"existing") {
+			t.Errorf("%s: the stack gets the existing role", name)
+		}
+	}
+}
+
+// Ensure a warm throughput can be raised and switched off, but not lowered.
+func TestWarmThroughput(t *testing.T) {
+	for value, want := range map[string]string{
+		"13000": "", "0": "", "16000": "",
+		"12000": "WarmReadUnits=12000: the index gsi2 can already serve 13000, and DynamoDB cannot lower that",
+	} {
+		w := newFakeAWS(t)
+		w.status = "CREATE_COMPLETE"
+		w.tableResponse = `{"Table":{"TableStatus":"ACTIVE","WarmThroughput":{"ReadUnitsPerSecond":12000,"WriteUnitsPerSecond":4000},
+			"GlobalSecondaryIndexes":[{"IndexName":"gsi2","WarmThroughput":{"ReadUnitsPerSecond":13000,"WriteUnitsPerSecond":4000}}]}}`
+		code := 0
+		if want != "" {
+			code = 1
+		}
+		requireContains(t, w.deploy(code, "--yes", "--param", "WarmReadUnits="+value, "--param", "MaxReadUnits=50"), want)
+	}
+}
+
+// Ensure the throughput changes alone in an update, after everything else, but is part of the first
+// deploy.
+func TestThroughputChangesAlone(t *testing.T) {
+	const maximum = "growth-workspace:MaxWriteUnits=2000"
+	w := newFakeAWS(t)
+	w.statusAfterCDK = "CREATE_COMPLETE"
+	w.deploy(0, "--yes", "--param", "MaxWriteUnits=2000", "--param", "Metrics=off")
+	if n := strings.Count(w.loggedCalls(), " deploy growth-workspace "); n != 1 {
+		t.Errorf("%d deploys of a new stack: %s", n, w.loggedCalls())
+	}
+	requireContains(t, w.loggedCalls(), maximum)
+	w = newFakeAWS(t)
+	w.status = "CREATE_COMPLETE"
+	requireContains(t, w.deploy(0, "--yes", "--param", "MaxWriteUnits=2000", "--param", "Metrics=off"), "then      MaxWriteUnits 2000")
+	calls := strings.Split(strings.TrimSpace(w.loggedCalls()), "\n")
+	last, before := calls[len(calls)-1], strings.Join(calls[:len(calls)-1], "\n")
+	if !strings.Contains(last, maximum) || strings.Contains(last, "Metrics") || strings.Contains(before, maximum) || !strings.Contains(before, "growth-workspace:Metrics=off") {
+		t.Errorf("the throughput does not change alone: %s", w.loggedCalls())
+	}
+	w = newFakeAWS(t)
+	w.status = "CREATE_COMPLETE"
+	w.deploy(0, "--yes", "--param", "MaxWriteUnits=0")
+	if strings.Contains(w.loggedCalls(), "MaxWriteUnits") {
+		t.Errorf("the deployed throughput is deployed again: %s", w.loggedCalls())
+	}
+}

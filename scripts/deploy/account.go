@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,16 +23,23 @@ import (
 )
 
 // account is an AWS account in one region. It signs and sends requests to five AWS services
-// itself, so that the program needs no SDK clients for them. All its requests are reads, because
-// the CDK makes all changes.
+// itself, so that the program needs no SDK clients for them. The CDK makes all changes of the
+// stack. The requests of this program are reads, except two: UpdateTable for an index that
+// CloudFormation does not manage, and DeleteChangeSet.
 type account struct {
 	id, caller string
 	config     aws.Config
 	client     *http.Client
 }
 
+const cloudFormationVersion = "2010-05-15"
+
 // callTimeout is the timeout for one request to AWS.
 const callTimeout = 20 * time.Second
+
+// responseBytesMax is the maximum size of a response. A template has 1 MB at most, and XML writes
+// each of its quotes as five bytes.
+const responseBytesMax = 8 << 20
 
 // openAccount finds the region and the credentials, and asks AWS to which account the credentials
 // belong. The error says what is missing and what to do.
@@ -128,7 +136,7 @@ func (a *account) stack(ctx context.Context, name string) (deployedStack, error)
 	var response struct {
 		Stacks []deployedStack `xml:"DescribeStacksResult>Stacks>member"`
 	}
-	err := a.callQueryAPI(ctx, "cloudformation", "2010-05-15", url.Values{"Action": {"DescribeStacks"}, "StackName": {name}}, &response)
+	err := a.callQueryAPI(ctx, "cloudformation", cloudFormationVersion, url.Values{"Action": {"DescribeStacks"}, "StackName": {name}}, &response)
 	var refused *awsError
 	if errors.As(err, &refused) && refused.code == "ValidationError" && strings.Contains(refused.message, "does not exist") {
 		return deployedStack{Name: name}, nil
@@ -142,38 +150,53 @@ func (a *account) stack(ctx context.Context, name string) (deployedStack, error)
 	return response.Stacks[0], nil
 }
 
+// template requests the template of a stack, as it was deployed.
+func (a *account) template(ctx context.Context, stack string) (template, error) {
+	var response struct {
+		Body string `xml:"GetTemplateResult>TemplateBody"`
+	}
+	form := url.Values{"Action": {"GetTemplate"}, "StackName": {stack}, "TemplateStage": {"Original"}}
+	if err := a.callQueryAPI(ctx, "cloudformation", cloudFormationVersion, form, &response); err != nil {
+		return nil, fmt.Errorf("read the template of the stack %s: %w", stack, err)
+	}
+	return parseTemplate([]byte(response.Body))
+}
+
+// stackResource requests the physical id of a resource of a stack. The id is empty if the stack
+// does not have the resource.
+func (a *account) stackResource(ctx context.Context, stack, id string) (physicalID string, err error) {
+	var response struct {
+		Status string `xml:"DescribeStackResourceResult>StackResourceDetail>ResourceStatus"`
+		ID     string `xml:"DescribeStackResourceResult>StackResourceDetail>PhysicalResourceId"`
+	}
+	form := url.Values{"Action": {"DescribeStackResource"}, "StackName": {stack}, "LogicalResourceId": {id}}
+	err = a.callQueryAPI(ctx, "cloudformation", cloudFormationVersion, form, &response)
+	var refused *awsError
+	if errors.As(err, &refused) && refused.code == "ValidationError" && strings.Contains(refused.message, "does not exist") ||
+		err == nil && strings.HasPrefix(response.Status, "DELETE_") {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the resource %s of the stack %s: %w", id, stack, err)
+	}
+	return response.ID, nil
+}
+
 // checkTable returns an error unless table exists and the service can use it. streamARN is the ARN
 // of the table's stream, or empty if it has none with old and new images.
 func (a *account) checkTable(ctx context.Context, table string) (streamARN string, err error) {
-	var response struct {
-		Table struct {
-			TableStatus         string
-			KeySchema           []struct{ AttributeName string }
-			StreamSpecification struct {
-				StreamEnabled  bool
-				StreamViewType string
-			}
-			LatestStreamArn string
-		}
-	}
-	err = a.call(ctx, "dynamodb", "application/x-amz-json-1.0", "DynamoDB_20120810.DescribeTable", fmt.Appendf(nil, `{"TableName":%q}`, table),
-		func(body []byte) error { return json.Unmarshal(body, &response) })
-	var refused *awsError
+	t, err := a.table(ctx, table)
 	switch {
-	case errors.As(err, &refused) && refused.code == "ResourceNotFoundException":
-		return "", fmt.Errorf("there is no table %s in %s: --table needs an existing table in the same account and region", table, a.config.Region)
 	case err != nil:
-		return "", fmt.Errorf("read the table %s: %w", table, err)
-	case response.Table.TableStatus != "ACTIVE":
-		return "", fmt.Errorf("the table %s is %s: wait until it is ACTIVE (aws dynamodb wait table-exists --table-name %s)", table, response.Table.TableStatus, table)
-	}
-	if keys := response.Table.KeySchema; len(keys) != 2 || keys[0].AttributeName != "pk" || keys[1].AttributeName != "sk" {
+		return "", err
+	case !t.exists():
+		return "", fmt.Errorf("there is no table %s in %s: --table needs an existing table in the same account and region", table, a.config.Region)
+	case t.status != "ACTIVE" && t.status != "UPDATING":
+		return "", fmt.Errorf("the table %s is %s: wait until it is ACTIVE (aws dynamodb wait table-exists --table-name %s)", table, t.status, table)
+	case !slices.Equal(t.keys, []string{"pk", "sk"}):
 		return "", fmt.Errorf("the table %s does not belong to this service: its keys are not pk and sk", table)
 	}
-	if stream := response.Table.StreamSpecification; stream.StreamEnabled && stream.StreamViewType == "NEW_AND_OLD_IMAGES" {
-		streamARN = response.Table.LatestStreamArn
-	}
-	return streamARN, nil
+	return t.streamARN, nil
 }
 
 // callQueryAPI sends a form to an AWS service and decodes the XML response into out.
@@ -210,7 +233,7 @@ func (a *account) send(ctx context.Context, service string, r *http.Request, bod
 		return err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	text, err := io.ReadAll(io.LimitReader(response.Body, responseBytesMax))
 	if err != nil {
 		return err
 	}

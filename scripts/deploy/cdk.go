@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -66,16 +70,19 @@ func (d *deployer) installCDK(ctx context.Context) error {
 func (d *deployer) cdk(ctx context.Context, args ...string) error {
 	name, dir := args[0], filepath.Join(d.root, "infra", "cdk")
 	args = append([]string{"--ci", "--no-notices"}, args...)
-	if name == "bootstrap" {
+	switch name {
+	case "bootstrap":
 		dir = d.tmp // leave the folder of the app, where bootstrap would run the app
-	} else {
+	case "deploy", "import":
+		args = append(args, "--app", d.cloud())
+	default:
 		args = append(args, "--app", filepath.Join(d.tmp, "app"), "--context", "stack="+d.stack, "--context", "dist="+filepath.Join(d.root, "dist"))
+		if d.synthDir == "" {
+			args = append(args, "--output", d.cloud())
+		}
 	}
 	if d.profile != "" {
 		args = append(args, "--profile", d.profile)
-	}
-	if d.synthDir == "" {
-		args = append(args, "--output", filepath.Join(d.tmp, "cdk.out"))
 	}
 	var env []string
 	if d.account != nil {
@@ -85,6 +92,56 @@ func (d *deployer) cdk(ctx context.Context, args ...string) error {
 		return fmt.Errorf("cdk %s: %w", name, err)
 	}
 	return nil
+}
+
+// cloud returns the folder of the CDK's cloud assembly: the stack's template and what the CDK
+// uploads with it.
+func (d *deployer) cloud() string { return filepath.Join(d.tmp, "cloud") }
+
+// synthesiseTemplate writes the cloud assembly of the new version and returns its template.
+func (d *deployer) synthesiseTemplate(ctx context.Context) (template, error) {
+	if err := d.cdk(ctx, "synth", d.stack, "--quiet"); err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(filepath.Join(d.cloud(), d.stack+".template.json"))
+	if err != nil {
+		return nil, fmt.Errorf("the CDK wrote no template: %w", err)
+	}
+	return parseTemplate(text)
+}
+
+// useTemplate replaces the template in the cloud assembly. The CDK uploads a template under its
+// digest, so useTemplate also replaces the digest.
+func (d *deployer) useTemplate(t template) error {
+	file, text := d.stack+".template.json", t.text()
+	manifest := filepath.Join(d.cloud(), d.stack+".assets.json")
+	assets, err := os.ReadFile(manifest)
+	if err != nil {
+		return fmt.Errorf("the CDK wrote no list of what it uploads: %w", err)
+	}
+	var list struct {
+		Files map[string]struct{ Source struct{ Path string } }
+	}
+	if err := json.Unmarshal(assets, &list); err != nil {
+		return fmt.Errorf("the CDK's list of what it uploads: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	for digest, f := range list.Files {
+		if f.Source.Path != file {
+			continue
+		}
+		for _, name := range []string{manifest, filepath.Join(d.cloud(), "manifest.json")} {
+			before, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(name, bytes.ReplaceAll(before, []byte(digest), []byte(hex.EncodeToString(sum[:]))), 0o600); err != nil {
+				return err
+			}
+		}
+		return os.WriteFile(filepath.Join(d.cloud(), file), text, 0o600)
+	}
+	return fmt.Errorf("the CDK's list of what it uploads does not have %s", file)
 }
 
 // command runs a program and shows its output. When ctx is done, it sends SIGINT to the program and

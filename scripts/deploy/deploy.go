@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +78,7 @@ func (d *deployer) deploy(ctx context.Context, s deployedStack) error {
 	if err != nil {
 		return err
 	}
-	d.printPlan(s, toolkit.exists())
+	d.printIntent(s, toolkit.exists())
 	if err := d.confirm(); err != nil {
 		return err
 	}
@@ -91,16 +90,31 @@ func (d *deployer) deploy(ctx context.Context, s deployedStack) error {
 			return fmt.Errorf("the account could not be prepared for the CDK, and nothing was deployed; the caller needs permission to create roles, a bucket and a key: %w", err)
 		}
 	}
-	if err := d.cdk(ctx, append([]string{"deploy", d.stack, "--require-approval", "never"}, d.parameters.flags(d.stack)...)...); err != nil {
-		return d.deployError(err)
+	next, err := d.synthesiseTemplate(ctx)
+	if err != nil {
+		return err
 	}
-	if err := d.deployThroughput(ctx); err != nil {
+	p, err := d.plan(ctx, s, next)
+	if err != nil {
+		return err
+	}
+	p.print(d)
+	if len(p.steps) > 1 {
+		if err := d.confirm(); err != nil {
+			return err
+		}
+	}
+	if err := d.run(ctx, p); err != nil {
+		return err
+	}
+	if err := d.deployThroughput(ctx, p); err != nil {
 		return err
 	}
 	return d.printOutputs(ctx)
 }
 
-func (d *deployer) printPlan(s deployedStack, prepared bool) {
+// printIntent prints what the program is going to do.
+func (d *deployer) printIntent(s deployedStack, prepared bool) {
 	table, ok := d.parameters.lookup(infra.ParamTable)
 	if !ok {
 		table = s.output("TableName")
@@ -137,7 +151,7 @@ func (d *deployer) confirm() error {
 		return nil
 	}
 	fmt.Fprint(d.out, "\nContinue? [y/N] ")
-	reply, err := bufio.NewReader(d.in).ReadString('\n')
+	reply, err := d.in.ReadString('\n')
 	if err != nil && reply == "" {
 		fmt.Fprintln(d.out)
 		return errors.New("nothing was done: without a terminal, confirm with --yes")

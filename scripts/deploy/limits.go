@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -148,12 +149,13 @@ func (d *deployer) holdThroughput(s deployedStack) {
 }
 
 // deployThroughput changes the throughput of the table and its indexes, and nothing else.
-func (d *deployer) deployThroughput(ctx context.Context) error {
+func (d *deployer) deployThroughput(ctx context.Context, p plan) error {
 	if len(d.throughput) == 0 {
 		return nil
 	}
-	if err := d.cdk(ctx, append([]string{"deploy", d.stack, "--require-approval", "never"}, d.throughput.flags(d.stack)...)...); err != nil {
-		return fmt.Errorf("everything but the throughput was deployed: %w", d.deployError(err))
+	check := func(c changeSet) error { return errors.Join(c.checkTableAlone(), c.check(p.next, p.next, false)) }
+	if err := d.deployTemplate(ctx, p.next, check, d.throughput.flags(d.stack)...); err != nil {
+		return fmt.Errorf("everything but the throughput was deployed: %w", err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func main() {
 // deployer is one run of the program.
 type deployer struct {
 	options
-	in          io.Reader
+	in          *bufio.Reader
 	out, errOut io.Writer
 	root        string // the folder of the repository
 	cache       string // the folder in which the CDK's command line program is installed
@@ -51,16 +52,16 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		fmt.Fprintf(errOut, "deploy: %s (see --help)\n", err)
 		return 2
 	}
-	d := &deployer{options: options, in: in, out: out, errOut: errOut}
-	if err := d.run(ctx); err != nil {
+	d := &deployer{options: options, in: bufio.NewReader(in), out: out, errOut: errOut}
+	if err := d.start(ctx); err != nil {
 		fmt.Fprintf(errOut, "deploy: %s\n", err)
 		return 1
 	}
 	return 0
 }
 
-// run runs all checks, and then does what the options say.
-func (d *deployer) run(ctx context.Context) error {
+// start runs all checks, and then does what the options say.
+func (d *deployer) start(ctx context.Context) error {
 	if err := d.prepareFolders(); err != nil {
 		return err
 	}
@@ -93,6 +94,9 @@ func (d *deployer) run(ctx context.Context) error {
 	}
 	if d.diff {
 		return d.printDiff(ctx)
+	}
+	if d.planned {
+		return d.printPlanned(ctx, stack)
 	}
 	return d.deploy(ctx, stack)
 }

@@ -15,11 +15,12 @@ import (
 
 // options holds the values of the flags.
 type options struct {
-	stack, region, profile   string
-	table, arch              string
-	parameters               settings
-	diff, destroy, confirmed bool
-	synthDir                 string
+	stack, region, profile string
+	table, arch            string
+	parameters             settings
+	diff, planned          bool
+	destroy, confirmed     bool
+	synthDir               string
 }
 
 // setting is a parameter of the stack and its new value.
@@ -96,6 +97,7 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 	flags.Var(&o.parameters, "param", "set a parameter of the stack, as `NAME=VALUE`; may be repeated. Other parameters keep\n"+
 		"their deployed values; in a new stack they have their defaults")
 	flags.BoolVar(&o.diff, "diff", false, "show what would change, and change nothing")
+	flags.BoolVar(&o.planned, "plan", false, "show the steps, what they change in resources and permissions, and change nothing")
 	flags.BoolVar(&o.destroy, "destroy", false, "delete the stack; the table stays")
 	flags.BoolVar(&o.confirmed, "yes", false, "do not ask for a confirmation")
 	flags.StringVar(&o.synthDir, "synth", "", "write the stack's template into this `folder`, without calling AWS")
@@ -116,8 +118,8 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 		return o, fmt.Errorf("unknown argument %q", flags.Arg(0))
 	case !stackNamePattern.MatchString(o.stack):
 		return o, fmt.Errorf("--stack %q: must be a letter, then letters, digits and hyphens", o.stack)
-	case o.diff && o.destroy || o.synthDir != "" && (o.diff || o.destroy):
-		return o, errors.New("--diff, --destroy and --synth cannot be combined")
+	case countTrue(o.diff, o.planned, o.destroy, o.synthDir != "") > 1:
+		return o, errors.New("--diff, --plan, --destroy and --synth cannot be combined")
 	}
 	if o.arch == "amd64" { // the name that Go uses for x86_64
 		o.arch = "x86_64"
@@ -131,6 +133,15 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 		}
 	}
 	return o, nil
+}
+
+func countTrue(values ...bool) (n int) {
+	for _, v := range values {
+		if v {
+			n++
+		}
+	}
+	return n
 }
 
 // lookup returns the value of a parameter in s, and reports whether there is one.

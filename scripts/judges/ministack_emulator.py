@@ -1,4 +1,5 @@
-"""Starts MiniStack, the emulator of AWS for scripts/judges/deploy, with two missing features added.
+"""Starts MiniStack, the emulator of AWS for scripts/judges/deploy, with missing features added: those below, and those of
+ministack_tables.py.
 
 MiniStack's CloudFormation rejects an alarm on a formula over several metrics. Here such an alarm watches the first metric of
 its formula instead, so that the whole stack can be deployed. cfn-lint checks the definition of the alarm; no test checks when
@@ -15,6 +16,8 @@ import time
 from ministack.app import main
 from ministack.services import lambda_svc
 from ministack.services.cloudformation import provisioners
+
+import ministack_tables  # noqa: F401 (changes the emulator)
 
 record = provisioners._cw_metric_alarm_record
 

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// tableState is what DynamoDB says about a table. It is the zero value if the table does not exist.
+type tableState struct {
+	name      string
+	status    string
+	keys      []string // the attributes of the primary key
+	indexes   []tableIndex
+	streamARN string // of the stream with old and new images; empty if the table has none
+}
+
+// tableIndex is an index of a table in the account.
+type tableIndex struct {
+	indexKeys
+	status      string // CREATING, UPDATING, DELETING or ACTIVE
+	backfilling bool   // whether DynamoDB is filling a new index; only then can it be deleted before it is ACTIVE
+}
+
+// indexKeys identifies an index: DynamoDB can change none of it.
+type indexKeys struct {
+	name       string
+	keys       string // the attributes, with HASH or RANGE
+	projection string
+}
+
+// table requests the state of a table from DynamoDB.
+func (a *account) table(ctx context.Context, name string) (tableState, error) {
+	var response struct {
+		Table struct {
+			TableStatus            string
+			KeySchema              keySchema
+			GlobalSecondaryIndexes []struct {
+				IndexName, IndexStatus string
+				Backfilling            bool
+				KeySchema              keySchema
+				Projection             projection
+			}
+			StreamSpecification struct {
+				StreamEnabled  bool
+				StreamViewType string
+			}
+			LatestStreamArn string
+		}
+	}
+	err := a.callDynamoDB(ctx, "DescribeTable", map[string]any{"TableName": name}, &response)
+	var refused *awsError
+	if errors.As(err, &refused) && refused.code == "ResourceNotFoundException" {
+		return tableState{}, nil
+	}
+	if err != nil {
+		return tableState{}, fmt.Errorf("read the table %s: %w", name, err)
+	}
+	t := response.Table
+	out := tableState{name: name, status: t.TableStatus}
+	for _, key := range t.KeySchema {
+		out.keys = append(out.keys, key.AttributeName)
+	}
+	for _, i := range t.GlobalSecondaryIndexes {
+		out.indexes = append(out.indexes, tableIndex{indexKeys{i.IndexName, i.KeySchema.String(), i.Projection.String()}, i.IndexStatus, i.Backfilling})
+	}
+	if t.StreamSpecification.StreamEnabled && t.StreamSpecification.StreamViewType == "NEW_AND_OLD_IMAGES" {
+		out.streamARN = t.LatestStreamArn
+	}
+	return out, nil
+}
+
+func (t tableState) exists() bool { return t.status != "" }
+
+// index returns an index of the table, and reports whether there is one.
+func (t tableState) index(name string) (tableIndex, bool) {
+	for _, i := range t.indexes {
+		if i.name == name {
+			return i, true
+		}
+	}
+	return tableIndex{}, false
+}
+
+// busy returns what DynamoDB is changing in the table, or nothing if the table accepts the next
+// change.
+func (t tableState) busy() string {
+	var parts []string
+	if t.status != "ACTIVE" {
+		parts = append(parts, "the table is "+t.status)
+	}
+	for _, i := range t.indexes {
+		if i.status != "ACTIVE" {
+			parts = append(parts, "the index "+i.name+" is "+i.status)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// keySchema and projection are members of the API of DynamoDB and of CloudFormation's templates.
+type keySchema []struct{ AttributeName, KeyType string }
+
+func (k keySchema) String() string {
+	var parts []string
+	for _, key := range k {
+		parts = append(parts, key.AttributeName+" "+key.KeyType)
+	}
+	return strings.Join(parts, ", ")
+}
+
+type projection struct {
+	ProjectionType   string
+	NonKeyAttributes []string
+}
+
+func (p projection) String() string {
+	return strings.Join(append([]string{p.ProjectionType}, p.NonKeyAttributes...), " ")
+}
+
+// callDynamoDB sends a request to DynamoDB.
+func (a *account) callDynamoDB(ctx context.Context, action string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	return a.call(ctx, "dynamodb", "application/x-amz-json-1.0", "DynamoDB_20120810."+action, body,
+		func(body []byte) error { return json.Unmarshal(body, out) })
+}
+
+// createIndex adds an index to a table. DynamoDB fills it afterwards.
+func (a *account) createIndex(ctx context.Context, table string, i index) error {
+	return a.updateIndex(ctx, map[string]any{
+		"TableName": table, "AttributeDefinitions": i.attributes,
+		"GlobalSecondaryIndexUpdates": []any{map[string]any{"Create": i.core()}},
+	})
+}
+
+func (a *account) deleteIndex(ctx context.Context, table, name string) error {
+	return a.updateIndex(ctx, map[string]any{
+		"TableName":                   table,
+		"GlobalSecondaryIndexUpdates": []any{map[string]any{"Delete": map[string]any{"IndexName": name}}},
+	})
+}
+
+func (a *account) updateIndex(ctx context.Context, request map[string]any) error {
+	return a.callDynamoDB(ctx, "UpdateTable", request, &struct{}{})
+}
+
+// The first and the longest pause between two requests for the state of a table.
+const (
+	pauseMin = time.Second
+	pauseMax = 15 * time.Second
+)
+
+// waitForTable waits until ready returns an empty text for the state of the table, and reports on
+// out what ready returns.
+func (d *deployer) waitForTable(ctx context.Context, name string, ready func(tableState) string) error {
+	said := ""
+	for pause := pauseMin; ; pause = min(2*pause, pauseMax) {
+		t, err := d.account.table(ctx, name)
+		if err != nil {
+			return err
+		}
+		if !t.exists() {
+			return fmt.Errorf("the table %s was deleted", name)
+		}
+		waitsFor := ready(t)
+		if waitsFor == "" {
+			return nil
+		}
+		if waitsFor != said {
+			fmt.Fprintf(d.out, "waiting   %s\n", waitsFor)
+			said = waitsFor
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("interrupted while %s, which goes on in DynamoDB; run this again", waitsFor)
+		case <-time.After(pause):
+		}
+	}
+}

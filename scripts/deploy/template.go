@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"growthworkspace/infra"
+)
+
+// template is a CloudFormation template: the JSON object, with intrinsic functions in their long
+// form.
+type template map[string]any
+
+// index is a global secondary index in a template.
+type index struct {
+	indexKeys
+	definition map[string]any   // the member of GlobalSecondaryIndexes
+	attributes []map[string]any // the definitions of the attributes of its key
+}
+
+// core returns the members of the definition that have no reference to anything in the template.
+func (i index) core() map[string]any {
+	out := map[string]any{}
+	for _, name := range []string{"IndexName", "KeySchema", "Projection"} {
+		if value, ok := i.definition[name]; ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// parseTemplate parses a template, which is JSON or YAML.
+func parseTemplate(text []byte) (template, error) {
+	var out template
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&out) == nil {
+		return out, nil
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, fmt.Errorf("the template is neither JSON nor YAML: %w", err)
+	}
+	if len(root.Content) == 1 {
+		value, err := fromYAML(root.Content[0])
+		if object, ok := value.(map[string]any); ok && err == nil {
+			return object, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("the template is no object")
+}
+
+// fromYAML returns a node as JSON. It writes the short forms of intrinsic functions, such as !Ref,
+// in their long form.
+func fromYAML(n *yaml.Node) (value any, err error) {
+	switch n.Kind {
+	case yaml.AliasNode:
+		return fromYAML(n.Alias)
+	case yaml.MappingNode:
+		object := map[string]any{}
+		for i := 0; i < len(n.Content) && err == nil; i += 2 {
+			object[n.Content[i].Value], err = fromYAML(n.Content[i+1])
+		}
+		value = object
+	case yaml.SequenceNode:
+		list := make([]any, len(n.Content))
+		for i := 0; i < len(n.Content) && err == nil; i++ {
+			list[i], err = fromYAML(n.Content[i])
+		}
+		value = list
+	default:
+		switch n.ShortTag() {
+		case "!!int", "!!float", "!!bool", "!!null":
+			err = n.Decode(&value)
+		default: // a text, or a version that looks like a date
+			value = n.Value
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the template's line %d: %w", n.Line, err)
+	}
+	if name, ok := strings.CutPrefix(n.Tag, "!"); ok && !strings.HasPrefix(name, "!") {
+		if name != "Ref" && name != "Condition" {
+			name = "Fn::" + name
+		}
+		if text, isText := value.(string); isText && name == "Fn::GetAtt" {
+			id, attribute, _ := strings.Cut(text, ".")
+			value = []any{id, attribute}
+		}
+		value = map[string]any{name: value}
+	}
+	return value, nil
+}
+
+// text returns the template as JSON.
+func (t template) text() []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(t); err != nil {
+		panic("deploy: a template that was parsed does not encode: " + err.Error())
+	}
+	return out.Bytes()
+}
+
+func (t template) usesSAM() bool {
+	text, err := json.Marshal(t["Transform"])
+	return err == nil && strings.Contains(string(text), "AWS::Serverless")
+}
+
+// resource returns a resource of the template, or nil.
+func (t template) resource(id string) map[string]any {
+	resources, _ := t["Resources"].(map[string]any)
+	resource, _ := resources[id].(map[string]any)
+	return resource
+}
+
+// tableProperties are the properties of the table that name its keys and indexes.
+type tableProperties struct {
+	AttributeDefinitions   []map[string]any
+	KeySchema              keySchema
+	GlobalSecondaryIndexes []map[string]any
+	LocalSecondaryIndexes  []struct{ KeySchema keySchema }
+}
+
+// table returns the keys and indexes of the template's table.
+func (t template) table() (p tableProperties, err error) {
+	resource := t.resource(infra.TableID)
+	if resource == nil {
+		return p, fmt.Errorf("the template has no resource %s", infra.TableID)
+	}
+	return p, decodeInto(resource["Properties"], &p)
+}
+
+// decodeInto decodes a part of a template into a struct.
+func decodeInto(value, out any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("the template's resource %s is not as expected: %w", infra.TableID, err)
+	}
+	return nil
+}
+
+// indexes returns the indexes of the template's table.
+func (t template) indexes() (out []index, err error) {
+	p, err := t.table()
+	if err != nil {
+		return nil, err
+	}
+	for _, definition := range p.GlobalSecondaryIndexes {
+		var i struct {
+			IndexName  string
+			KeySchema  keySchema
+			Projection projection
+		}
+		if err := decodeInto(definition, &i); err != nil {
+			return nil, err
+		}
+		attributes := slices.DeleteFunc(slices.Clone(p.AttributeDefinitions), func(a map[string]any) bool { return !i.KeySchema.contains(a["AttributeName"]) })
+		out = append(out, index{indexKeys{i.IndexName, i.KeySchema.String(), i.Projection.String()}, definition, attributes})
+	}
+	return out, nil
+}
+
+func (k keySchema) contains(attribute any) bool {
+	for _, key := range k {
+		if key.AttributeName == attribute {
+			return true
+		}
+	}
+	return false
+}
+
+// withIndexes returns a copy of the template whose table has exactly the given indexes. Of
+// everything else, only the definitions of attributes change: DynamoDB refuses one that no key
+// uses.
+//
+// The definition of an index from another version may refer to parameters and conditions that this
+// template does not have, such as those of a maximum throughput. It keeps such a member only if an
+// index of this template has the same one.
+func (t template) withIndexes(indexes []index) (template, error) {
+	out, err := parseTemplate(t.text()) // a copy
+	if err != nil {
+		return nil, err
+	}
+	p, err := out.table()
+	if err != nil {
+		return nil, err
+	}
+	used := []keySchema{p.KeySchema}
+	for _, local := range p.LocalSecondaryIndexes {
+		used = append(used, local.KeySchema)
+	}
+	definitions, attributes := []any{}, []any{}
+	all := p.AttributeDefinitions
+	for _, i := range indexes {
+		definition := i.core()
+		for name, value := range i.definition {
+			if slices.ContainsFunc(p.GlobalSecondaryIndexes, func(own map[string]any) bool { return own[name] != nil && compactJSON(own[name]) == compactJSON(value) }) {
+				definition[name] = value
+			}
+		}
+		definitions, all = append(definitions, definition), append(all, i.attributes...)
+		var keys struct{ KeySchema keySchema }
+		if err := decodeInto(i.definition, &keys); err != nil {
+			return nil, err
+		}
+		used = append(used, keys.KeySchema)
+	}
+	defined := map[any]bool{}
+	for _, a := range all {
+		name := a["AttributeName"]
+		if !defined[name] && slices.ContainsFunc(used, func(k keySchema) bool { return k.contains(name) }) {
+			attributes, defined[name] = append(attributes, a), true
+		}
+	}
+	properties := out.resource(infra.TableID)["Properties"].(map[string]any) // as table has read them
+	properties["AttributeDefinitions"] = attributes
+	if properties["GlobalSecondaryIndexes"] = definitions; len(definitions) == 0 {
+		delete(properties, "GlobalSecondaryIndexes")
+	}
+	return out, nil
+}

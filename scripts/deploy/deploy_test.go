@@ -3,14 +3,20 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"html"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"growthworkspace/infra"
 	"growthworkspace/shared/testkit/engine"
@@ -29,14 +35,26 @@ type fakeAWS struct {
 	isForeign      bool   // whether the stack belongs to a different service
 	hasToolkit     bool   // whether the account is prepared for the CDK
 	identityError  string // the error code of GetCallerIdentity; empty if the call succeeds
-	tableResponse  string // the response of DescribeTable; empty if the table does not exist
-	concurrency    int    // the account's concurrency, of which nothing is reserved
-	logsRole       string // API Gateway's role for logs; empty if there is none
+	noTable        bool   // whether DescribeTable finds no table
+	tableStatus    string
+	keys           []string        // the attributes of the table's key
+	indexes        []string        // the table's indexes besides those of the deployed template
+	missing        string          // an index that the table lacks
+	stream         string          // the view type of the table's stream; empty if it has none
+	template       template        // the deployed template
+	changes        string          // the changes of every change set, as XML
+	creating       map[string]bool // the indexes that are CREATING in one response, and whether it was sent
+	warmReads      map[string]int  // the warm throughput of indexes, and of the table under an empty name
+	concurrency    int             // the account's concurrency, of which nothing is reserved
+	logsRole       string          // API Gateway's role for logs; empty if there is none
 }
 
 func newFakeAWS(t *testing.T) *fakeAWS {
 	t.Helper()
-	w := &fakeAWS{t: t, root: t.TempDir(), path: t.TempDir(), hasToolkit: true, concurrency: 1000}
+	w := &fakeAWS{
+		t: t, root: t.TempDir(), path: t.TempDir(), hasToolkit: true, tableStatus: "ACTIVE", keys: []string{"pk", "sk"},
+		stream: "NEW_AND_OLD_IMAGES", template: newTemplate(t), creating: map[string]bool{}, concurrency: 1000,
+	}
 	w.log = filepath.Join(t.TempDir(), "log")
 	cache := t.TempDir()
 	for _, name := range []string{"scripts", "infra/cdk"} {
@@ -54,7 +72,8 @@ func newFakeAWS(t *testing.T) *fakeAWS {
 		t.Fatal(err)
 	}
 	w.path += string(os.PathListSeparator) + bin
-	w.addProgram("cdk", `: >"$LOG.cdk"; exit ${CDK_EXIT-0}`, bin)
+	w.addProgram("cdk", fakeCDK, bin)
+	w.write(w.log+".next", string(newTemplate(t).text()))
 	server := httptest.NewServer(http.HandlerFunc(w.serveAWS))
 	t.Cleanup(server.Close)
 	for name, value := range map[string]string{
@@ -66,6 +85,40 @@ func newFakeAWS(t *testing.T) *fakeAWS {
 		t.Setenv(name, value)
 	}
 	return w
+}
+
+// fakeCDK is the CDK's command line program. A synthesis writes the template in $LOG.next. The
+// execution of a change set writes the template that was prepared to $LOG.deployed.
+const fakeCDK = `
+all=" $* "
+while [ $# -gt 0 ]; do
+  case $1 in synth | deploy) stack=$2 ;; --output) out=$2 ;; --app) app=$2 ;; esac
+  shift
+done
+case $all in
+*" synth "*)
+  /bin/mkdir -p "$out"
+  /bin/cat "$LOG.next" >"$out/$stack.template.json"
+  echo "{\"files\":{\"digest\":{\"source\":{\"path\":\"$stack.template.json\"}}}}" >"$out/$stack.assets.json"
+  echo '{"url":"digest.json"}' >"$out/manifest.json"
+  exit 0 ;;
+*" execute-change-set "*) [ "${CDK_EXIT-0}" != 0 ] || /bin/cat "$app/$stack.template.json" >"$LOG.deployed" ;;
+esac
+: >"$LOG.cdk"
+exit ${CDK_EXIT-0}`
+
+// newTemplate returns a template with the resources of the new version that the deploy looks at.
+func newTemplate(t *testing.T) template {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"Resources": infra.JSON(infra.New().PlainResources())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := parseTemplate(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func (w *fakeAWS) write(path, text string) {
@@ -100,12 +153,7 @@ func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 		w.t.Errorf("a request is not signed: %v", r.Header)
 	}
 	if r.Header.Get("X-Amz-Target") != "" {
-		if w.tableResponse == "" {
-			rw.WriteHeader(http.StatusBadRequest)
-			fmt.Fprint(rw, `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no"}`)
-			return
-		}
-		fmt.Fprint(rw, w.tableResponse)
+		w.serveDynamoDB(rw, r)
 		return
 	}
 	switch r.Method + r.URL.Path {
@@ -126,8 +174,97 @@ func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(rw, "<R><GetCallerIdentityResult><Account>111122223333</Account><Arn>arn:aws:iam::111122223333:user/operator</Arn></GetCallerIdentityResult></R>")
 	case "DescribeStacks":
 		w.describe(rw, r.FormValue("StackName"))
+	case "GetTemplate":
+		fmt.Fprint(rw, "<R><GetTemplateResult><TemplateBody>"+html.EscapeString(string(w.deployedTemplate().text()))+"</TemplateBody></GetTemplateResult></R>")
+	case "DescribeStackResource":
+		fmt.Fprint(rw, "<R><DescribeStackResourceResult><StackResourceDetail><PhysicalResourceId>the-table</PhysicalResourceId></StackResourceDetail></DescribeStackResourceResult></R>")
+	case "DescribeChangeSet":
+		fmt.Fprint(rw, "<R><DescribeChangeSetResult><Status>CREATE_COMPLETE</Status><Changes>"+w.changes+"</Changes></DescribeChangeSetResult></R>")
+	case "DeleteChangeSet":
+		w.logCall("DeleteChangeSet")
+		fmt.Fprint(rw, "<R/>")
 	default:
 		w.t.Errorf("unexpected action %s", r.FormValue("Action"))
+	}
+}
+
+func (w *fakeAWS) logCall(line string) {
+	w.t.Helper()
+	f, err := os.OpenFile(w.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = fmt.Fprintln(f, line)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
+}
+
+func (w *fakeAWS) deployedTemplate() template {
+	text, err := os.ReadFile(w.log + ".deployed")
+	if err != nil {
+		return w.template
+	}
+	out, err := parseTemplate(text)
+	if err != nil {
+		w.t.Error(err)
+	}
+	return out
+}
+
+// serveDynamoDB handles the requests for the table. A new index is CREATING in the first response
+// that has it.
+func (w *fakeAWS) serveDynamoDB(rw http.ResponseWriter, r *http.Request) {
+	var request struct {
+		GlobalSecondaryIndexUpdates []map[string]struct{ IndexName string }
+	}
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		w.t.Error(err)
+	}
+	for _, update := range request.GlobalSecondaryIndexUpdates {
+		for action, i := range update {
+			w.logCall("UpdateTable " + action + " " + i.IndexName)
+			if w.missing = ""; action == "Delete" {
+				w.indexes = slices.DeleteFunc(w.indexes, func(name string) bool { return name == i.IndexName })
+			}
+		}
+	}
+	if w.noTable {
+		rw.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(rw, `{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"no"}`)
+		return
+	}
+	deployed, err := w.deployedTemplate().indexes()
+	if err != nil {
+		w.t.Error(err)
+	}
+	for _, name := range w.indexes {
+		deployed = append(deployed, index{indexKeys: indexKeys{name: name}, definition: map[string]any{"IndexName": name}})
+	}
+	indexes := []any{}
+	for _, i := range deployed {
+		definition := maps.Clone(i.definition)
+		definition["IndexStatus"] = "ACTIVE"
+		definition["WarmThroughput"] = map[string]any{"ReadUnitsPerSecond": w.warmReads[i.name]}
+		if seen, new := w.creating[i.name]; new && !seen {
+			w.creating[i.name], definition["IndexStatus"] = true, "CREATING"
+			w.logCall(i.name + " is CREATING")
+		}
+		if i.name != w.missing {
+			indexes = append(indexes, definition)
+		}
+	}
+	var keys []any
+	for _, name := range w.keys {
+		keys = append(keys, map[string]any{"AttributeName": name})
+	}
+	table := map[string]any{"TableStatus": w.tableStatus, "KeySchema": keys, "GlobalSecondaryIndexes": indexes, "WarmThroughput": map[string]any{"ReadUnitsPerSecond": w.warmReads[""]}}
+	if w.stream != "" {
+		table["LatestStreamArn"] = "arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/1"
+		table["StreamSpecification"] = map[string]any{"StreamEnabled": true, "StreamViewType": w.stream}
+	}
+	if err := json.NewEncoder(rw).Encode(map[string]any{"Table": table}); err != nil {
+		w.t.Error(err)
 	}
 }
 
@@ -166,10 +303,17 @@ func (w *fakeAWS) describe(rw http.ResponseWriter, name string) {
 func (w *fakeAWS) deploy(want int, args ...string) string {
 	w.t.Helper()
 	var output bytes.Buffer
-	if code := run(w.t.Context(), args, strings.NewReader(""), &output, &output); code != want {
+	if code := run(w.t.Context(), args, strings.NewReader(""), &output, &output, noPause); code != want {
 		w.t.Errorf("exit code %d, not %d: %s", code, want, &output)
 	}
 	return output.String()
+}
+
+// noPause returns a channel that has a value at once.
+func noPause(time.Duration) <-chan time.Time {
+	out := make(chan time.Time, 1)
+	out <- time.Time{}
+	return out
 }
 
 func requireContains(t *testing.T, text string, parts ...string) {
@@ -385,17 +529,17 @@ func TestErrOptions(t *testing.T) {
 
 // Ensure --table accepts only an active table of this service.
 func TestErrTable(t *testing.T) {
-	for response, want := range map[string]string{
-		"":                                     "there is no table restored in eu-central-1",
-		`{"Table":{"TableStatus":"CREATING"}}`: "is CREATING: wait until it is ACTIVE",
-		`{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"id"}]}}`: "does not belong to this service",
+	for want, change := range map[string]func(*fakeAWS){
+		"there is no table restored in eu-central-1": func(w *fakeAWS) { w.noTable = true },
+		"is CREATING: wait until it is ACTIVE":       func(w *fakeAWS) { w.tableStatus = "CREATING" },
+		"does not belong to this service":            func(w *fakeAWS) { w.keys = []string{"id"} },
 	} {
 		w := newFakeAWS(t)
-		w.tableResponse = response
+		change(w)
 		requireContains(t, w.deploy(1, "--yes", "--table", "restored"), want)
 	}
 	w := newFakeAWS(t)
-	w.status, w.tableResponse = "CREATE_COMPLETE", `{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"pk"},{"AttributeName":"sk"}]}}`
+	w.status, w.stream = "CREATE_COMPLETE", ""
 	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "table     restored", "the table the-table stays, but", "has no stream")
 	requireContains(t, w.loggedCalls(), "growth-workspace:ExistingTableName=restored")
 }
@@ -403,13 +547,12 @@ func TestErrTable(t *testing.T) {
 // Ensure the stack gets the stream of the table that --table names, but not one without both
 // images.
 func TestStreamOfTable(t *testing.T) {
-	const format = `{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"pk"},{"AttributeName":"sk"}],"LatestStreamArn":"arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/1","StreamSpecification":{"StreamEnabled":true,"StreamViewType":%q}}}`
 	w := newFakeAWS(t)
-	w.status, w.tableResponse = "CREATE_COMPLETE", fmt.Sprintf(format, "NEW_AND_OLD_IMAGES")
+	w.status = "CREATE_COMPLETE"
 	w.deploy(0, "--yes", "--table", "restored")
 	requireContains(t, w.loggedCalls(), "growth-workspace:TableStreamArn=arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/1")
 	w = newFakeAWS(t)
-	w.status, w.tableResponse = "CREATE_COMPLETE", fmt.Sprintf(format, "KEYS_ONLY")
+	w.status, w.stream = "CREATE_COMPLETE", "KEYS_ONLY"
 	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "has no stream", "update-table --table-name restored")
 	if strings.Contains(w.loggedCalls(), "TableStreamArn") {
 		t.Errorf("a stream without images: %s", w.loggedCalls())

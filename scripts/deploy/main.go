@@ -21,13 +21,14 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal shuts down gracefully. A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, time.After))
 }
 
 // deployer is one run of the program.
@@ -39,11 +40,12 @@ type deployer struct {
 	cache       string // the folder in which the CDK's command line program is installed
 	tmp         string // a temporary folder, removed when the program exits
 	account     *account
-	throughput  settings // the throughput parameters, which are deployed after everything else
+	throughput  settings                             // the throughput parameters, which are deployed after everything else
+	after       func(time.Duration) <-chan time.Time // time.After, which tests replace
 }
 
 // run runs the program and returns the exit code: 0, 1 for a failure or 2 for wrong usage.
-func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer, after func(time.Duration) <-chan time.Time) int {
 	options, err := parseFlags(args, errOut)
 	if errors.Is(err, errHelp) {
 		return 0
@@ -52,7 +54,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		fmt.Fprintf(errOut, "deploy: %s (see --help)\n", err)
 		return 2
 	}
-	d := &deployer{options: options, in: bufio.NewReader(in), out: out, errOut: errOut}
+	d := &deployer{options: options, in: bufio.NewReader(in), out: out, errOut: errOut, after: after}
 	if err := d.start(ctx); err != nil {
 		fmt.Fprintf(errOut, "deploy: %s\n", err)
 		return 1

@@ -178,7 +178,7 @@ func (d *deployer) waitForTable(ctx context.Context, name string, ready func(tab
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("interrupted while %s, which goes on in DynamoDB; run this again", waitsFor)
-		case <-time.After(pause):
+		case <-d.after(pause):
 		}
 	}
 }

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// world is an account in the test of the planner: what CloudFormation and DynamoDB would do with
+// each step.
+type world struct {
+	managed   bool
+	template  []string // the indexes in the deployed template
+	table     []string // the indexes in the table
+	functions []string // the indexes that the deployed functions query
+	wanted    []string
+}
+
+func (w world) clone() world {
+	w.template, w.table, w.functions = slices.Clone(w.template), slices.Clone(w.table), slices.Clone(w.functions)
+	return w
+}
+
+func (w world) evolution() evolution {
+	e := evolution{managed: w.managed, table: tableState{name: "t", status: "ACTIVE"}, deployed: indexesOf(w.template), wanted: indexesOf(w.wanted)}
+	for _, i := range indexesOf(w.table) {
+		e.table.indexes = append(e.table.indexes, tableIndex{i.indexKeys, "ACTIVE", false})
+	}
+	return e
+}
+
+func indexesOf(names []string) (out []index) {
+	for _, name := range names {
+		out = append(out, index{indexKeys: indexKeys{name: name, keys: name + "pk HASH"}})
+	}
+	return out
+}
+
+func namesOf(indexes []index) (out []string) {
+	for _, i := range indexes {
+		out = append(out, i.name)
+	}
+	return out
+}
+
+// apply makes the change of a step, or returns why AWS would refuse it.
+func (w *world) apply(s step) error {
+	name := s.index.name
+	next := namesOf(s.indexes)
+	added, removed := difference(next, w.template), difference(w.template, next)
+	switch s.kind {
+	case addIndex:
+		if !w.managed || len(removed) > 0 || !slices.Equal(added, []string{name}) {
+			return fmt.Errorf("the template goes from %v to %v", w.template, next)
+		}
+		if slices.Contains(w.table, name) {
+			return fmt.Errorf("the table has %s", name)
+		}
+		w.template, w.table = next, append(w.table, name)
+	case removeIndex:
+		if !w.managed || len(added) > 0 || !slices.Equal(removed, []string{name}) {
+			return fmt.Errorf("the template goes from %v to %v", w.template, next)
+		}
+		w.template, w.table = next, difference(w.table, removed)
+	case deployStack:
+		if w.managed && len(added)+len(removed) > 0 {
+			return fmt.Errorf("the functions and the indexes %v and %v change together", added, removed)
+		}
+		w.template, w.functions = next, w.wanted
+	case createTableIndex:
+		if slices.Contains(w.table, name) {
+			return fmt.Errorf("the table has %s", name)
+		}
+		w.table = append(w.table, name)
+	case deleteTableIndex:
+		if !slices.Contains(w.table, name) {
+			return fmt.Errorf("the table does not have %s", name)
+		}
+		if w.managed && slices.Contains(w.template, name) {
+			return fmt.Errorf("CloudFormation manages %s", name)
+		}
+		w.table = difference(w.table, []string{name})
+	}
+	return nil
+}
+
+func difference(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return slices.Contains(b, name) })
+}
+
+// Ensure that from every state of the account, with at most three changes of indexes, every step is
+// one that AWS accepts, functions never run without an index that they query, and a deploy that
+// stops after any step, or during a step that adds an index, reaches the same end when it is run
+// again.
+func TestSteps(t *testing.T) {
+	all := []string{"gsi1", "gsi2", "gsi3", "gsi4"}
+	count := 0
+	for _, managed := range []bool{true, false} {
+		for _, from := range subsets(all) {
+			for _, to := range subsets(all) {
+				for _, table := range subsets(all) {
+					if len(difference(from, to))+len(difference(to, from)) > 3 {
+						continue
+					}
+					count++
+					w := world{managed: managed, template: from, table: table, functions: from, wanted: to}
+					checkWorld(t, w, 3)
+				}
+			}
+		}
+	}
+	if count < 5000 {
+		t.Errorf("only %d plans", count)
+	}
+}
+
+// checkWorld plans and makes the changes, stopping after each step to plan again, up to depth times.
+func checkWorld(t *testing.T, w world, depth int) {
+	t.Helper()
+	steps, err := w.evolution().steps()
+	if err != nil {
+		t.Fatalf("%+v: %v", w, err)
+	}
+	start := w.clone()
+	ran := len(difference(w.functions, w.table)) == 0 // whether the functions had all their indexes
+	for n, s := range steps {
+		before := w.clone()
+		if err := w.apply(s); err != nil {
+			t.Fatalf("%+v: step %d of %v: %v", start, n+1, steps, err)
+		}
+		if lost := difference(w.functions, w.table); len(lost) > 0 && (ran || s.kind == deployStack) {
+			t.Fatalf("%+v: after step %d of %v functions query %v", start, n+1, steps, lost)
+		}
+		if depth == 0 {
+			continue
+		}
+		if n+1 < len(steps) {
+			checkWorld(t, w.clone(), 0)
+		}
+		if s.kind == addIndex { // the update is rolled back, and leaves the index
+			before.table = append(before.table, s.index.name)
+			checkWorld(t, before, 0)
+		}
+	}
+	if extra := difference(w.wanted, w.table); len(extra) > 0 || !sameNames(w.template, w.wanted) || !sameNames(w.functions, w.wanted) {
+		t.Fatalf("%+v: %v ends with %+v", start, steps, w)
+	}
+	if old := difference(start.template, w.wanted); len(difference(old, w.table)) < len(old) {
+		t.Fatalf("%+v: %v leaves %v in the table", start, steps, w.table)
+	}
+	if foreign := difference(difference(start.table, start.template), start.wanted); len(difference(foreign, w.table)) > 0 {
+		t.Fatalf("%+v: %v removes an index of somebody else", start, steps)
+	}
+	steps, err = w.evolution().steps()
+	if err != nil || len(steps) != 1 || steps[0].kind != deployStack {
+		t.Fatalf("%+v: a second deploy has the steps %v, %v", start, steps, err)
+	}
+}
+
+func sameNames(a, b []string) bool { return len(difference(a, b))+len(difference(b, a)) == 0 }
+
+func subsets(names []string) [][]string {
+	out := [][]string{nil}
+	for _, name := range names {
+		for _, s := range out {
+			out = append(out, append(slices.Clone(s), name))
+		}
+	}
+	return out
+}
+
+// Ensure a new table is created with all its indexes in one step, also after a failed first deploy.
+func TestStepsOfANewTable(t *testing.T) {
+	steps, err := evolution{managed: true, wanted: indexesOf([]string{"gsi1", "gsi2"})}.steps()
+	if err != nil || len(steps) != 1 || steps[0].kind != deployStack || len(steps[0].indexes) != 2 {
+		t.Errorf("%v, %v", steps, err)
+	}
+}
+
+// Ensure an index that another version defines differently is refused, and so are more indexes than
+// DynamoDB allows.
+func TestErrSteps(t *testing.T) {
+	for _, managed := range []bool{true, false} {
+		e := world{managed: managed, template: []string{"gsi1"}, table: []string{"gsi1"}, wanted: []string{"gsi1"}}.evolution()
+		e.wanted[0].projection = "KEYS_ONLY"
+		if _, err := e.steps(); err == nil || !strings.Contains(err.Error(), "DynamoDB cannot change an index") {
+			t.Errorf("another projection: %v", err)
+		}
+	}
+	w := world{managed: true, wanted: []string{"new"}}
+	for n := range indexesMax {
+		w.table = append(w.table, fmt.Sprint("gsi", n))
+	}
+	w.template = w.table
+	if _, err := w.evolution().steps(); err == nil || !strings.Contains(err.Error(), "would have 21 indexes") {
+		t.Errorf("21 indexes: %v", err)
+	}
+	w.wanted = w.table[1:]
+	if _, err := w.evolution().steps(); err != nil {
+		t.Errorf("20 indexes: %v", err)
+	}
+}
+
+// Ensure an upgrade adds an index alone, waits until it is ACTIVE, deploys the functions, and then
+// removes the index that the new version does not have, alone.
+func TestUpgradeOfIndexes(t *testing.T) {
+	w := newFakeAWS(t)
+	w.status = "UPDATE_COMPLETE"
+	all, err := w.template.indexes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.template, err = w.template.withIndexes(all[1:]); err != nil { // the deployed version lacks gsi1
+		t.Fatal(err)
+	}
+	next, err := newTemplate(t).withIndexes(all[:len(all)-1]) // the new one lacks the last index
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write(w.log+".next", string(next.text()))
+	w.creating["gsi1"] = false
+	last := all[len(all)-1].name
+	requireContains(t, w.deploy(0, "--yes"), "step 1    add the index gsi1 to the table, alone", "the index gsi1 is CREATING",
+		"step 2    deploy the functions", "step 3    remove the index "+last)
+	log := w.loggedCalls()
+	var kinds []string
+	for line := range strings.Lines(log) {
+		switch {
+		case strings.Contains(line, "prepare-change-set") && strings.Contains(line, "--parameters"):
+			kinds = append(kinds, "stack")
+		case strings.Contains(line, "prepare-change-set"):
+			kinds = append(kinds, "table")
+		case strings.Contains(line, "CREATING"):
+			kinds = append(kinds, "wait")
+		}
+	}
+	if got := strings.Join(kinds, " "); got != "table wait stack table" {
+		t.Errorf("%s:\n%s", got, log)
+	}
+	indexes, err := w.deployedTemplate().indexes()
+	if err != nil || !slices.Equal(namesOf(indexes), namesOf(all[:len(all)-1])) {
+		t.Errorf("%v, %v", namesOf(indexes), err)
+	}
+}
+
+// Ensure an index that a rolled-back update left is removed before it is added again, one that is
+// missing in the table is added, and one that neither version knows stays and is named.
+func TestLeftIndexes(t *testing.T) {
+	w := newFakeAWS(t)
+	w.status = "UPDATE_ROLLBACK_COMPLETE"
+	all, err := w.template.indexes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.template, err = w.template.withIndexes(all[1:]); err != nil {
+		t.Fatal(err)
+	}
+	w.indexes, w.missing = []string{"gsi1", "mine"}, "gsi2"
+	requireContains(t, w.deploy(0, "--yes"), "remove the index gsi1 with UpdateTable", "add the index gsi2 with UpdateTable", "the index mine of the table the-table belongs to neither version")
+	requireContains(t, w.loggedCalls(), "UpdateTable Delete gsi1", "UpdateTable Create gsi2")
+	if strings.Contains(w.loggedCalls(), "mine") {
+		t.Errorf("an index of somebody else was changed:\n%s", w.loggedCalls())
+	}
+}

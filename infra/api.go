@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/gateway"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 	StageName = "prod"
 	// CompressionBytesMin is the minimum size of a response that is compressed for clients that
 	// accept compression.
-	CompressionBytesMin = 1024
+	CompressionBytesMin = gateway.CompressionBytesMin
 	// BinaryTypes makes the gateway pass on every body unchanged. Otherwise it would replace
 	// invalid UTF-8, which the service must reject.
 	BinaryTypes = "*/*"
@@ -32,7 +33,10 @@ const (
 // the query, and no headers.
 func AccessLog() string {
 	line := Object{
-		{"requestId", "$context.requestId"}, {"time", "$context.requestTime"}, {"ip", "$context.identity.sourceIp"},
+		// These are the ids in the function's log line (gateway.RequestIDs).
+		{"requestId", "$context.requestId"}, {"extendedRequestId", "$context.extendedRequestId"},
+		{"lambdaRequestId", "$context.integration.requestId"}, {"xrayTraceId", "$context.xrayTraceId"},
+		{"time", "$context.requestTime"}, {"ip", "$context.identity.sourceIp"},
 		{"method", "$context.httpMethod"}, {"path", "$context.path"}, {"status", "$context.status"},
 		{"bytes", "$context.responseLength"}, {"latency", "$context.responseLatency"},
 		{"integrationStatus", "$context.integrationStatus"}, {"integrationLatency", "$context.integrationLatency"},
@@ -125,7 +129,7 @@ func (r GatewayResponse) Body() string {
 func (r GatewayResponse) Headers() map[string]string {
 	out := map[string]string{
 		"Cache-Control": "'no-store'", "Content-Type": "'application/json'",
-		"Service-Request-Id": "context.requestId", "Service-Version": "'" + fault.Version + "'",
+		"Service-Request-Id": "context.extendedRequestId", "Service-Version": "'" + fault.Version + "'",
 	}
 	switch {
 	case r.Type == wafFiltered:

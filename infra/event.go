@@ -97,7 +97,7 @@ func sampleEvent(op api.Operation, route Route, example []byte) ([]byte, error) 
 	if body.Len() > 0 {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	event, err := gateway.NewEvent(r, "req_sample")
+	event, err := gateway.NewEvent(r, gateway.RequestIDs{Extended: "SampleRequestId=", Gateway: "00000000-0000-4000-8000-000000000000"})
 	if err != nil {
 		return nil, err
 	}

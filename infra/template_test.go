@@ -135,7 +135,7 @@ func TestGatewayResponses(t *testing.T) {
 		headers := r.Headers()
 		for name, want := range map[string]string{
 			"Service-Version": "'" + fault.Version + "'", "Content-Type": "'application/json'", "Cache-Control": "'no-store'",
-			"Service-Request-Id": "context.requestId",
+			"Service-Request-Id": "context.extendedRequestId",
 		} {
 			if headers[name] != want {
 				t.Errorf("%s: %s is %s", r.Type, name, headers[name])
@@ -175,7 +175,7 @@ func TestAccessLog(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"requestId", "status", "refusal", "path", "tlsVersion", "cipherSuite"} {
+	for _, name := range []string{"requestId", "extendedRequestId", "lambdaRequestId", "xrayTraceId", "status", "refusal", "path", "tlsVersion", "cipherSuite"} {
 		if line[name] == "" {
 			t.Errorf("the log has no %s", name)
 		}

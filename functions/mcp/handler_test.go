@@ -30,7 +30,7 @@ func TestFunctionRejects(t *testing.T) {
 		{"POST", "/mcp", "https://evil.test", 403, "Content-Type", "application/json"},
 		{"POST", "/mcp", "", 401, "WWW-Authenticate", "Bearer"},
 		{"POST", "/mcp", "http://api.test", 401, "WWW-Authenticate", "Bearer"},
-		{"POST", "/mcp/x", "", 404, "Service-Request-Id", "req_1"},
+		{"POST", "/mcp/x", "", 404, "Service-Request-Id", "I7MlhRE35squQwY="},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), c.method, "http://api.test"+c.path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 		r.Header.Set("Content-Type", "application/json")

@@ -49,7 +49,7 @@ func TestServesTheDocument(t *testing.T) {
 		t.Errorf("status %d, or the body differs from openapi.json", r.StatusCode)
 	}
 	for name, value := range map[string]string{
-		"Content-Type": "application/json", "Cache-Control": "public, max-age=3600", "Service-Version": fault.Version, "Service-Request-Id": "req_1",
+		"Content-Type": "application/json", "Cache-Control": "public, max-age=3600", "Service-Version": fault.Version, "Service-Request-Id": "I7MlhRE35squQwY=",
 	} {
 		if got := r.Header.Get(name); got != value {
 			t.Errorf("%s is %q, want %q", name, got, value)

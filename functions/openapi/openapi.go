@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
 )
 
@@ -41,7 +42,7 @@ func Serves(path string) bool {
 func Handler(newID id.Generator) http.Handler {
 	files := filesByPath()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h, requestID := w.Header(), newID("req")
+		h, requestID := w.Header(), gateway.RequestIDsOf(r.Context(), newID).Public()
 		fileOf, ok := files[r.URL.EscapedPath()]
 		switch {
 		case !ok:

@@ -36,7 +36,7 @@ func TestServesTheReference(t *testing.T) {
 		for name, value := range map[string]string{
 			"Content-Type": want.contentType, "Cache-Control": want.cache, "Content-Security-Policy": want.policy,
 			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
-			"Service-Version": fault.Version, "Service-Request-Id": "req_1",
+			"Service-Version": fault.Version, "Service-Request-Id": "I7MlhRE35squQwY=",
 		} {
 			if got := r.Header.Get(name); got != value {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, value)

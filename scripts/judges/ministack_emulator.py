@@ -5,16 +5,21 @@ MiniStack's CloudFormation rejects an alarm on a formula over several metrics. H
 its formula instead, so that the whole stack can be deployed. cfn-lint checks the definition of the alarm; no test checks when
 the alarm is triggered.
 
+MiniStack's CloudFormation does not know saved queries. Here one is stored as its properties. MiniStack's gateway has the same id
+for a request twice. Here the extended id differs from it and has the form of AWS's, in events and in gateway responses.
+
 MiniStack invokes a function with the records of a table's stream, but does not know time windows. Here such an event also has
 the members that Lambda adds for a window, of which the recorder needs the shard's id, and a response without a state is an
 error, as in Lambda. MiniStack's streams have one shard, and it never invokes a function for the end of a window.
 """
 
+import base64
+import hashlib
 import sys
 import time
 
 from ministack.app import main
-from ministack.services import lambda_svc
+from ministack.services import apigateway_v1, lambda_svc
 from ministack.services.cloudformation import provisioners
 
 import ministack_tables  # noqa: F401 (changes the emulator)
@@ -55,6 +60,38 @@ def with_window(function, event):
     return result
 
 
+build_event = apigateway_v1._build_lambda_event_v1
+gateway_value = apigateway_v1._gateway_request_value
+
+
+def extended_id(request_id):
+    return base64.urlsafe_b64encode(hashlib.sha256(request_id.encode()).digest()[:11]).decode()
+
+
+def with_extended_id(*args, **kwargs):
+    event = build_event(*args, **kwargs)
+    context = event["requestContext"]
+    context["extendedRequestId"] = extended_id(context["requestId"])
+    return event
+
+
+def value_with_extended_id(source, request):
+    if source == "context.extendedRequestId":
+        return extended_id(request["request_id"])
+    return gateway_value(source, request)
+
+
+def save_query(logical_id, props, stack_name):
+    return f"{stack_name}-{logical_id}", {"QueryDefinitionId": f"{stack_name}-{logical_id}"}
+
+
+apigateway_v1._build_lambda_event_v1 = with_extended_id
+apigateway_v1._gateway_request_value = value_with_extended_id
+provisioners._RESOURCE_HANDLERS["AWS::Logs::QueryDefinition"] = {
+    "create": save_query,
+    "update": lambda physical_id, old, new, stack_name: (physical_id, {"QueryDefinitionId": physical_id}),
+    "delete": lambda physical_id, props: None,
+}
 provisioners._cw_metric_alarm_record = first_metric
 lambda_svc._execute_function = with_window
 main()

@@ -91,7 +91,7 @@ func TestReplyConflict(t *testing.T) {
 		if status != http.StatusPreconditionFailed {
 			t.Errorf("%s: status %d, want 412", action, status)
 		}
-		has(t, action, body, "Somebody else changed this reply", "Theirs", typed, "Request req_")
+		has(t, action, body, "Somebody else changed this reply", "Theirs", typed, "Request ")
 		if got := w.stored(t, id); got["replyBody"] != "Theirs" {
 			t.Errorf("%s: stored reply %v, want Theirs", action, got["replyBody"])
 		}

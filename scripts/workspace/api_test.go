@@ -424,7 +424,7 @@ func TestAPIErrors(t *testing.T) {
 	startTestServer(t)
 	r := runCommand(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--status", "live")
 	lines := strings.Split(strings.TrimSpace(r.err), "\n")
-	starts := []string{"workspace: bad_request (400)", "  --title: ", "  --status: ", "  request req_"}
+	starts := []string{"workspace: bad_request (400)", "  --title: ", "  --status: ", "  request "}
 	if r.code != 1 || lines[0] != starts[0] || !slices.EqualFunc(lines, starts, strings.HasPrefix) {
 		t.Errorf("exit code %d, want 1; lines %q, want them to begin with %q", r.code, lines, starts)
 	}

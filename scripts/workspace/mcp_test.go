@@ -235,7 +235,7 @@ func testBridgeErrors(t *testing.T, s *server, data string) {
 	if r := runCommand(t, "", "key", "revoke", id, "--company", s.CompanyID, "--data", data); r.code != 0 {
 		t.Fatalf("revoke: %+v", r)
 	}
-	want := s.BaseURL + " refuses the key of `workspace login`: it is unknown, revoked or expired. Ask a person to run `workspace login --base-url " + s.BaseURL + "` (request req_"
+	want := s.BaseURL + " refuses the key of `workspace login`: it is unknown, revoked or expired. Ask a person to run `workspace login --base-url " + s.BaseURL + "` (request "
 	if got := message(send()); !strings.HasPrefix(got, want) || !strings.Contains(b.logs.String(), want) {
 		t.Errorf("with a revoked key: %q, stderr %s, want %s", got, b.logs, want)
 	}

@@ -9,6 +9,7 @@ import (
 	"math/rand"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -220,6 +221,9 @@ type httpResponse struct {
 	messages []string
 }
 
+// requestIDForm matches a request id of the form of API Gateway's extended ids.
+var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9_-]{15}=$`)
+
 func (s *service) do(r *http.Request) httpResponse {
 	s.t.Helper()
 	a := httpResponse{ResponseRecorder: httptest.NewRecorder()}
@@ -227,7 +231,7 @@ func (s *service) do(r *http.Request) httpResponse {
 	h := a.Header()
 	of := r.Method + " " + r.URL.String()
 	requireHeaders(s.t, of, h, map[string]string{"Service-Version": "2026-08-11", "Cache-Control": "no-store", "Content-Type": "application/json"})
-	if !strings.HasPrefix(h.Get("Service-Request-Id"), "req_") || h.Get("Content-Length") == "" {
+	if !requestIDForm.MatchString(h.Get("Service-Request-Id")) || h.Get("Content-Length") == "" {
 		s.t.Errorf("%s: Service-Request-Id %q, Content-Length %q; want both", of, h.Get("Service-Request-Id"), h.Get("Content-Length"))
 	}
 	if a.Code >= 400 && r.Method != http.MethodHead {

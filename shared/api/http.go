@@ -11,6 +11,7 @@ import (
 
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/schema"
 )
@@ -22,22 +23,22 @@ const bodyBytesMax = 256 << 10
 // ServeHTTP serves a request. Every error response contains the error envelope, even for an unknown
 // path or method.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	requestID := a.newID("req")
-	out, err := a.serveHTTP(r, requestID)
+	ids := gateway.RequestIDsOf(r.Context(), a.newID)
+	out, err := a.serveHTTP(r, ids)
 	if err != nil {
 		allow := out.Header.Values("Allow")
-		out = a.ErrorResponse(Call{RequestID: requestID, Trace: traceOf(r)}, "", err)
+		out = a.ErrorResponse(r.Context(), Call{RequestIDs: ids, Trace: traceOf(r)}, "", err)
 		if len(allow) > 0 {
 			out.Header["Allow"] = allow
 		}
 	}
-	out.Write(w, r, requestID)
+	out.Write(w, r, ids.Public())
 }
 
 // serveHTTP calls the operation for a request. It returns an error if no operation matches the path
 // and the method, or after a panic. With an error, only the Header of the returned response is
 // used.
-func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err error) {
+func (a *API) serveHTTP(r *http.Request, ids gateway.RequestIDs) (out Response, err error) {
 	defer parallel.Recover(&err)
 	op, parameters, allow, err := a.routes.match(r.Method, r.URL.EscapedPath())
 	if err != nil { // the key is not checked, because the response reveals nothing
@@ -47,7 +48,7 @@ func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err er
 		return out, err
 	}
 	out = a.Call(r.Context(), Call{
-		Operation: op, RequestID: requestID, CompanyID: parameters[companyParameter],
+		Operation: op, RequestIDs: ids, CompanyID: parameters[companyParameter],
 		Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version"),
 		Arguments: httpArguments{r, parameters}, Trace: traceOf(r),
 	})

@@ -91,7 +91,7 @@ func TestInternalErrors(t *testing.T) {
 				t.Fatalf("%d lines: %s", len(lines), s.logs)
 			}
 			text, _ := line["error"].(string)
-			checkLine(t, "log", line, map[string]any{"requestId": a.Header().Get("Service-Request-Id"), "level": "ERROR", "Operation": "get_item", "status": 500.0})
+			checkLine(t, "log", line, map[string]any{"extendedRequestId": a.Header().Get("Service-Request-Id"), "level": "ERROR", "Operation": "get_item", "status": 500.0})
 			if text == "" {
 				t.Errorf("log without an error: %v", line)
 			}

@@ -2,12 +2,14 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/table"
 )
 
@@ -55,17 +57,18 @@ func ParseMetrics(detail, namespace string) (Metrics, error) {
 // never contains a whole key or a body. It may also contain metrics in CloudWatch's embedded metric
 // format, which requires neither API calls nor an agent.
 type LogLine struct {
-	RequestID string
-	Operation string // empty if no operation matched
-	CompanyID string // empty if the key is missing or malformed
-	KeyID     string
-	Trace     Trace
-	Status    int
-	Time      time.Time
-	Duration  time.Duration
-	Units     table.Units
-	Err       error // in full, including the details that are not sent to the caller
-	Note      error // a failure that did not change the response
+	RequestIDs gateway.RequestIDs
+	Operation  string // empty if no operation matched
+	CompanyID  string // empty if the key is missing or malformed
+	KeyID      string
+	Trace      Trace
+	Status     int
+	Bytes      int // the size of the body of the HTTP response
+	Time       time.Time
+	Duration   time.Duration
+	Units      table.Units
+	Err        error // in full, including the details that are not sent to the caller
+	Note       error // a failure that did not change the response
 }
 
 // errorBytesMax is the maximum length of the error of a 4xx response in the log.
@@ -78,11 +81,11 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 	if operation == "" {
 		operation = "none"
 	}
-	attributes := []slog.Attr{
-		slog.String("requestId", r.RequestID), slog.String("companyId", r.CompanyID), slog.String("keyId", r.KeyID), slog.Int("status", r.Status),
+	attributes := append(r.RequestIDs.Attributes(),
+		slog.String("companyId", r.CompanyID), slog.String("keyId", r.KeyID), slog.Int("status", r.Status), slog.Int("bytes", r.Bytes),
 		slog.String("Operation", operation), slog.Float64("Duration", float64(r.Duration.Microseconds())/1000),
 		slog.Int("TableCalls", r.Units.Calls), slog.Float64("ReadUnits", r.Units.Read), slog.Float64("WriteUnits", r.Units.Write),
-	}
+	)
 	if r.Trace != (Trace{}) {
 		attributes = append(attributes, slog.String("traceId", r.Trace.ID), slog.String("parentId", r.Trace.ParentID))
 	}
@@ -109,6 +112,18 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 		)
 	}
 	log.LogAttrs(context.Background(), level, "request", attributes...)
+}
+
+// setFinal sets what only the transport knows: the size of the response and, if it differs from that
+// of the call, its status.
+func (r *LogLine) setFinal(f gateway.FinalResponse) {
+	r.Bytes = f.Bytes
+	switch {
+	case f.Failure != nil:
+		r.Status, r.Err = f.Status, errors.Join(f.Failure, r.Err)
+	case f.Status == http.StatusNotModified: // decided after the call
+		r.Status = f.Status
+	}
 }
 
 func boolToInt(b bool) int {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/table"
 )
 
@@ -46,7 +47,7 @@ func checkLine(t *testing.T, what string, v, want map[string]any) {
 func TestEmbeddedMetrics(t *testing.T) {
 	at := time.UnixMilli(1_786_440_600_123)
 	r := api.LogLine{
-		RequestID: "req_1", Operation: "get_item", CompanyID: "co_1", KeyID: "key_1", Status: 429, Time: at, Duration: 1500 * time.Microsecond,
+		RequestIDs: gateway.RequestIDs{Extended: "ext=", Gateway: "gw", Lambda: "fn", Trace: "1-a"}, Bytes: 9, Operation: "get_item", CompanyID: "co_1", KeyID: "key_1", Status: 429, Time: at, Duration: 1500 * time.Microsecond,
 		Units: table.Units{Calls: 2, Read: 1.5, Write: 1}, Err: errors.New("slow down"),
 	}
 	v := loggedFields(t, r, api.Metrics{Detail: api.MetricsByOperation, Namespace: "mine"})
@@ -81,7 +82,7 @@ func TestEmbeddedMetrics(t *testing.T) {
 		}
 	}
 	checkLine(t, "the line of a refused call", v, map[string]any{
-		"requestId": "req_1", "companyId": "co_1", "keyId": "key_1", "status": 429.0, "Operation": "get_item", "Duration": 1.5, "TableCalls": 2.0,
+		"requestId": "gw", "extendedRequestId": "ext=", "lambdaRequestId": "fn", "xrayTraceId": "1-a", "bytes": 9.0, "companyId": "co_1", "keyId": "key_1", "status": 429.0, "Operation": "get_item", "Duration": 1.5, "TableCalls": 2.0,
 		"ReadUnits": 1.5, "WriteUnits": 1.0, "Calls": 1.0, "Errors": 0.0, "Unauthorised": 0.0, "Throttled": 1.0, "error": "slow down", "level": "INFO",
 	})
 	if aws := loggedFields(t, r, serviceMetrics)["_aws"].(map[string]any); len(aws["CloudWatchMetrics"].([]any)) != 1 {

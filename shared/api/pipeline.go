@@ -10,6 +10,7 @@ import (
 
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
@@ -23,7 +24,7 @@ const handlerTimeout = 9 * time.Second
 // behaves the same over both.
 type Call struct {
 	Operation     *Operation
-	RequestID     string
+	RequestIDs    gateway.RequestIDs
 	Authorization []string // the values of the Authorization header
 	Version       []string // the values of the Service-Version header
 	CompanyID     string   // as sent by the caller; empty if the arguments of a tool do not contain it
@@ -40,11 +41,11 @@ func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	t := &callState{
-		requestID: c.RequestID, operation: c.Operation.ID, class: c.Operation.Class, trace: c.Trace, started: a.now(), request: table.NewRequest(),
+		requestIDs: c.RequestIDs, operation: c.Operation.ID, class: c.Operation.Class, trace: c.Trace, started: a.now(), request: table.NewRequest(),
 		admitted: make(chan struct{}),
 	}
 	r, err := a.serve(table.WithRequest(ctx, t.request), c, t)
-	return a.respond(t, r, err)
+	return a.respond(ctx, t, r, err)
 }
 
 // serve runs the steps of a call. If several steps fail, it returns the error of the first one in

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
@@ -73,8 +75,8 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 }
 
 // respond finishes a request: it builds the response and writes the log line. No other code in this
-// package does.
-func (a *API) respond(t *callState, r result, err error) Response {
+// package does. Behind the gateway, the line is written once the response is final.
+func (a *API) respond(ctx context.Context, t *callState, r result, err error) Response {
 	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, Note: r.note, tag: r.tag}
 	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes
 	if r.tag != "" {
@@ -102,21 +104,27 @@ func (a *API) respond(t *callState, r result, err error) Response {
 		out.Header.Set("Idempotent-Replayed", "true")
 	}
 	line := LogLine{
-		RequestID: t.requestID, Operation: t.operation, CompanyID: t.token.CompanyID, KeyID: t.token.KeyID,
-		Trace: t.trace, Status: out.Status, Time: t.started, Duration: a.now().Sub(t.started), Err: err,
+		RequestIDs: t.requestIDs, Operation: t.operation, CompanyID: t.token.CompanyID, KeyID: t.token.KeyID,
+		Trace: t.trace, Status: out.Status, Bytes: len(out.Body), Time: t.started, Duration: a.now().Sub(t.started), Err: err,
 	}
 	if t.request != nil {
 		line.Units, line.Note = t.request.Units(), t.request.Failures()
 	}
-	line.Write(a.log, a.metrics)
+	deferred := gateway.AfterResponse(ctx, func(f gateway.FinalResponse) {
+		line.setFinal(f)
+		line.Write(a.log, a.metrics)
+	})
+	if !deferred {
+		line.Write(a.log, a.metrics)
+	}
 	return out
 }
 
 // ErrorResponse returns the response to a request that calls no operation, such as one with an
-// unknown path, and logs it. Only RequestID and Trace of the call are used. operation is the name
+// unknown path, and logs it. Only RequestIDs and Trace of the call are used. operation is the name
 // in the log; it may be empty.
-func (a *API) ErrorResponse(c Call, operation string, err error) Response {
-	return a.respond(&callState{requestID: c.RequestID, trace: c.Trace, operation: operation, started: a.now()}, result{}, err)
+func (a *API) ErrorResponse(ctx context.Context, c Call, operation string, err error) Response {
+	return a.respond(ctx, &callState{requestIDs: c.RequestIDs, trace: c.Trace, operation: operation, started: a.now()}, result{}, err)
 }
 
 func quotaHeader(c auth.Class, q auth.QuotaState) http.Header {
@@ -134,18 +142,18 @@ func quotaHeader(c auth.Class, q auth.QuotaState) http.Header {
 
 // callState collects what is needed for the response and the log line.
 type callState struct {
-	requestID string
-	operation string
-	class     auth.Class
-	trace     Trace
-	started   time.Time
-	request   *table.Request
-	token     auth.Token
-	version   fault.SupportedVersion // the version of the response; zero until it is known
-	admission auth.Admission         // zero until the key is verified
-	admitted  chan struct{}          // closed when the key has been admitted or refused
-	input     input
-	replayed  bool // whether an earlier request with the same Idempotency-Key stored the response
+	requestIDs gateway.RequestIDs
+	operation  string
+	class      auth.Class
+	trace      Trace
+	started    time.Time
+	request    *table.Request
+	token      auth.Token
+	version    fault.SupportedVersion // the version of the response; zero until it is known
+	admission  auth.Admission         // zero until the key is verified
+	admitted   chan struct{}          // closed when the key has been admitted or refused
+	input      input
+	replayed   bool // whether an earlier request with the same Idempotency-Key stored the response
 }
 
 // replayResponse returns the stored response to an earlier request with the same Idempotency-Key as

@@ -21,10 +21,11 @@ func BaseURL(r *http.Request) string {
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	e := eventOf(r.Context())
-	if e == nil {
+	x := exchangeOf(r.Context())
+	if x == nil {
 		return scheme + "://" + host
 	}
+	e := x.event
 	scheme = "https"
 	if forwarded := r.Header.Values("X-Forwarded-Proto"); len(forwarded) > 0 {
 		last := forwarded[len(forwarded)-1]

@@ -29,6 +29,8 @@ var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 // NewEvent builds the REST proxy event that API Gateway would send for r on a custom domain, where
 // the path contains no stage.
 //
+// ids are the ids of the request; the event contains those of the gateway.
+//
 // It reads the body of r, up to one byte beyond 10 MB, and does not otherwise change r. It returns
 // an error if the body cannot be read or is over 10 MB.
 //
@@ -38,7 +40,7 @@ var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 // character, so different values stay different. The path stays encoded, and a body that is not
 // UTF-8 is encoded in base64, so both arrive unchanged. A query parameter with a malformed escape
 // is not decoded.
-func NewEvent(r *http.Request, requestID string) (events.APIGatewayProxyRequest, error) {
+func NewEvent(r *http.Request, ids RequestIDs) (events.APIGatewayProxyRequest, error) {
 	body, err := readBody(r)
 	if err != nil {
 		return events.APIGatewayProxyRequest{}, fmt.Errorf("read body: %w", err)
@@ -68,15 +70,16 @@ func NewEvent(r *http.Request, requestID string) (events.APIGatewayProxyRequest,
 		PathParameters:                  map[string]string{"proxy": toValidUTF8(strings.TrimPrefix(r.URL.Path, "/"))},
 		Body:                            string(body),
 		RequestContext: events.APIGatewayProxyRequestContext{
-			APIID:        localStage,
-			Stage:        localStage,
-			DomainName:   host,
-			RequestID:    requestID,
-			Protocol:     r.Proto,
-			ResourcePath: proxyResource,
-			Path:         path,
-			HTTPMethod:   r.Method,
-			Identity:     events.APIGatewayRequestIdentity{SourceIP: sourceIP, UserAgent: toValidUTF8(r.UserAgent())},
+			APIID:             localStage,
+			Stage:             localStage,
+			DomainName:        host,
+			RequestID:         ids.Gateway,
+			Protocol:          r.Proto,
+			ResourcePath:      proxyResource,
+			Path:              path,
+			HTTPMethod:        r.Method,
+			ExtendedRequestID: ids.Extended,
+			Identity:          events.APIGatewayRequestIdentity{SourceIP: sourceIP, UserAgent: toValidUTF8(r.UserAgent())},
 		},
 	}
 	if !utf8.Valid(body) {

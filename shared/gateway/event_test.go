@@ -31,7 +31,7 @@ func TestEvent(t *testing.T) {
 		"X-Forwarded-For":   {"198.51.100.1"},
 		"X-Forwarded-Proto": {"gopher"},
 	}
-	got, err := gateway.NewEvent(r, "req-1")
+	got, err := gateway.NewEvent(r, gateway.RequestIDs{Extended: "TWegAcC4EowCHnA=", Gateway: "req-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestEvent(t *testing.T) {
 		PathParameters:                  map[string]string{"proxy": "v1/a/b"},
 		Body:                            `{"a":1}`,
 		RequestContext: events.APIGatewayProxyRequestContext{
-			APIID: "local", Stage: "local", DomainName: "api.example.com:8443", RequestID: "req-1", Protocol: "HTTP/1.1",
+			APIID: "local", Stage: "local", DomainName: "api.example.com:8443", RequestID: "req-1", ExtendedRequestID: "TWegAcC4EowCHnA=", Protocol: "HTTP/1.1",
 			ResourcePath: "/{proxy+}", Path: "/v1/a%2Fb", HTTPMethod: "POST",
 			Identity: events.APIGatewayRequestIdentity{SourceIP: "192.0.2.1", UserAgent: "test"},
 		},
@@ -84,7 +84,7 @@ func TestEventQuery(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			e, err := gateway.NewEvent(&http.Request{Method: "GET", URL: &url.URL{Path: "/", RawQuery: tt.raw}}, "")
+			e, err := gateway.NewEvent(&http.Request{Method: "GET", URL: &url.URL{Path: "/", RawQuery: tt.raw}}, gateway.RequestIDs{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestEventBody(t *testing.T) {
 			if tt.body != nil {
 				r.Body = io.NopCloser(tt.body)
 			}
-			e, err := gateway.NewEvent(r, "")
+			e, err := gateway.NewEvent(r, gateway.RequestIDs{})
 			if (err == nil) != (tt.wantErr == "") || err != nil && err.Error() != tt.wantErr {
 				t.Errorf("error %v, want %q", err, tt.wantErr)
 			}
@@ -159,7 +159,7 @@ func FuzzEvent(f *testing.F) {
 			Header: http.Header{"X-Fuzz": {value, "second"}},
 			Body:   io.NopCloser(strings.NewReader(string(body))),
 		}
-		e, err := gateway.NewEvent(r, "req-1")
+		e, err := gateway.NewEvent(r, gateway.RequestIDs{Extended: "TWegAcC4EowCHnA=", Gateway: "req-1"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,8 +23,9 @@
 //     body arrives in base64. This package accepts both forms.
 //   - A response must fit into Lambda's 6 MB. A body over 1 MB leaves the function in base64,
 //     because JSON escapes can multiply the size of text. If the response is still too large, Proxy
-//     returns a 500 that says not to retry. Otherwise, Lambda would stop the function and the
-//     gateway would send a 502. No list and no record is that large.
+//     compresses it for a client that accepts gzip. If it is too large even then, Proxy returns a
+//     500 that says not to retry. Otherwise, Lambda would stop the function and the gateway would
+//     send a 502. No list and no record that this version accepts is that large, even uncompressed.
 package gateway
 
 import (
@@ -39,9 +40,6 @@ import (
 
 	"growthworkspace/shared/fault"
 )
-
-// eventKey is the context key for a request's event.
-type eventKey struct{}
 
 // Start serves h in a Lambda function. It never returns.
 func Start(h http.Handler) {
@@ -62,9 +60,12 @@ func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyReq
 		panic("gateway: nil handler")
 	}
 	return func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		ctx = context.WithValue(ctx, eventKey{}, &e)
+		x := &exchange{event: &e}
+		ctx = context.WithValue(ctx, exchangeKey{}, x)
 		rec, r := newRecorder(e.HTTPMethod), newRequest(ctx, &e)
-		if failure := run(h, rec, r); failure != nil {
+		x.ids = requestIDs(ctx, &e, r.Header)
+		failure := run(h, rec, r)
+		if failure != nil {
 			rec = newRecorder(e.HTTPMethod)
 			if !rec.head {
 				rec.header["Content-Length"] = nil // the gateway sets Content-Length
@@ -72,25 +73,11 @@ func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyReq
 			if failure == errUnsendable {
 				rec.header["Retry-After"] = nil
 			}
-			fault.Write(rec, r, e.RequestContext.RequestID, failure)
+			fault.Write(rec, r, x.ids.Public(), failure)
 		}
+		x.finish(FinalResponse{Status: rec.status, Bytes: rec.bodyBytes(), Failure: failure})
 		return rec.event(), nil
 	}
-}
-
-// RequestID returns the gateway's id for the request to which ctx belongs, which is also in the
-// gateway's access log. It returns "" outside Proxy.
-func RequestID(ctx context.Context) string {
-	if e := eventOf(ctx); e != nil {
-		return e.RequestContext.RequestID
-	}
-	return ""
-}
-
-// eventOf returns the event in ctx, or nil outside Proxy.
-func eventOf(ctx context.Context) *events.APIGatewayProxyRequest {
-	e, _ := ctx.Value(eventKey{}).(*events.APIGatewayProxyRequest)
-	return e
 }
 
 // run serves the request. If h panics, it recovers and logs the panic. failure is the error to send
@@ -113,7 +100,12 @@ func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) 
 	}()
 	h.ServeHTTP(rec, r)
 	rec.WriteHeader(http.StatusOK) // as on a server, a handler that writes nothing sends a 200
-	if size := rec.eventBytes(); size > responseBytesMax {
+	size := rec.eventBytes()
+	if size > responseBytesMax && acceptsGzip(r.Header) {
+		rec.compress()
+		size = rec.eventBytes()
+	}
+	if size > responseBytesMax {
 		logFailure(ctx, "response too large for Lambda", slog.Int("bytes", size))
 		return errUnsendable
 	}
@@ -122,5 +114,5 @@ func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) 
 
 // logFailure logs the reason for a 500. The response body does not include the reason.
 func logFailure(ctx context.Context, msg string, attrs ...slog.Attr) {
-	slog.LogAttrs(ctx, slog.LevelError, msg, append(attrs, slog.String("requestId", RequestID(ctx)))...)
+	slog.LogAttrs(ctx, slog.LevelError, msg, append(attrs, exchangeOf(ctx).ids.Attributes()...)...)
 }

@@ -20,7 +20,7 @@ import (
 var exampleGetEvent = events.APIGatewayProxyRequest{
 	HTTPMethod:     "GET",
 	Path:           "/v1",
-	RequestContext: events.APIGatewayProxyRequestContext{RequestID: "req-1"},
+	RequestContext: events.APIGatewayProxyRequestContext{RequestID: "req-1", ExtendedRequestID: "TWegAcC4EowCHnA="},
 }
 
 // Ensure the handler gets the invocation's context, with its deadline and cancellation.
@@ -33,11 +33,8 @@ func TestProxyContext(t *testing.T) {
 	if r.Context().Value(key{}) != "v" || context.Cause(r.Context()) == nil {
 		t.Error("r.Context() is not the invocation's")
 	}
-	if got := gateway.RequestID(r.Context()); got != "req-1" {
-		t.Errorf("RequestID = %q, want the gateway's", got)
-	}
-	if got := gateway.RequestID(t.Context()); got != "" {
-		t.Errorf("RequestID outside Proxy = %q, want none", got)
+	if got := gateway.RequestIDsOf(r.Context(), nil).Public(); got != "TWegAcC4EowCHnA=" {
+		t.Errorf("request id %q, want the gateway's", got)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strconv"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -29,27 +30,29 @@ var (
 func Local(h http.Handler, newID id.Generator) http.Handler {
 	proxy := Proxy(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, requestID := r.Context(), newID("req")
-		e, err := NewEvent(r, requestID)
+		ctx, ids := r.Context(), NewRequestIDs(newID)
+		e, err := NewEvent(r, ids)
 		if errors.Is(err, errBodyTooLarge) {
-			fault.Write(w, r, requestID, errTooLarge)
+			fault.Write(w, r, ids.Public(), errTooLarge)
 			return
 		}
 		if err != nil {
-			slog.WarnContext(ctx, "request body not read", "error", err, "requestId", requestID)
-			fault.Write(w, r, requestID, errUnreadable)
+			slog.LogAttrs(ctx, slog.LevelWarn, "request body not read", append(ids.Attributes(), slog.Any("error", err))...)
+			fault.Write(w, r, ids.Public(), errUnreadable)
 			return
 		}
 		if isMalformedQuery(r.URL.RawQuery) {
 			ctx = context.WithValue(ctx, malformedQueryKey{}, r.URL.RawQuery)
 		}
 		resp, _ := proxy(ctx, e) // never an error
-		writeEvent(w, resp)
+		writeEvent(w, r, resp)
 	})
 }
 
-// writeEvent writes a response from Proxy as API Gateway would. Content-Type defaults to JSON.
-func writeEvent(w http.ResponseWriter, resp events.APIGatewayProxyResponse) {
+// writeEvent writes a response from Proxy to r as API Gateway would. Content-Type defaults to JSON.
+// The body is compressed as the gateway compresses it. As far as AWS documents it, the gateway
+// neither changes the ETag nor adds Vary then, so this function does not, either.
+func writeEvent(w http.ResponseWriter, r *http.Request, resp events.APIGatewayProxyResponse) {
 	body := []byte(resp.Body)
 	if resp.IsBase64Encoded {
 		body, _ = base64.StdEncoding.DecodeString(resp.Body) // valid, because Proxy encoded it
@@ -60,6 +63,11 @@ func writeEvent(w http.ResponseWriter, resp events.APIGatewayProxyResponse) {
 	}
 	if len(body) > 0 && header.Get("Content-Type") == "" {
 		header.Set("Content-Type", "application/json")
+	}
+	if coding := gatewayCoding(r.Header); coding != "" && len(body) >= CompressionBytesMin && header.Get("Content-Encoding") == "" {
+		body = compress(body, coding)
+		header.Set("Content-Encoding", coding)
+		header.Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	w.WriteHeader(resp.StatusCode)
 	if len(body) > 0 {

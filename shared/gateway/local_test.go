@@ -145,7 +145,7 @@ func TestLocalRefusals(t *testing.T) {
 				t.Errorf("response = %d %s, handler called: %t; want %d %s", w.Code, w.Body, called, tt.status, tt.want)
 			}
 			if got := w.Header(); tt.status != 200 && (got.Get("Content-Type") != "application/json" ||
-				got.Get("Service-Request-Id") != "req_1" || got.Get("Service-Version") == "") {
+				got.Get("Service-Request-Id") != "I7MlhRE35squQwY=" || got.Get("Service-Version") == "") {
 				t.Errorf("headers = %v", got)
 			}
 		})

@@ -23,8 +23,8 @@ const responseBytesMax = 6<<20 - 4<<10
 // its size by a third, whatever its content.
 const textBytesMax = 1_000_000
 
-// errUnsendable is the error for a response that is too large. The request was carried out, and a
-// retry would get the same response.
+// errUnsendable is the error for a response that is too large, even compressed if the client accepts
+// gzip. The request was carried out, and a retry would get the same response.
 var errUnsendable = fault.New(fault.Internal, "the request was carried out, but its response is too large to be sent; do not retry")
 
 // recorder records a handler's response by the rules of net/http's server: the first status wins;
@@ -79,6 +79,23 @@ func (rec *recorder) Flush() { rec.WriteHeader(http.StatusOK) }
 // HEAD.
 func (rec *recorder) bodyAllowed() bool {
 	return rec.status != http.StatusNoContent && rec.status != http.StatusNotModified
+}
+
+// compress compresses the recorded body with gzip. The gateway passes such a body on unchanged: "If
+// the integration response contains a Content-Encoding header, API Gateway assumes that the
+// integration response payload is already compressed"
+// (https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-receive-response-with-compressed-payload.html).
+// compress does nothing if the handler has set a Content-Encoding or omitted the body.
+func (rec *recorder) compress() {
+	if rec.head || rec.sentHeader.Get("Content-Encoding") != "" {
+		return
+	}
+	plain := rec.body.Bytes()
+	if _, typed := rec.sentHeader["Content-Type"]; !typed {
+		rec.sentHeader.Set("Content-Type", http.DetectContentType(plain))
+	}
+	rec.sentHeader.Set("Content-Encoding", codingGzip)
+	rec.body = *bytes.NewBuffer(compress(plain, codingGzip))
 }
 
 // event returns the recorded response as an event. The status must be set.
@@ -154,6 +171,14 @@ func isToken(name string) bool {
 		}
 	}
 	return name != ""
+}
+
+// bodyBytes returns the size of the body that is sent.
+func (rec *recorder) bodyBytes() int {
+	if rec.head {
+		return 0
+	}
+	return rec.body.Len()
 }
 
 // eventBytes returns an upper bound for the size of the body and headers in the JSON of the

@@ -27,7 +27,7 @@ var internalResponse = events.APIGatewayProxyResponse{
 		"Content-Type":       {"application/json"},
 		"Cache-Control":      {"no-store"},
 		"Retry-After":        {"1"},
-		"Service-Request-Id": {"req-1"},
+		"Service-Request-Id": {"TWegAcC4EowCHnA="},
 		"Service-Version":    {"2026-08-11"}, // as on every response
 	},
 	Body: `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`,
@@ -40,7 +40,7 @@ var unsendableResponse = events.APIGatewayProxyResponse{
 	MultiValueHeaders: map[string][]string{
 		"Content-Type":       {"application/json"},
 		"Cache-Control":      {"no-store"},
-		"Service-Request-Id": {"req-1"},
+		"Service-Request-Id": {"TWegAcC4EowCHnA="},
 		"Service-Version":    {"2026-08-11"},
 	},
 	Body: `{"errors":[{"code":"internal","message":"the request was carried out, but its response is too large to be sent; do not retry"}]}`,

@@ -51,7 +51,7 @@ func (s *Server) serveMessage(r *http.Request, call api.Call, m message) api.Res
 	}
 	switch {
 	case x.panicErr != nil:
-		return s.api.ErrorResponse(call, logOperation, x.panicErr)
+		return s.api.ErrorResponse(x.ctx, call, logOperation, x.panicErr)
 	case x.response.Err != nil && (!x.isFromOperation || isKeyRejected(x.response)):
 		return x.response
 	case m.err != nil:
@@ -176,7 +176,7 @@ func (s *Server) callSDK(exchange *messageExchange, r *http.Request, m message) 
 	body := bytes.TrimSpace(w.body.Bytes())
 	switch {
 	case len(body) == 0 || w.status >= http.StatusInternalServerError: // no response in time, or a response that cannot be encoded
-		return s.api.ErrorResponse(exchange.call, logOperation, fmt.Errorf("the SDK's response to %s is %d %s: %v", m.Method, w.status, body, context.Cause(exchange.ctx)))
+		return s.api.ErrorResponse(exchange.ctx, exchange.call, logOperation, fmt.Errorf("the SDK's response to %s is %d %s: %v", m.Method, w.status, body, context.Cause(exchange.ctx)))
 	case w.header.Get("Content-Type") != "application/json":
 		body = encodeMessage(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: string(body)}})
 	}

@@ -34,6 +34,7 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
 )
 
@@ -85,25 +86,25 @@ func New(operations []api.Operation, c api.Config, prompts ...Prompt) *Server {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
 	defer cancel()
-	requestID := s.newID("req")
-	s.serve(r.WithContext(ctx), requestID).Write(w, r, requestID)
+	ids := gateway.RequestIDsOf(ctx, s.newID)
+	s.serve(r.WithContext(ctx), ids).Write(w, r, ids.Public())
 }
 
 // serve checks a request in the same order as the API: path, method, origin, key, version, body.
-func (s *Server) serve(r *http.Request, requestID string) api.Response {
+func (s *Server) serve(r *http.Request, ids gateway.RequestIDs) api.Response {
 	call := api.Call{
-		RequestID: requestID, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version"),
+		RequestIDs: ids, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version"),
 		Trace: api.ParseTrace(r.Header.Values("Traceparent")...),
 	}
 	switch {
 	case r.URL.EscapedPath() != Path:
-		return s.api.ErrorResponse(call, logOperation, fault.New(fault.NotFound, "no such path"))
+		return s.api.ErrorResponse(r.Context(), call, logOperation, fault.New(fault.NotFound, "no such path"))
 	case r.Method != http.MethodPost:
-		out := s.api.ErrorResponse(call, logOperation, fault.New(fault.MethodNotAllowed, "this path accepts POST"))
+		out := s.api.ErrorResponse(r.Context(), call, logOperation, fault.New(fault.MethodNotAllowed, "this path accepts POST"))
 		out.Header.Set("Allow", http.MethodPost)
 		return out
 	case isForeignOrigin(r):
-		return s.api.ErrorResponse(call, logOperation, fault.New(fault.Forbidden, "header.Origin: requests from pages of other hosts are not allowed"))
+		return s.api.ErrorResponse(r.Context(), call, logOperation, fault.New(fault.Forbidden, "header.Origin: requests from pages of other hosts are not allowed"))
 	}
 	_, badKey := auth.ParseHeader(call.Authorization)
 	if badKey != nil || s.api.CheckVersion(call.Version) != nil {

@@ -181,7 +181,7 @@ func headers() (out orderedObject[header]) {
 	}
 	whole := jsonschema.Schema{Type: "integer", Minimum: new(float64(0))}
 	text(versionHeader, "The current API version.", true, jsonschema.Schema{Type: "string", Format: "date"}, fault.Version)
-	text(requestIDHeader, "The id of this request, for questions to the operator.", true, jsonschema.Schema{Type: "string"}, "req_01k2c5v0q8e9t3m7x4r6n1b2wz")
+	text(requestIDHeader, "The id of this request, for questions to the operator.", true, jsonschema.Schema{Type: "string"}, "TWegAcC4EowCHnA=")
 	text("RateLimit-Limit", "The requests of this quota that the key may send in the window.", false, whole, 600)
 	text("RateLimit-Remaining", "The requests that are left now.", false, whole, 599)
 	text("RateLimit-Reset", "Seconds until the quota is full again.", false, whole, 1)

@@ -234,7 +234,7 @@ func (s *engineBed) readEvents() (events map[string][]byte, err error) {
 	events = map[string][]byte{}
 	for name, r := range map[string]*http.Request{"feedback": get, "mcp": tool} {
 		r.Header.Set("Authorization", "Bearer "+s.secret)
-		event, eventErr := gateway.NewEvent(r, "prove")
+		event, eventErr := gateway.NewEvent(r, gateway.NewRequestIDs(func(string) string { return "prove" }))
 		text, textErr := json.Marshal(event)
 		if err := errors.Join(eventErr, textErr); err != nil {
 			return nil, err

@@ -17,6 +17,7 @@ import (
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
 )
 
@@ -79,7 +80,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.serveHealth(w, r)
 	case !f.accepts(r.Host):
 		w.Header().Set("Connection", "close") // the body was not read
-		fault.Write(w, r, f.newID("req"), f.refusal())
+		fault.Write(w, r, gateway.NewRequestIDs(f.newID).Public(), f.refusal())
 	case f.studio != nil && path == studioPath:
 		http.Redirect(w, r, studioPath+"/", http.StatusPermanentRedirect)
 	case f.studio != nil && strings.HasPrefix(path, studioPath+"/"):

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/gateway"
 )
 
 // listener limits the number of open connections. It responds to any further connection with a 503
@@ -73,7 +74,7 @@ type conn struct {
 // client has disconnected.
 func (c *conn) refuse() {
 	defer c.Close()
-	requestID, body := c.listener.server.newID("req"), fault.Envelope(fault.ErrUnavailable)
+	requestID, body := gateway.NewRequestIDs(c.listener.server.newID).Public(), fault.Envelope(fault.ErrUnavailable)
 	out := http.Response{
 		StatusCode: fault.Unavailable.Status(), ProtoMajor: 1, ProtoMinor: 1, Close: true,
 		Header: http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)}},
@@ -81,7 +82,7 @@ func (c *conn) refuse() {
 	}
 	fault.SetHeader(out.Header, requestID, len(body))
 	fault.ErrUnavailable.SetHeader(out.Header)
-	c.listener.server.log.Warn("connection refused", "requestId", requestID)
+	c.listener.server.log.Warn("connection refused", "extendedRequestId", requestID)
 	if c.SetDeadline(time.Now().Add(lingerTimeout)) == nil && out.Write(c.Conn) == nil && c.CloseWrite() == nil {
 		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 	}

@@ -144,7 +144,7 @@ func requireEnvelope(t *testing.T, out *http.Response, body string, status int, 
 	if err != nil || out.StatusCode != status || refusal.Code != code {
 		t.Fatalf("%s %q: %v; want %d %s", out.Status, body, err, status, code)
 	}
-	if requestID := out.Header.Get("Service-Request-Id"); !id.Valid("req", requestID) {
+	if requestID := out.Header.Get("Service-Request-Id"); len(requestID) != 16 || !strings.HasSuffix(requestID, "=") {
 		t.Errorf("request id %q", requestID)
 	}
 	for name, want := range map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"} {
@@ -162,7 +162,7 @@ func requireEnvelope(t *testing.T, out *http.Response, body string, status int, 
 func notFoundHandler() http.Handler {
 	newID := id.NewGenerator(time.Now, rand.Reader)
 	return gateway.Local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fault.Write(w, r, newID("req"), fault.ErrNotFound)
+		fault.Write(w, r, gateway.RequestIDsOf(r.Context(), newID).Public(), fault.ErrNotFound)
 	}), newID)
 }
 

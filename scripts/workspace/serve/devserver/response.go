@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/gateway"
 )
 
 // limitedResponse is the response to one request. The handler writes the body in one piece, so its
@@ -98,8 +99,8 @@ func (w *limitedResponse) shed(limit string) {
 
 // refuse responds with an error instead of the handler's response.
 func (w *limitedResponse) refuse(err error) {
-	requestID, public := w.server.newID("req"), fault.PublicError(err)
+	requestID, public := gateway.NewRequestIDs(w.server.newID).Public(), fault.PublicError(err)
 	w.status, w.statusSent, w.discardsWrites = public.Code.Status(), true, true
 	fault.Write(w.ResponseWriter, w.request, requestID, public)
-	w.server.log.Warn("request refused", "reason", err, "requestId", requestID)
+	w.server.log.Warn("request refused", "reason", err, "extendedRequestId", requestID)
 }

@@ -182,7 +182,7 @@ var layers = [][]string{
 	{"client", "filelock", "testkit/oracle", "fault", "id", "parallel", "thread", "timestamp"},
 	{"auth", "gateway", "schema", "testkit/engine"},
 	{"modeltext", "schema/jsonschema", "table"},
-	{"change", "idempotency", "migration", "transfer"},
+	{"change", "idempotency", "migration", "trail", "transfer"},
 	{"claim", "keys", "record"},
 	{"api"},
 	{"mcpserver", "resource", "stream"},

@@ -9,5 +9,6 @@ var (
 	KeyGrants          = keyGrants
 	IdempotencyActions = idempotencyActions
 	KeyChangeActions   = keyChangeActions
+	TrailActions       = trailActions
 	TransactionActions = transactionActions
 )

@@ -7,14 +7,15 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/trail"
 )
 
 // Grant is what a function may do in one kind of partition of the table.
 type Grant struct {
-	Area            string   // the partitions: <company>#<Area>, and those with more segments
-	TransactionArea string   // a second area, for transactions that write in both areas; empty for calls within Area
-	Actions         []string // without the prefix dynamodb:, in alphabetical order
-	Indexes         bool     // whether Query on the indexes of companies is allowed too
+	Area             string   // the partitions: <company>#<Area>, and those with more segments
+	TransactionAreas []string // further areas, for transactions that write in all of them; empty for calls within Area
+	Actions          []string // without the prefix dynamodb:, in alphabetical order
+	Indexes          bool     // whether Query on the indexes of companies is allowed too
 }
 
 // The actions of records. A transaction has no action of its own: it needs the actions of its
@@ -119,14 +120,14 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 		out = mergeGrants(out, []Grant{grant})
 		if op.IdempotencyKey != nil {
 			out = mergeGrants(out, []Grant{{Area: area, Actions: idempotencyActions}})
-			if grant.Area != area {
-				out = mergeGrants(out, []Grant{{Area: grant.Area, TransactionArea: area, Actions: transactionActions(op)}})
-			}
 		}
 		if grant.Area == keysArea && op.Effect != api.Read {
 			out = mergeGrants(out, []Grant{
 				{Area: api.CompanyArea, Actions: keyChangeActions},
-				{Area: keysArea, TransactionArea: api.CompanyArea, Actions: append(transactionActions(op), keyChangeActions...)},
+				{
+					Area: keysArea, TransactionAreas: []string{api.CompanyArea, trail.Area},
+					Actions: slices.Concat(transactionActions(op), keyChangeActions, trailActions),
+				},
 			})
 		}
 	}
@@ -142,10 +143,14 @@ var idempotencyActions = []string{actionPutItem, actionQuery}
 // report is stored among the company's records, in the transaction that changes the key.
 var keyChangeActions = []string{actionUpdateItem}
 
+// trailActions lists the actions that add a change of a key to the company's trail, in the
+// transaction that changes the key.
+var trailActions = []string{actionUpdateItem}
+
 // transactionActions returns the actions that an operation on keys needs in the transaction that
-// also writes among the company's records. AWS does not say whether it checks the
+// also writes among the company's records and in its trail. AWS does not say whether it checks the
 // partition keys of a transaction together, as it does for a batch. If it does, only a statement
-// about both kinds of partition allows the transaction.
+// about all these partitions allows the transaction.
 func transactionActions(op api.Operation) []string {
 	return slices.DeleteFunc(slices.Clone(actionsOf(op)), func(action string) bool {
 		return !slices.Contains([]string{actionConditionCheck, actionPutItem, actionUpdateItem, actionDeleteItem}, action)
@@ -156,16 +161,16 @@ func transactionActions(op api.Operation) []string {
 func mergeGrants(to, from []Grant) []Grant {
 	out := slices.Clone(to)
 	for _, g := range from {
-		i := slices.IndexFunc(out, func(o Grant) bool { return o.Area == g.Area && o.TransactionArea == g.TransactionArea })
+		i := slices.IndexFunc(out, func(o Grant) bool { return o.Area == g.Area && slices.Equal(o.TransactionAreas, g.TransactionAreas) })
 		if i < 0 {
-			i, out = len(out), append(out, Grant{Area: g.Area, TransactionArea: g.TransactionArea})
+			i, out = len(out), append(out, Grant{Area: g.Area, TransactionAreas: g.TransactionAreas})
 		}
 		actions := append(slices.Clone(out[i].Actions), g.Actions...)
 		slices.Sort(actions)
 		actions = slices.Compact(actions)
 		indexes := out[i].Indexes || g.Indexes || slices.Contains(actions, queryIndexesAction)
 		actions = slices.DeleteFunc(actions, func(a string) bool { return a == queryIndexesAction })
-		out[i] = Grant{Area: g.Area, TransactionArea: g.TransactionArea, Actions: actions, Indexes: indexes}
+		out[i] = Grant{Area: g.Area, TransactionAreas: g.TransactionAreas, Actions: actions, Indexes: indexes}
 	}
 	return out
 }
@@ -190,13 +195,19 @@ func (f Function) Statements() []Statement {
 	var listed []string
 	for _, g := range f.Grants {
 		word, leading := capitalize(g.Area), leadingKeys(g.Area)
-		if g.TransactionArea != "" {
-			word, leading = word+"And"+capitalize(g.TransactionArea), append(leading, leadingKeys(g.TransactionArea)...)
+		for _, area := range g.TransactionAreas {
+			word, leading = word+"And"+capitalize(area), append(leading, leadingKeys(area)...)
 		}
 		out = append(out, Statement{
 			Sid: word + "Records", Effect: "Allow", Actions: withServicePrefix(g.Actions),
 			Resources: tableARNs(table.Base), LeadingKeys: leading,
 		})
+		if denied := g.otherTrailActions(); len(denied) > 0 {
+			out = append(out, Statement{
+				Sid: "TrailOnlyGrows", Effect: "Deny", Actions: withServicePrefix(denied),
+				Resources: tableARNs(table.Base), LeadingKeys: leadingKeys(trail.Area),
+			})
+		}
 		if g.Indexes {
 			listed = append(listed, leadingKeys(g.Area)...)
 		}
@@ -217,6 +228,16 @@ func (f Function) Statements() []Statement {
 	})
 }
 
+// otherTrailActions returns the actions that a grant about transactions would also allow in the
+// trail by itself, where only trailActions are needed. IAM cannot tell an update that adds an entry
+// from one that changes an entry.
+func (g Grant) otherTrailActions() []string {
+	if !slices.Contains(g.TransactionAreas, trail.Area) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(g.Actions), func(action string) bool { return slices.Contains(trailActions, action) })
+}
+
 func capitalize(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 func withServicePrefix(actions []string) []string {
@@ -235,7 +256,7 @@ var anyCompany = "co_" + strings.Repeat("?", 26)
 // leadingKeys returns patterns for the partitions of an area in all companies.
 func leadingKeys(area string) []string {
 	partition := table.Partition(anyCompany, area)
-	if area == keysArea {
+	if area == keysArea || area == trail.Area {
 		return []string{partition}
 	}
 	return []string{partition, table.Partition(anyCompany, area, "*")}

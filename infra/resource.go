@@ -61,10 +61,12 @@ func onlyIf(condition string, resource Object) Object {
 	return append(resource, Field{"Condition", condition})
 }
 
-// logGroup returns a log group. It is deleted with its stack; an operator who needs old logs must
-// export them first.
+// logGroup returns a log group. It stays when its stack is deleted, because its lines show who did
+// what until their retention ends. Its name is generated, so a new stack never meets an old group.
+// A stack whose creation fails leaves no group.
 func logGroup() Object {
-	return onDelete("Delete", resource("AWS::Logs::LogGroup", Object{{"RetentionInDays", Ref(ParamRetention)}}))
+	return append(resource("AWS::Logs::LogGroup", Object{{"RetentionInDays", Ref(ParamRetention)}}),
+		Field{"DeletionPolicy", "RetainExceptOnCreate"}, Field{"UpdateReplacePolicy", "Retain"})
 }
 
 // accountRole returns the role with which API Gateway writes access logs. All stacks in an account

@@ -21,13 +21,16 @@ import (
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
+	"growthworkspace/shared/trail"
 )
 
-// remainingPartitions returns the partition keys of a company's records.
+// remainingPartitions returns the partition keys of a company's records, except its trail.
 func remainingPartitions(t *testing.T, c *table.Client, companyID string) (out []string) {
 	t.Helper()
 	for _, key := range remainingKeys(t, c, companyID) {
-		out = append(out, key.PK)
+		if !strings.HasSuffix(key.PK, "#"+trail.Area) {
+			out = append(out, key.PK)
+		}
 	}
 	return out
 }
@@ -94,6 +97,17 @@ func TestErase(t *testing.T) {
 	}
 	if rest := remainingPartitions(t, s.Table, one+"#"); len(rest) > 0 {
 		t.Errorf("left %q, want nothing", rest)
+	}
+	var acts []string
+	if err := trail.List(t.Context(), s.Table, one, "", func(e trail.Entry) error {
+		acts = append(acts, fmt.Sprint(e.Act, " ", string(e.Details)))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(acts) // the test's clock stands still
+	if len(acts) != 5 || acts[0] != "company_create {}" || acts[1] != `company_delete {"records":{"company":2,"feedback":30,"keys":2,"metrics":30,"optimise":60,"plan":30}}` {
+		t.Errorf("the trail has %q, want it to survive the erasure and to tell of it", acts)
 	}
 	if n := len(remainingPartitions(t, s.Table, other)); n != before {
 		t.Errorf("%d of %d records of another company are left", n, before)
@@ -171,7 +185,7 @@ func TestEraseCrashes(t *testing.T) {
 	for after := int64(1); ; after++ {
 		id := s.Table.NewID("co")
 		addRecords(t, s, id)
-		records := len(remainingKeys(t, s.Table, id+"#"))
+		records := len(remainingPartitions(t, s.Table, id+"#"))
 		ctx, stop := context.WithCancel(t.Context())
 		p.callsBeforeFailure = p.calls.Load() + after
 		_, died := company.NewStore(s.Table).Erase(ctx, id, nil)
@@ -181,8 +195,8 @@ func TestEraseCrashes(t *testing.T) {
 		if listed := isRegistered(t, s, id); listed != slices.Contains(rest, id+"#company") && died != nil {
 			t.Errorf("after %d calls the company is in the registry: %t, and has the partitions %v", after, listed, rest)
 		}
-		if left := remainingKeys(t, s.Table, id+"#"); len(left) < records && slices.Contains(left, change.CounterKey(id)) {
-			t.Errorf("after %d calls the feed of changes has not ended, but only %d of %d records are left", after, len(left), records)
+		if left := remainingKeys(t, s.Table, id+"#"); len(rest) < records && slices.Contains(left, change.CounterKey(id)) {
+			t.Errorf("after %d calls the feed of changes has not ended, but only %d of %d records are left", after, len(rest), records)
 		}
 		if died == nil {
 			if len(rest) > 0 || after < 5 || isRegistered(t, s, id) {

@@ -12,6 +12,7 @@ import (
 
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/trail"
 )
 
 // Store keeps the profiles of companies:
@@ -52,8 +53,9 @@ func (s Store) Modify(ctx context.Context, companyID string, change func(*Compan
 // Create writes a new company, enters it in the registry and begins its feed of changes. Returns
 // table.ErrExists when its id is taken.
 func (s Store) Create(ctx context.Context, c Company) error {
-	err := s.table.Transact(ctx, s.table.WriteCreate(keysOf(c), c), change.WriteCounter(s.table, c.ID),
-		s.table.WritePut(table.Keys{Key: table.RegistryKey(c.ID)}, struct{}{}))
+	err := s.table.Transact(ctx, append([]table.Write{
+		s.table.WriteCreate(keysOf(c), c), change.WriteCounter(s.table, c.ID), s.table.WritePut(table.Keys{Key: table.RegistryKey(c.ID)}, struct{}{}),
+	}, trail.Writes(ctx, s.table, c.ID, trail.CompanyCreate, trail.Details{})...)...)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		return table.ErrExists
@@ -72,15 +74,24 @@ func (s Store) Register(ctx context.Context, companyID string) (added bool, err 
 }
 
 // Erase deletes everything that is stored for a company, in all areas: its records, keys,
-// snapshots, findings and stored responses. It returns the number of deleted records by area, even
-// when it fails. It scans the table, because records such as findings have partitions of their own.
-// Only the operator can call it, after the company's keys are refused.
+// snapshots, findings and stored responses. Only the company's trail stays. It returns the number of
+// deleted records by area, even when it fails. It scans the table, because records such as findings
+// have partitions of their own. Only the operator can call it, after the company's keys are refused.
 //
 // The company's feed of changes ends first, so that the erasure itself is not reported in it. The
 // returned numbers leave out the counter of the feed. The profile and the entry in the registry are
 // deleted last, together. So a call that stops early leaves the company in place, and the next call
 // continues. progress is called with the number of deleted records; it may be nil.
 func (s Store) Erase(ctx context.Context, companyID string, progress func(deleted int)) (map[string]int, error) {
+	running, err := trail.Begin(ctx, s.table, companyID, trail.CompanyDelete)
+	if err != nil {
+		return nil, fmt.Errorf("erase company %s: %w", companyID, err)
+	}
+	deleted, err := s.erase(ctx, companyID, progress)
+	return deleted, running.End(ctx, trail.Details{Records: deleted}, err)
+}
+
+func (s Store) erase(ctx context.Context, companyID string, progress func(deleted int)) (map[string]int, error) {
 	deleted := map[string]int{}
 	if err := change.RemoveCounter(ctx, s.table, companyID); err != nil {
 		return deleted, fmt.Errorf("erase company %s: %w", companyID, err)
@@ -119,8 +130,8 @@ func countByArea(deleted map[string]int, keys []table.Key) {
 	}
 }
 
-// eraseRecords scans the table and deletes all records of a company except the profile and the API
-// keys. It returns the table keys of the API keys' records.
+// eraseRecords scans the table and deletes all records of a company except the profile, the API
+// keys and the trail. It returns the table keys of the API keys' records.
 func (s Store) eraseRecords(ctx context.Context, companyID string, deleted map[string]int, progress func(int)) (kept []table.Key, err error) {
 	in := &dynamodb.ScanInput{
 		FilterExpression: aws.String("begins_with(pk, :company)"), ProjectionExpression: aws.String("pk, sk"),
@@ -132,7 +143,7 @@ func (s Store) eraseRecords(ctx context.Context, companyID string, deleted map[s
 		var erased []table.Key
 		for _, item := range page {
 			switch k := table.KeyOf(item); {
-			case k == profileKey(companyID):
+			case k == profileKey(companyID), k.PK == trail.Partition(companyID):
 			case k.PK == keys:
 				kept = append(kept, k)
 			default:

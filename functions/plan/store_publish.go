@@ -10,6 +10,7 @@ import (
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/trail"
 )
 
 // Publish makes the board's published items visible, all at once. If the process crashes, visitors
@@ -339,7 +340,7 @@ const commitExpression = "SET publishedVersion = :version, publishedAt = :at, up
 // the board no longer has the lease, or was edited at or after the time of this commit.
 func (s Store) commit(ctx context.Context, a publishAttempt, at string) error {
 	b, chunks := a.board, int64(len(a.chunks))
-	err := conflictOf(idempotency.Transact(ctx, s.table, a.publication(a.version, at, true),
+	writes := []table.Write{
 		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), commitExpression, ifOwnLease+" AND "+ifEditedBefore, nil, table.Item{
 			":version": table.Number(a.version), ":at": table.String(at), ":claim": table.String(a.lease),
 			":chunks": table.Number(chunks), ":digest": table.String(a.digest), ":one": table.Number(1),
@@ -349,7 +350,12 @@ func (s Store) commit(ctx context.Context, a publishAttempt, at string) error {
 			Version: a.version, PublishedAt: at, ItemCount: int64(len(a.content)), Restores: a.rollbackOf,
 			SnapshotID: a.lease, SnapshotChunks: chunks,
 		}),
-	))
+	}
+	if a.rollbackOf != nil {
+		writes = append(writes, trail.Writes(ctx, s.table, b.CompanyID, trail.Rollback,
+			trail.Details{BoardID: b.ID, Version: a.version, Restores: *a.rollbackOf})...)
+	}
+	err := conflictOf(idempotency.Transact(ctx, s.table, a.publication(a.version, at, true), writes...))
 	if errors.Is(err, errConflict) {
 		if done, failed := s.isCommitted(ctx, b, a.version, a.lease); done || failed != nil {
 			return failed

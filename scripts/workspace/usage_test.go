@@ -84,6 +84,8 @@ func TestWrongUsage(t *testing.T) {
 		{"snapshot --company co_1 --board brd_1 --version 0", []string{"--version: must be 1 to"}},
 		{"snapshot rollback --company co_1 --board brd_1", []string{"--version: must be 1 to"}},
 		{"snapshot list --company co_1 --board x#y", []string{"--board ID"}},
+		{"trail --since soon", []string{"--since: must be a time ago such as 7d"}},
+		{"trail --company x#y", []string{"--company: must be the id of a company"}},
 		{"company list --data d --table t", []string{"--data cannot be combined with --table"}},
 	} {
 		r := runCommand(t, "", strings.Fields(c.args)...)
@@ -101,7 +103,7 @@ func TestHelp(t *testing.T) {
 	for _, command := range []string{
 		"serve", "company create", "company list", "company suspend", "company resume", "key issue", "key list", "key rotate", "key revoke", "key quota", "import", "export", "convert", "push reviews", "push points", "push audit",
 		"changes list", "changes follow", "due run", "due list", "due claim", "due published", "due failed", "due retry", "due stuck",
-		"approved run", "approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "client go", "snapshot", "snapshot list", "snapshot rollback", "upgrade", "changes enable", "changes gap", "mcp", "mcp install", "status", "report",
+		"approved run", "approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "client go", "snapshot", "snapshot list", "snapshot rollback", "trail", "upgrade", "changes enable", "changes gap", "mcp", "mcp install", "status", "report",
 	} {
 		r := runCommand(t, "", append(strings.Fields(command), "--help")...)
 		if r.code != 0 {

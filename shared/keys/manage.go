@@ -16,6 +16,7 @@ import (
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
+	"growthworkspace/shared/trail"
 )
 
 // secretKind is the only kind of key that this service issues. Publishable keys belong to the
@@ -49,6 +50,8 @@ func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.
 		fresh, secret, err = s.newKey(companyID, g, random)
 		grantor.limitGrant(&fresh)
 		others = append(grantor.validityChecks(s), s.writeChange(companyID, fresh.ID, change.Created, ""))
+		others = append(others, trail.Writes(ctx, s.table, companyID, trail.KeyIssue,
+			trail.Details{KeyID: fresh.ID, Scopes: fresh.Scopes, ExpiresAt: fresh.ExpiresAt})...)
 		return fresh, secret, others, err
 	})
 	if err != nil {
@@ -124,7 +127,8 @@ func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow fun
 		k.RevokedAt = nilIfEmpty(timestamp.Format(s.now()))
 		return nil
 	}, func(_ any, update table.Write) error {
-		return s.table.Transact(ctx, update, s.writeChange(companyID, keyID, change.Updated, revokedStatus))
+		return s.table.Transact(ctx, append([]table.Write{update, s.writeChange(companyID, keyID, change.Updated, revokedStatus)},
+			trail.Writes(ctx, s.table, companyID, trail.KeyRevoke, trail.Details{KeyID: keyID})...)...)
 	})
 	return revoked.Key, err
 }
@@ -183,6 +187,8 @@ func (s *Store) RotateBy(ctx context.Context, companyID, rotatorID, keyID string
 			s.writeExpiry(old, fresh.ID, overlap),
 			s.writeChange(companyID, keyID, change.Updated, ""), s.writeChange(companyID, fresh.ID, change.Created, ""),
 		}
+		others = append(others, trail.Writes(ctx, s.table, companyID, trail.KeyRotate,
+			trail.Details{KeyID: keyID, ReplacedBy: fresh.ID, Scopes: fresh.Scopes, ExpiresAt: fresh.ExpiresAt})...)
 		if rotatorID != keyID { // a key that rotates itself is covered by the condition of writeExpiry
 			others = append(others, rotator.validityChecks(s)...)
 		}
@@ -223,7 +229,7 @@ func (s *Store) newReplacement(old storedKey, random io.Reader) (storedKey, stri
 
 // SetQuota changes the quota of one key; zero freezes the class.
 func (s *Store) SetQuota(ctx context.Context, companyID, keyID string, class auth.Class, quota auth.Quota) (Key, error) {
-	return s.modify(ctx, companyID, keyID, func(k *storedKey) error {
+	key, err := table.ModifyWith(ctx, s.table, recordKey(companyID, keyID), keysOf, func(k *storedKey) error {
 		if quota < 0 {
 			return fmt.Errorf("the quota %d is negative", quota)
 		}
@@ -241,7 +247,11 @@ func (s *Store) SetQuota(ctx context.Context, companyID, keyID string, class aut
 			return fmt.Errorf("unknown class %q", class)
 		}
 		return nil
+	}, func(_ any, update table.Write) error {
+		return s.table.Transact(ctx, append([]table.Write{update},
+			trail.Writes(ctx, s.table, companyID, trail.KeyQuota, trail.Details{KeyID: keyID, Class: string(class), Limit: new(int64(quota))})...)...)
 	})
+	return key.Key, err
 }
 
 func (s *Store) modify(ctx context.Context, companyID, keyID string, change func(*storedKey) error) (Key, error) {

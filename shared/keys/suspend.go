@@ -11,6 +11,7 @@ import (
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
+	"growthworkspace/shared/trail"
 )
 
 // suspension marks a company as suspended. Admission does not read it, because each key has its own
@@ -58,27 +59,36 @@ func (s *Store) Suspend(ctx context.Context, companyID string) (int, error) {
 	// The suspension is written first. insertKey reads it for every key added later; keys added
 	// earlier are found below.
 	record := suspension{timestamp.Format(s.now())}
-	err := s.table.Insert(ctx, table.Keys{Key: suspensionKey(companyID)}, record)
-	if err != nil && !errors.Is(err, table.ErrExists) {
+	running, err := trail.Begin(ctx, s.table, companyID, trail.CompanySuspend,
+		s.table.WriteCreate(table.Keys{Key: suspensionKey(companyID)}, record))
+	var suspended *table.CanceledError
+	if errors.As(err, &suspended) { // an earlier call may have stopped before it reached every key
+		running, err = trail.Begin(ctx, s.table, companyID, trail.CompanySuspend)
+	}
+	if err != nil {
 		return 0, fmt.Errorf("suspend company %s: %w", companyID, err)
 	}
-	return s.modifyAll(ctx, companyID, func(k *storedKey) error {
+	n, err := s.modifyAll(ctx, companyID, func(k *storedKey) error {
 		if k.SuspendedAt == nil {
 			k.SuspendedAt = nilIfEmpty(record.SuspendedAt)
 		}
 		return nil
 	})
+	return n, running.End(ctx, trail.Details{Keys: n}, err)
 }
 
 // Resume ends a suspension. It returns how many keys the company has.
 func (s *Store) Resume(ctx context.Context, companyID string) (int, error) {
-	if err := s.table.BatchDelete(ctx, []table.Key{suspensionKey(companyID)}); err != nil {
+	running, err := trail.Begin(ctx, s.table, companyID, trail.CompanyResume,
+		s.table.WriteDelete(suspensionKey(companyID), "", nil, nil))
+	if err != nil {
 		return 0, fmt.Errorf("resume company %s: %w", companyID, err)
 	}
-	return s.modifyAll(ctx, companyID, func(k *storedKey) error {
+	n, err := s.modifyAll(ctx, companyID, func(k *storedKey) error {
 		k.SuspendedAt = nil
 		return nil
 	})
+	return n, running.End(ctx, trail.Details{Keys: n}, err)
 }
 
 func (s *Store) modifyAll(ctx context.Context, companyID string, change func(*storedKey) error) (int, error) {

@@ -34,6 +34,9 @@ type Options struct {
 	NewID              id.Generator
 	Random             io.Reader // source of randomness for public keys; nil: crypto/rand
 	NoStream           bool      // the table has no stream, so nothing records the changes of its records
+
+	// Operator names who runs a command, for the operator's trail; nil: "operator".
+	Operator func(context.Context) string
 }
 
 // Client reads and writes the table. A write needs a permit: a context with a Request whose key was
@@ -47,6 +50,8 @@ type Client struct {
 	operator bool // writes without a Request in the context are permitted
 	noStream bool
 	imports  bool // see AsImport
+
+	operatorName func(context.Context) string
 }
 
 // New returns a client. It makes no call.
@@ -64,6 +69,9 @@ func New(o Options) *Client {
 		t.ForceAttemptHTTP2 = false // DynamoDB uses HTTP/1.1
 		o.Transport = t
 	}
+	if o.Operator == nil {
+		o.Operator = func(context.Context) string { return "operator" }
+	}
 	db := dynamodb.New(dynamodb.Options{
 		Region:      o.Region,
 		Credentials: o.Credentials,
@@ -79,7 +87,7 @@ func New(o Options) *Client {
 			d.APIOptions = append(d.APIOptions, limitConcurrency(make(chan struct{}, o.MaxConcurrentCalls)))
 		}
 	})
-	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random, noStream: o.NoStream}
+	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random, noStream: o.NoStream, operatorName: o.Operator}
 }
 
 // AsOperator returns a client for the operator's command line and the tests. Its writes need no

@@ -244,6 +244,7 @@ type Collection struct {
 	Index      Index
 	Partition  string
 	Prefix     string
+	From       string // see Query
 	Until      string // see Query
 	Filter     Filter
 	Consistent bool // read with strong consistency; base table only
@@ -291,7 +292,7 @@ func ForEachItem(ctx context.Context, c *Client, from Collection, visit func(Ite
 // forEachPage calls visit with each page of a collection. The items have only the attributes of the
 // record type, or all of them if record is nil.
 func (c *Client) forEachPage(ctx context.Context, from Collection, record reflect.Type, visit func([]Item) error) error {
-	in := Query{Index: from.Index, Prefix: from.Prefix, Until: from.Until, Filter: from.Filter}.request(from.Partition)
+	in := Query{Index: from.Index, Prefix: from.Prefix, From: from.From, Until: from.Until, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)
 	if record != nil {
 		recordTypeOf(record).projectQuery(in, "")

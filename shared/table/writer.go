@@ -24,6 +24,15 @@ func (c *Client) AsImport() *Client {
 	return o
 }
 
+// ActorOf returns who makes the calls of ctx: the id of the request's key, or the name that
+// Options.Operator returns.
+func (c *Client) ActorOf(ctx context.Context) (name string, isKey bool) {
+	if r := RequestOf(ctx); r != nil && r.KeyID != "" {
+		return r.KeyID, true
+	}
+	return c.operatorName(ctx), false
+}
+
 // writer is the value of WriterAttr, or empty for the operator.
 type writer string
 

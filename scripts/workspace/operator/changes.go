@@ -9,6 +9,7 @@ import (
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/change"
+	"growthworkspace/shared/trail"
 )
 
 func (o *operatorCommands) enableChangesCommand() *cobra.Command {
@@ -40,14 +41,20 @@ func (o *operatorCommands) enableChanges(ctx context.Context, s *tableconn.Sessi
 		return err
 	}
 	done := enabledFeeds{}
-	for _, id := range ids {
-		created, err := change.EnsureCounter(ctx, s.Table, id)
-		if err != nil {
-			return fmt.Errorf("company %s: %w; run the command again, it is safe", id, err)
+	err = recorded(ctx, s, companyID, trail.ChangesEnable, func() (trail.Details, error) {
+		for _, id := range ids {
+			created, err := change.EnsureCounter(ctx, s.Table, id)
+			if err != nil {
+				return trail.Details{Companies: done.Companies}, fmt.Errorf("company %s: %w; run the command again, it is safe", id, err)
+			}
+			if done.Companies++; created {
+				done.Begun++
+			}
 		}
-		if done.Companies++; created {
-			done.Begun++
-		}
+		return trail.Details{Companies: done.Companies}, nil
+	})
+	if err != nil {
+		return err
 	}
 	return o.Print(done, "companies with a feed of changes: %d; begun now: %d", done.Companies, done.Begun)
 }
@@ -81,15 +88,21 @@ func (o *operatorCommands) reportGap(ctx context.Context, s *tableconn.Session, 
 		return err
 	}
 	done := gapReport{}
-	for _, id := range ids {
-		_, err := change.EnsureCounter(ctx, s.Table, id)
-		if err == nil {
-			err = change.AppendGap(ctx, s.Table, id)
+	err = recorded(ctx, s, companyID, trail.ChangesGap, func() (trail.Details, error) {
+		for _, id := range ids {
+			_, err := change.EnsureCounter(ctx, s.Table, id)
+			if err == nil {
+				err = change.AppendGap(ctx, s.Table, id)
+			}
+			if err != nil {
+				return trail.Details{Companies: done.Companies}, fmt.Errorf("company %s: %w; run the command again, it is safe", id, err)
+			}
+			done.Companies++
 		}
-		if err != nil {
-			return fmt.Errorf("company %s: %w; run the command again, it is safe", id, err)
-		}
-		done.Companies++
+		return trail.Details{Companies: done.Companies}, nil
+	})
+	if err != nil {
+		return err
 	}
 	return o.Print(done, "companies whose followers now know of the gap: %d", done.Companies)
 }

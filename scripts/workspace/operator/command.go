@@ -15,6 +15,7 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/trail"
 )
 
 // operatorCommands holds what the operator's commands share during one run of the program.
@@ -91,6 +92,17 @@ func (o *operatorCommands) companyAction(cmd *cobra.Command, check flagCheck, do
 		})
 	}
 	return cmd
+}
+
+// recorded does an act of many writes between its two entries in the trail. companyID is empty if
+// the act is about all companies. do returns the details even if it fails.
+func recorded(ctx context.Context, s *tableconn.Session, companyID string, act trail.Act, do func() (trail.Details, error)) error {
+	running, err := trail.Begin(ctx, s.Table, companyID, act)
+	if err != nil {
+		return err
+	}
+	details, err := do()
+	return running.End(ctx, details, err)
 }
 
 // explainStoreError adds the record's type and id to an error from a store. A conflict gets an exit

@@ -20,6 +20,7 @@ import (
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/trail"
 	"growthworkspace/shared/transfer"
 )
 
@@ -183,9 +184,14 @@ func (o *operatorCommands) importRecords(ctx context.Context, t *table.Client, c
 		return fmt.Errorf("%w\nnothing was written", err)
 	}
 	defer checked.Close()
+	running, err := trail.Begin(ctx, t, companyID, trail.Import)
+	if err != nil {
+		return fmt.Errorf("%w\nnothing was written", err)
+	}
 	bar = o.RecordProgress("writing", checked.Total())
 	written, err := checked.Write(ctx, companyID, bar.Add)
 	bar.End()
+	err = running.End(ctx, trail.Details{Records: written}, err)
 	if err != nil {
 		n := 0
 		for count := range maps.Values(written) {

@@ -1,5 +1,5 @@
 // Package operator implements the commands for operators. The commands manage companies and their
-// keys, import and export records, dispatch posts and replies, and read or roll back the published
+// keys, show who did what, import and export records, dispatch posts and replies, and read or roll back the published
 // versions of a board. They open the table directly, without the API. The commands that dispatch
 // posts and replies can use the API instead, if there is a key.
 package operator
@@ -16,7 +16,7 @@ func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 	o := &operatorCommands{t, table}
 	return []*cobra.Command{
 		o.companyCommand(), o.keyCommand(), o.importCommand(), o.exportCommand(), o.dueCommand(), o.approvedCommand(), o.snapshotCommand(),
-		o.upgradeCommand(),
+		o.trailCommand(), o.upgradeCommand(),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/migration"
+	"growthworkspace/shared/trail"
 )
 
 func (o *operatorCommands) upgradeCommand() *cobra.Command {
@@ -61,11 +62,14 @@ func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, co
 	}
 	done := upgradeResult{Companies: len(ids)}
 	report := func(p migration.Progress) { o.Note("%s", tableconn.FormatProgress(p)) }
-	if companyID != "" {
-		done.Filled, err = migration.RunCompany(ctx, s.Table, functions.Migrations(), companyID, again, report)
-	} else {
-		done.Filled, err = migration.Run(ctx, s.Table, functions.Migrations(), ids, again, report)
-	}
+	err = recorded(ctx, s, companyID, trail.Upgrade, func() (d trail.Details, err error) {
+		if companyID != "" {
+			done.Filled, err = migration.RunCompany(ctx, s.Table, functions.Migrations(), companyID, again, report)
+		} else {
+			done.Filled, err = migration.Run(ctx, s.Table, functions.Migrations(), ids, again, report)
+		}
+		return trail.Details{Companies: done.Companies}, err
+	})
 	if err != nil {
 		return fmt.Errorf("%w; run `%s`, which goes on where this stopped", err, o.command("upgrade"))
 	}

@@ -66,7 +66,7 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 		}
 		o.Endpoint, o.MaxConcurrentCalls = s.Engine.Endpoint, callsPerCPU*runtime.GOMAXPROCS(0)
 	}
-	err = s.configureCredentials(ctx, &o)
+	err = s.configureCredentials(ctx, t, &o)
 	if err == nil {
 		s.region = o.Region
 		s.use(o)
@@ -112,8 +112,10 @@ func (s *Session) ForgoStream() {
 // the credentials.
 const localRegion = "eu-central-1"
 
-// configureCredentials sets the region, the credentials and the HTTP transport.
-func (s *Session) configureCredentials(ctx context.Context, o *table.Options) error {
+// configureCredentials sets the region, the credentials, the HTTP transport, and who the operator
+// is.
+func (s *Session) configureCredentials(ctx context.Context, t *terminal.Terminal, o *table.Options) error {
+	o.Operator = func(context.Context) string { return localOperator() }
 	static := credentials.NewStaticCredentialsProvider("local", "local", "")
 	if s.Data != "" {
 		o.Region, o.Credentials, o.Transport = localRegion, static, engine.Transport(s.Engine.Socket)
@@ -131,6 +133,9 @@ func (s *Session) configureCredentials(ctx context.Context, o *table.Options) er
 		return fmt.Errorf("read AWS's configuration: %w", err)
 	}
 	o.Region, o.Credentials = c.Region, c.Credentials
+	if s.IsAWS() {
+		o.Operator = newOperatorName(c, t).get
+	}
 	if o.Region == "" {
 		return errors.New("no AWS region: set AWS_REGION, or a region in your AWS profile")
 	}

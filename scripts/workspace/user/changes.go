@@ -44,9 +44,9 @@ func (f *changesFlags) register(u *userCommands, cmd *cobra.Command) {
 	}
 }
 
-// sinceTime returns the time of --since: a time, the start of a day in UTC, or a duration before
+// SinceTime returns the time of --since: a time, the start of a day in UTC, or a duration before
 // now.
-func sinceTime(text string, now time.Time) (time.Time, error) {
+func SinceTime(text string, now time.Time) (time.Time, error) {
 	if at, ok := timestamp.Parse(text); ok {
 		return at, nil
 	}
@@ -124,7 +124,7 @@ left some out}. --after continues where an earlier list ended.`,
 			query.Set("after", after)
 		}
 		if f.since != "" {
-			at, err := sinceTime(f.since, u.Now())
+			at, err := SinceTime(f.since, u.Now())
 			if err != nil {
 				return terminal.NewCommandUsageError(cmd, "--since: %s", err)
 			}

@@ -122,7 +122,7 @@ func (f *followFlags) check(cmd *cobra.Command, args []string) (err error) {
 		return terminal.NewCommandUsageError(cmd, "--every: must be a length of time such as 10s or 1m, at least 1s")
 	}
 	if f.since != "" {
-		if _, err := sinceTime(f.since, time.Time{}); err != nil {
+		if _, err := SinceTime(f.since, time.Time{}); err != nil {
 			return terminal.NewCommandUsageError(cmd, "--since: %s", err)
 		}
 	}
@@ -246,7 +246,7 @@ func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, receive func(c
 	}
 	follower.From = follower.Started
 	if f.since != "" {
-		if follower.From, err = sinceTime(f.since, follower.Started); err != nil {
+		if follower.From, err = SinceTime(f.since, follower.Started); err != nil {
 			return terminal.NewCommandUsageError(cmd, "--since: %s", err)
 		}
 	}

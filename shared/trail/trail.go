@@ -1,0 +1,214 @@
+// Package trail keeps the operator's trail: who did what to a company, and when. Every command of
+// the operator that changes a company's access or its records as a whole has an entry, and so has
+// every change that a key makes to the company's keys over the API. An entry contains ids, names of
+// scopes and counts; it never contains a secret or a text of a record.
+//
+// An entry is written in the transaction that does what the entry says. Where that takes many
+// writes, one entry tells that it began and another that it ended (Begin). Entries are only ever
+// created: this package neither changes nor deletes one, and erasing a company leaves its trail.
+package trail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
+)
+
+// Act is what was done.
+type Act string
+
+// The acts. The commands and operations with these effects are in
+// scripts/docs/reference/trail.md.
+const (
+	CompanyCreate  Act = "company_create"
+	CompanySuspend Act = "company_suspend"
+	CompanyResume  Act = "company_resume"
+	CompanyDelete  Act = "company_delete"
+	KeyIssue       Act = "key_issue"
+	KeyRotate      Act = "key_rotate"
+	KeyRevoke      Act = "key_revoke"
+	KeyQuota       Act = "key_quota"
+	Import         Act = "import"
+	Rollback       Act = "snapshot_rollback"
+	Upgrade        Act = "upgrade"
+	ChangesEnable  Act = "changes_enable"
+	ChangesGap     Act = "changes_gap"
+)
+
+// Phase says which part of an act of many writes an entry is about. It is empty for an act of one
+// write or transaction.
+type Phase string
+
+// The phases. An act that began and has no entry with one of the other phases is still running, or
+// was killed.
+const (
+	Began  Phase = "began"
+	Ended  Phase = "ended"
+	Failed Phase = "failed"
+)
+
+// Entry is one entry of the trail.
+type Entry struct {
+	ID        string          `json:"id"`
+	At        string          `json:"at"`
+	By        string          `json:"by"` // the id of a key, or the name of an operator (table.Options.Operator)
+	Act       Act             `json:"act"`
+	CompanyID *string         `json:"companyId"` // nil: all companies of the table
+	Phase     *Phase          `json:"phase"`
+	BeganID   *string         `json:"beganId"` // the id of the entry with which the act began
+	Details   json.RawMessage `json:"details"` // a Details
+
+	time time.Time // At, more exactly, for the order of entries
+}
+
+// Details are the ids, scopes and counts of an act. Fields that do not apply are empty.
+type Details struct {
+	KeyID      string         `json:"keyId,omitempty"`
+	ReplacedBy string         `json:"replacedBy,omitempty"` // the id of the key that a rotation created
+	Scopes     []string       `json:"scopes,omitempty"`
+	ExpiresAt  *string        `json:"expiresAt,omitempty"` // of the new key
+	Class      string         `json:"class,omitempty"`
+	Limit      *int64         `json:"limit,omitempty"`
+	BoardID    string         `json:"boardId,omitempty"`
+	Version    int64          `json:"version,omitempty"`  // the version that is live now
+	Restores   int64          `json:"restores,omitempty"` // the version whose content a rollback made live again
+	Companies  int            `json:"companies,omitempty"`
+	Keys       int            `json:"keys,omitempty"`
+	Records    map[string]int `json:"records,omitempty"` // by area or type
+}
+
+const (
+	idPrefix   = "trl"
+	sortPrefix = "trail"
+	sortLayout = "2006-01-02T15:04:05.000000000" // with nanoseconds, because a command may act twice in a millisecond
+
+	// operators is in place of the company's id in the partition of what operators did. No company
+	// has this id.
+	operators = "operator"
+)
+
+// Area is the area of the partition that contains a company's trail.
+const Area = "trail"
+
+// Partition returns the partition of a company's trail, or, for an empty id, the partition of what
+// operators did in all companies:
+//
+//	access                      key
+//	append, list of a company   <company>#trail / trail#<time>#<id>
+//	append, list of operators   operator#trail / trail#<time>#<id>#<company>
+func Partition(companyID string) string {
+	if companyID == "" {
+		companyID = operators
+	}
+	return table.Partition(companyID, Area)
+}
+
+// Writes returns the writes that add an entry to the trail of a company, or of the whole table if
+// companyID is empty. They belong in the transaction that does what the entry says. They are
+// updates and not puts, so a function that only revokes keys needs no permission to put items. They
+// fail if the entry exists.
+func Writes(ctx context.Context, t *table.Client, companyID string, act Act, d Details) []table.Write {
+	return newEntry(ctx, t, companyID, act, d).writes(ctx, t)
+}
+
+func newEntry(ctx context.Context, t *table.Client, companyID string, act Act, d Details) Entry {
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic("trail: details of strings and numbers do not encode: " + err.Error())
+	}
+	by, _ := t.ActorOf(ctx)
+	now := t.Clock()()
+	e := Entry{ID: t.NewID(idPrefix), At: timestamp.Format(now), By: by, Act: act, Details: text, time: now}
+	if companyID != "" {
+		e.CompanyID = &companyID
+	}
+	return e
+}
+
+// writes returns the writes that store an entry: one into the company's trail, and one into the
+// operators', unless a key did it. What keys do is left out there, so that the requests of one
+// company cannot make a partition hot that other companies' requests write to.
+func (e Entry) writes(ctx context.Context, t *table.Client) (out []table.Write) {
+	var sets []string
+	names, values := map[string]string{}, table.Item{}
+	for name, value := range table.Encode(e) {
+		sets = append(sets, "#"+name+" = :"+name)
+		names["#"+name], values[":"+name] = name, value
+	}
+	add := func(partition string, sortKey ...string) {
+		key := table.Key{PK: partition, SK: table.JoinKey(append([]string{sortPrefix, e.time.UTC().Format(sortLayout), e.ID}, sortKey...)...)}
+		out = append(out, t.WriteUpdate(key, "SET "+strings.Join(sets, ", "), "attribute_not_exists(pk)", names, values))
+	}
+	var company []string
+	if e.CompanyID != nil {
+		company = []string{*e.CompanyID}
+		add(Partition(*e.CompanyID))
+	}
+	if _, isKey := t.ActorOf(ctx); !isKey {
+		add(Partition(""), company...)
+	}
+	return out
+}
+
+// Running is an act of many writes that has begun.
+type Running struct {
+	table     *table.Client
+	companyID string
+	began     Entry
+}
+
+// Begin adds the entry that an act of many writes begins. first may contain the act's first writes,
+// which are made in the same transaction; Begin returns a *table.CanceledError if their conditions
+// fail.
+func Begin(ctx context.Context, t *table.Client, companyID string, act Act, first ...table.Write) (*Running, error) {
+	e := newEntry(ctx, t, companyID, act, Details{})
+	phase := Began
+	e.Phase = &phase
+	if err := t.Transact(ctx, append(first, e.writes(ctx, t)...)...); err != nil {
+		return nil, fmt.Errorf("begin the trail of %s: %w", act, err)
+	}
+	return &Running{t, companyID, e}, nil
+}
+
+// endTimeout bounds the write of the last entry of an act, even if the command was interrupted.
+const endTimeout = 20 * time.Second
+
+// End adds the entry that the act has ended, or that it failed if err is not nil. The error text is
+// not stored, because it could contain texts of records. End returns err, joined with the error of
+// its own write.
+func (r *Running) End(ctx context.Context, d Details, err error) error {
+	phase := Ended
+	if err != nil {
+		phase = Failed
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer stop()
+	e := newEntry(ctx, r.table, r.companyID, r.began.Act, d)
+	e.Phase, e.BeganID = &phase, &r.began.ID
+	if !e.time.After(r.began.time) {
+		e.time = r.began.time.Add(time.Nanosecond)
+	}
+	if failed := r.table.Transact(ctx, e.writes(ctx, r.table)...); failed != nil {
+		err = errors.Join(err, fmt.Errorf("end the trail of %s: %w", e.Act, failed))
+	}
+	return err
+}
+
+// List calls visit with the entries of a company's trail, or of all that operators did if companyID
+// is empty, in the order of their times. since is a timestamp; entries before it are left out. List
+// reads with strong consistency, so an act that is done is in it.
+func List(ctx context.Context, t *table.Client, companyID, since string, visit func(Entry) error) error {
+	err := table.ForEach(ctx, t, table.Collection{
+		Partition: Partition(companyID), From: table.JoinKey(sortPrefix, strings.TrimSuffix(since, "Z")), Consistent: true,
+	}, visit)
+	if err != nil {
+		return fmt.Errorf("read the trail: %w", err)
+	}
+	return nil
+}

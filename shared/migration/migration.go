@@ -18,8 +18,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
@@ -29,6 +27,7 @@ type Migration struct {
 	name   string
 	area   string
 	prefix string
+	batch  int // the number of records that are checked before the mark is written
 	apply  func(ctx context.Context, t *table.Client, stored table.Item) (written bool, err error)
 }
 
@@ -37,7 +36,7 @@ type Migration struct {
 // distinguishes the migrations of an area. name, area and prefix are part of the stored marks, so
 // they never change.
 func New[T any](name, area, prefix string, keysOf func(T) table.Keys) Migration {
-	return Migration{name, area, prefix, func(ctx context.Context, t *table.Client, stored table.Item) (bool, error) {
+	return Migration{name, area, prefix, batchSize, func(ctx context.Context, t *table.Client, stored table.Item) (bool, error) {
 		return table.Reindex(ctx, t, stored, keysOf)
 	}}
 }
@@ -46,7 +45,7 @@ func New[T any](name, area, prefix string, keysOf func(T) table.Keys) Migration 
 // action may be called more than once with the same record, and by several processes at once. It
 // reports whether it has written anything.
 func NewAction[T any](name, area, prefix string, action func(ctx context.Context, t *table.Client, record T) (written bool, err error)) Migration {
-	return Migration{name, area, prefix, func(ctx context.Context, t *table.Client, stored table.Item) (bool, error) {
+	return Migration{name, area, prefix, batchSize, func(ctx context.Context, t *table.Client, stored table.Item) (bool, error) {
 		var record T
 		if err := table.Decode(stored, &record); err != nil {
 			return false, err
@@ -172,8 +171,11 @@ func Pending(ctx context.Context, t *table.Client, migrations []Migration) (pend
 	}
 	complete := map[table.Key]bool{}
 	for _, item := range items {
-		_, isText := item["completeAt"].(*types.AttributeValueMemberS)
-		complete[table.KeyOf(item)] = isText
+		var all mark
+		if err := table.Decode(item, &all); err != nil {
+			return nil, err
+		}
+		complete[table.KeyOf(item)] = all.CompleteAt != nil
 	}
 	for n, m := range migrations {
 		if !complete[keys[n]] {

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
@@ -171,7 +168,7 @@ func (m Migration) fill(ctx context.Context, t *table.Client, own *mark, round i
 		from.Prefix, from.Until = next.After+"!", m.prefix+"~" // the bounds use characters that do not occur in ids
 	}
 	err = table.ForEachItem(ctx, t, from, func(item table.Item) error {
-		if batch = append(batch, item); len(batch) < batchSize {
+		if batch = append(batch, item); len(batch) < m.batch {
 			return nil
 		}
 		return flush()
@@ -201,8 +198,8 @@ func (m Migration) applyAll(ctx context.Context, t *table.Client, items []table.
 // CompleteEmpty marks the migrations as complete if the table has no items, and reports whether it
 // has none. Records that are written later have all keys. So a new table needs no migration.
 func CompleteEmpty(ctx context.Context, t *table.Client, migrations []Migration) (isEmpty bool, err error) {
-	found, err := t.Scan(ctx, &dynamodb.ScanInput{Limit: aws.Int32(1), ConsistentRead: aws.Bool(true)})
-	if err != nil || len(found.Items) > 0 {
+	isEmpty, err = t.IsEmpty(ctx)
+	if err != nil || !isEmpty {
 		return false, err
 	}
 	_, err = Run(ctx, t, migrations, nil, false, func(Progress) {})

@@ -274,6 +274,13 @@ func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 	return out, nil
 }
 
+// IsEmpty reports whether the table has no items, expired ones included. Like Scan, it is only for
+// the operator's command line.
+func (c *Client) IsEmpty(ctx context.Context) (bool, error) {
+	out, err := c.Scan(ctx, &dynamodb.ScanInput{Limit: aws.Int32(1), ConsistentRead: aws.Bool(true)})
+	return err == nil && len(out.Items) == 0, err
+}
+
 // UpdateItem changes one item.
 func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	if err := c.waitForPermit(ctx); err != nil {

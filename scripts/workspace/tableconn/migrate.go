@@ -32,19 +32,43 @@ func (s *Session) pendingMigrations(ctx context.Context) ([]migration.Migration,
 	return pending, err
 }
 
-// migrateFolder runs the migrations of a data folder. Only one build uses a folder at a time, so no
-// function of an earlier build can write records meanwhile.
+// dataFormat is the format of the records in a data folder. It is increased when an earlier build
+// must not open the folder any more, as with every release that has a new migration: that build
+// would write records without the new index keys.
+const dataFormat = 1
+
+// migrateFolder brings the records of a data folder up to this build. If a build that knows no
+// formats has used the folder since, it checks every record, because that build may have written
+// records without index keys.
 func (s *Session) migrateFolder(ctx context.Context, t *terminal.Terminal) error {
-	pending, err := s.pendingMigrations(ctx)
-	if err != nil || len(pending) == 0 {
+	isOwner := !s.Engine.Shared // otherwise, the process that started the engine does this
+	again := isOwner && s.Engine.Format == 0
+	migrations, err := s.pendingMigrations(ctx)
+	if err != nil {
 		return err
 	}
+	if again {
+		migrations = functions.Migrations()
+	}
+	if len(migrations) > 0 {
+		if err := s.migrate(ctx, t, migrations, again); err != nil {
+			return err
+		}
+	}
+	if isOwner && s.Engine.Format != dataFormat {
+		return s.Engine.SetFormat(dataFormat)
+	}
+	return nil
+}
+
+// migrate runs migrations for all companies, and writes a note every few seconds.
+func (s *Session) migrate(ctx context.Context, t *terminal.Terminal, migrations []migration.Migration, again bool) error {
 	ids, err := company.NewStore(s.Table).ScanIDs(ctx) // the registry may lack companies of an earlier version
 	if err != nil {
 		return fmt.Errorf("find the companies: %w", err)
 	}
 	last := t.Now()
-	_, err = migration.Run(ctx, s.Table, pending, ids, false, func(p migration.Progress) {
+	_, err = migration.Run(ctx, s.Table, migrations, ids, again, func(p migration.Progress) {
 		if now := t.Now(); now.Sub(last) >= noteInterval {
 			last = now
 			t.Note("bringing the records of an earlier version up to this one: %s", FormatProgress(p))

@@ -60,7 +60,7 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	s := &Session{Target: target, listCommand: t.Command("company list") + flags.Arguments()}
 	o := table.Options{Name: target.TableName, Timeout: timeout, Now: t.Now, NewID: id.NewGenerator(t.Now, rand.Reader)}
 	if !target.IsAWS() {
-		s.Engine, err = engine.Open(ctx, engine.Options{Endpoint: target.Endpoint, Data: target.Data, Share: share, Install: true, Log: t.Notes()})
+		s.Engine, err = engine.Open(ctx, engine.Options{Endpoint: target.Endpoint, Data: target.Data, Format: dataFormat, Share: share, Install: true, Log: t.Notes()})
 		if err != nil {
 			return nil, err
 		}

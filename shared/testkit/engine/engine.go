@@ -50,6 +50,11 @@ type Options struct {
 	// data is kept in memory: it is lost when the engine exits, and no other process can use it.
 	Data string
 
+	// Format is the newest format of the records in Data that the caller can use. Open returns an
+	// error if the folder has a newer format, or one that is not a number. If it is zero, Open
+	// accepts any format.
+	Format int
+
 	// Share allows other processes to join the engine of Data. If it is false, they wait until this
 	// process has closed the engine, so that a short command never stops an engine that another
 	// command is using.
@@ -79,7 +84,11 @@ type Engine struct {
 	Socket string
 	// Shared reports whether another process started the engine.
 	Shared bool
+	// Format is the format of the data folder when it was opened, or 0 if it has none: a program
+	// that knows no formats may have written the records.
+	Format int
 
+	folder        *folder
 	endpointGiven bool // whether the caller supplied Endpoint
 	stop          context.CancelFunc
 	stopped       chan struct{} // closed when watch returns, after which an engine that this process started has ended
@@ -156,6 +165,24 @@ func openEndpoint(ctx context.Context, endpoint string) (*Engine, error) {
 	e := &Engine{Name: "given endpoint", Endpoint: endpoint, Shared: true, endpointGiven: true}
 	e.watch(func(ctx context.Context) error { <-ctx.Done(); return nil }, leaveRunning)
 	return e, nil
+}
+
+// SetFormat records the format of the records in the data folder, for programs that open it later.
+// Only the process that started the engine may call it.
+func (e *Engine) SetFormat(format int) error {
+	if e.folder == nil || e.Shared {
+		return errors.New("set the format of a data folder: this process has not started its engine")
+	}
+	s, err := e.folder.read()
+	if err != nil {
+		return err
+	}
+	s.setFormat(format)
+	if err := e.folder.write(s); err != nil {
+		return err
+	}
+	e.Format = format
+	return nil
 }
 
 // Done returns a channel that is closed when the engine exits on its own, or with the process that

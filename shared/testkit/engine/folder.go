@@ -28,7 +28,23 @@ type state struct {
 	Name     string `json:"name"`
 	Version  string `json:"version,omitempty"` // the newest version of Dynoxide that has written the data
 	Shared   bool   `json:"shared"`
+
+	// Format is the format of the records, a number. It is absent if the last program that started
+	// an engine knows no formats: such a program does not keep the field.
+	Format json.RawMessage `json:"format,omitempty"`
 }
+
+// format returns the format of the records, or 0 if there is none. ok is false if it is not a
+// positive number.
+func (s state) format() (n int, ok bool) {
+	if len(s.Format) == 0 {
+		return 0, true
+	}
+	err := json.Unmarshal(s.Format, &n)
+	return n, err == nil && n > 0
+}
+
+func (s *state) setFormat(n int) { s.Format = json.RawMessage(strconv.Itoa(n)) }
 
 // folder is a data folder. The process of its engine holds the lock on engine.lock, so a process
 // that gets the lock knows that no engine is running.
@@ -117,6 +133,16 @@ func (f *folder) engineKind(s state, prefer string) (string, error) {
 	return s.Name, nil
 }
 
+// checkFormat returns an error if the caller cannot use the records of the folder.
+func (f *folder) checkFormat(s state, newest int) error {
+	if n, ok := s.format(); newest == 0 || ok && n <= newest {
+		return nil
+	}
+	return fmt.Errorf("the data in %s has the format %s, and this version can use formats up to %d: use the version that wrote it. To move to this version, "+
+		"export each company with the version that wrote it, and import the files into a new folder with this one (`workspace export`, `workspace import`)",
+		f.dir, s.Format, newest)
+}
+
 // checkVersion returns an error if a newer version of the engine has written the folder's data. An
 // older version may not be able to read the data.
 func (f *folder) checkVersion(s state, p *program) error {
@@ -145,7 +171,8 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{Name: engineTitles[s.Name], Endpoint: s.Endpoint, Socket: f.addressOf(s).socket, Shared: proc == nil}
+	e := &Engine{Name: engineTitles[s.Name], Endpoint: s.Endpoint, Socket: f.addressOf(s).socket, Shared: proc == nil, folder: f}
+	e.Format, _ = s.format() // joinEngine has checked it
 	if proc == nil {
 		e.watch(func(ctx context.Context) error { return f.waitForOwner(ctx, s) }, leaveRunning)
 	} else {
@@ -180,6 +207,11 @@ func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *pr
 	deadline := time.Now().Add(h.ownerWait)
 	for {
 		lock, s, kind, err := f.lockAndRead(o.Prefer)
+		if err == nil {
+			if err = f.checkFormat(s, o.Format); err != nil && lock != nil {
+				_ = lock.Close()
+			}
+		}
 		switch {
 		case err != nil:
 			return s, nil, err
@@ -224,7 +256,7 @@ func (f *folder) start(ctx context.Context, h *host, p *program, last state, sha
 		return last, nil, err
 	}
 	if last.PID != 0 { // no process may join an engine that has ended
-		if err := f.write(state{Endpoint: last.Endpoint, Name: last.Name, Version: last.Version}); err != nil {
+		if err := f.write(state{Endpoint: last.Endpoint, Name: last.Name, Version: last.Version, Format: last.Format}); err != nil {
 			return last, nil, err
 		}
 	}
@@ -235,7 +267,7 @@ func (f *folder) start(ctx context.Context, h *host, p *program, last state, sha
 	if err != nil {
 		return last, nil, err
 	}
-	s := state{PID: proc.cmd.Process.Pid, Endpoint: proc.address.endpoint, Name: p.kind, Version: p.version, Shared: shared}
+	s := state{PID: proc.cmd.Process.Pid, Endpoint: proc.address.endpoint, Name: p.kind, Version: p.version, Shared: shared, Format: last.Format}
 	if err := f.write(s); err != nil {
 		return s, nil, errors.Join(err, proc.stop())
 	}

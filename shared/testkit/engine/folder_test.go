@@ -338,3 +338,40 @@ func TestFolderKeepsItsEngine(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// Ensure a folder keeps its format, that a process which can use only earlier formats is refused
+// whether the engine is running or not, and that only the process that started the engine sets the
+// format.
+func TestFolderFormat(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := mustOpen(t, Options{Data: dir, Share: true, Format: 2}, newOpenHost(accessByAddress))
+	if e.Format != 0 {
+		t.Errorf("a new folder has the format %d, want 0", e.Format)
+	}
+	if err := e.SetFormat(2); err != nil || e.Format != 2 {
+		t.Fatalf("the format is %d: %v", e.Format, err)
+	}
+	refused := func(when string) {
+		t.Helper()
+		if _, err := open(t.Context(), Options{Data: dir, Format: 1}, newOpenHost(accessByAddress)); err == nil || !strings.Contains(err.Error(), "has the format 2, and this version can use formats up to 1") {
+			t.Errorf("%s: the error is %v", when, err)
+		}
+	}
+	refused("running")
+	joined := mustOpen(t, Options{Data: dir, Format: 2}, emptyHost())
+	if err := joined.SetFormat(3); err == nil || joined.Format != 2 {
+		t.Errorf("a joined engine: the format is %d, and setting it gives %v", joined.Format, err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refused("stopped")
+	for _, format := range []int{2, 0} {
+		if e := mustOpen(t, Options{Data: dir, Format: format}, newOpenHost(accessByAddress)); e.Format != 2 {
+			t.Errorf("opened again: the format is %d, want 2", e.Format)
+		} else if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -14,7 +14,7 @@ func checkTools(ctx context.Context) error {
 	var missing []error
 	for name, advice := range map[string]string{
 		"go":   "install Go 1.26 or later: https://go.dev/dl",
-		"node": fmt.Sprintf("install Node.js %s or later: https://nodejs.org (the CDK runs on it)", engine.NodeVersionMin),
+		"node": fmt.Sprintf("install Node.js %s or later: https://nodejs.org (the CDK runs on it)", engine.NodeVersion),
 		"npm":  "install npm, which comes with Node.js: https://nodejs.org",
 		"bash": "install bash (scripts/build is a bash script)",
 	} {

@@ -104,7 +104,7 @@ func (r *release) readme(platform string, bundled bool) string {
 	start := "Start it with the engine beside it; nothing else is needed:"
 	if !bundled {
 		start = "This archive has no local engine, because the registry had none to pin for this platform. `serve`\n" +
-			"installs one with npm (Node.js 20.19 or later), or DynamoDB Local with Java 17 and Maven:"
+			"installs one with npm (Node.js 22 or later), or DynamoDB Local with Java 17 and Maven:"
 	}
 	program := "./workspace"
 	if strings.HasPrefix(platform, "windows/") {

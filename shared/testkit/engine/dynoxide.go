@@ -105,14 +105,14 @@ func findPinnedDynoxide(ctx context.Context, h *host, install bool) (string, err
 	}
 	npm, err := h.lookPath("npm")
 	if err != nil {
-		return "", fmt.Errorf("%snpm is not on PATH: install Node.js %s or later, which has it", h.missingBundledText(), NodeVersionMin)
+		return "", fmt.Errorf("%snpm is not on PATH: install Node.js %s or later, which has it", h.missingBundledText(), NodeVersion)
 	}
 	if !install {
 		return "", errInstallNotAllowed
 	}
 	node, err := h.lookPath("node")
 	if err != nil {
-		return "", fmt.Errorf("node is not on PATH, which npm runs on: install Node.js %s or later", NodeVersionMin)
+		return "", fmt.Errorf("node is not on PATH, which npm runs on: install Node.js %s or later", NodeVersion)
 	}
 	if err := CheckNode(ctx, node); err != nil {
 		return "", err

@@ -56,7 +56,7 @@ func TestNothingFound(t *testing.T) {
 		t.Fatalf("error %v, want ErrNone", err)
 	}
 	want := `no engine that speaks DynamoDB's protocol can be had here:
-  Dynoxide 1.2.1: npm is not on PATH: install Node.js 20.19 or later, which has it
+  Dynoxide 1.2.1: npm is not on PATH: install Node.js 22 or later, which has it
   DynamoDB Local 3.1.0: java is not on PATH: install Java 17 or later, and Maven
   or name a running one: --endpoint URL or AWS_ENDPOINT_URL_DYNAMODB`
 	if err.Error() != want {

@@ -108,10 +108,10 @@ chmod +x node_modules/@dynoxide/linux-x64/dynoxide; echo "$@" > args; echo chatt
 	}{
 		{"OKInstalled", map[string]string{"npm": npm, "node": "echo v20.19.0"}, true, "Dynoxide 1.2.1"},
 		{"OKNewerNode", map[string]string{"npm": npm, "node": "echo v24.1.0"}, true, "Dynoxide 1.2.1"},
-		{"ErrOldNode", map[string]string{"npm": npm, "node": "echo v20.18.3"}, true, "node is v20.18.3: install Node.js 20.19 or later"},
-		{"ErrOlderNode", map[string]string{"npm": npm, "node": "echo v8.20.0"}, true, "node is v8.20.0: install Node.js 20.19 or later"},
+		{"ErrOldNode", map[string]string{"npm": npm, "node": "echo v20.18.3"}, true, "node is v20.18.3: install Node.js 22 or later"},
+		{"ErrOlderNode", map[string]string{"npm": npm, "node": "echo v8.20.0"}, true, "node is v8.20.0: install Node.js 22 or later"},
 		{"ErrNoNode", map[string]string{"npm": npm}, true, "node is not on PATH"},
-		{"ErrNodeFails", map[string]string{"npm": npm, "node": "exit 1"}, true, "it printed nothing; install Node.js 20.19 or later"},
+		{"ErrNodeFails", map[string]string{"npm": npm, "node": "exit 1"}, true, "it printed nothing; install Node.js 22 or later"},
 		{"OKOnPath", map[string]string{"dynoxide": "echo dynoxide 1.4.0"}, false, "Dynoxide 1.4.0"},
 		{"ErrOnPathTooNew", map[string]string{"dynoxide": "echo dynoxide 3.0.0"}, false, "npm is not on PATH"},
 		{"ErrNotAllowed", map[string]string{"npm": npm}, false, "this command may not install it"},

@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
-// NodeVersionMin is the oldest version of Node.js that the repository's tools support. The
-// documentation also mentions it.
+// NodeVersion is the version of Node.js that documents and errors ask for, or a later one: the
+// oldest that still gets security fixes.
+const NodeVersion = "22"
+
+// NodeVersionMin is the oldest version that the repository's tools run on. They accept it, because
+// machines have it.
 const NodeVersionMin = "20.19"
 
 // CheckNode returns an error that names the installed version if Node.js is older than
@@ -15,7 +19,7 @@ const NodeVersionMin = "20.19"
 func CheckNode(ctx context.Context, node string) error {
 	out, err := run(ctx, "", node, "--version")
 	if err != nil {
-		return fmt.Errorf("%w; install Node.js %s or later", err, NodeVersionMin)
+		return fmt.Errorf("%w; install Node.js %s or later", err, NodeVersion)
 	}
 	var found, required [2]int
 	if _, err := fmt.Sscanf(NodeVersionMin, "%d.%d", &required[0], &required[1]); err != nil {
@@ -23,7 +27,7 @@ func CheckNode(ctx context.Context, node string) error {
 	}
 	_, err = fmt.Sscanf(strings.TrimSpace(out), "v%d.%d", &found[0], &found[1])
 	if err != nil || found[0] < required[0] || found[0] == required[0] && found[1] < required[1] {
-		return fmt.Errorf("node is %s: install Node.js %s or later", strings.TrimSpace(out), NodeVersionMin)
+		return fmt.Errorf("node is %s: install Node.js %s or later", strings.TrimSpace(out), NodeVersion)
 	}
 	return nil
 }

@@ -14,6 +14,9 @@ func (m Model) PlainResources() Object {
 		Field{AccountRoleID, accountRole()},
 		Field{gatewayAccountID, accountResource()},
 		Field{GatewayThrottled, throttledFilter()})
+	for _, q := range queries() {
+		out = append(out, Field{q.ID, q.resource(m.Functions)})
+	}
 	out = append(out, slices.Concat(domainResources(), firewallResources())...)
 	out = append(out,
 		// The topic exists even if there is no email address, so that an operator can subscribe to

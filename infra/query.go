@@ -1,0 +1,39 @@
+package infra
+
+// A Query is a saved query of CloudWatch Logs Insights over all log groups of the stack.
+type Query struct {
+	ID   string // the logical id
+	Name string // the last part of its name, after that of the stack
+	Text string
+}
+
+// QueryPlaceholder is the text in a query that its user replaces.
+const QueryPlaceholder = "REQUEST_ID"
+
+// queries returns the saved queries. CloudWatch keeps them for free and charges for what they read.
+//
+// The first one finds every line with an id of a request. Lines of the gateway and of a function have
+// the same four ids, but a line of Lambda about an invocation has only lambdaRequestId.
+func queries() []Query {
+	return []Query{
+		{"RequestQuery", "request", "fields @timestamp, @log, @message\n" +
+			"| filter @message like \"" + QueryPlaceholder + "\"\n" +
+			"| sort @timestamp asc\n" +
+			"| limit 1000"},
+		{"FailuresQuery", "failures", "fields @timestamp, @log, status, refusal, Operation, error, extendedRequestId, requestId, lambdaRequestId, xrayTraceId\n" +
+			"| filter status >= 500 or status like /^5/\n" +
+			"| sort @timestamp desc\n" +
+			"| limit 1000"},
+	}
+}
+
+// resource returns the query's definition, over the log groups of all functions and of the gateway.
+func (q Query) resource(functions []Function) Object {
+	var groups List
+	for _, f := range functions {
+		groups = append(groups, Ref(f.LogsID()))
+	}
+	return resource("AWS::Logs::QueryDefinition", Object{
+		{"Name", Sub("${AWS::StackName}/" + q.Name)}, {"QueryString", q.Text}, {"LogGroupNames", append(groups, Ref(gatewayLogsID))},
+	})
+}

@@ -38,12 +38,12 @@ type Area struct {
 // All returns the areas.
 func All() []Area {
 	return []Area{
-		{api.CompanyArea, company.Operations, company.Transfers, company.Changes(), nil},
+		{api.CompanyArea, company.Operations, company.Transfers, company.Changes(), []migration.Migration{company.Registry}},
 		{"plan", plan.Operations, plan.Transfers, plan.Changes(), nil},
-		{"feedback", feedback.Operations, feedback.Transfers, feedback.Changes(), []migration.Migration{feedback.PostedIndex}},
+		{"feedback", feedback.Operations, feedback.Transfers, feedback.Changes(), []migration.Migration{feedback.PostedIndex, feedback.WorkIndex}},
 		{"metrics", metrics.Operations, metrics.Transfers, metrics.Changes(), nil},
 		{"optimise", optimise.Operations, optimise.Transfers, optimise.Changes(), nil},
-		{"broadcast", broadcast.Operations, broadcast.Transfers, broadcast.Changes(), nil},
+		{"broadcast", broadcast.Operations, broadcast.Transfers, broadcast.Changes(), []migration.Migration{broadcast.WorkIndex}},
 		{"context", brand.Operations, brand.Transfers, brand.Changes(), nil},
 		{change.Area, changes.Operations, changes.Transfers, nil, nil},
 	}

@@ -329,8 +329,11 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		name string
 		do   func(ctx context.Context) error
 	}{
-		{"companies", func(ctx context.Context) error { _, err := company.NewStore(s.Table).ListAll(ctx); return err }},
-		{"companies of an older table", func(ctx context.Context) error { _, err := company.NewStore(s.Table).ScanIDs(ctx); return err }},
+		{"companies", func(ctx context.Context) error { _, _, err := company.NewStore(s.Table).IDs(ctx); return err }},
+		{"profiles", func(ctx context.Context) error {
+			_, err := company.NewStore(s.Table).GetMany(ctx, []string{s.CompanyID})
+			return err
+		}},
 		{"registration", func(ctx context.Context) error {
 			_, err := company.NewStore(s.Table).Register(ctx, s.CompanyID)
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"growthworkspace/shared/migration"
 	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 )
@@ -96,6 +97,10 @@ func (d ClaimedPost) indexKeys() table.Keys {
 	}
 	return keys
 }
+
+// WorkIndex puts posts that an older version stored into the operator's lists. Until it is complete
+// for all companies, those lists may lack posts.
+var WorkIndex = migration.New("work", area, table.JoinKey(posts.SortPrefix, ""), ClaimedPost.indexKeys)
 
 // The operator's lists of posts in GSI6.
 const (

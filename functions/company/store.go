@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"growthworkspace/shared/change"
+	"growthworkspace/shared/migration"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/trail"
 )
@@ -72,6 +73,11 @@ func (s Store) Register(ctx context.Context, companyID string) (added bool, err 
 	}
 	return err == nil, err
 }
+
+// Registry enters companies that an older version created in the registry.
+var Registry = migration.NewAction("registry", profileArea, profileSortKey, func(ctx context.Context, t *table.Client, c Company) (bool, error) {
+	return NewStore(t).Register(ctx, c.ID)
+})
 
 // Erase deletes everything that is stored for a company, in all areas: its records, keys,
 // snapshots, findings and stored responses. Only the company's trail stays. It returns the number of
@@ -176,21 +182,21 @@ func (s Store) scan(ctx context.Context, in *dynamodb.ScanInput, visit func(page
 	}
 }
 
-// IDs returns the ids of all companies in the registry, in their order. Only the operator can call
-// it: the roles of the functions do not allow access to the registry. It reads the registry and
-// nothing else.
-func (s Store) IDs(ctx context.Context) ([]string, error) {
-	return table.RegisteredCompanies(ctx, s.table)
-}
-
-// ListAll returns every company in the registry, in the order of the ids. It reads the registry and
-// the profiles.
-func (s Store) ListAll(ctx context.Context) ([]Company, error) {
-	ids, err := s.IDs(ctx)
+// IDs returns the ids of all companies, in their order. It reads the registry and nothing else,
+// unless the registry may lack companies of an older version: then it scans the table, and scanned
+// is true. Only the operator can call it: the roles of the functions do not allow access to the
+// registry.
+func (s Store) IDs(ctx context.Context) (ids []string, scanned bool, err error) {
+	complete, err := Registry.IsCompleteForAll(ctx, s.table)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return s.GetMany(ctx, ids)
+	if complete {
+		ids, err = table.RegisteredCompanies(ctx, s.table)
+		return ids, false, err
+	}
+	ids, err = s.ScanIDs(ctx)
+	return ids, true, err
 }
 
 // GetMany returns the companies with the given ids, in the order of the ids. It leaves out ids of
@@ -206,7 +212,7 @@ func (s Store) GetMany(ctx context.Context, companyIDs []string) ([]Company, err
 }
 
 // ScanIDs returns the ids of all companies in the table, in their order. It scans the table. It is
-// for tables whose registry may lack companies that an older version created.
+// for upgrades of tables in which an older version has created companies.
 func (s Store) ScanIDs(ctx context.Context) (ids []string, err error) {
 	in := &dynamodb.ScanInput{
 		FilterExpression: aws.String("sk = :profile"), ProjectionExpression: aws.String("pk, sk"),

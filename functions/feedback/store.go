@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"growthworkspace/shared/migration"
 	"growthworkspace/shared/table"
 )
 
@@ -106,6 +107,10 @@ func keysOfClaimed(p ClaimedReply) table.Keys {
 	}
 	return keys
 }
+
+// WorkIndex puts replies that an older version stored into the operator's lists. Until it is
+// complete for all companies, those lists may lack replies.
+var WorkIndex = migration.New("work", area, table.JoinKey(feedbackSortKind, ""), keysOfClaimed)
 
 // The operator's lists of replies in GSI6.
 const (

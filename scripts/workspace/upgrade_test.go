@@ -28,7 +28,7 @@ func TestUpgrade(t *testing.T) {
 	requireContains(t, r.err, "feedback: posted: company 1 of 1, "+company+": checked records: 1")
 	requireContains(t, r.out, "companies that are up to date: 1; records put into an index: 0")
 	r = runCommand(t, "", "upgrade", "--check", "--data", data)
-	requireContains(t, r.out, "feedback: posted  yes")
+	requireContains(t, r.out, "company: registry  yes", "feedback: posted ", "feedback: work ", "broadcast: work ")
 	if r := runCommand(t, "", "upgrade", "--check", "--again", "--data", data); r.code != 2 {
 		t.Errorf("--check with --again: exit code %d, want 2: %s", r.code, r.err)
 	}

@@ -150,8 +150,8 @@ func Stale[T interface{ current() Claim }](claimed []T, claimedBefore string, id
 // positionOf returns the position at which the page after a record begins.
 //
 // The query reads an index, which lags writes by milliseconds. If a listed record has since been
-// claimed or changed, claiming it fails. A query cannot list the records of several companies,
-// because every index key begins with the company.
+// claimed or changed, claiming it fails. The query lists records of one company.
+// table.CompaniesWithWork finds the companies that have some.
 func ListReady[T any](ctx context.Context, t *table.Client, q table.Query, limit int, positionOf func(T) string, isReady func(T) (ready, more bool)) (table.Page[T], error) {
 	q.Limit = limit + 1
 	found := []T{}

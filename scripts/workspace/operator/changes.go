@@ -36,7 +36,7 @@ type enabledFeeds struct {
 }
 
 func (o *operatorCommands) enableChanges(ctx context.Context, s *tableconn.Session, companyID string) error {
-	ids, err := companyIDs(ctx, s, companyID)
+	ids, err := o.companyIDs(ctx, s, companyID)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ type gapReport struct {
 }
 
 func (o *operatorCommands) reportGap(ctx context.Context, s *tableconn.Session, companyID string) error {
-	ids, err := companyIDs(ctx, s, companyID)
+	ids, err := o.companyIDs(ctx, s, companyID)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/scripts/workspace/user"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/migration"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -36,6 +38,12 @@ type workerCommands[S, R, C any] struct {
 	listReady func(s S, ctx context.Context, companyID, target, after string, limit int) (table.Page[R], error)
 	claim     func(s S, ctx context.Context, companyID, recordID, confirmedBy string) (C, error)
 	listStuck func(s S, ctx context.Context, companyID, claimedBefore string) ([]C, error)
+
+	// withReady and withStuck return the companies, suspended ones too, that have records for
+	// listReady and listStuck. They read the operator's index, which work fills.
+	withReady func(ctx context.Context, t *table.Client) ([]string, error)
+	withStuck func(ctx context.Context, t *table.Client, claimedBefore string) ([]string, error)
+	work      migration.Migration
 
 	readyHeader, stuckHeader string
 	readyRow                 func(R) []string
@@ -73,7 +81,7 @@ func (w workerCommands[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command 
 		}
 		return nil
 	}
-	return w.sweepCommand(cmd, check, func(ctx context.Context, p recordAccess[S]) error {
+	return w.sweepCommand(cmd, check, w.withReady, func(ctx context.Context, p recordAccess[S]) error {
 		found := limitedList[R]{Items: []R{}}
 		for _, companyID := range p.companies {
 			page, err := w.listReady(p.store, ctx, companyID, "", "", *limit)
@@ -105,20 +113,25 @@ const latestTime = "9999-12-31T23:59:59.999Z"
 func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command {
 	text := cmd.Flags().String("older", "15m", "claims that are at least this `duration` old, such as 15m, 2h or 1d; 0s for every claim")
 	var older time.Duration
+	claimedBefore := func() string {
+		if older == 0 {
+			return latestTime // include every claim, even if this machine's clock is behind the service's
+		}
+		return timestamp.Format(w.Now().Add(-older))
+	}
+	find := func(ctx context.Context, t *table.Client) ([]string, error) {
+		return w.withStuck(ctx, t, claimedBefore())
+	}
 	check := func(cmd *cobra.Command) (err error) {
 		if older, err = terminal.ParseDuration(*text); err != nil {
 			return terminal.NewCommandUsageError(cmd, "--older: %s", err)
 		}
 		return nil
 	}
-	return w.sweepCommand(cmd, check, func(ctx context.Context, p recordAccess[S]) error {
-		before := timestamp.Format(w.Now().Add(-older))
-		if older == 0 {
-			before = latestTime // include every claim, even if this machine's clock is behind the service's
-		}
+	return w.sweepCommand(cmd, check, find, func(ctx context.Context, p recordAccess[S]) error {
 		found := terminal.ItemList[C]{Items: []C{}}
 		for _, companyID := range p.companies {
-			items, err := w.listStuck(p.store, ctx, companyID, before)
+			items, err := w.listStuck(p.store, ctx, companyID, claimedBefore())
 			if err != nil {
 				return fmt.Errorf("list the %s that are stuck%s: %w", w.nouns, companySuffix(companyID), err)
 			}
@@ -195,14 +208,14 @@ func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagChe
 const everyCompany = "all"
 
 // sweepCommand makes cmd a command on the records of one company or, with --company all, of every
-// company.
-func (w workerCommands[S, R, C]) sweepCommand(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, p recordAccess[S]) error) *cobra.Command {
+// company. For that, find returns the companies that have such records.
+func (w workerCommands[S, R, C]) sweepCommand(cmd *cobra.Command, check flagCheck, find companyFinder, do func(ctx context.Context, p recordAccess[S]) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended (default: the key's company)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := check(cmd); err != nil {
 			return err
 		}
-		return w.withRecordAccess(cmd, *companyID, "name the company with --company ID, or --company all, or set WORKSPACE_KEY", do)
+		return w.withRecordAccess(cmd, *companyID, "name the company with --company ID, or --company all, or set WORKSPACE_KEY", find, do)
 	}
 	return cmd
 }
@@ -219,7 +232,7 @@ func (w workerCommands[S, R, C]) recordCommand(cmd *cobra.Command, check flagChe
 		if *companyID == everyCompany {
 			return terminal.NewCommandUsageError(cmd, "--company: name one company")
 		}
-		return w.withRecordAccess(cmd, *companyID, "name the company with --company ID, or set WORKSPACE_KEY", func(ctx context.Context, p recordAccess[S]) error {
+		return w.withRecordAccess(cmd, *companyID, "name the company with --company ID, or set WORKSPACE_KEY", nil, func(ctx context.Context, p recordAccess[S]) error {
 			return do(ctx, p, p.company(), args)
 		})
 	}
@@ -230,8 +243,8 @@ func (w workerCommands[S, R, C]) recordCommand(cmd *cobra.Command, check flagChe
 // the table if a flag selects the table or if every company is requested. Otherwise it uses the API
 // if a key is chosen, or if no company is named and there is a login. In all other cases it uses
 // the table. It prints which of the two it uses. noCompany is the error message if neither a
-// company nor a key is chosen.
-func (w workerCommands[S, R, C]) withRecordAccess(cmd *cobra.Command, companyID, noCompany string, do func(ctx context.Context, p recordAccess[S]) error) error {
+// company nor a key is chosen. find may be nil if every company cannot be requested.
+func (w workerCommands[S, R, C]) withRecordAccess(cmd *cobra.Command, companyID, noCompany string, find companyFinder, do func(ctx context.Context, p recordAccess[S]) error) error {
 	hasTable := *w.table != tableconn.Flags{}
 	switch {
 	case hasTable && w.remote.HasFlag():
@@ -247,7 +260,7 @@ func (w workerCommands[S, R, C]) withRecordAccess(cmd *cobra.Command, companyID,
 		return terminal.NewCommandUsageError(cmd, "%s", noCompany)
 	}
 	return w.openTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
-		companies, err := companiesToSweep(ctx, s, companyID)
+		companies, err := w.companiesToSweep(ctx, s, companyID, find)
 		if err != nil {
 			return err
 		}
@@ -260,18 +273,33 @@ func (w workerCommands[S, R, C]) withRecordAccess(cmd *cobra.Command, companyID,
 	})
 }
 
-// companiesToSweep returns the given id or, if that is "all", the ids of all companies that are not
-// suspended.
-func companiesToSweep(ctx context.Context, s *tableconn.Session, companyID string) (ids []string, err error) {
+// companyFinder returns the ids of the companies that have records of a kind.
+type companyFinder func(ctx context.Context, t *table.Client) ([]string, error)
+
+// companiesToSweep returns the given id or, if that is "all", the ids of the companies that find
+// returns and that are not suspended. While the operator's index may lack records of an older
+// version, it returns all companies that are not suspended.
+func (w workerCommands[S, R, C]) companiesToSweep(ctx context.Context, s *tableconn.Session, companyID string, find companyFinder) (ids []string, err error) {
 	if companyID != everyCompany {
 		_, err := s.Company(ctx, companyID)
 		return []string{companyID}, err
 	}
-	all, err := listAllCompanies(ctx, s)
-	for _, c := range all {
-		if c.SuspendedAt == nil {
-			ids = append(ids, c.ID)
-		}
+	complete, err := w.work.IsCompleteForAll(ctx, s.Table)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the state of the index of work: %w", err)
+	case complete:
+		ids, err = find(ctx, s.Table)
+	default:
+		w.Note("reading every company, until `%s` has run once", w.command("upgrade"))
+		ids, err = w.listCompanyIDs(ctx, s)
 	}
-	return ids, err
+	if err != nil {
+		return nil, fmt.Errorf("find the companies: %w", err)
+	}
+	suspended, err := s.Keys().Suspended(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("find the suspended companies: %w", err)
+	}
+	return slices.DeleteFunc(ids, func(id string) bool { _, found := suspended[id]; return found }), nil
 }

@@ -18,6 +18,7 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/parallel"
 )
 
 const nameCharsMax = 200 // the API's limit
@@ -41,10 +42,8 @@ printed, once.`,
 	}
 	list := &cobra.Command{
 		Use: "list", Short: "List the companies", Args: terminal.RequireArgs(),
-		Long: `List the companies, the oldest first.
-
-This scans the whole table, because by design no index spans companies. With many
-records it takes a while and is billed like any other scan.`,
+		Long: `List the companies, the oldest first. It reads the registry of companies, and the profile and
+the suspension of each: about two read units for each company.`,
 		Example: "  workspace company list\n  workspace company list --json --table workspace-prod",
 	}
 	list.RunE = func(cmd *cobra.Command, _ []string) error { return o.withTable(cmd, o.listCompanies) }
@@ -105,32 +104,45 @@ type listedCompany struct {
 	SuspendedAt *string `json:"suspendedAt"`
 }
 
-// listAllCompanies returns every company, the oldest first. It reads the whole table.
-func listAllCompanies(ctx context.Context, s *tableconn.Session) ([]listedCompany, error) {
-	ids, err := company.NewStore(s.Table).ScanIDs(ctx)
+// listCompanyIDs returns the ids of all companies, in their order. It says so if it must scan the
+// table.
+func (o *operatorCommands) listCompanyIDs(ctx context.Context, s *tableconn.Session) ([]string, error) {
+	ids, scanned, err := company.NewStore(s.Table).IDs(ctx)
+	if scanned {
+		o.Note("the whole table was read to find the companies: run `%s` once", o.command("upgrade"))
+	}
+	return ids, err
+}
+
+// listAllCompanies returns every company, the oldest first.
+func (o *operatorCommands) listAllCompanies(ctx context.Context, s *tableconn.Session) ([]listedCompany, error) {
+	ids, err := o.listCompanyIDs(ctx, s)
 	var all []company.Company
+	var suspended map[string]string
 	if err == nil {
-		all, err = company.NewStore(s.Table).GetMany(ctx, ids)
+		err = parallel.Both(
+			func() (err error) { all, err = company.NewStore(s.Table).GetMany(ctx, ids); return err },
+			func() (err error) { suspended, err = s.Keys().Suspended(ctx, ids); return err },
+		)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list the companies: %w", err)
 	}
-	slices.SortFunc(all, func(x, y company.Company) int {
-		return cmp.Or(cmp.Compare(terminal.FormatText(x.CreatedAt), terminal.FormatText(y.CreatedAt)), cmp.Compare(x.ID, y.ID))
+	slices.SortStableFunc(all, func(x, y company.Company) int {
+		return cmp.Compare(terminal.FormatText(x.CreatedAt), terminal.FormatText(y.CreatedAt))
 	})
 	items := make([]listedCompany, len(all))
 	for i, c := range all {
-		at, err := s.Keys().SuspendedAt(ctx, c.ID)
-		if err != nil {
-			return nil, fmt.Errorf("company %s: %w", c.ID, err)
+		items[i] = listedCompany{Company: c}
+		if at, found := suspended[c.ID]; found {
+			items[i].SuspendedAt = &at
 		}
-		items[i] = listedCompany{c, at}
 	}
 	return items, nil
 }
 
 func (o *operatorCommands) listCompanies(ctx context.Context, s *tableconn.Session) error {
-	items, err := listAllCompanies(ctx, s)
+	items, err := o.listAllCompanies(ctx, s)
 	if err != nil {
 		return err
 	}

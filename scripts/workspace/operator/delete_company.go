@@ -23,7 +23,7 @@ func (o *operatorCommands) deleteCompanyCommand() *cobra.Command {
 remembered responses. Its keys are refused first. The output is a receipt with the number of
 records by area. Export the company before, if it may be needed again.
 
-This cannot be undone. It scans the whole table, because by design no index spans companies.
+This cannot be undone. It scans the whole table, so that it misses no record in any partition.
 If it ends early, run it again: it goes on where it stopped.
 
 Backups and logs are not deleted: point-in-time recovery keeps 35 days, other backups and

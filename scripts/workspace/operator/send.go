@@ -74,7 +74,7 @@ func (w workerCommands[S, R, C]) runCommand(cmd *cobra.Command, targetFlag strin
 				return terminal.NewCommandUsageError(cmd, "--parallel: needs --confirmed-by, because there is one terminal to ask at")
 			}
 		}
-		return w.withRecordAccess(cmd, f.company, "name the company with --company ID, or set WORKSPACE_KEY", func(ctx context.Context, p recordAccess[S]) error {
+		return w.withRecordAccess(cmd, f.company, "name the company with --company ID, or set WORKSPACE_KEY", nil, func(ctx context.Context, p recordAccess[S]) error {
 			r := &sendRun[S, R, C]{workerCommands: w, flags: *f, access: p}
 			r.sender = sender{program: args, timeout: f.programTimeout, errOut: lockedWriter{&r.mu, w.Err}}
 			if w.sending.show != nil {

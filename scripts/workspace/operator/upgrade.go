@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions"
+	"growthworkspace/functions/company"
 	"growthworkspace/scripts/workspace/tableconn"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/migration"
@@ -56,7 +57,7 @@ type upgradeResult struct {
 // upgrade upgrades one company or all. It stops at the first company that fails. Companies that it
 // has upgraded before that stay upgraded.
 func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, companyID string, again bool) error {
-	ids, err := companyIDs(ctx, s, companyID)
+	ids, err := o.companiesToUpgrade(ctx, s, companyID, again)
 	if err != nil {
 		return err
 	}
@@ -99,15 +100,21 @@ func (o *operatorCommands) checkUpgrade(ctx context.Context, s *tableconn.Sessio
 	})
 }
 
+// companiesToUpgrade returns the id of the given company, or the ids of all companies. While the
+// registry may lack companies of an earlier version, it scans the table. With again it does so, too,
+// because an earlier version may have run since.
+func (o *operatorCommands) companiesToUpgrade(ctx context.Context, s *tableconn.Session, companyID string, again bool) ([]string, error) {
+	if companyID != "" || !again {
+		return o.companyIDs(ctx, s, companyID)
+	}
+	return company.NewStore(s.Table).ScanIDs(ctx)
+}
+
 // companyIDs returns the id of the given company, or the ids of all companies.
-func companyIDs(ctx context.Context, s *tableconn.Session, companyID string) (ids []string, err error) {
-	if companyID != "" {
-		_, err := s.Company(ctx, companyID)
-		return []string{companyID}, err
+func (o *operatorCommands) companyIDs(ctx context.Context, s *tableconn.Session, companyID string) (ids []string, err error) {
+	if companyID == "" {
+		return o.listCompanyIDs(ctx, s)
 	}
-	all, err := listAllCompanies(ctx, s)
-	for _, c := range all {
-		ids = append(ids, c.ID)
-	}
-	return ids, err
+	_, err = s.Company(ctx, companyID)
+	return []string{companyID}, err
 }

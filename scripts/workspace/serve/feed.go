@@ -92,7 +92,7 @@ func (f *feed) run(ctx context.Context) {
 
 // begin creates the feeds of companies that an earlier version created.
 func (f *feed) begin(ctx context.Context) error {
-	ids, err := company.NewStore(f.open.Table).ScanIDs(ctx)
+	ids, _, err := company.NewStore(f.open.Table).IDs(ctx)
 	for _, id := range ids {
 		_, err1 := change.EnsureCounter(ctx, f.open.Table, id)
 		err = errors.Join(err, err1)

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/engine"
+)
+
+// countedEngine is an engine behind a proxy that counts the calls and their read units.
+type countedEngine struct {
+	url string
+
+	mu    sync.Mutex
+	calls map[string]int // by action
+	read  float64
+}
+
+func startCountedEngine(t *testing.T) *countedEngine {
+	t.Helper()
+	dataFolder(t) // skips the test without an engine
+	e, err := engine.Open(t.Context(), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	target, err := url.Parse(e.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &countedEngine{calls: map[string]int{}}
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, ModifyResponse: c.count}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	c.url = server.URL
+	return c
+}
+
+// count counts a call. An engine may report no units for a read that finds nothing, for which AWS
+// charges half a unit, or one if the read is consistent.
+func (c *countedEngine) count(r *http.Response) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	_, action, isCall := strings.Cut(r.Request.Header.Get("X-Amz-Target"), ".")
+	if !isCall { // whether the engine runs
+		return nil
+	}
+	type capacity struct{ CapacityUnits float64 }
+	var one struct{ ConsumedCapacity capacity }
+	var many struct{ ConsumedCapacity []capacity }
+	if json.Unmarshal(body, &one) != nil && json.Unmarshal(body, &many) != nil {
+		return fmt.Errorf("the response to %s is not JSON: %s", action, body)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls[action]++
+	switch action {
+	case "Query", "GetItem", "BatchGetItem":
+		units := one.ConsumedCapacity.CapacityUnits
+		for _, of := range many.ConsumedCapacity {
+			units += of.CapacityUnits
+		}
+		c.read += max(units, 0.5)
+	}
+	return nil
+}
+
+// run runs a command on the engine and returns its output, its calls and its read units.
+func (c *countedEngine) run(t *testing.T, in, line string) (out map[string]any, calls map[string]int, read float64) {
+	t.Helper()
+	c.mu.Lock()
+	c.calls, c.read = map[string]int{}, 0
+	c.mu.Unlock()
+	r := runCommand(t, in, append(strings.Fields(line), "--json", "--endpoint", c.url)...)
+	if r.code != 0 {
+		t.Fatalf("%s: exit code %d: %s", line, r.code, r.err)
+	}
+	if err := json.Unmarshal([]byte(r.out), &out); err != nil && !strings.HasPrefix(line, "export") {
+		t.Fatalf("%s: the output is no JSON: %v: %s", line, err, r.out)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return out, c.calls, c.read
+}
+
+// Ensure the operator's commands never scan the table, but for the deletion of a company and an
+// upgrade that checks every record again. When nothing is due, what a command for all companies
+// reads must not depend on the number of companies. company list must read at most two units for
+// each company.
+func TestOperatorCalls(t *testing.T) {
+	t.Parallel()
+	c := startCountedEngine(t)
+	noScan := func(line, in string) (out map[string]any, read float64) {
+		t.Helper()
+		out, calls, read := c.run(t, in, line)
+		if calls["Scan"] > 0 {
+			t.Errorf("%s scans the table: %v", line, calls)
+		}
+		return out, read
+	}
+	first, _, _ := c.run(t, "", "company create --name First") // finds out that the table is new
+	companyID := first["companyId"].(string)
+	future := strings.ReplaceAll(strings.ReplaceAll(duePost, "2020-01", "2999-01"), "pst_1", "pst_future")
+	polls := map[string]float64{"due list": 0, "due stuck": 0, "approved list": 0, "approved stuck": 0}
+	for poll := range polls {
+		_, polls[poll] = noScan(poll+" --company all", "")
+		t.Logf("%s with 1 company: %v read units", poll, polls[poll])
+	}
+	_, listed := noScan("company list", "")
+	t.Logf("company list with 1 company: %v read units", listed)
+	const more = 12
+	for n := range more {
+		id, _ := noScan(fmt.Sprintf("company create --name N%d", n), "")
+		noScan("import --company "+id["companyId"].(string)+" -", future)
+	}
+	for poll, before := range polls {
+		if out, read := noScan(poll+" --company all", ""); read != before || len(out["items"].([]any)) != 0 {
+			t.Errorf("%s with %d companies: %v read units, with one %v; items %v", poll, 1+more, read, before, out["items"])
+		}
+	}
+	out, read := noScan("company list", "")
+	t.Logf("company list with %d companies: %v read units", 1+more, read)
+	if len(out["items"].([]any)) != 1+more || read-listed > 2*more {
+		t.Errorf("the list of %d companies: %v read units, of one %v: %v", 1+more, read, listed, out)
+	}
+	noScan("import --company "+companyID+" -", duePost)
+	if got, _ := noScan("due list --company all", ""); len(resultIDs(t, got)) != 1 {
+		t.Errorf("due posts %v, want one", got)
+	}
+	for _, line := range []string{
+		"company suspend " + companyID, "company resume " + companyID, "key issue --scopes all --company " + companyID, "key list --company " + companyID, "export --company " + companyID,
+		"due list --company " + companyID, "due stuck --company " + companyID, "approved list --company " + companyID, "changes enable", "changes gap", "upgrade", "upgrade --check",
+	} {
+		noScan(line, "")
+	}
+	for _, line := range []string{"upgrade --again", "company delete " + companyID + " --yes"} {
+		if _, calls, _ := c.run(t, "", line); calls["Scan"] == 0 {
+			t.Errorf("%s does not scan the table: then take it off the list of commands that do", line)
+		}
+	}
+}
+
+// Ensure the commands for all companies find everything in a table of an older version, which has
+// neither a registry nor an index of work, and say what they read. After an upgrade they must find
+// the same.
+func TestOperatorListsOfAnOlderTable(t *testing.T) {
+	t.Parallel()
+	c := startCountedEngine(t)
+	created, _, _ := c.run(t, "", "company create --name First")
+	c.run(t, "", "company create --name Second")
+	c.run(t, duePost, "import --company "+created["companyId"].(string)+" -")
+	older := table.New(table.Options{
+		Name: "workspace", Endpoint: c.url, Region: "eu-central-1", Timeout: time.Minute, Now: time.Now, NewID: id.NewGenerator(time.Now, rand.Reader),
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	}).AsOperator()
+	all, err := older.Scan(t.Context(), &dynamodb.ScanInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range all.Items {
+		key := table.KeyOf(item)
+		if strings.HasPrefix(key.PK, "operator#companies#") || strings.HasPrefix(key.SK, "index#") {
+			err = older.BatchDelete(t.Context(), []table.Key{key})
+		} else if item["gsi6pk"] != nil {
+			delete(item, "gsi6pk")
+			delete(item, "gsi6sk")
+			err = older.BatchPut(t.Context(), []table.Item{item})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, isOlder := range []bool{true, false} {
+		for line, want := range map[string]int{"company list": 2, "due list --company all": 1, "due stuck --company all": 0} {
+			r := runCommand(t, "", append(strings.Fields(line), "--endpoint", c.url)...)
+			if noted := strings.Contains(r.err, "to find the companies: run `"); r.code != 0 || noted != isOlder {
+				t.Errorf("%s, older %t: exit code %d: %s", line, isOlder, r.code, r.err)
+			}
+			out, calls, _ := c.run(t, "", line)
+			if n := len(out["items"].([]any)); n != want || (calls["Scan"] > 0) != isOlder {
+				t.Errorf("%s, older %t: %d items, want %d, after %v", line, isOlder, n, want, calls)
+			}
+		}
+		c.run(t, "", "upgrade")
+	}
+}

@@ -56,7 +56,7 @@ const (
 	// and the logical id of its filter.
 	GatewayThrottled = "GatewayThrottled"
 
-	alarmTopicID       = "AlarmTopic"
+	AlarmTopicID       = "AlarmTopic"
 	alarmPeriodSeconds = 300
 	// metricNamespace is the namespace of the metrics in this stack's logs. Each stack in an
 	// account and region has its own namespace.
@@ -157,7 +157,7 @@ func thresholdParameter(name string, value any, description string) Parameter {
 func (a Alarm) resourceID() string { return a.ID + "Alarm" }
 
 func (a Alarm) resource() Object {
-	notify := List{Ref(alarmTopicID)}
+	notify := List{Ref(AlarmTopicID)}
 	properties := Object{
 		{"AlarmDescription", a.Description}, {"AlarmActions", notify}, {"OKActions", notify},
 		{"ComparisonOperator", "GreaterThanThreshold"}, {"Threshold", Ref(a.Threshold.Name)},

@@ -17,7 +17,7 @@ func outputs() []Output {
 			Value: Attribute(domainID, "RegionalDomainName"), Condition: ifDomainCreated,
 		},
 		{Name: "TableName", Description: "The table, for the command line: --table", Value: tableName()},
-		{Name: "AlarmTopicArn", Description: "The SNS topic of the alarms", Value: Ref(alarmTopicID)},
+		{Name: "AlarmTopicArn", Description: "The SNS topic of the alarms", Value: Ref(AlarmTopicID)},
 		{Name: "ParkedChangesUrl", Description: "The SQS queue of the records that the feed of changes could not read", Value: Ref(ParkedQueueID)},
 		{
 			Name: "FirstKeyCommand", Description: "Creates a company and its first key",

@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +17,27 @@ type Parameter struct {
 	Pattern     string
 	Minimum     int // the minimum of a number; 0 means none
 	Description string
+}
+
+// Check returns an error unless value is valid for the parameter. CloudFormation would reject an
+// invalid value only after everything was built and uploaded.
+func (p Parameter) Check(value string) error {
+	if len(p.Allowed) > 0 && !slices.Contains(p.Allowed, value) {
+		return fmt.Errorf("%s must be one of %s", p.Name, strings.Join(p.Allowed, ", "))
+	}
+	if p.Pattern != "" && !regexp.MustCompile(p.Pattern).MatchString(value) {
+		return fmt.Errorf("%s must match %s", p.Name, p.Pattern)
+	}
+	if p.Type == "Number" {
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return fmt.Errorf("%s must be a number", p.Name)
+		}
+		if p.Minimum != 0 && number < float64(p.Minimum) {
+			return fmt.Errorf("%s must be at least %d", p.Name, p.Minimum)
+		}
+	}
+	return nil
 }
 
 // The names of the parameters, except those of thresholds.

@@ -21,9 +21,9 @@ func (m Model) PlainResources() Object {
 	out = append(out,
 		// The topic exists even if there is no email address, so that an operator can subscribe to
 		// it.
-		Field{alarmTopicID, Object{{"Type", "AWS::SNS::Topic"}}},
-		Field{alarmTopicID + "Policy", alarmTopicPolicy()},
-		Field{alarmTopicID + "Email", alarmEmail()})
+		Field{AlarmTopicID, Object{{"Type", "AWS::SNS::Topic"}}},
+		Field{AlarmTopicID + "Policy", alarmTopicPolicy()},
+		Field{AlarmTopicID + "Email", alarmEmail()})
 	for _, a := range m.Alarms {
 		out = append(out, Field{a.resourceID(), a.resource()})
 	}
@@ -103,22 +103,22 @@ func throttledFilter() Object {
 
 func alarmEmail() Object {
 	return onlyIf(ifAlarmEmail, resource("AWS::SNS::Subscription", Object{
-		{"TopicArn", Ref(alarmTopicID)}, {"Protocol", "email"}, {"Endpoint", Ref(ParamAlarmEmail)},
+		{"TopicArn", Ref(AlarmTopicID)}, {"Protocol", "email"}, {"Endpoint", Ref(ParamAlarmEmail)},
 	}))
 }
 
 // alarmTopicPolicy returns the policy that allows the alarms of this account to publish to the
 // topic, and denies unencrypted connections.
 func alarmTopicPolicy() Object {
-	return resource("AWS::SNS::TopicPolicy", Object{{"Topics", List{Ref(alarmTopicID)}}, {"PolicyDocument", policyDocument(
+	return resource("AWS::SNS::TopicPolicy", Object{{"Topics", List{Ref(AlarmTopicID)}}, {"PolicyDocument", policyDocument(
 		Object{
 			{"Sid", "Alarms"}, {"Effect", "Allow"}, {"Principal", Object{{"Service", "cloudwatch.amazonaws.com"}}},
-			{"Action", "sns:Publish"}, {"Resource", Ref(alarmTopicID)},
+			{"Action", "sns:Publish"}, {"Resource", Ref(AlarmTopicID)},
 			{"Condition", Object{{"StringEquals", Object{{"aws:SourceAccount", Ref("AWS::AccountId")}}}}},
 		},
 		Object{
 			{"Sid", "OnlyEncrypted"}, {"Effect", "Deny"}, {"Principal", "*"}, {"Action", "sns:Publish"},
-			{"Resource", Ref(alarmTopicID)}, {"Condition", Object{{"Bool", Object{{"aws:SecureTransport", "false"}}}}},
+			{"Resource", Ref(AlarmTopicID)}, {"Condition", Object{{"Bool", Object{{"aws:SecureTransport", "false"}}}}},
 		},
 	)}})
 }

@@ -1,4 +1,5 @@
-// Command cdk is the CDK app: it synthesises the stack of package infra for the CDK's command line.
+// Command cdk is the CDK app: it synthesises a stack with the construct of package
+// infra/workspace, for the CDK's command line.
 //
 //	scripts/build && cd infra/cdk && npx aws-cdk@2.1148.1 deploy
 //
@@ -6,24 +7,40 @@
 // dist is the folder of the built functions (default dist in the repository's root). All other
 // settings are parameters of the stack, as in template.yaml: --parameters AlarmEmail=…
 //
-// The stack includes the model's CloudFormation template, so it has exactly the resources and
-// logical ids of template.yaml; a test compares them. The CDK uploads the code of the functions,
-// and cdk-nag checks the resources.
+// The stack has exactly the resources and logical ids of template.yaml; a test compares them. The
+// CDK uploads the code of the functions, and cdk-nag checks the resources.
 package main
 
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
+	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
 
 	"growthworkspace/infra"
+	"growthworkspace/infra/workspace"
 )
 
 func main() {
 	defer jsii.Close()
 	app := awscdk.NewApp(nil)
-	newStack(app, contextOr(app, "stack", "growth-workspace"), contextOr(app, "dist", "../../dist"), infra.New())
+	newStack(app, contextOr(app, "stack", "growth-workspace"), contextOr(app, "dist", "../../dist"))
 	applyNag(app)
 	app.Synth(nil)
+}
+
+// newStack returns a stack whose settings are its parameters. dist is the folder with the output of
+// scripts/build.
+func newStack(app awscdk.App, name, dist string) awscdk.Stack {
+	stack := awscdk.NewStack(app, &name, &awscdk.StackProps{
+		StackName: &name, Description: jsii.String(infra.Description), AnalyticsReporting: jsii.Bool(false),
+	})
+	workspace.NewWorkspace(stack, jsii.String("Workspace"), &workspace.Props{Code: &dist, Parameters: jsii.Bool(true)})
+	return stack
+}
+
+// applyNag applies the AwsSolutions rules of cdk-nag. If there is a finding, the synthesis fails.
+func applyNag(app awscdk.App) {
+	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
 }
 
 // contextOr returns the context value with the given name, or fallback if that value is missing or

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
 	"growthworkspace/infra"
@@ -40,7 +38,7 @@ func (s *settings) Set(text string) error {
 	for _, p := range infra.New().Parameters {
 		if p.Name == name {
 			*s = append(*s, setting{name, value})
-			return checkParameter(p, value)
+			return p.Check(value)
 		}
 	}
 	var names []string
@@ -48,26 +46,6 @@ func (s *settings) Set(text string) error {
 		names = append(names, p.Name)
 	}
 	return fmt.Errorf("there is no parameter %q; the parameters are %s", name, strings.Join(names, ", "))
-}
-
-// checkParameter returns an error unless value is valid for the stack's parameter p.
-func checkParameter(p infra.Parameter, value string) error {
-	if len(p.Allowed) > 0 && !slices.Contains(p.Allowed, value) {
-		return fmt.Errorf("%s must be one of %s", p.Name, strings.Join(p.Allowed, ", "))
-	}
-	if p.Pattern != "" && !regexp.MustCompile(p.Pattern).MatchString(value) {
-		return fmt.Errorf("%s must match %s", p.Name, p.Pattern)
-	}
-	if p.Type == "Number" {
-		number, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return fmt.Errorf("%s must be a number", p.Name)
-		}
-		if p.Minimum != 0 && number < float64(p.Minimum) {
-			return fmt.Errorf("%s must be at least %d", p.Name, p.Minimum)
-		}
-	}
-	return nil
 }
 
 var (

@@ -26,8 +26,12 @@ func generatedFiles() ([]generatedFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	settings, err := settingsOf(infra.New().Parameters)
+	if err != nil {
+		return nil, err
+	}
 	out := []generatedFile{
-		{companyFile, company}, {"functions/openapi/openapi.json", document},
+		{companyFile, company}, {settingsFile, settings}, {"functions/openapi/openapi.json", document},
 		{operationsPage, readme}, {"template.yaml", infra.New().Text()},
 	}
 	events, err := infra.New().Events(document)

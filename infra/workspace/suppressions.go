@@ -1,4 +1,4 @@
-package main
+package workspace
 
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -8,11 +8,6 @@ import (
 
 	"growthworkspace/infra"
 )
-
-// applyNag applies the AwsSolutions rules of cdk-nag. If there is a finding, the synthesis fails.
-func applyNag(app awscdk.App) {
-	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
-}
 
 // suppressFalseFindings suppresses false findings of the CDK's template validation, which combines
 // one branch of a condition with a parameter value that selects the other branch.

@@ -1,4 +1,4 @@
-package main
+package workspace
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/cloudformationinclude"
 	"github.com/aws/jsii-runtime-go"
+	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/infra"
@@ -51,8 +52,9 @@ func synthesise(dist string) {
 		}
 	}
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(filepath.Join(dist, "out"))})
-	stack := newStack(app, "test", dist, model)
-	applyNag(app)
+	stack := awscdk.NewStack(app, jsii.String("test"), &awscdk.StackProps{Description: jsii.String(infra.Description), AnalyticsReporting: jsii.Bool(false)})
+	NewWorkspace(stack, jsii.String("Workspace"), &Props{Code: &dist, Parameters: jsii.Bool(true)})
+	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
 	template := assertions.Template_FromStack(stack, nil)
 	synthOutput.cdk = asJSON(*template.ToJSON())
 	annotations := assertions.Annotations_FromStack(stack)
@@ -125,7 +127,7 @@ func asJSON(value any) (out document) {
 	return out
 }
 
-// Ensure cdk-nag has no findings except those that nag.go suppresses with a reason.
+// Ensure cdk-nag has no findings except those that suppressions.go suppresses with a reason.
 func TestNag(t *testing.T) {
 	for _, finding := range synthOutput.findings {
 		t.Error("cdk-nag finds:", finding)

@@ -188,6 +188,8 @@ func (d *deployer) printOutputs(ctx context.Context) error {
 		fmt.Fprintf(d.out, "domain    its DNS record must point to %s\n", target)
 	}
 	fmt.Fprintf(d.out, "\nCreate a company and its first key:\n\n  %s\n", d.withProfile(s.output("FirstKeyCommand")))
+	fmt.Fprintf(d.out, "\nIf an earlier version has written records to the table, bring them up to this one:\n\n  %s\n",
+		d.withProfile("AWS_REGION="+d.account.config.Region+" go run ./scripts/workspace upgrade --table "+s.output("TableName")))
 	return nil
 }
 

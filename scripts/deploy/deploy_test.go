@@ -331,7 +331,8 @@ func TestFirstDeploy(t *testing.T) {
 	w := newFakeAWS(t)
 	w.hasToolkit, w.statusAfterCDK = false, "CREATE_COMPLETE"
 	output := w.deploy(0, "--yes", "--profile", "", "--param", "AlarmEmail=operator@example.com")
-	requireContains(t, output, "111122223333", "eu-central-1", "deploy the new stack", "prepare the account", "https://api.example/prod", "the-table", "make a key")
+	requireContains(t, output, "111122223333", "eu-central-1", "deploy the new stack", "prepare the account", "https://api.example/prod", "the-table", "make a key",
+		"AWS_REGION=eu-central-1 go run ./scripts/workspace upgrade --table the-table")
 	requireContains(t, w.loggedCalls(), "arm64 bash scripts/build", "bootstrap aws://111122223333/eu-central-1",
 		"deploy growth-workspace --require-approval never", "growth-workspace:AlarmEmail=operator@example.com", "growth-workspace:Architecture=arm64")
 }

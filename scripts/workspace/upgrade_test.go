@@ -1,8 +1,21 @@
 package main
 
 import (
+	"crypto/rand"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/engine"
 )
 
 // Ensure the upgrade command reports its result for one company and for all, shows its progress,
@@ -31,5 +44,78 @@ func TestUpgrade(t *testing.T) {
 	requireContains(t, r.out, "company: registry  yes", "feedback: posted ", "feedback: work ", "broadcast: work ")
 	if r := runCommand(t, "", "upgrade", "--check", "--again", "--data", data); r.code != 2 {
 		t.Errorf("--check with --again: exit code %d, want 2: %s", r.code, r.err)
+	}
+}
+
+// Ensure a table outside of a data folder is complete if it is new. If it has records of an earlier
+// version, the operator's commands must say that it needs an upgrade, until it has had one.
+func TestUpgradeReminder(t *testing.T) {
+	t.Parallel()
+	dataFolder(t) // skips the test without an engine
+	e, err := engine.Open(t.Context(), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	target, err := url.Parse(e.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var denied atomic.Bool // whether the role may read the marks
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if denied.Load() && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".BatchGetItem") {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(`{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"made up"}`))
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	const reminder = "has records of an earlier version"
+	of := func(table string, args ...string) commandResult {
+		t.Helper()
+		r := runCommand(t, "", append(args, "--endpoint", front.URL, "--table", table)...)
+		if r.code != 0 {
+			t.Fatalf("%v: exit code %d: %s", args, r.code, r.err)
+		}
+		return r
+	}
+	if r := of("new", "company", "create", "--name", "One"); strings.Contains(r.err, reminder) {
+		t.Errorf("a new table: %s", r.err)
+	}
+	requireContains(t, of("new", "upgrade", "--check").out, "feedback: posted", "yes")
+
+	of("older", "due", "list", "--company", "all") // creates the table, and has not read the marks
+	putOlderRecord(t, e, "older")
+	r := of("older", "company", "list")
+	requireContains(t, r.err, "table older at "+front.URL+" "+reminder, "upgrade --table older --endpoint "+front.URL)
+	requireContains(t, of("older", "upgrade", "--check").out, "feedback: posted", "no: run")
+	denied.Store(true)
+	if r := of("older", "company", "list"); strings.Contains(r.err, reminder) {
+		t.Errorf("a role that cannot read the marks: %s", r.err)
+	}
+	denied.Store(false)
+	requireContains(t, of("older", "upgrade").out, "companies that are up to date: 0")
+	if r := of("older", "company", "list"); strings.Contains(r.err, reminder) {
+		t.Errorf("after the upgrade: %s", r.err)
+	}
+	requireContains(t, of("older", "upgrade", "--check").out, "feedback: posted", "yes")
+}
+
+// putOlderRecord stores a record in a table, without any mark of a migration.
+func putOlderRecord(t *testing.T, e *engine.Engine, name string) {
+	t.Helper()
+	o := table.Options{
+		Name: name, Endpoint: e.Endpoint, Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		Transport: engine.Transport(e.Socket), Now: time.Now, NewID: id.NewGenerator(time.Now, rand.Reader),
+	}
+	key := table.Key{PK: table.Partition("co_1", "feedback"), SK: "feedback#fbk_1"}
+	if err := table.New(o).AsOperator().BatchPut(t.Context(), []table.Item{{"pk": table.String(key.PK), "sk": table.String(key.SK)}}); err != nil {
+		t.Fatal(err)
 	}
 }

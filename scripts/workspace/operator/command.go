@@ -29,19 +29,12 @@ type operatorCommands struct {
 // because one operation of an import may send megabytes.
 const callTimeout = 30 * time.Second
 
-// withTable opens the table for a command and closes it afterwards. It says when the table needs an
-// upgrade.
+// withTable opens the table for a command and closes it afterwards. It writes a note
+// if the table needs an upgrade.
 func (o *operatorCommands) withTable(cmd *cobra.Command, do func(context.Context, *tableconn.Session) error) error {
 	return o.openTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
-		if s.Data == "" {
-			needed, err := s.NeedsUpgrade(ctx)
-			if err != nil {
-				return err
-			}
-			if needed {
-				o.Note("some lists read more than they return, because an earlier version stored records: run `%s` once all functions are of this version",
-					o.command("upgrade"))
-			}
+		if err := s.RemindOfUpgrade(ctx, o.Terminal); err != nil {
+			return err
 		}
 		return do(ctx, s)
 	})

@@ -124,6 +124,9 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, open.Close()) }()
+	if err := open.RemindOfUpgrade(ctx, s.Terminal); err != nil {
+		return err
+	}
 	// In the image, the folder for temporary files is part of the volume, which is empty at first.
 	if err := os.MkdirAll(os.TempDir(), 0o700); err != nil {
 		return fmt.Errorf("the folder for temporary files cannot be made: make it, or set TMPDIR to another: %w", err)

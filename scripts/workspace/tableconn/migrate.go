@@ -82,14 +82,20 @@ func FormatProgress(p migration.Progress) string {
 	return fmt.Sprintf("%s: company %d of %d, %s: checked records: %d", p.Migration, p.Number, p.Companies, p.CompanyID, p.Checked)
 }
 
-// NeedsUpgrade reports whether records of an earlier version lack index keys, so that some lists
-// read more than they return. It returns false for a role that cannot read the marks, because such
-// a role cannot upgrade the table.
-func (s *Session) NeedsUpgrade(ctx context.Context) (bool, error) {
+// RemindOfUpgrade writes a note if records of an earlier version lack index keys. A data folder
+// never needs an upgrade. A role that cannot read the marks gets no note, because it cannot upgrade
+// the table either.
+func (s *Session) RemindOfUpgrade(ctx context.Context, t *terminal.Terminal) error {
+	if s.Data != "" {
+		return nil
+	}
 	pending, err := s.pendingMigrations(ctx)
 	var api smithy.APIError
-	if errors.As(err, &api) && api.ErrorCode() == "AccessDeniedException" {
-		return false, nil
+	switch {
+	case errors.As(err, &api) && api.ErrorCode() == "AccessDeniedException":
+		return nil
+	case len(pending) > 0:
+		t.Note("%s has records of an earlier version, so some lists read more than they return: run `%s` once all functions are of this version", s.Target, s.upgradeCommand)
 	}
-	return len(pending) > 0, err
+	return err
 }

@@ -40,6 +40,8 @@ type Session struct {
 	options     table.Options  // those of Serving
 	region      string
 	listCommand string // the command line that lists the companies, for error messages
+
+	upgradeCommand string // the command line that upgrades the table, for notes
 }
 
 // callsPerCPU is the maximum number of concurrent calls to a local engine, per processor. More
@@ -57,7 +59,7 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Target: target, listCommand: t.Command("company list") + flags.Arguments()}
+	s := &Session{Target: target, listCommand: t.Command("company list") + flags.Arguments(), upgradeCommand: t.Command("upgrade") + flags.Arguments()}
 	o := table.Options{Name: target.TableName, Timeout: timeout, Now: t.Now, NewID: id.NewGenerator(t.Now, rand.Reader)}
 	if !target.IsAWS() {
 		s.Engine, err = engine.Open(ctx, engine.Options{Endpoint: target.Endpoint, Data: target.Data, Format: dataFormat, Share: share, Install: true, Log: t.Notes()})

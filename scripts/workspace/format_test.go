@@ -21,7 +21,7 @@ import (
 // introduced it. When you add a migration after a release, add a line and increase dataFormat of
 // package tableconn, so that older builds refuse the folder.
 var dataFormats = []string{
-	1: "feedback: posted",
+	1: "company: registry, feedback: posted, feedback: work, broadcast: work",
 }
 
 // Ensure each new migration comes with a new format of the data folder.

@@ -152,6 +152,14 @@ func (a *account) stack(ctx context.Context, name string) (deployedStack, error)
 
 // template requests the template of a stack, as it was deployed.
 func (a *account) template(ctx context.Context, stack string) (template, error) {
+	text, err := a.templateText(ctx, stack)
+	if err != nil {
+		return nil, err
+	}
+	return parseTemplate(text)
+}
+
+func (a *account) templateText(ctx context.Context, stack string) ([]byte, error) {
 	var response struct {
 		Body string `xml:"GetTemplateResult>TemplateBody"`
 	}
@@ -159,7 +167,7 @@ func (a *account) template(ctx context.Context, stack string) (template, error) 
 	if err := a.callQueryAPI(ctx, "cloudformation", cloudFormationVersion, form, &response); err != nil {
 		return nil, fmt.Errorf("read the template of the stack %s: %w", stack, err)
 	}
-	return parseTemplate([]byte(response.Body))
+	return []byte(response.Body), nil
 }
 
 // stackResource requests the physical id of a resource of a stack. The id is empty if the stack

@@ -64,6 +64,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 
 // start runs all checks, and then does what the options say.
 func (d *deployer) start(ctx context.Context) error {
+	if d.sam != nil {
+		return d.startPlan(ctx)
+	}
 	if err := d.prepareFolders(); err != nil {
 		return err
 	}
@@ -101,4 +104,14 @@ func (d *deployer) start(ctx context.Context) error {
 		return d.printPlanned(ctx, stack)
 	}
 	return d.deploy(ctx, stack)
+}
+
+// startPlan runs the command plan, which needs no tools, and with --from no account.
+func (d *deployer) startPlan(ctx context.Context) (err error) {
+	if d.sam.from == "" {
+		if d.account, err = openAccount(ctx, d.region, d.profile); err != nil {
+			return err
+		}
+	}
+	return d.writePlan(ctx)
 }

@@ -19,6 +19,7 @@ type options struct {
 	diff, planned          bool
 	destroy, confirmed     bool
 	synthDir               string
+	sam                    *samOptions // of the command plan
 }
 
 // setting is a parameter of the stack and its new value.
@@ -58,12 +59,16 @@ const helpText = `usage: go run ./scripts/deploy [flags]
 Builds the functions, prepares the account for the CDK if necessary, and
 deploys or upgrades the stack. It prints what it is going to do and asks for
 a confirmation. Credentials come from AWS's usual environment variables and
-configuration.
+configuration. The command plan is for stacks that SAM deployed; see
+go run ./scripts/deploy plan --help.
 
 Flags:
 `
 
 func parseFlags(args []string, errOut io.Writer) (options, error) {
+	if len(args) > 0 && args[0] == "plan" {
+		return parsePlanFlags(args[1:], errOut)
+	}
 	o := options{}
 	flags := flag.NewFlagSet("deploy", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // discard the message, because run prints the error

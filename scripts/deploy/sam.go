@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"go.yaml.in/yaml/v3"
+
+	"growthworkspace/infra"
+)
+
+// samOptions are the flags of the command plan.
+type samOptions struct{ from, to, out string }
+
+const planHelpText = `usage: go run ./scripts/deploy plan [flags]
+
+Writes the templates with which SAM upgrades a stack whose table gets or loses
+indexes, and prints the commands, in order. CloudFormation changes one index in
+an update, and functions must not run without an index that they query. Run it
+after scripts/sam build. It reads the account and changes nothing.
+
+Flags:
+`
+
+// parsePlanFlags parses the arguments of the command plan.
+func parsePlanFlags(args []string, errOut io.Writer) (o options, err error) {
+	flags := flag.NewFlagSet("deploy plan", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // discard the message, because run prints the error
+	o.sam = &samOptions{}
+	flags.StringVar(&o.stack, "stack", "growth-workspace", "the `name` of the stack")
+	flags.StringVar(&o.region, "region", "", "the AWS `region` (default: that of the environment or the profile)")
+	flags.StringVar(&o.profile, "profile", "", "the `profile` of AWS's configuration")
+	flags.StringVar(&o.sam.from, "from", "", "the deployed template as a `file`, instead of the account's stack and table")
+	flags.StringVar(&o.sam.to, "to", filepath.Join(".aws-sam", "build", "template.yaml"), "the `file` of the new template")
+	flags.StringVar(&o.sam.out, "out", "", "the `folder` for the templates (default: that of the new template, to which its paths are relative)")
+	err = flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(errOut, planHelpText)
+		flags.SetOutput(errOut)
+		flags.PrintDefaults()
+		return o, errHelp
+	case err != nil:
+		return o, err
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	case !stackNamePattern.MatchString(o.stack):
+		return o, fmt.Errorf("--stack %q: must be a letter, then letters, digits and hyphens", o.stack)
+	}
+	if o.sam.out == "" {
+		o.sam.out = filepath.Dir(o.sam.to)
+	}
+	return o, nil
+}
+
+// writePlan writes the template of each step, and prints the commands.
+func (d *deployer) writePlan(ctx context.Context) error {
+	next, err := os.ReadFile(d.sam.to)
+	if err != nil {
+		return fmt.Errorf("read the new template: run scripts/sam build first, or name it with --to: %w", err)
+	}
+	p, deployed, err := d.samPlan(ctx, next)
+	if err != nil {
+		return err
+	}
+	if len(p.steps) == 1 {
+		fmt.Fprintln(d.out, "The indexes of the table do not change. Deploy as usual:\n\n  scripts/sam cli deploy --stack-name "+d.stack)
+		return nil
+	}
+	p.print(d)
+	fmt.Fprintln(d.out)
+	for n, s := range p.steps {
+		text := next
+		switch s.kind {
+		case createTableIndex, deleteTableIndex:
+			d.printUpdateTable(p.table.name, s)
+			continue
+		case addIndex:
+			text = deployed
+		}
+		t, err := p.template(s)
+		if err == nil {
+			text, err = replaceIndexes(text, t)
+		}
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(d.sam.out, fmt.Sprintf("step-%d-%s.yaml", n+1, s.name()))
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintf(d.out, "scripts/sam cli deploy --stack-name %s --template-file %s --resolve-s3 --capabilities CAPABILITY_IAM\n", d.stack, name)
+		if s.kind != deployStack {
+			d.printWait(p.table.name)
+		}
+	}
+	return nil
+}
+
+// samPlan plans from the file --from, or from the account. It also returns the text of the deployed
+// template.
+func (d *deployer) samPlan(ctx context.Context, next []byte) (p plan, deployed []byte, err error) {
+	to, err := parseTemplate(next)
+	if err != nil {
+		return p, nil, err
+	}
+	if d.sam.from == "" {
+		s, err := d.account.stack(ctx, d.stack)
+		if err != nil {
+			return p, nil, err
+		}
+		if !s.exists() {
+			return p, nil, fmt.Errorf("there is no stack %s in %s: deploy as usual, with scripts/sam cli deploy", d.stack, d.account.config.Region)
+		}
+		if err := checkDeployable(s); err != nil {
+			return p, nil, err
+		}
+		if deployed, err = d.account.templateText(ctx, d.stack); err != nil {
+			return p, nil, err
+		}
+		p, err = d.plan(ctx, s, to)
+		if err == nil && !p.deployed.usesSAM() {
+			err = fmt.Errorf("the stack %s was not deployed with SAM: run go run ./scripts/deploy, which makes the steps itself", d.stack)
+		}
+		return p, deployed, err
+	}
+	if deployed, err = os.ReadFile(d.sam.from); err != nil {
+		return p, nil, err
+	}
+	p.next, p.managed = to, true
+	if p.deployed, err = parseTemplate(deployed); err != nil {
+		return p, nil, err
+	}
+	if p.evolution.deployed, err = p.deployed.indexes(); err != nil {
+		return p, nil, err
+	}
+	if p.wanted, err = to.indexes(); err != nil {
+		return p, nil, err
+	}
+	p.table = tableState{name: "TABLE", status: "ACTIVE"}
+	for _, i := range p.evolution.deployed {
+		p.table.indexes = append(p.table.indexes, tableIndex{i.indexKeys, "ACTIVE", false})
+	}
+	p.steps, err = p.evolution.steps()
+	return p, deployed, err
+}
+
+// printUpdateTable prints the command of a step that CloudFormation does not make.
+func (d *deployer) printUpdateTable(table string, s step) {
+	change, attributes := map[string]any{"Delete": map[string]any{"IndexName": s.index.name}}, ""
+	if s.kind == createTableIndex {
+		change, attributes = map[string]any{"Create": s.index.core()}, " --attribute-definitions '"+compactJSON(s.index.attributes)+"'"
+	}
+	fmt.Fprintf(d.out, "aws dynamodb update-table --table-name %s%s --global-secondary-index-updates '%s'\n", table, attributes, compactJSON([]any{change}))
+	d.printWait(table)
+}
+
+// printWait prints a command that waits until DynamoDB has changed the table and its indexes.
+func (d *deployer) printWait(table string) {
+	fmt.Fprintf(d.out, `until [ -z "$(aws dynamodb describe-table --table-name %s --query "Table.GlobalSecondaryIndexes[?IndexStatus!='ACTIVE'].IndexName" --output text)" ]; do sleep 15; done
+`, table)
+}
+
+// replaceIndexes returns the text of a template with the indexes of another one. Everything else
+// stays as it is, in its order: SAM's digest of the API depends on the order of the functions.
+func replaceIndexes(text []byte, with template) ([]byte, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil || len(root.Content) != 1 {
+		return nil, fmt.Errorf("the template is not YAML: %w", err)
+	}
+	properties := root.Content[0]
+	for _, name := range []string{"Resources", infra.TableID, "Properties"} {
+		if properties = member(properties, name); properties == nil {
+			return nil, fmt.Errorf("the template has no %s of the table", name)
+		}
+	}
+	from, _ := with.resource(infra.TableID)["Properties"].(map[string]any)
+	for _, name := range []string{"AttributeDefinitions", "GlobalSecondaryIndexes"} {
+		node := member(properties, name)
+		if node == nil {
+			node = &yaml.Node{}
+			properties.Content = append(properties.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: name}, node)
+		}
+		var value any // without the types of json.Number
+		if err := json.Unmarshal([]byte(compactJSON(from[name])), &value); err != nil {
+			return nil, err
+		}
+		if err := node.Encode(value); err != nil {
+			return nil, err
+		}
+	}
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if err := e.Encode(&root); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), e.Close()
+}
+
+// member returns the value of a member of a YAML object, or nil.
+func member(object *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(object.Content); i += 2 {
+		if object.Content[i].Value == name {
+			return object.Content[i+1]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"growthworkspace/infra"
+)
+
+// Ensure a template in YAML, with short forms, is read like the same template in JSON.
+func TestParseTemplate(t *testing.T) {
+	const inYAML = `
+AWSTemplateFormatVersion: 2010-09-09
+Resources:
+  A: &a
+    Name: !Sub '${AWS::StackName}-x'
+    Arn: !GetAtt B.Arn
+    Role: !If [Has, !Ref R, !Ref 'AWS::NoValue']
+    Number: 5
+    Share: 0.01
+    On: true
+    Empty:
+    When: !Condition Has
+  B: *a
+`
+	const a = `{"Name":{"Fn::Sub":"${AWS::StackName}-x"},"Arn":{"Fn::GetAtt":["B","Arn"]},"Role":{"Fn::If":["Has",{"Ref":"R"},{"Ref":"AWS::NoValue"}]},
+		"Number":5,"Share":0.01,"On":true,"Empty":null,"When":{"Condition":"Has"}}`
+	var texts []string
+	for _, text := range []string{inYAML, `{"AWSTemplateFormatVersion":"2010-09-09","Resources":{"A":` + a + `,"B":` + a + `}}`} {
+		parsed, err := parseTemplate([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(parsed.text()))
+	}
+	if diff := cmp.Diff(texts[1], texts[0]); diff != "" {
+		t.Error(diff)
+	}
+	for _, text := range []string{"", "a list", "- 1", "{"} {
+		if _, err := parseTemplate([]byte(text)); err == nil {
+			t.Errorf("%q is a template", text)
+		}
+	}
+}
+
+// Ensure an index can be removed and added again, and nothing else of the template changes.
+func TestWithIndexes(t *testing.T) {
+	whole := newTemplate(t)
+	all, err := whole.indexes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fewer, err := whole.withIndexes(all[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := fewer.table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.GlobalSecondaryIndexes) != len(all)-1 || len(p.AttributeDefinitions) != 2*len(all) {
+		t.Errorf("%d indexes and %d attributes", len(p.GlobalSecondaryIndexes), len(p.AttributeDefinitions))
+	}
+	if strings.Contains(compactJSON(fewer.resource(infra.TableID)), "gsi1") {
+		t.Error("the table has a part of gsi1")
+	}
+	again, err := fewer.withIndexes(append(slices.Clone(all[1:]), all[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"AttributeDefinitions", "GlobalSecondaryIndexes"} {
+		for _, x := range []template{whole, again} {
+			list := x.resource(infra.TableID)["Properties"].(map[string]any)[name].([]any)
+			slices.SortFunc(list, func(a, b any) int { return strings.Compare(compactJSON(a), compactJSON(b)) })
+		}
+	}
+	if diff := cmp.Diff(string(whole.text()), string(again.text())); diff != "" {
+		t.Error(diff)
+	}
+	none, err := whole.withIndexes(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := none.resource(infra.TableID)["Properties"].(map[string]any)["GlobalSecondaryIndexes"]; ok {
+		t.Error("a table without indexes has the property") // CloudFormation refuses an empty list
+	}
+}
+
+// Ensure an index from another version brings no reference to a parameter that the template lacks.
+func TestIndexWithReferences(t *testing.T) {
+	throughput := map[string]any{"Fn::If": []any{"HasMaximum", map[string]any{"Ref": "Maximum"}, map[string]any{"Ref": "AWS::NoValue"}}}
+	older := newTemplate(t)
+	all, err := older.indexes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range all {
+		delete(i.definition, "OnDemandThroughput")
+	}
+	if older, err = older.withIndexes(all[1:]); err != nil {
+		t.Fatal(err)
+	}
+	all[0].definition["OnDemandThroughput"] = throughput
+	text := func(of template) string {
+		out, err := of.withIndexes(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return compactJSON(out.resource(infra.TableID))
+	}
+	if strings.Contains(text(older), "HasMaximum") {
+		t.Error("the deployed template gets a condition that it does not have")
+	}
+	list := older.resource(infra.TableID)["Properties"].(map[string]any)["GlobalSecondaryIndexes"].([]any)
+	list[0].(map[string]any)["OnDemandThroughput"] = throughput
+	if strings.Count(text(older), "HasMaximum") != 1 {
+		t.Error("the index lacks the throughput of the others")
+	}
+}
+
+// Ensure plan writes templates for SAM in which only the indexes differ, in the order of the steps.
+func TestSAMPlan(t *testing.T) {
+	folder := t.TempDir()
+	text, err := os.ReadFile("../../template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := parseTemplate(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := next.indexes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string, indexes []index) string {
+		with, err := next.withIndexes(indexes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := replaceIndexes(text, with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, out, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	w := newFakeAWS(t)
+	w.identityError = "AccessDenied" // no account is needed
+	from, to := write("from.yaml", all[1:]), write("to.yaml", all[:len(all)-1])
+	last := all[len(all)-1].name
+	output := w.deploy(0, "plan", "--from", from, "--to", to)
+	requireContains(t, output, "step-1-add-gsi1.yaml", "step-2-stack.yaml", "step-3-remove-"+last+".yaml", "until [ -z")
+	for name, want := range map[string][]index{
+		"step-1-add-gsi1.yaml":            append(slices.Clone(all[1:]), all[0]),
+		"step-2-stack.yaml":               all,
+		"step-3-remove-" + last + ".yaml": all[:len(all)-1],
+	} {
+		written, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := parseTemplate(written)
+		if err != nil {
+			t.Fatal(err)
+		}
+		indexes, err := parsed.indexes()
+		if err != nil || !sameNames(namesOf(indexes), namesOf(want)) {
+			t.Errorf("%s has %v, %v", name, namesOf(indexes), err)
+		}
+		if diff := cmp.Diff(withoutIndexes(t, text), withoutIndexes(t, written)); diff != "" {
+			t.Errorf("%s changes more than indexes:\n%s", name, diff)
+		}
+	}
+	requireContains(t, w.deploy(0, "plan", "--from", from, "--to", from), "Deploy as usual")
+	requireContains(t, w.deploy(1, "plan", "--to", filepath.Join(folder, "none")), "AWS does not accept the credentials")
+	requireContains(t, w.deploy(2, "plan", "--steps"), "flag provided but not defined")
+}
+
+// withoutIndexes returns all scalars of a template in their order, without the table's indexes.
+func withoutIndexes(t *testing.T, text []byte) (out []string) {
+	t.Helper()
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	properties := member(member(member(root.Content[0], "Resources"), infra.TableID), "Properties")
+	for _, name := range []string{"AttributeDefinitions", "GlobalSecondaryIndexes"} {
+		*member(properties, name) = yaml.Node{Kind: yaml.ScalarNode}
+	}
+	var walk func(*yaml.Node)
+	walk = func(n *yaml.Node) {
+		out = append(out, n.ShortTag()+" "+n.Value)
+		for _, part := range n.Content {
+			walk(part)
+		}
+	}
+	walk(&root)
+	return out
+}
+
+// Ensure a template replaces the one of the cloud assembly, under its own digest.
+func TestUseTemplate(t *testing.T) {
+	d := &deployer{options: options{stack: "s"}, tmp: t.TempDir()}
+	if err := os.Mkdir(d.cloud(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"s.assets.json": `{"files":{"other":{"source":{"path":"asset.zip"}},"before":{"source":{"path":"s.template.json"},"destinations":{"d":{"objectKey":"before.json"}}}}}`,
+		"manifest.json": `{"stackTemplateAssetObjectUrl":"s3://bucket/before.json"}`,
+	} {
+		if err := os.WriteFile(filepath.Join(d.cloud(), name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, value := range []string{"1", "2"} {
+		if err := d.useTemplate(template{"Value": json.Number(value)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all string
+	for _, name := range []string{"s.assets.json", "manifest.json", "s.template.json"} {
+		text, err := os.ReadFile(filepath.Join(d.cloud(), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += string(text)
+	}
+	if strings.Contains(all, "before") || !strings.Contains(all, `{"Value":2}`) || strings.Count(all, ".json\"") != 3 {
+		t.Errorf("the assembly is %s", all)
+	}
+}

@@ -74,6 +74,9 @@ type LogLine struct {
 // errorBytesMax is the maximum length of the error of a 4xx response in the log.
 const errorBytesMax = 2000
 
+// attributesMax is the maximum number of attributes of a line.
+const attributesMax = 24
+
 // Write writes the line. Attributes whose names begin with a capital letter are also metrics or
 // their dimensions.
 func (r LogLine) Write(log *slog.Logger, m Metrics) {
@@ -81,7 +84,8 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 	if operation == "" {
 		operation = "none"
 	}
-	attributes := append(r.RequestIDs.Attributes(),
+	attributes := append(make([]slog.Attr, 0, attributesMax), r.RequestIDs.Attributes()...)
+	attributes = append(attributes,
 		slog.String("companyId", r.CompanyID), slog.String("keyId", r.KeyID), slog.Int("status", r.Status), slog.Int("bytes", r.Bytes),
 		slog.String("Operation", operation), slog.Float64("Duration", float64(r.Duration.Microseconds())/1000),
 		slog.Int("TableCalls", r.Units.Calls), slog.Float64("ReadUnits", r.Units.Read), slog.Float64("WriteUnits", r.Units.Write),

@@ -36,7 +36,8 @@ func (ids RequestIDs) Public() string { return cmp.Or(ids.Extended, ids.Lambda) 
 
 // Attributes returns the ids that are known, for a log line. The gateway's access log has the same
 // names (infra.AccessLog), so one query finds both.
-func (ids RequestIDs) Attributes() (out []slog.Attr) {
+func (ids RequestIDs) Attributes() []slog.Attr {
+	out := make([]slog.Attr, 0, 4)
 	for _, a := range [...]slog.Attr{
 		slog.String("requestId", ids.Gateway), slog.String("extendedRequestId", ids.Extended), slog.String("lambdaRequestId", ids.Lambda),
 		slog.String("xrayTraceId", ids.Trace),

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -188,23 +187,6 @@ func (a *account) stackResource(ctx context.Context, stack, id string) (physical
 		return "", fmt.Errorf("read the resource %s of the stack %s: %w", id, stack, err)
 	}
 	return response.ID, nil
-}
-
-// checkTable returns an error unless table exists and the service can use it. streamARN is the ARN
-// of the table's stream, or empty if it has none with old and new images.
-func (a *account) checkTable(ctx context.Context, table string) (streamARN string, err error) {
-	t, err := a.table(ctx, table)
-	switch {
-	case err != nil:
-		return "", err
-	case !t.exists():
-		return "", fmt.Errorf("there is no table %s in %s: --table needs an existing table in the same account and region", table, a.config.Region)
-	case t.status != "ACTIVE" && t.status != "UPDATING":
-		return "", fmt.Errorf("the table %s is %s: wait until it is ACTIVE (aws dynamodb wait table-exists --table-name %s)", table, t.status, table)
-	case !slices.Equal(t.keys, []string{"pk", "sk"}):
-		return "", fmt.Errorf("the table %s does not belong to this service: its keys are not pk and sk", table)
-	}
-	return t.streamARN, nil
 }
 
 // callQueryAPI sends a form to an AWS service and decodes the XML response into out.

@@ -156,11 +156,12 @@ func (r resourceChange) recreating() (out []string) {
 	return out
 }
 
-// checkTableAlone returns an error if the change set changes anything but the table. Properties that
-// refer to the table are listed, too: CloudFormation cannot tell whether they change.
-func (c changeSet) checkTableAlone() error {
+// checkTableAlone returns an error if the change set does anything but the action, Modify or Import,
+// to the table. Properties that refer to the table are listed, too: CloudFormation cannot tell
+// whether they change.
+func (c changeSet) checkTableAlone(action string) error {
 	for _, r := range c.Changes {
-		if r.ID == infra.TableID && r.Action == "Modify" {
+		if r.ID == infra.TableID && r.Action == action {
 			continue
 		}
 		follows := r.Action == "Modify" && len(r.Details) > 0

@@ -47,28 +47,52 @@ func (d *deployer) completeParameters(ctx context.Context, s deployedStack) erro
 		deployed := valueOr(s.parameter(infra.ParamArchitecture), "arm64")
 		d.parameters = append(d.parameters, setting{infra.ParamArchitecture, deployed})
 	}
+	if table, ok := d.parameters.lookup(infra.ParamTable); ok && table == s.output("TableName") && s.parameter(infra.ParamTable) == "" {
+		// The stack created this table. With a name it would be an existing table, and the stack
+		// would lose it.
+		d.parameters, d.keepsTable = d.parameters.without(infra.ParamTable), true
+	}
 	table, ok := d.parameters.lookup(infra.ParamTable)
 	if !ok {
 		table = s.parameter(infra.ParamTable)
 	}
 	stream := ""
 	if table != "" {
-		var err error
-		if stream, err = d.account.checkTable(ctx, table); err != nil {
+		t, err := d.account.table(ctx, table)
+		if err != nil {
 			return err
 		}
+		if err := t.usable(table, d.account.config.Region); err != nil {
+			return err
+		}
+		definition, err := d.account.tableDefinition(ctx, table)
+		if err != nil {
+			return err
+		}
+		if err := definition.usable(d.out); err != nil {
+			return err
+		}
+		stream = t.streamARN
 	}
 	if chosen, ok := d.parameters.lookup(infra.ParamTableStream); ok {
 		stream = chosen
 	} else if stream != s.parameter(infra.ParamTableStream) {
 		d.parameters = append(d.parameters, setting{infra.ParamTableStream, stream})
 	}
-	if table != "" && stream == "" {
-		fmt.Fprintf(d.out, `note      the table %[1]s has no stream, so there is no feed of changes; switch it on and deploy again:
-          aws dynamodb update-table --table-name %[1]s --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES
-`, table)
+	return d.completeAdoption(ctx, s, table)
+}
+
+// completeAdoption sets AdoptedTable if the table is a resource of the stack, which an adoption that
+// stopped after its import has left without it.
+func (d *deployer) completeAdoption(ctx context.Context, s deployedStack, table string) error {
+	if table == "" || table != s.parameter(infra.ParamTable) || s.parameter(infra.ParamAdopted) == "yes" {
+		return nil
 	}
-	return nil
+	own, err := d.account.stackResource(ctx, d.stack, infra.TableID)
+	if err == nil && own == table {
+		d.parameters = d.parameters.with(infra.ParamAdopted, "yes")
+	}
+	return err
 }
 
 // deploy builds the functions, prepares the account for the CDK if necessary, and deploys the
@@ -98,6 +122,9 @@ func (d *deployer) deploy(ctx context.Context, s deployedStack) error {
 	if err != nil {
 		return err
 	}
+	if err := d.checkSwitch(ctx, s, p); err != nil {
+		return err
+	}
 	p.print(d)
 	if len(p.steps) > 1 {
 		if err := d.confirm(); err != nil {
@@ -106,6 +133,11 @@ func (d *deployer) deploy(ctx context.Context, s deployedStack) error {
 	}
 	if err := d.run(ctx, p); err != nil {
 		return err
+	}
+	if d.adoptTable {
+		if err := d.adopt(ctx, next); err != nil {
+			return err
+		}
 	}
 	if err := d.deployThroughput(ctx, p); err != nil {
 		return err

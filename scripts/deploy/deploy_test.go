@@ -42,6 +42,8 @@ type fakeAWS struct {
 	missing        string          // an index that the table lacks
 	stream         string          // the view type of the table's stream; empty if it has none
 	template       template        // the deployed template
+	parameters     settings        // those of the stack that do not have their defaults
+	managed        string          // the table that is a resource of the stack; empty if there is none
 	changes        string          // the changes of every change set, as XML
 	creating       map[string]bool // the indexes that are CREATING in one response, and whether it was sent
 	warmReads      map[string]int  // the warm throughput of indexes, and of the table under an empty name
@@ -53,7 +55,7 @@ func newFakeAWS(t *testing.T) *fakeAWS {
 	t.Helper()
 	w := &fakeAWS{
 		t: t, root: t.TempDir(), path: t.TempDir(), hasToolkit: true, tableStatus: "ACTIVE", keys: []string{"pk", "sk"},
-		stream: "NEW_AND_OLD_IMAGES", template: newTemplate(t), creating: map[string]bool{}, concurrency: 1000,
+		stream: "NEW_AND_OLD_IMAGES", template: newTemplate(t), managed: "the-table", creating: map[string]bool{}, concurrency: 1000,
 	}
 	w.log = filepath.Join(t.TempDir(), "log")
 	cache := t.TempDir()
@@ -177,7 +179,13 @@ func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 	case "GetTemplate":
 		fmt.Fprint(rw, "<R><GetTemplateResult><TemplateBody>"+html.EscapeString(string(w.deployedTemplate().text()))+"</TemplateBody></GetTemplateResult></R>")
 	case "DescribeStackResource":
-		fmt.Fprint(rw, "<R><DescribeStackResourceResult><StackResourceDetail><PhysicalResourceId>the-table</PhysicalResourceId></StackResourceDetail></DescribeStackResourceResult></R>")
+		_, managed := w.deployedParameters()
+		if managed == "" {
+			rw.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(rw, "<ErrorResponse><Error><Code>ValidationError</Code><Message>Resource Table does not exist for stack</Message></Error></ErrorResponse>")
+			return
+		}
+		fmt.Fprint(rw, "<R><DescribeStackResourceResult><StackResourceDetail><PhysicalResourceId>"+managed+"</PhysicalResourceId></StackResourceDetail></DescribeStackResourceResult></R>")
 	case "DescribeChangeSet":
 		fmt.Fprint(rw, "<R><DescribeChangeSetResult><Status>CREATE_COMPLETE</Status><Changes>"+w.changes+"</Changes></DescribeChangeSetResult></R>")
 	case "DeleteChangeSet":
@@ -198,6 +206,45 @@ func (w *fakeAWS) logCall(line string) {
 	if err != nil {
 		w.t.Error(err)
 	}
+}
+
+// prepares returns the arguments of the calls that prepared a change set.
+func (w *fakeAWS) prepares() (out []string) {
+	for line := range strings.Lines(w.loggedCalls()) {
+		if strings.Contains(line, " prepare-change-set ") {
+			out = append(out, strings.TrimSpace(line))
+		}
+	}
+	return out
+}
+
+// deployedParameters returns the parameters of the stack that do not have their defaults, and the
+// table that is a resource of the stack, after all change sets that were executed.
+func (w *fakeAWS) deployedParameters() (parameters settings, managed string) {
+	parameters, managed = w.parameters, w.managed
+	prepared := ""
+	text, _ := os.ReadFile(w.log) // a missing file means that there were no calls
+	for line := range strings.Lines(string(text)) {
+		switch {
+		case strings.Contains(line, " prepare-change-set "):
+			prepared = line
+		case strings.Contains(line, " execute-change-set ") && os.Getenv("CDK_EXIT") == "":
+			for word := range strings.FieldsSeq(prepared) {
+				if s, ok := strings.CutPrefix(word, "growth-workspace:"); ok {
+					name, value, _ := strings.Cut(s, "=")
+					parameters = parameters.with(name, value)
+				}
+			}
+			table, _ := parameters.lookup(infra.ParamTable)
+			switch adopted, _ := parameters.lookup(infra.ParamAdopted); {
+			case strings.Contains(prepared, "--import-existing-resources"), adopted == "yes":
+				managed = table
+			case table != "" && table != managed:
+				managed = ""
+			}
+		}
+	}
+	return parameters, managed
 }
 
 func (w *fakeAWS) deployedTemplate() template {
@@ -255,10 +302,12 @@ func (w *fakeAWS) serveDynamoDB(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	var keys []any
-	for _, name := range w.keys {
-		keys = append(keys, map[string]any{"AttributeName": name})
+	var attributes []any
+	for n, name := range w.keys {
+		attributes = append(attributes, map[string]any{"AttributeName": name, "AttributeType": "S"})
+		keys = append(keys, map[string]any{"AttributeName": name, "KeyType": []string{"HASH", "RANGE"}[n]})
 	}
-	table := map[string]any{"TableStatus": w.tableStatus, "KeySchema": keys, "GlobalSecondaryIndexes": indexes, "WarmThroughput": map[string]any{"ReadUnitsPerSecond": w.warmReads[""]}}
+	table := map[string]any{"TableStatus": w.tableStatus, "BillingModeSummary": map[string]any{"BillingMode": "PAY_PER_REQUEST"}, "AttributeDefinitions": attributes, "KeySchema": keys, "GlobalSecondaryIndexes": indexes, "WarmThroughput": map[string]any{"ReadUnitsPerSecond": w.warmReads[""]}}
 	if w.stream != "" {
 		table["LatestStreamArn"] = "arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/1"
 		table["StreamSpecification"] = map[string]any{"StreamEnabled": true, "StreamViewType": w.stream}
@@ -282,17 +331,22 @@ func (w *fakeAWS) describe(rw http.ResponseWriter, name string) {
 		return
 	}
 	parameters := ""
+	deployed, _ := w.deployedParameters()
 	if !w.isForeign {
 		for _, p := range infra.New().Parameters {
 			value := fmt.Sprint(p.Default)
 			if p.Name == infra.ParamArchitecture {
 				value = "x86_64"
 			}
+			if chosen, ok := deployed.lookup(p.Name); ok {
+				value = chosen
+			}
 			parameters += "<member><ParameterKey>" + p.Name + "</ParameterKey><ParameterValue>" + value + "</ParameterValue></member>"
 		}
 	}
 	outputs := ""
-	for key, value := range map[string]string{"BaseUrl": "https://api.example/prod", "TableName": "the-table", "FirstKeyCommand": "AWS_REGION=eu-central-1 make a key"} {
+	table, _ := deployed.lookup(infra.ParamTable)
+	for key, value := range map[string]string{"BaseUrl": "https://api.example/prod", "TableName": valueOr(table, "the-table"), "FirstKeyCommand": "AWS_REGION=eu-central-1 make a key"} {
 		outputs += "<member><OutputKey>" + key + "</OutputKey><OutputValue>" + value + "</OutputValue></member>"
 	}
 	fmt.Fprintf(rw, "<R><DescribeStacksResult><Stacks><member><StackName>%s</StackName><StackStatus>%s</StackStatus><StackStatusReason>a role may not be made</StackStatusReason>"+
@@ -517,6 +571,7 @@ func TestErrOptions(t *testing.T) {
 		"--table: ExistingTableName must match":          {"--table", "a b"},
 		"--stack \"1st\": must be a letter":              {"--stack", "1st"},
 		"cannot be combined":                             {"--diff", "--destroy"},
+		"--adopt changes the stack":                      {"--adopt", "--plan"},
 		"unknown argument \"now\"":                       {"now"},
 		"flag provided but not defined: -regoin (see --": {"--regoin", "x"},
 	} {
@@ -554,7 +609,7 @@ func TestStreamOfTable(t *testing.T) {
 	requireContains(t, w.loggedCalls(), "growth-workspace:TableStreamArn=arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/1")
 	w = newFakeAWS(t)
 	w.status, w.stream = "CREATE_COMPLETE", "KEYS_ONLY"
-	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "has no stream", "update-table --table-name restored")
+	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "does not have the old and new images", "update-table --table-name restored")
 	if strings.Contains(w.loggedCalls(), "TableStreamArn") {
 		t.Errorf("a stream without images: %s", w.loggedCalls())
 	}

@@ -153,7 +153,9 @@ func (d *deployer) deployThroughput(ctx context.Context, p plan) error {
 	if len(d.throughput) == 0 {
 		return nil
 	}
-	check := func(c changeSet) error { return errors.Join(c.checkTableAlone(), c.check(p.next, p.next, false)) }
+	check := func(c changeSet) error {
+		return errors.Join(c.checkTableAlone("Modify"), c.check(p.next, p.next, false))
+	}
 	if err := d.deployTemplate(ctx, p.next, check, d.throughput.flags(d.stack)...); err != nil {
 		return fmt.Errorf("everything but the throughput was deployed: %w", err)
 	}

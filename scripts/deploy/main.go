@@ -8,8 +8,9 @@
 // account is. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback, teardown and
 // restore.
 //
-// options.go contains the flags, required_tools.go, account.go and limits.go the checks, state.go the states
-// of a stack, and deploy.go the changes, all of which run the CDK.
+// options.go contains the flags, required_tools.go, account.go, usable.go and limits.go the checks,
+// state.go the states of a stack, and deploy.go the changes, all of which run the CDK: plan.go those
+// of the table's indexes, switch.go the switch to another table, and adopt.go its import.
 package main
 
 import (
@@ -42,6 +43,7 @@ type deployer struct {
 	account     *account
 	throughput  settings                             // the throughput parameters, which are deployed after everything else
 	after       func(time.Duration) <-chan time.Time // time.After, which tests replace
+	keepsTable  bool                                 // whether --table names the table that the stack created
 }
 
 // run runs the program and returns the exit code: 0, 1 for a failure or 2 for wrong usage.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"growthworkspace/infra"
@@ -18,6 +19,7 @@ type options struct {
 	parameters             settings
 	diff, planned          bool
 	destroy, confirmed     bool
+	adoptTable             bool
 	synthDir               string
 	sam                    *samOptions // of the command plan
 }
@@ -76,6 +78,8 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 	flags.StringVar(&o.region, "region", "", "the AWS `region` (default: that of the environment or the profile)")
 	flags.StringVar(&o.profile, "profile", "", "the `profile` of AWS's configuration")
 	flags.StringVar(&o.table, "table", "", "use this existing `table`, such as a restored one")
+	flags.BoolVar(&o.adoptTable, "adopt", false, "make the existing table a resource of the stack, so that later changes of its indexes and\n"+
+		"settings reach it")
 	flags.StringVar(&o.arch, "arch", "", "arm64 or x86_64 (default: the deployed one; arm64 for a new stack)")
 	flags.Var(&o.parameters, "param", "set a parameter of the stack, as `NAME=VALUE`; may be repeated. Other parameters keep\n"+
 		"their deployed values; in a new stack they have their defaults")
@@ -103,6 +107,8 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 		return o, fmt.Errorf("--stack %q: must be a letter, then letters, digits and hyphens", o.stack)
 	case countTrue(o.diff, o.planned, o.destroy, o.synthDir != "") > 1:
 		return o, errors.New("--diff, --plan, --destroy and --synth cannot be combined")
+	case o.adoptTable && (o.diff || o.planned || o.destroy || o.synthDir != ""):
+		return o, errors.New("--adopt changes the stack, so it cannot be combined with --diff, --plan, --destroy and --synth")
 	}
 	if o.arch == "amd64" { // the name that Go uses for x86_64
 		o.arch = "x86_64"
@@ -125,6 +131,16 @@ func countTrue(values ...bool) (n int) {
 		}
 	}
 	return n
+}
+
+// with returns a copy of s in which a parameter has the value.
+func (s settings) with(name, value string) settings {
+	return append(s.without(name), setting{name, value})
+}
+
+// without returns a copy of s without the parameters.
+func (s settings) without(names ...string) settings {
+	return slices.DeleteFunc(slices.Clone(s), func(x setting) bool { return slices.Contains(names, x.name) })
 }
 
 // lookup returns the value of a parameter in s, and reports whether there is one.

@@ -13,6 +13,7 @@ type plan struct {
 	evolution
 	steps          []step
 	deployed, next template // deployed is nil for a new stack
+	updates        []update // of the step deployStack: more than one while the stack switches to another table
 	releasesTable  bool     // whether the operator chose another table than the stack's own
 }
 
@@ -48,6 +49,9 @@ func (d *deployer) plan(ctx context.Context, s deployedStack, next template) (p 
 		if !p.table.exists() {
 			return p, fmt.Errorf("the table %s of the stack %s does not exist", name, d.stack)
 		}
+	}
+	if p.updates, err = d.updates(s); err != nil {
+		return p, err
 	}
 	p.steps, err = p.evolution.steps()
 	return p, err
@@ -101,7 +105,7 @@ func (d *deployer) runStep(ctx context.Context, p plan, s step) error {
 				return err
 			}
 		}
-		return d.updateStack(ctx, p, s)
+		return d.runUpdates(ctx, p, s)
 	}
 	if s.kind == deleteTableIndex {
 		return d.removeTableIndex(ctx, table, s.index.name)
@@ -193,7 +197,7 @@ func (c changeSet) checkStep(p plan, s step, t template) error {
 		return nil // everything is new
 	}
 	if s.kind != deployStack {
-		if err := c.checkTableAlone(); err != nil {
+		if err := c.checkTableAlone("Modify"); err != nil {
 			return err
 		}
 	}

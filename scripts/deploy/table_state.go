@@ -75,6 +75,17 @@ func (a *account) table(ctx context.Context, name string) (tableState, error) {
 
 func (t tableState) exists() bool { return t.status != "" }
 
+// usable returns an error unless the table exists and can be used at once.
+func (t tableState) usable(table, region string) error {
+	switch {
+	case !t.exists():
+		return fmt.Errorf("there is no table %s in %s: --table needs an existing table in the same account and region", table, region)
+	case t.status != "ACTIVE" && t.status != "UPDATING":
+		return fmt.Errorf("the table %s is %s: wait until it is ACTIVE (aws dynamodb wait table-exists --table-name %s)", table, t.status, table)
+	}
+	return nil
+}
+
 // index returns an index of the table, and reports whether there is one.
 func (t tableState) index(name string) (tableIndex, bool) {
 	for _, i := range t.indexes {
@@ -113,7 +124,7 @@ func (k keySchema) String() string {
 
 type projection struct {
 	ProjectionType   string
-	NonKeyAttributes []string
+	NonKeyAttributes []string `json:",omitempty"`
 }
 
 func (p projection) String() string {

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"growthworkspace/infra"
+)
+
+// Adoption makes the existing table that a stack uses the stack's resource, so that later changes of
+// indexes, time to live and backups reach it. It is two updates:
+//
+//  1. The deployed template, with the resource of the table added, is deployed with
+//     ImportExistingResources. CloudFormation imports only a table whose name is a literal in the
+//     template, whose DeletionPolicy is Retain, and which belongs to no stack. The resource has the
+//     table's actual settings, so that nothing changes.
+//  2. The new version is deployed with AdoptedTable=yes. There the name is the value of
+//     ExistingTableName, which is the same; what differs from the definition is changed.
+//
+// If the second fails, the next deploy makes it up: it finds that the table is the stack's resource.
+
+// adopt adopts the table that the deployed stack uses. A stack whose table is its resource stays as
+// it is.
+func (d *deployer) adopt(ctx context.Context, next template) error {
+	s, err := d.account.stack(ctx, d.stack)
+	if err != nil {
+		return err
+	}
+	table := s.parameter(infra.ParamTable)
+	own, err := d.account.stackResource(ctx, d.stack, infra.TableID)
+	if err != nil {
+		return err
+	}
+	switch {
+	case table == "" || own == table && s.parameter(infra.ParamAdopted) == "yes":
+		fmt.Fprintf(d.out, "adopted   the table %s is a resource of the stack\n", valueOr(table, own))
+		return nil
+	case own == "":
+		fmt.Fprintf(d.out, "adopt     update 1 of 2: import the table %s\n", table)
+		if err := d.importTable(ctx, table); err != nil {
+			return fmt.Errorf("%w\nThe table %s is used as before, but the stack does not manage it; run this again with --adopt", err, table)
+		}
+	}
+	fmt.Fprintf(d.out, "adopt     update 2 of 2: change what differs from the definition\n")
+	d.parameters = settings{{infra.ParamAdopted, "yes"}}
+	d.holdDeployedThroughput(s)
+	p, err := d.plan(ctx, s, next)
+	if err != nil {
+		return err
+	}
+	if err := d.run(ctx, p); err != nil {
+		return fmt.Errorf("%w\nThe table %s is a resource of the stack, but the last update of the adoption failed; run this again", err, table)
+	}
+	return nil
+}
+
+// holdDeployedThroughput moves the throughput of the deployed stack to d.throughput: the table does
+// not have it yet, and its change must be alone in an update.
+func (d *deployer) holdDeployedThroughput(s deployedStack) {
+	for _, name := range infra.ThroughputParameters {
+		value := s.parameter(name)
+		if value == "" || value == "0" {
+			continue
+		}
+		d.parameters = d.parameters.with(name, "0")
+		if _, ok := d.throughput.lookup(name); !ok {
+			d.throughput = d.throughput.with(name, value)
+		}
+	}
+}
+
+// importTable makes the existing table the resource infra.TableID of the stack, and changes nothing
+// else.
+func (d *deployer) importTable(ctx context.Context, name string) error {
+	definition, err := d.account.tableDefinition(ctx, name)
+	if err != nil {
+		return err
+	}
+	if definition.BillingMode != "PAY_PER_REQUEST" {
+		return fmt.Errorf("the table %[1]s has provisioned capacity: aws dynamodb update-table --table-name %[1]s --billing-mode PAY_PER_REQUEST", name)
+	}
+	t, err := d.account.template(ctx, d.stack)
+	if err != nil {
+		return err
+	}
+	resources, ok := t["Resources"].(map[string]any)
+	if !ok {
+		return fmt.Errorf("the template of the stack %s has no resources", d.stack)
+	}
+	resources[infra.TableID] = map[string]any{
+		"Type": "AWS::DynamoDB::Table", "DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain", "Properties": definition,
+	}
+	return d.deployTemplate(ctx, t, changeSet.checkImport, "--import-existing-resources")
+}
+
+// checkImport returns an error unless the change set imports the table and does nothing else.
+func (c changeSet) checkImport() error {
+	if !slices.ContainsFunc(c.Changes, func(r resourceChange) bool { return r.ID == infra.TableID && r.Action == "Import" }) {
+		return fmt.Errorf("the change set does not import the table, and nothing was changed: %s", valueOr(c.Reason, c.summary()))
+	}
+	return c.checkTableAlone("Import")
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"growthworkspace/infra"
+)
+
+// A switch to another table is three updates of the stack. Within one update CloudFormation changes
+// the roles and functions one by one, so the service must also work half-way through each:
+//
+//  1. SecondTableName is the new table. The roles may use both tables, and the functions refuse
+//     writes with 503.
+//  2. ExistingTableName is the new table and SecondTableName the old one. The functions read from
+//     the new table, and the alarms and the feed of changes follow. The roles still may use both.
+//  3. SecondTableName is empty. The functions accept writes, and the roles lose the old table.
+//
+// So no call is denied, and no write that was accepted after update 1 is in the old table. A switch
+// that stopped goes on when the same command runs again: the parameters of the stack say where it
+// is. Until then the service reads from one of the tables or both, and refuses writes.
+
+// update is one update of the stack in the step deployStack.
+type update struct {
+	what       string // empty for an update that does not belong to a switch
+	parameters settings
+}
+
+// updates returns the updates that deploy the new version with the chosen parameters.
+func (d *deployer) updates(s deployedStack) ([]update, error) {
+	old, second := s.output("TableName"), s.parameter(infra.ParamSecondTable)
+	table, chosen := d.parameters.lookup(infra.ParamTable)
+	switch {
+	case !s.exists() || s.neverDeployed() || old == "":
+		return []update{{"", d.parameters}}, nil
+	case second != "" && !chosen && !d.keepsTable:
+		return nil, fmt.Errorf(`the stack %[1]s is in the middle of a switch from one table to another, and refuses writes.
+It uses %[2]s, and may also use %[3]s. To end the switch with one of them:
+  go run ./scripts/deploy --stack %[1]s --table %[2]s
+  go run ./scripts/deploy --stack %[1]s --table %[3]s`, d.stack, old, second)
+	case !chosen || table == old:
+		if second == "" {
+			return []update{{"", d.parameters}}, nil
+		}
+		return []update{{"accept writes", d.parameters.with(infra.ParamSecondTable, "")}}, nil
+	}
+	var out []update
+	if second != table {
+		kept := d.parameters.without(infra.ParamTable, infra.ParamTableStream, infra.ParamAdopted)
+		out = append(out, update{"refuse writes, and allow the use of both tables", kept.with(infra.ParamSecondTable, table)})
+	}
+	moved := d.parameters.with(infra.ParamSecondTable, old).with(infra.ParamAdopted, "no")
+	return append(out,
+		update{"read from " + table, moved},
+		update{"accept writes, and allow the use of " + table + " only", moved.with(infra.ParamSecondTable, "")}), nil
+}
+
+// requestTimeMax is how long a request may go on that began before an update.
+const requestTimeMax = infra.TimeoutSeconds * time.Second
+
+// runUpdates runs the updates of the step deployStack.
+func (d *deployer) runUpdates(ctx context.Context, p plan, s step) error {
+	for n, u := range p.updates {
+		if n > 0 {
+			select {
+			case <-ctx.Done():
+				return errors.New("interrupted between two updates of the switch: the service refuses writes; run this again")
+			case <-d.after(requestTimeMax):
+			}
+		}
+		if u.what != "" {
+			fmt.Fprintf(d.out, "table     update %d of %d: %s\n", n+1, len(p.updates), u.what)
+		}
+		d.parameters = u.parameters
+		if err := d.updateStack(ctx, p, s); err != nil {
+			if u.what != "" {
+				err = fmt.Errorf("%w\nThe switch of the table is not complete. While the parameter %s is set, the service refuses writes; run this again", err, infra.ParamSecondTable)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSwitch returns an error unless the deployed table has the indexes of the new version, whose
+// functions use it until the switch is over.
+func (d *deployer) checkSwitch(ctx context.Context, s deployedStack, p plan) error {
+	if len(p.updates) < 2 {
+		return nil
+	}
+	old, err := d.account.table(ctx, s.output("TableName"))
+	if err != nil {
+		return err
+	}
+	if !old.exists() {
+		return fmt.Errorf("the table %s of the stack does not exist", s.output("TableName"))
+	}
+	for _, i := range p.evolution.deployed {
+		if !has(p.wanted, i.name) {
+			return fmt.Errorf("this version removes the index %s: deploy it first without --table, then switch to the other table", i.name)
+		}
+	}
+	if lacking := missing(p.wanted)(old); lacking != "" {
+		return fmt.Errorf("this version needs an index that the table %s lacks (%s): deploy it first without --table, then switch to the other table", old.name, lacking)
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"growthworkspace/infra"
+)
+
+// requireUpdates checks the parameters of the updates that were prepared: each has all words of its line, and none of
+// those after a minus.
+func requireUpdates(t *testing.T, w *fakeAWS, want ...string) {
+	t.Helper()
+	got := w.prepares()
+	if len(got) != len(want) {
+		t.Fatalf("%d updates instead of %d:\n%s", len(got), len(want), strings.Join(got, "\n"))
+	}
+	for n, line := range want {
+		for word := range strings.FieldsSeq(line) {
+			word, absent := strings.CutPrefix(word, "-")
+			if strings.Contains(got[n]+" ", "growth-workspace:"+word+" ") == absent {
+				t.Errorf("update %d: %s is absent: %t\n%s", n+1, word, !absent, got[n])
+			}
+		}
+	}
+}
+
+// Ensure a switch refuses writes and grants both tables, then changes the table, and then accepts writes.
+func TestSwitch(t *testing.T) {
+	w := newFakeAWS(t)
+	w.status = "UPDATE_COMPLETE"
+	requireContains(t, w.deploy(0, "--yes", "--table", "restored", "--param", "AlarmEmail=operator@example.com"),
+		"update 1 of 3: refuse writes", "update 2 of 3: read from restored", "update 3 of 3: accept writes")
+	const email = "AlarmEmail=operator@example.com "
+	requireUpdates(t, w,
+		email+"SecondTableName=restored -ExistingTableName=restored -AdoptedTable=no",
+		email+"ExistingTableName=restored SecondTableName=the-table AdoptedTable=no TableStreamArn=arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/1",
+		email+"ExistingTableName=restored SecondTableName= AdoptedTable=no")
+}
+
+// Ensure a switch that stopped goes on where it stopped, or back, and that no other deploy runs in the middle of it.
+func TestSwitchGoesOn(t *testing.T) {
+	middle := settings{{infra.ParamSecondTable, "restored"}}
+	end := settings{{infra.ParamTable, "restored"}, {infra.ParamSecondTable, "the-table"}}
+	for name, test := range map[string]struct {
+		parameters settings
+		table      string
+		want       []string
+	}{
+		"after the first update":  {middle, "restored", []string{"ExistingTableName=restored SecondTableName=the-table", "ExistingTableName=restored SecondTableName="}},
+		"back to the table":       {middle, "the-table", []string{"SecondTableName= -ExistingTableName=the-table"}},
+		"after the second update": {end, "restored", []string{"ExistingTableName=restored SecondTableName="}},
+		"to a third table": {middle, "another", []string{
+			"SecondTableName=another", "ExistingTableName=another SecondTableName=the-table", "SecondTableName="}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newFakeAWS(t)
+			w.status, w.parameters = "UPDATE_COMPLETE", test.parameters
+			if table, _ := test.parameters.lookup(infra.ParamTable); table != "" {
+				w.managed = ""
+			}
+			w.deploy(0, "--yes", "--table", test.table)
+			requireUpdates(t, w, test.want...)
+		})
+	}
+	w := newFakeAWS(t)
+	w.status, w.parameters = "UPDATE_COMPLETE", middle
+	requireContains(t, w.deploy(1, "--yes"), "in the middle of a switch", "--table the-table", "--table restored")
+	w = newFakeAWS(t)
+	w.status = "UPDATE_COMPLETE"
+	t.Setenv("CDK_EXIT", "1")
+	requireContains(t, w.deploy(1, "--yes", "--table", "restored"), "The switch of the table is not complete", "run this again")
+}
+
+// Ensure the stack keeps a table that CloudFormation named, although --table names it.
+func TestOwnTableIsKept(t *testing.T) {
+	w := newFakeAWS(t)
+	w.status = "UPDATE_COMPLETE"
+	w.deploy(0, "--yes", "--table", "the-table")
+	requireUpdates(t, w, "-ExistingTableName=the-table")
+}
+
+// Ensure a switch waits for a version whose indexes the deployed table has.
+func TestErrSwitchNeedsIndexes(t *testing.T) {
+	w := newFakeAWS(t)
+	w.status, w.missing = "UPDATE_COMPLETE", "gsi3"
+	requireContains(t, w.deploy(1, "--yes", "--table", "restored"), "the table the-table lacks (the index gsi3 does not exist): deploy it first without --table")
+	if len(w.prepares()) != 0 {
+		t.Error("the stack was changed")
+	}
+}

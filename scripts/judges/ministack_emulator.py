@@ -22,6 +22,7 @@ from ministack.app import main
 from ministack.services import apigateway_v1, lambda_svc
 from ministack.services.cloudformation import provisioners
 
+import ministack_import  # noqa: F401 (changes the emulator)
 import ministack_tables  # noqa: F401 (changes the emulator)
 
 record = provisioners._cw_metric_alarm_record

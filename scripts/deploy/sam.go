@@ -71,7 +71,7 @@ func (d *deployer) writePlan(ctx context.Context) error {
 		return err
 	}
 	if len(p.steps) == 1 {
-		fmt.Fprintln(d.out, "The indexes of the table do not change. Deploy as usual:\n\n  scripts/sam cli deploy --stack-name "+d.stack)
+		fmt.Fprintln(d.out, "The indexes of the table do not change. Deploy as usual:\n\n  scripts/sam cli deploy --config-file infra/samconfig.toml --stack-name "+d.stack)
 		return nil
 	}
 	p.print(d)

@@ -142,6 +142,9 @@ func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
 		for _, item := range out.Items {
 			pk, sk := attributeText(item, "pk"), attributeText(item, "sk")
 			company, _, _ := strings.Cut(pk, "#")
+			if company == "operator" { // no function's role can read or write these partitions
+				continue
+			}
 			text, err := json.Marshal(item)
 			if err != nil || d.rows[company] == nil {
 				return d, fmt.Sprintf("the row %s %s belongs to no company: %v", pk, sk, err)

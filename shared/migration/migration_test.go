@@ -133,7 +133,7 @@ func (w *world) countWrong(companyID string) (wrong int) {
 // it is run again, and is never complete while a record lacks its keys.
 func TestRunDiesAtEveryCall(t *testing.T) {
 	t.Parallel()
-	const notes = 7
+	const notes = 5
 	step := 1
 	if testing.Short() {
 		step = 5

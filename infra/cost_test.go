@@ -91,7 +91,16 @@ func TestRunbookCosts(t *testing.T) {
 	t.Parallel()
 	c := readCosts(t)
 	function := c.lambdaPrice + 1e6*0.010*0.25*c.gigabyteSecondPrice // a million calls, each of 10 ms with 256 MB
-	line := parseNumber(t, regexp.MustCompile(`line of ([0-9]+) bytes`).FindStringSubmatch(c.text)[1])
+	line := parseNumber(t, regexp.MustCompile(`function's line of ([0-9]+) bytes`).FindStringSubmatch(c.text)[1])
+	for _, want := range []string{
+		fmt.Sprintf("the gateway's access line of %d bytes", len(sampleAccessLine())),
+		fmt.Sprintf("Lambda's two lines of %d bytes", len(sampleLambdaLines)),
+	} {
+		if !strings.Contains(c.text, want) {
+			t.Errorf("RUNBOOK.md does not say: %s", want)
+		}
+	}
+	line += float64(len(sampleAccessLine()) + len(sampleLambdaLines))
 	for _, row := range c.rows[1:] {
 		units := func(cell string) float64 { n, _, _ := strings.Cut(cell, ":"); return parseNumber(t, n) }
 		amount := func(cell string) float64 {
@@ -115,6 +124,34 @@ func TestRunbookCosts(t *testing.T) {
 		if !strings.Contains(c.text, want) {
 			t.Errorf("RUNBOOK.md does not say: %s", want)
 		}
+	}
+}
+
+// sampleAccessLine returns the gateway's line of a request that gets an item.
+func sampleAccessLine() string {
+	return strings.NewReplacer(
+		"$context.requestId", "8f3c1f0e-5a53-4d1c-9a52-3f1f7f0d2b11", "$context.extendedRequestId", "TWegAcC4EowCHnA=",
+		"$context.integration.requestId", "0d5c3b1e-7a2f-4c55-8f60-1b7d9e2a4c33", "$context.xrayTraceId", "Root=1-6920a1b8-4f1d2c3b5a697887a6b5c4d3",
+		"$context.requestTime", "21/Nov/2026:05:30:00 +0000", "$context.identity.sourceIp", "203.0.113.100",
+		"$context.httpMethod", "GET", "$context.path", "/prod/v1/companies/"+someCompanyID+"/plan/items/itm_01kdvdna017fxb6j762bd9qnf4",
+		"$context.status", "200", "$context.responseLength", "640", "$context.responseLatency", "22",
+		"$context.integrationStatus", "200", "$context.integrationLatency", "19",
+		"$context.tlsVersion", "TLSv1.3", "$context.cipherSuite", "TLS_AES_128_GCM_SHA256",
+		"$context.error.responseType", "-", "$context.integrationErrorMessage", "-",
+	).Replace(infra.AccessLog())
+}
+
+// sampleLambdaLines are the lines that Lambda itself writes at the start and the end of a request,
+// in the form that AWS documents.
+const sampleLambdaLines = `{"time":"2026-11-21T05:30:00.012Z","type":"platform.start","record":{"requestId":"0d5c3b1e-7a2f-4c55-8f60-1b7d9e2a4c33","version":"12"}}` +
+	`{"time":"2026-11-21T05:30:00.024Z","type":"platform.report","record":{"requestId":"0d5c3b1e-7a2f-4c55-8f60-1b7d9e2a4c33",` +
+	`"metrics":{"durationMs":10.123,"billedDurationMs":11,"memorySizeMB":256,"maxMemoryUsedMB":64},"status":"success"}}`
+
+// Ensure every variable of the gateway's line has a value in the sample.
+func TestSampleAccessLine(t *testing.T) {
+	t.Parallel()
+	if line := sampleAccessLine(); strings.Contains(line, "$context") {
+		t.Errorf("the sample lacks a value: %s", line)
 	}
 }
 

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-
-	"go.yaml.in/yaml/v3"
 
 	"growthworkspace/infra"
 )
@@ -170,47 +166,13 @@ func (d *deployer) printWait(table string) {
 
 // replaceIndexes returns the text of a template with the indexes of another one. Everything else
 // stays as it is, in its order: SAM's digest of the API depends on the order of the functions.
-func replaceIndexes(text []byte, with template) ([]byte, error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil || len(root.Content) != 1 {
-		return nil, fmt.Errorf("the template is not YAML: %w", err)
-	}
-	properties := root.Content[0]
-	for _, name := range []string{"Resources", infra.TableID, "Properties"} {
-		if properties = member(properties, name); properties == nil {
-			return nil, fmt.Errorf("the template has no %s of the table", name)
-		}
-	}
-	from, _ := with.resource(infra.TableID)["Properties"].(map[string]any)
+func replaceIndexes(text []byte, with template) (out []byte, err error) {
+	properties, _ := with.resource(infra.TableID)["Properties"].(map[string]any)
+	out = text
 	for _, name := range []string{"AttributeDefinitions", "GlobalSecondaryIndexes"} {
-		node := member(properties, name)
-		if node == nil {
-			node = &yaml.Node{}
-			properties.Content = append(properties.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: name}, node)
-		}
-		var value any // without the types of json.Number
-		if err := json.Unmarshal([]byte(compactJSON(from[name])), &value); err != nil {
-			return nil, err
-		}
-		if err := node.Encode(value); err != nil {
+		if out, err = infra.SetInTemplate(out, properties[name], "Resources", infra.TableID, "Properties", name); err != nil {
 			return nil, err
 		}
 	}
-	var out bytes.Buffer
-	e := yaml.NewEncoder(&out)
-	e.SetIndent(2)
-	if err := e.Encode(&root); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), e.Close()
-}
-
-// member returns the value of a member of a YAML object, or nil.
-func member(object *yaml.Node, name string) *yaml.Node {
-	for i := 0; i+1 < len(object.Content); i += 2 {
-		if object.Content[i].Value == name {
-			return object.Content[i+1]
-		}
-	}
-	return nil
+	return out, nil
 }

@@ -3,12 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"growthworkspace/infra"
 )
@@ -36,70 +33,7 @@ func (i index) core() map[string]any {
 }
 
 // parseTemplate parses a template, which is JSON or YAML.
-func parseTemplate(text []byte) (template, error) {
-	var out template
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if d.Decode(&out) == nil {
-		return out, nil
-	}
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return nil, fmt.Errorf("the template is neither JSON nor YAML: %w", err)
-	}
-	if len(root.Content) == 1 {
-		value, err := fromYAML(root.Content[0])
-		if object, ok := value.(map[string]any); ok && err == nil {
-			return object, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return nil, errors.New("the template is no object")
-}
-
-// fromYAML returns a node as JSON. It writes the short forms of intrinsic functions, such as !Ref,
-// in their long form.
-func fromYAML(n *yaml.Node) (value any, err error) {
-	switch n.Kind {
-	case yaml.AliasNode:
-		return fromYAML(n.Alias)
-	case yaml.MappingNode:
-		object := map[string]any{}
-		for i := 0; i < len(n.Content) && err == nil; i += 2 {
-			object[n.Content[i].Value], err = fromYAML(n.Content[i+1])
-		}
-		value = object
-	case yaml.SequenceNode:
-		list := make([]any, len(n.Content))
-		for i := 0; i < len(n.Content) && err == nil; i++ {
-			list[i], err = fromYAML(n.Content[i])
-		}
-		value = list
-	default:
-		switch n.ShortTag() {
-		case "!!int", "!!float", "!!bool", "!!null":
-			err = n.Decode(&value)
-		default: // a text, or a version that looks like a date
-			value = n.Value
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the template's line %d: %w", n.Line, err)
-	}
-	if name, ok := strings.CutPrefix(n.Tag, "!"); ok && !strings.HasPrefix(name, "!") {
-		if name != "Ref" && name != "Condition" {
-			name = "Fn::" + name
-		}
-		if text, isText := value.(string); isText && name == "Fn::GetAtt" {
-			id, attribute, _ := strings.Cut(text, ".")
-			value = []any{id, attribute}
-		}
-		value = map[string]any{name: value}
-	}
-	return value, nil
-}
+func parseTemplate(text []byte) (template, error) { return infra.ParseTemplate(text) }
 
 // text returns the template as JSON.
 func (t template) text() []byte {

@@ -29,8 +29,10 @@ revert_update = stacks._revert_update
 
 def settle(table):
     """Ends the changes of indexes that have lasted long enough."""
+    # The indexes of a table of CloudFormation have no status, and are the properties of the stack's resource: copy them.
+    if any("IndexStatus" not in index for index in table.get("GlobalSecondaryIndexes", [])):
+        table["GlobalSecondaryIndexes"] = [{"IndexStatus": "ACTIVE", **index} for index in table["GlobalSecondaryIndexes"]]
     for index in list(table.get("GlobalSecondaryIndexes", [])):
-        index.setdefault("IndexStatus", "ACTIVE")  # MiniStack sets none for an index of CloudFormation
         if SINCE in index and time.time() - index[SINCE] > SECONDS:
             if index["IndexStatus"] == "DELETING":
                 table["GlobalSecondaryIndexes"].remove(index)

@@ -46,6 +46,8 @@ var deployerResources = map[string][]string{
 	"cloudformation:DescribeChangeSet":     {deployedStackARN},
 	"cloudformation:DeleteChangeSet":       {deployedStackARN},
 	"dynamodb:DescribeTable":               {deployedTableARN},
+	"dynamodb:DescribeTimeToLive":          {deployedTableARN},
+	"dynamodb:DescribeContinuousBackups":   {deployedTableARN},
 	"dynamodb:UpdateTable":                 {deployedTableARN},
 	"lambda:GetAccountSettings":            {"*"},
 	"lambda:GetFunctionConfiguration":      {"arn:aws:lambda:eu-central-1:111122223333:function:growth-workspace-PlanFunction-1"},

@@ -84,10 +84,13 @@ func (a *account) tableDefinition(ctx context.Context, name string) (out tableDe
 			PointInTimeRecoveryDescription struct{ PointInTimeRecoveryStatus string }
 		}
 	}
-	for action, response := range map[string]any{"DescribeTable": &described, "DescribeTimeToLive": &ttl, "DescribeContinuousBackups": &backups} {
-		if err := a.callDynamoDB(ctx, action, map[string]any{"TableName": name}, response); err != nil {
-			return out, fmt.Errorf("read the table %s: %w", name, err)
-		}
+	request := map[string]any{"TableName": name}
+	err = errors.Join(
+		a.callDynamoDB(ctx, "DescribeTable", request, &described),
+		a.callDynamoDB(ctx, "DescribeTimeToLive", request, &ttl),
+		a.callDynamoDB(ctx, "DescribeContinuousBackups", request, &backups))
+	if err != nil {
+		return out, fmt.Errorf("read the table %s: %w", name, err)
 	}
 	t := described.Table
 	out = tableDefinition{

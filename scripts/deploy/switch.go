@@ -84,9 +84,15 @@ func (d *deployer) runUpdates(ctx context.Context, p plan, s step) error {
 	return nil
 }
 
-// checkSwitch returns an error unless the deployed table has the indexes of the new version, whose
-// functions use it until the switch is over.
+// checkSwitch returns an error if a switch, or another stop of the writes, could not end. The
+// functions of the new version use the deployed table until a switch is over, so that it needs their
+// indexes.
 func (d *deployer) checkSwitch(ctx context.Context, s deployedStack, p plan) error {
+	refusesWrites := len(p.updates) > 1 || s.parameter(infra.ParamSecondTable) != "" || s.parameter(infra.ParamWrites) == "off" || d.value(s, infra.ParamWrites) == "off"
+	if refusesWrites && d.value(s, infra.ParamRollout) == infra.RolloutCanary {
+		return fmt.Errorf("the service refuses writes with 503, so the alarm ServerErrors would roll a canary back: add --param %[1]s=%s, and deploy with --param %[1]s=%s when the service accepts writes again",
+			infra.ParamRollout, infra.RolloutAllAtOnce, infra.RolloutCanary)
+	}
 	if len(p.updates) < 2 {
 		return nil
 	}

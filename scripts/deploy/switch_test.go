@@ -89,3 +89,27 @@ func TestErrSwitchNeedsIndexes(t *testing.T) {
 		t.Error("the stack was changed")
 	}
 }
+
+// Ensure writes are not stopped or accepted by a canary, which the alarm about 503 would roll back.
+func TestErrReadOnlyCanary(t *testing.T) {
+	canary := settings{{infra.ParamRollout, infra.RolloutCanary}}
+	for name, test := range map[string]struct {
+		parameters settings
+		args       []string
+	}{
+		"a switch":     {canary, []string{"--table", "restored"}},
+		"its end":      {canary.with(infra.ParamSecondTable, "restored"), []string{"--table", "the-table"}},
+		"stop writes":  {canary, []string{"--param", "Writes=off"}},
+		"accept again": {canary.with(infra.ParamWrites, "off"), []string{"--param", "Writes=on"}},
+	} {
+		w := newFakeAWS(t)
+		w.status, w.parameters = "UPDATE_COMPLETE", test.parameters
+		requireContains(t, w.deploy(1, append(test.args, "--yes")...), "add --param Rollout=all-at-once")
+		if len(w.prepares()) != 0 {
+			t.Errorf("%s: the stack was changed", name)
+		}
+		w = newFakeAWS(t)
+		w.status, w.parameters = "UPDATE_COMPLETE", test.parameters
+		w.deploy(0, append(test.args, "--yes", "--param", "Rollout=all-at-once")...)
+	}
+}

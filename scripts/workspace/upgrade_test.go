@@ -65,10 +65,11 @@ func TestUpgradeReminder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var denied atomic.Bool // whether the role may read the marks
+	var denied atomic.Value // the action that the role may not use
+	denied.Store("-")
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if denied.Load() && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".BatchGetItem") {
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+denied.Load().(string)) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"made up"}`))
 			return
@@ -95,11 +96,13 @@ func TestUpgradeReminder(t *testing.T) {
 	r := of("older", "company", "list")
 	requireContains(t, r.err, "table older at "+front.URL+" "+reminder, "upgrade --table older --endpoint "+front.URL)
 	requireContains(t, of("older", "upgrade", "--check").out, "feedback: posted", "no: run")
-	denied.Store(true)
+	denied.Store("Scan") // such a role cannot tell whether the table is empty
+	requireContains(t, runCommand(t, "", "company", "list", "--endpoint", front.URL, "--table", "older").err, reminder)
+	denied.Store("BatchGetItem")
 	if r := of("older", "company", "list"); strings.Contains(r.err, reminder) {
 		t.Errorf("a role that cannot read the marks: %s", r.err)
 	}
-	denied.Store(false)
+	denied.Store("-")
 	requireContains(t, of("older", "upgrade").out, "companies that are up to date: 0")
 	if r := of("older", "company", "list"); strings.Contains(r.err, reminder) {
 		t.Errorf("after the upgrade: %s", r.err)

@@ -83,19 +83,19 @@ func FormatProgress(p migration.Progress) string {
 }
 
 // RemindOfUpgrade writes a note if records of an earlier version lack index keys. A data folder
-// never needs an upgrade. A role that cannot read the marks gets no note, because it cannot upgrade
-// the table either.
+// never needs an upgrade. If the role may not read the marks, there is no note, because such a role
+// cannot upgrade the table either.
 func (s *Session) RemindOfUpgrade(ctx context.Context, t *terminal.Terminal) error {
 	if s.Data != "" {
 		return nil
 	}
 	pending, err := s.pendingMigrations(ctx)
 	var api smithy.APIError
-	switch {
-	case errors.As(err, &api) && api.ErrorCode() == "AccessDeniedException":
-		return nil
-	case len(pending) > 0:
+	if err != nil && !(errors.As(err, &api) && api.ErrorCode() == "AccessDeniedException") {
+		return err
+	}
+	if len(pending) > 0 {
 		t.Note("%s has records of an earlier version, so some lists read more than they return: run `%s` once all functions are of this version", s.Target, s.upgradeCommand)
 	}
-	return err
+	return nil
 }

@@ -14,8 +14,8 @@ type Parameter struct {
 	Type        string // String or Number
 	Default     any
 	Allowed     []string // the allowed values; empty means any
-	Pattern     string
-	Minimum     int // the minimum of a number; 0 means none
+	Pattern     string   // scripts/deploy checks it, and CloudFormation that of a String
+	Minimum     int      // the minimum of a number; 0 means none
 	Description string
 }
 

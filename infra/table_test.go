@@ -2,6 +2,7 @@ package infra_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ func render(t *testing.T, parameters map[string]string) renderedTemplate {
 	template := infra.JSON(infra.New().CloudFormation(func(infra.Function) infra.Code { return infra.Code{} })).(map[string]any)
 	r := renderer{t: t, parameters: map[string]any{}, conditions: template["Conditions"].(map[string]any)}
 	for name, p := range template["Parameters"].(map[string]any) {
-		r.parameters[name] = p.(map[string]any)["Default"]
+		r.parameters[name] = fmt.Sprint(p.(map[string]any)["Default"]) // CloudFormation compares numbers as strings
 	}
 	for name, value := range parameters {
 		if r.parameters[name] == nil {

@@ -53,7 +53,7 @@ func (m Model) parameterSection() (out Object) {
 		if len(p.Allowed) > 0 {
 			fields = append(fields, Field{"AllowedValues", stringList(p.Allowed...)})
 		}
-		if p.Pattern != "" {
+		if p.Pattern != "" && p.Type == "String" {
 			fields = append(fields, Field{"AllowedPattern", p.Pattern})
 		}
 		if p.Minimum != 0 {

@@ -15,7 +15,7 @@ var ThroughputParameters = []string{ParamMaxReads, ParamMaxWrites, ParamWarmRead
 
 func throughputParameters() []Parameter {
 	unitsParameter := func(name, description string) Parameter {
-		return Parameter{Name: name, Type: "String", Default: "0", Pattern: "^(0|[1-9][0-9]{0,8})$", Description: description}
+		return Parameter{Name: name, Type: "Number", Default: 0, Pattern: "^(0|[1-9][0-9]{0,8})$", Description: description}
 	}
 	return []Parameter{
 		unitsParameter(ParamMaxReads, "The maximum of read units a second of the stack's table, and of each index: DynamoDB throttles more, and so limits the bill; 0: no maximum"),

@@ -14,7 +14,7 @@ import (
 func suppressFalseFindings(s awscdk.Stack) {
 	awscdk.Validations_Of(s).Acknowledge(
 		&awscdk.Acknowledgment{Id: jsii.String("CloudFormation-Validate::F3033"), Reason: jsii.String("With an empty table name the stack creates a table, and the metric's dimension is that table's name.")},
-		&awscdk.Acknowledgment{Id: jsii.String("CloudFormation-Validate::F3034"), Reason: jsii.String("A reservation of -1 means none, and the property is left out.")},
+		&awscdk.Acknowledgment{Id: jsii.String("CloudFormation-Validate::F3034"), Reason: jsii.String("A reservation of -1, and a rate or a throughput of 0, mean none, and the property or the resource is left out.")},
 		&awscdk.Acknowledgment{Id: jsii.String("CloudFormation-Validate::W1001"), Reason: jsii.String("The name of the stack's own table is used only if the stack has one.")},
 	)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,9 +74,9 @@ type requestPart struct {
 
 // accesses returns the accesses that IAM checks for one request. A transaction requires permission
 // for the actions of its parts. AWS does not say whether IAM checks each part with its own
-// partition key, or with the keys of all parts, as in a batch. accesses makes the stricter
-// assumption, which is that IAM checks each part with all keys: a policy that allows all keys
-// together also allows each of them.
+// partition key, or with the keys of all parts, as in a batch. accesses returns both, so that a
+// policy must allow the transaction under either reading: an Allow statement can match a key alone
+// and not all keys together, and a Deny statement too.
 func accesses(action string, body []byte) (out []callAccess, err error) {
 	var request requestPart
 	if action == "BatchGetItem" {
@@ -98,8 +100,9 @@ func accesses(action string, body []byte) (out []callAccess, err error) {
 				out = append(out, a)
 			}
 		}
-		for i := range out {
-			out[i].partitionKeys = all
+		for _, a := range slices.Clone(out) {
+			a.partitionKeys = all
+			out = append(out, a)
 		}
 	case "BatchWriteItem":
 		for name, items := range request.RequestItems {
@@ -158,4 +161,32 @@ func (p requestPart) query() ([]callAccess, error) {
 		return nil, fmt.Errorf("cannot find the partition in %s", p.KeyConditionExpression)
 	}
 	return []callAccess{{"Query", resource, []string{text}}}, nil
+}
+
+// Ensure a transaction is judged under both readings of its partition keys: each part with its own
+// key, and each with the keys of all parts. A batch is one access with all its keys.
+func TestAccessesOfSeveralKeys(t *testing.T) {
+	t.Parallel()
+	key := func(pk string) string { return `{"pk":{"S":"` + pk + `"},"sk":{"S":"x"}}` }
+	for action, test := range map[string]struct {
+		body string
+		want []callAccess
+	}{
+		"TransactWriteItems": {
+			`{"TransactItems":[{"Put":{"TableName":"t","Item":` + key("a") + `}},{"Update":{"TableName":"t","Key":` + key("b") + `}}]}`,
+			[]callAccess{{"PutItem", "t", []string{"a"}}, {"UpdateItem", "t", []string{"b"}}, {"PutItem", "t", []string{"a", "b"}}, {"UpdateItem", "t", []string{"a", "b"}}},
+		},
+		"BatchWriteItem": {
+			`{"RequestItems":{"t":[{"PutRequest":{"Item":` + key("a") + `}},{"DeleteRequest":{"Key":` + key("b") + `}}]}}`,
+			[]callAccess{{"BatchWriteItem", "t", []string{"a", "b"}}},
+		},
+		"BatchGetItem": {
+			`{"RequestItems":{"t":{"Keys":[` + key("a") + `,` + key("b") + `]}}}`,
+			[]callAccess{{"BatchGetItem", "t", []string{"a", "b"}}},
+		},
+	} {
+		if got, err := accesses(action, []byte(test.body)); err != nil || !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: %v, %v, want %v", action, got, err, test.want)
+		}
+	}
 }

@@ -1,5 +1,5 @@
 """Starts MiniStack, the emulator of AWS for scripts/judges/deploy, with missing features added: those below, and those of
-ministack_tables.py.
+ministack_tables.py and ministack_gateway.py.
 
 MiniStack's CloudFormation rejects an alarm on a formula over several metrics. Here such an alarm watches the first metric of
 its formula instead, so that the whole stack can be deployed. cfn-lint checks the definition of the alarm; no test checks when
@@ -22,6 +22,7 @@ from ministack.app import main
 from ministack.services import apigateway_v1, lambda_svc
 from ministack.services.cloudformation import provisioners
 
+import ministack_gateway  # noqa: F401 (changes the emulator)
 import ministack_import  # noqa: F401 (changes the emulator)
 import ministack_tables  # noqa: F401 (changes the emulator)
 

@@ -12,6 +12,7 @@ func outputs() []Output {
 	first := "AWS_REGION=${AWS::Region} go run ./scripts/workspace company create --table ${Name} --name Acme --issue-key"
 	return []Output{
 		{Name: "BaseUrl", Description: "The URL of the service", Value: baseURL()},
+		{Name: "GatewayUrl", Description: "The URL of the service at the gateway's own domain, which also works without a DNS record of yours", Value: Sub(BaseURL)},
 		{
 			Name: "DomainTarget", Description: "The name that the DNS record of the custom domain points to",
 			Value: Attribute(domainID, "RegionalDomainName"), Condition: ifDomainCreated,

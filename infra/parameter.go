@@ -50,6 +50,7 @@ const (
 	ParamWrites        = "Writes"
 	ParamEndpoint      = "DynamoDBEndpoint"
 	ParamRetention     = "LogRetentionDays"
+	ParamSystemLog     = "SystemLogLevel"
 	ParamConcurrency   = "ReservedConcurrency"
 	ParamThrottleRate  = "ThrottleRate"
 	ParamThrottleBurst = "ThrottleBurst"
@@ -81,6 +82,8 @@ func parameters() []Parameter {
 			Description: "The URL of an engine that speaks DynamoDB's protocol, for local runs; empty for DynamoDB itself"},
 		{Name: ParamRetention, Type: "Number", Default: "30", Allowed: strings.Fields("1 3 5 7 14 30 60 90 120 150 180 365 400 545 731"),
 			Description: "How many days logs are stored"},
+		{Name: ParamSystemLog, Type: "String", Default: "INFO", Allowed: []string{"DEBUG", "INFO", "WARN"},
+			Description: "Lambda's own log lines: INFO has two for each request, WARN only those of crashes and timeouts"},
 		{Name: ParamConcurrency, Type: "Number", Default: unreservedConcurrency, Minimum: unreservedConcurrency,
 			Description: "How many instances of each function may run at once, reserved from the account's concurrency; -1 reserves nothing, 0 stops the service"},
 		{Name: ParamThrottleRate, Type: "Number", Default: 500, Minimum: 1,

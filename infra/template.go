@@ -129,7 +129,9 @@ func (f Function) samResource() Object {
 func (f Function) samProperties() Object {
 	return Object{
 		{"Role", Attribute(f.RoleID(), "Arn")},
-		{"LoggingConfig", Object{{"LogFormat", "JSON"}, {"LogGroup", Ref(f.LogsID())}}},
+		// There is no ApplicationLogLevel: CloudWatch makes the metrics from the functions' own lines,
+		// so none may be left out.
+		{"LoggingConfig", Object{{"LogFormat", "JSON"}, {"LogGroup", Ref(f.LogsID())}, {"SystemLogLevel", Ref(ParamSystemLog)}}},
 		{"Environment", Object{{"Variables", f.Environment()}}},
 	}
 }

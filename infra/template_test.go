@@ -3,6 +3,7 @@ package infra_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -347,6 +349,30 @@ func metricNamesOfLine(t *testing.T) (names []string) {
 		}
 	}
 	return names
+}
+
+// Ensure Lambda passes on the functions' lines at its default level, INFO: a line has a level and a
+// time that Lambda knows. Lambda takes a line without a valid time for one at INFO.
+func TestLineHasALevel(t *testing.T) {
+	t.Parallel()
+	for _, r := range []api.LogLine{{Status: 200}, {Status: 500, Err: errors.New("crash")}} {
+		var out bytes.Buffer
+		r.Write(slog.New(slog.NewJSONHandler(&out, nil)), api.Metrics{})
+		var line struct {
+			Level string
+			Time  time.Time // RFC 3339
+		}
+		if err := json.Unmarshal(out.Bytes(), &line); err != nil || line.Time.IsZero() || !slices.Contains([]string{"INFO", "WARN", "ERROR"}, line.Level) {
+			t.Errorf("%s: level %s, time %s, %v", &out, line.Level, line.Time, err)
+		}
+	}
+	for _, r := range render(t, nil).Resources {
+		properties, _ := r.(map[string]any)["Properties"].(map[string]any)
+		logging, isFunction := properties["LoggingConfig"].(map[string]any)
+		if isFunction && (logging["LogFormat"] != "JSON" || logging["SystemLogLevel"] != "INFO" || logging["ApplicationLogLevel"] != nil) {
+			t.Errorf("a function logs with %v", logging)
+		}
+	}
 }
 
 // Ensure the threshold of every alarm is a parameter of the stack.

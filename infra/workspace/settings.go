@@ -29,6 +29,9 @@ type Settings struct {
 	// How many days logs are stored. One of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731. The default is 30.
 	LogRetentionDays *float64
 
+	// Lambda's own log lines: INFO has two for each request, WARN only those of crashes and timeouts. One of DEBUG, INFO, WARN. The default is INFO.
+	SystemLogLevel *string
+
 	// How many instances of each function may run at once, reserved from the account's concurrency; -1 reserves nothing, 0 stops the service. The default is -1.
 	ReservedConcurrency *float64
 
@@ -66,19 +69,19 @@ type Settings struct {
 	HostedZoneId *string
 
 	// Requests a minute that AWS WAF admits from each IP address, at least 10; 0: no AWS WAF, which has a price of its own. The default is 0.
-	RatePerAddress *string
+	RatePerAddress *float64
 
 	// The maximum of read units a second of the stack's table, and of each index: DynamoDB throttles more, and so limits the bill; 0: no maximum. The default is 0.
-	MaxReadUnits *string
+	MaxReadUnits *float64
 
 	// The maximum of write units a second of the stack's table, and of each index; 0: no maximum. The default is 0.
-	MaxWriteUnits *string
+	MaxWriteUnits *float64
 
 	// Read units a second that the stack's table, and each index, can serve at once, before DynamoDB has scaled; can only be raised, and costs once; 0: as DynamoDB scales. The default is 0.
-	WarmReadUnits *string
+	WarmReadUnits *float64
 
 	// Write units a second that the stack's table, and each index, can serve at once; can only be raised, and costs once; 0: as DynamoDB scales. The default is 0.
-	WarmWriteUnits *string
+	WarmWriteUnits *float64
 
 	// Alarm when a larger share of the requests gets a 5xx response. The default is 0.01.
 	ServerErrorShareMax *float64
@@ -137,6 +140,9 @@ func (s Settings) chosen() map[string]any {
 	}
 	if s.LogRetentionDays != nil {
 		out["LogRetentionDays"] = *s.LogRetentionDays
+	}
+	if s.SystemLogLevel != nil {
+		out["SystemLogLevel"] = *s.SystemLogLevel
 	}
 	if s.ReservedConcurrency != nil {
 		out["ReservedConcurrency"] = *s.ReservedConcurrency

@@ -161,6 +161,14 @@ func (s step) name() string {
 	return "stack"
 }
 
+// indexAdded returns the index that the step adds, if it does.
+func (s step) indexAdded() []index {
+	if s.kind == addIndex || s.kind == createTableIndex {
+		return []index{s.index}
+	}
+	return nil
+}
+
 // missing returns what the functions of a version wait for before they can query its indexes.
 func missing(wanted []index) func(tableState) string {
 	return func(t tableState) string {

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // world is an account in the test of the planner: what CloudFormation and DynamoDB would do with
@@ -262,4 +265,22 @@ func TestLeftIndexes(t *testing.T) {
 	if strings.Contains(w.loggedCalls(), "mine") {
 		t.Errorf("an index of somebody else was changed:\n%s", w.loggedCalls())
 	}
+}
+
+// Ensure an interruption while DynamoDB fills an index says that the deploy can be run again.
+func TestErrInterruptedWait(t *testing.T) {
+	w := newFakeAWS(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var output bytes.Buffer
+	d := &deployer{out: &output, after: func(time.Duration) <-chan time.Time { cancel(); return nil }}
+	var err error
+	if d.account, err = openAccount(ctx, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	w.creating["gsi2"] = false
+	err = d.waitForTable(ctx, "the-table", tableState.busy)
+	if err == nil || !strings.Contains(err.Error(), "interrupted while the index gsi2 is CREATING, which goes on in DynamoDB; run this again") {
+		t.Error(err)
+	}
+	requireContains(t, output.String(), "waiting   the index gsi2 is CREATING")
 }

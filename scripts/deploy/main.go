@@ -8,9 +8,11 @@
 // account is. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback, teardown and
 // restore.
 //
-// options.go contains the flags, required_tools.go, account.go, usable.go and limits.go the checks,
-// state.go the states of a stack, and deploy.go the changes, all of which run the CDK: plan.go those
-// of the table's indexes, switch.go the switch to another table, and adopt.go its import.
+// options.go contains the flags, required_tools.go, account.go, usable.go and limits.go the checks, and
+// state.go the states of a stack. deploy.go and plan.go make the changes, all of which run the CDK:
+// evolve.go plans the order of changes of indexes, changeset.go checks each update before it is
+// executed, switch.go switches to another table, and adopt.go imports it. sam.go writes the steps for
+// stacks that SAM deployed.
 package main
 
 import (

@@ -64,6 +64,8 @@ func (p plan) print(d *deployer) {
 		for n, s := range p.steps {
 			fmt.Fprintf(d.out, "  %d. %s\n", n+1, s)
 		}
+	}
+	if slices.ContainsFunc(p.steps, func(s step) bool { return len(s.indexAdded()) > 0 }) {
 		fmt.Fprintln(d.out, "DynamoDB fills a new index while the table is in use: this takes minutes to hours, and costs a write for each record in it.")
 	}
 	for _, name := range p.foreign() {
@@ -123,7 +125,12 @@ func (d *deployer) runStep(ctx context.Context, p plan, s step) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s, err)
 	}
-	return d.waitForTable(ctx, table, tableState.busy)
+	return d.waitForTable(ctx, table, func(t tableState) string {
+		if waitsFor := missing(s.indexAdded())(t); waitsFor != "" {
+			return waitsFor // a response may be older than the update
+		}
+		return t.busy()
+	})
 }
 
 // removeTableIndex removes an index of the table with UpdateTable. DynamoDB can remove an index

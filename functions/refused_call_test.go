@@ -76,7 +76,7 @@ func (r *refusingTransport) shouldRefuse(request *http.Request) bool {
 
 var (
 	keysInBodyPattern = regexp.MustCompile(`"(?:pk|sk|:pk|:prefix|:low)":\{"S":"([^"]*)"`)
-	randomPartPattern = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{20}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
+	randomPartPattern = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{20}|\d{4}-\d\d-\d\dT[0-9:.]+Z?`)
 )
 
 // laterScanPage describes every page of a scan except its first. The number of pages depends on

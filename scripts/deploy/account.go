@@ -241,11 +241,15 @@ func (a *account) endpoint(service string) string {
 			return strings.TrimSuffix(at, "/") + "/"
 		}
 	}
-	domain := "amazonaws.com"
+	return "https://" + service + "." + a.config.Region + "." + a.domain() + "/"
+}
+
+// domain returns the domain of AWS in the region's partition.
+func (a *account) domain() string {
 	if strings.HasPrefix(a.config.Region, "cn-") {
-		domain = "amazonaws.com.cn"
+		return "amazonaws.com.cn"
 	}
-	return "https://" + service + "." + a.config.Region + "." + domain + "/"
+	return "amazonaws.com"
 }
 
 // awsErrorOf decodes an error response from AWS, which is XML or JSON.

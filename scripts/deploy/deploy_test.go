@@ -47,6 +47,7 @@ type fakeAWS struct {
 	changes        string          // the changes of every change set, as XML
 	creating       map[string]bool // the indexes that are CREATING in one response, and whether it was sent
 	warmReads      map[string]int  // the warm throughput of indexes, and of the table under an empty name
+	wrong          string          // what the new version does wrong; empty if it works
 	concurrency    int             // the account's concurrency, of which nothing is reserved
 	logsRole       string          // API Gateway's role for logs; empty if there is none
 }
@@ -76,6 +77,7 @@ func newFakeAWS(t *testing.T) *fakeAWS {
 	w.path += string(os.PathListSeparator) + bin
 	w.addProgram("cdk", fakeCDK, bin)
 	w.write(w.log+".next", string(newTemplate(t).text()))
+	w.writeBuild()
 	server := httptest.NewServer(http.HandlerFunc(w.serveAWS))
 	t.Cleanup(server.Close)
 	for name, value := range map[string]string{
@@ -104,7 +106,8 @@ case $all in
   echo "{\"files\":{\"digest\":{\"source\":{\"path\":\"$stack.template.json\"}}}}" >"$out/$stack.assets.json"
   echo '{"url":"digest.json"}' >"$out/manifest.json"
   exit 0 ;;
-*" execute-change-set "*) [ "${CDK_EXIT-0}" != 0 ] || /bin/cat "$app/$stack.template.json" >"$LOG.deployed" ;;
+*" prepare-change-set "*) ;;
+*" deploy "*) [ "${CDK_EXIT-0}" != 0 ] || /bin/cat "$app/$stack.template.json" >"$LOG.deployed" ;;
 esac
 : >"$LOG.cdk"
 exit ${CDK_EXIT-0}`
@@ -151,6 +154,10 @@ func (w *fakeAWS) loggedCalls() string {
 
 // serveAWS handles the requests to AWS.
 func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
+	if strings.Contains(r.Host, ".execute-api.") {
+		w.serveGateway(rw, r)
+		return
+	}
 	if !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=id/") {
 		w.t.Errorf("a request is not signed: %v", r.Header)
 	}
@@ -166,6 +173,10 @@ func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(rw, `{"cloudwatchRoleArn":%q}`, w.logsRole)
 		return
 	}
+	if name, ok := strings.CutPrefix(r.URL.Path, "/2015-03-31/functions/"); ok {
+		w.serveFunction(rw, strings.TrimSuffix(name, "/configuration"), r.FormValue("Qualifier"))
+		return
+	}
 	switch r.FormValue("Action") {
 	case "GetCallerIdentity":
 		if w.identityError != "" {
@@ -179,13 +190,16 @@ func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 	case "GetTemplate":
 		fmt.Fprint(rw, "<R><GetTemplateResult><TemplateBody>"+html.EscapeString(string(w.deployedTemplate().text()))+"</TemplateBody></GetTemplateResult></R>")
 	case "DescribeStackResource":
-		_, managed := w.deployedParameters()
-		if managed == "" {
+		id := r.FormValue("LogicalResourceId")
+		if id == infra.TableID {
+			_, id = w.deployedParameters()
+		}
+		if id == "" {
 			rw.WriteHeader(http.StatusBadRequest)
 			fmt.Fprint(rw, "<ErrorResponse><Error><Code>ValidationError</Code><Message>Resource Table does not exist for stack</Message></Error></ErrorResponse>")
 			return
 		}
-		fmt.Fprint(rw, "<R><DescribeStackResourceResult><StackResourceDetail><PhysicalResourceId>"+managed+"</PhysicalResourceId></StackResourceDetail></DescribeStackResourceResult></R>")
+		fmt.Fprint(rw, "<R><DescribeStackResourceResult><StackResourceDetail><PhysicalResourceId>"+id+"</PhysicalResourceId></StackResourceDetail></DescribeStackResourceResult></R>")
 	case "DescribeChangeSet":
 		fmt.Fprint(rw, "<R><DescribeChangeSetResult><Status>CREATE_COMPLETE</Status><Changes>"+w.changes+"</Changes></DescribeChangeSetResult></R>")
 	case "DeleteChangeSet":

@@ -107,7 +107,14 @@ func (d *deployer) runStep(ctx context.Context, p plan, s step) error {
 				return err
 			}
 		}
-		return d.runUpdates(ctx, p, s)
+		before, err := d.earlierVersion(ctx)
+		if err != nil {
+			return err
+		}
+		if err := d.runUpdates(ctx, p, s); err != nil {
+			return err
+		}
+		return d.checkRollout(ctx, before)
 	}
 	if s.kind == deleteTableIndex {
 		return d.removeTableIndex(ctx, table, s.index.name)

@@ -18,6 +18,7 @@ import hashlib
 import sys
 import time
 
+import ministack_hosts  # noqa: F401  patches MiniStack
 from ministack.app import main
 from ministack.services import apigateway_v1, lambda_svc
 from ministack.services.cloudformation import provisioners

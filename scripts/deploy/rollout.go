@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"growthworkspace/functions/openapi"
+	"growthworkspace/infra"
+)
+
+// An update of the stack moves all requests to the new version. Then the read-only checks of
+// smoke.go run. If one fails, the stack is updated back to the template and the parameters that it
+// had: CloudFormation publishes the earlier code again and moves the aliases, so the state of the
+// stack is what runs. Aliases that were moved without CloudFormation would serve the earlier
+// version sooner, by a minute or two, but the next update of the stack would not know of it.
+
+// earlierVersion is what the stack was before an update.
+type earlierVersion struct {
+	stack    deployedStack
+	template template
+	document []byte // the OpenAPI document that it served; nil if unknown
+}
+
+// earlierVersion reads what the stack is now. It is nil if there is no earlier version.
+func (d *deployer) earlierVersion(ctx context.Context) (*earlierVersion, error) {
+	stack, err := d.account.stack(ctx, d.stack)
+	if err != nil || !stack.exists() || stack.neverDeployed() {
+		return nil, err
+	}
+	before := &earlierVersion{stack: stack}
+	if before.template, err = d.account.template(ctx, d.stack); err != nil {
+		return nil, err
+	}
+	s, err := d.newSmoke(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if got, err := s.request(ctx, http.MethodGet, openapi.DocumentPath, ""); err == nil && got.status == http.StatusOK {
+		before.document = got.body
+	}
+	return before, nil
+}
+
+// checkRollout runs the read-only checks after an update of the stack. If one fails, it goes back
+// to the earlier version and returns an error.
+func (d *deployer) checkRollout(ctx context.Context, before *earlierVersion) error {
+	now, err := d.account.stack(ctx, d.stack)
+	if err != nil {
+		return err
+	}
+	if now.parameter(infra.ParamConcurrency) == "0" {
+		fmt.Fprintln(d.out, "checked   nothing: the service is stopped (ReservedConcurrency=0)")
+		return nil
+	}
+	s, err := d.newSmoke(ctx)
+	if err != nil {
+		return err
+	}
+	s.dist = filepath.Join(d.root, "dist")
+	if s.document, err = os.ReadFile(filepath.Join(d.root, "functions", "openapi", "openapi.json")); err != nil {
+		return err
+	}
+	fmt.Fprintln(d.out)
+	failure := d.runChecks(ctx, s, readOnlyChecks())
+	switch {
+	case failure == nil:
+		return nil
+	case ctx.Err() != nil:
+		return errors.New("interrupted: the new version is deployed, and not all checks have run")
+	case errors.Is(failure, errUnreachable):
+		return fmt.Errorf("the new version is deployed, and could not be checked: %w\nIf it can be reached from elsewhere, all is well; otherwise go back to the earlier version", failure)
+	}
+	return d.goBack(ctx, before, now, failure)
+}
+
+// goBack updates the stack back to the earlier version. It always returns an error, which says what
+// failed and what is running now.
+func (d *deployer) goBack(ctx context.Context, before *earlierVersion, now deployedStack, failure error) error {
+	deployed, err := d.account.template(ctx, d.stack)
+	if err != nil {
+		return fmt.Errorf("the new version is deployed and does not work: %w\nIt is still running: %w", failure, err)
+	}
+	if reason := before.blocksWayBack(now, deployed); reason != "" {
+		return fmt.Errorf("the new version is deployed and does not work: %w\nIt is still running: %s", failure, reason)
+	}
+	fmt.Fprintf(d.out, "failed    %s\nback      to the earlier version: its template and its parameters\n", failure)
+	check := func(c changeSet) error { return c.check(deployed, before.template, false) }
+	if err := d.deployTemplate(ctx, before.template, check, before.parameters().flags(d.stack)...); err != nil {
+		return fmt.Errorf("the new version does not work: %w\nand the way back failed: %w", failure, err)
+	}
+	s, err := d.newSmoke(ctx)
+	if err == nil {
+		s.document = before.document
+		err = d.runChecks(ctx, s, before.checks())
+	}
+	if err != nil {
+		return fmt.Errorf("the new version does not work: %w\nThe stack is back at the earlier version, which does not work either: %w", failure, err)
+	}
+	text := "The stack is back at the earlier version, which works. Nothing of the new version is left"
+	if value, changed := before.rolloutChange(); changed {
+		text += fmt.Sprintf(".\nTo go back at once, the parameter %[1]s became %[2]s. With the next deploy, give --param %[1]s=%[3]s", infra.ParamRollout, infra.RolloutAllAtOnce, value)
+	}
+	return fmt.Errorf("the new version does not work: %w\n%s", failure, text)
+}
+
+// blocksWayBack returns why the stack cannot be updated back without the operator's decision, or
+// an empty string.
+func (v *earlierVersion) blocksWayBack(now deployedStack, deployed template) string {
+	if v == nil {
+		return "there is no earlier version to go back to"
+	}
+	switch {
+	case reflect.DeepEqual(v.stack.Parameters, now.Parameters) && reflect.DeepEqual(v.template, deployed):
+		return "the update has changed nothing, so the earlier version is the same"
+	case v.stack.output("TableName") != now.output("TableName"):
+		return "the update has also changed the table that the service uses, from " + v.stack.output("TableName") + " to " + now.output("TableName") +
+			". Decide which table has the right records, then deploy the earlier version with --table"
+	}
+	earlier, err := v.template.indexes()
+	if err != nil {
+		return err.Error()
+	}
+	current, err := deployed.indexes()
+	if err != nil {
+		return err.Error()
+	}
+	for _, i := range current {
+		if !has(earlier, i.name) {
+			return "the earlier version has not the index " + i.name + ", which the way back would remove. Fix the new version, or deploy the earlier one"
+		}
+	}
+	return ""
+}
+
+// parameters returns the parameters of the earlier version. During the way back there is no canary:
+// it would leave most requests with the version that does not work.
+func (v *earlierVersion) parameters() (out settings) {
+	for _, p := range v.stack.Parameters {
+		if p.Parameter == "BootstrapVersion" { // the CDK's own, which names a parameter of Systems Manager
+			continue
+		}
+		value := p.Value
+		if _, changed := v.rolloutChange(); changed && p.Parameter == infra.ParamRollout {
+			value = infra.RolloutAllAtOnce
+		}
+		out = append(out, setting{p.Parameter, value})
+	}
+	return out
+}
+
+// rolloutChange returns the earlier value of the parameter for canaries, and reports whether the
+// way back changes it.
+func (v *earlierVersion) rolloutChange() (value string, changed bool) {
+	value = v.stack.parameter(infra.ParamRollout)
+	return value, value == infra.RolloutCanary
+}
+
+// checks returns the read-only checks that the earlier version can pass: one from before the
+// functions had aliases fails the check of these.
+func (v *earlierVersion) checks() []smokeCheck {
+	checks := readOnlyChecks()
+	if v.template.resource(infra.New().Functions[0].AliasID()) == nil {
+		return checks[1:]
+	}
+	return checks
+}

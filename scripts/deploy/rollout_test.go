@@ -1,0 +1,227 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"growthworkspace/infra"
+	"growthworkspace/shared/fault"
+)
+
+const fakeDocument = `{"openapi":"3.1.0"}`
+
+// writeBuild writes the files of a build into the folder of the repository.
+func (w *fakeAWS) writeBuild() {
+	w.t.Helper()
+	for _, f := range infra.New().Functions {
+		w.writeInFolder("dist/"+f.Name+".zip", f.ID())
+	}
+	w.writeInFolder("functions/openapi/openapi.json", fakeDocument)
+}
+
+func (w *fakeAWS) writeInFolder(name, text string) {
+	w.t.Helper()
+	path := filepath.Join(w.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	w.write(path, text)
+}
+
+// isWrong reports whether the deployed version is the new one, and does this wrong.
+func (w *fakeAWS) isWrong(what string) bool {
+	return w.wrong == what && w.deployedTemplate()["Description"] != "the earlier version"
+}
+
+// serveFunction handles a request for the configuration of a function.
+func (w *fakeAWS) serveFunction(rw http.ResponseWriter, id, qualifier string) {
+	sum := sha256.Sum256([]byte(id))
+	state := map[string]any{"Version": "$LATEST", "CodeSha256": base64.StdEncoding.EncodeToString(sum[:]), "Timeout": 10}
+	if qualifier == infra.AliasName {
+		state["Version"] = "7"
+	}
+	switch {
+	case w.isWrong("code"):
+		state["CodeSha256"] = "another"
+	case w.isWrong("settings") && qualifier == infra.AliasName:
+		state["Environment"] = map[string]any{"Variables": map[string]string{"TABLE_NAME": "another"}}
+	}
+	if err := json.NewEncoder(rw).Encode(state); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// serveGateway handles a request to the deployed API.
+func (w *fakeAWS) serveGateway(rw http.ResponseWriter, r *http.Request) {
+	if w.isWrong("connection") {
+		connection, _, err := rw.(http.Hijacker).Hijack()
+		if err == nil {
+			err = connection.Close()
+		}
+		if err != nil {
+			w.t.Error(err)
+		}
+		return
+	}
+	if r.Host != infra.APIID+".execute-api.eu-central-1.amazonaws.com" {
+		w.t.Errorf("the host is %s", r.Host)
+	}
+	path, ok := strings.CutPrefix(r.URL.Path, "/"+infra.StageName)
+	if !ok {
+		w.t.Errorf("a request without the stage: %s", r.URL.Path)
+	}
+	answer := fault.New(fault.Unauthorised, "no")
+	switch {
+	case path == "/openapi.json" && r.Method == http.MethodGet:
+		switch {
+		case w.isWrong("document"):
+			fmt.Fprint(rw, `{"openapi":"3.0.0"}`)
+		case w.isWrong("status of the document"):
+			rw.WriteHeader(http.StatusAccepted)
+			fmt.Fprint(rw, fakeDocument)
+		default:
+			fmt.Fprint(rw, fakeDocument)
+		}
+		return
+	case path == "/openapi.json", path == "/mcp" && r.Method != http.MethodPost:
+		answer = fault.New(fault.MethodNotAllowed, "no")
+		rw.Header().Set("Allow", map[bool]string{true: "POST", false: "GET, HEAD"}[path == "/mcp"])
+		if w.isWrong("Allow of " + path) {
+			rw.Header().Set("Allow", "PUT")
+		}
+	case path == "/v1/nothing":
+		answer = fault.New(fault.NotFound, "no")
+		if w.isWrong("envelope") {
+			rw.WriteHeader(http.StatusNotFound)
+			return
+		}
+	case w.isWrong("table") && strings.Contains(path, "/plan/"), w.isWrong("tools") && path == "/mcp":
+		answer = fault.New(fault.Internal, "no")
+	case w.isWrong("key") && r.Header.Get("Authorization") == "":
+		answer = fault.New(fault.Forbidden, "no")
+	}
+	requestID := "id"
+	if w.isWrong("id") {
+		requestID = ""
+	}
+	fault.Write(rw, r, requestID, answer)
+}
+
+// newUpgrade returns a stack with an earlier version, and a new version that does something wrong.
+func newUpgrade(t *testing.T, wrong string) *fakeAWS {
+	t.Helper()
+	w := newFakeAWS(t)
+	w.status, w.wrong = "UPDATE_COMPLETE", wrong
+	w.template["Description"] = "the earlier version"
+	w.template["Resources"].(map[string]any)["CompanyFunctionAliaslive"] = map[string]any{"Type": "AWS::Lambda::Alias"}
+	return w
+}
+
+// Ensure a deploy checks the new version.
+func TestChecks(t *testing.T) {
+	w := newUpgrade(t, "")
+	output := w.deploy(0, "--yes")
+	for _, c := range readOnlyChecks() {
+		requireContains(t, output, c.proves)
+	}
+}
+
+// Ensure each fault of a new version is found by its check, and the stack goes back to the earlier
+// template and parameters.
+func TestWayBack(t *testing.T) {
+	for wrong, check := range map[string]string{
+		"code": "aliases", "settings": "aliases", "document": "document", "status of the document": "document", "table": "functions",
+		"key": "no key", "envelope": "unknown path", "Allow of /openapi.json": "method", "Allow of /mcp": "mcp", "tools": "mcp", "id": "functions",
+	} {
+		t.Run(wrong, func(t *testing.T) {
+			w := newUpgrade(t, wrong)
+			output := w.deploy(1, "--yes", "--param", "Metrics=off")
+			requireContains(t, output, fmt.Sprintf("the check %q failed", check), "The stack is back at the earlier version, which works")
+			if got := w.deployedTemplate()["Description"]; got != "the earlier version" {
+				t.Errorf("the deployed template is %v", got)
+			}
+			calls := strings.Split(strings.TrimSpace(w.loggedCalls()), "\n")
+			requireContains(t, calls[len(calls)-2], "deploy growth-workspace", "prepare-change-set", "growth-workspace:Metrics=operations", "growth-workspace:Architecture=x86_64")
+		})
+	}
+}
+
+// Ensure the way back does without a canary, and says so.
+func TestWayBackFromCanary(t *testing.T) {
+	w := newUpgrade(t, "document")
+	w.parameters = settings{{infra.ParamRollout, infra.RolloutCanary}}
+	requireContains(t, w.deploy(1, "--yes"), "give --param Rollout=canary")
+	requireContains(t, w.loggedCalls(), "growth-workspace:Rollout=all-at-once")
+}
+
+// Ensure a version without aliases can be gone back to.
+func TestWayBackToVersionWithoutAliases(t *testing.T) {
+	w := newUpgrade(t, "document")
+	delete(w.template["Resources"].(map[string]any), "CompanyFunctionAliaslive")
+	output := w.deploy(1, "--yes")
+	requireContains(t, output, "The stack is back at the earlier version, which works")
+	if strings.Count(output, "the alias of each function") != 1 {
+		t.Errorf("the aliases of a version that has none were checked: %s", output)
+	}
+}
+
+// Ensure an API that cannot be reached is not taken for a version that does not work.
+func TestErrUnreachable(t *testing.T) {
+	w := newUpgrade(t, "connection")
+	output := w.deploy(1, "--yes")
+	requireContains(t, output, "could not be checked", "cannot be reached from here")
+	if w.deployedTemplate()["Description"] == "the earlier version" {
+		t.Error("the stack went back")
+	}
+}
+
+// Ensure the first version, and a deploy that changes nothing, have nothing to go back to.
+func TestErrNoWayBack(t *testing.T) {
+	w := newFakeAWS(t)
+	w.wrong, w.statusAfterCDK = "document", "CREATE_COMPLETE"
+	requireContains(t, w.deploy(1, "--yes"), "does not work", "there is no earlier version to go back to")
+
+	w = newUpgrade(t, "document")
+	delete(w.template, "Description")
+	delete(w.template["Resources"].(map[string]any), "CompanyFunctionAliaslive")
+	requireContains(t, w.deploy(1, "--yes"), "does not work", "the update has changed nothing")
+}
+
+// Ensure the operator decides when the update has changed the table, or has added an index.
+func TestErrWayBackOfTable(t *testing.T) {
+	w := newUpgrade(t, "")
+	d := &deployer{options: options{stack: "growth-workspace"}}
+	var err error
+	if d.account, err = openAccount(t.Context(), "", ""); err != nil {
+		t.Fatal(err)
+	}
+	before := &earlierVersion{stack: deployedStack{Outputs: []keyValue{{Output: "TableName", Result: "another"}}}, template: template{"Description": "x"}}
+	now, err := d.account.stack(t.Context(), d.stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requireContains(t, before.blocksWayBack(now, w.template), "from another to the-table")
+	before.stack = now
+	indexes, err := w.template.indexes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before.template, err = w.template.withIndexes(indexes[1:]); err != nil {
+		t.Fatal(err)
+	}
+	requireContains(t, before.blocksWayBack(now, w.template), "the index "+indexes[0].name)
+}
+
+// Ensure a stopped service is not checked.
+func TestStoppedServiceIsNotChecked(t *testing.T) {
+	w := newUpgrade(t, "document")
+	w.parameters = settings{{infra.ParamConcurrency, "0"}}
+	requireContains(t, w.deploy(0, "--yes"), "checked   nothing: the service is stopped")
+}

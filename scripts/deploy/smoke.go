@@ -1,0 +1,338 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/functions/openapi"
+	"growthworkspace/infra"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/mcpserver"
+)
+
+// smoke checks a deployed stack from outside, with requests that change nothing and need no key.
+type smoke struct {
+	account   *account
+	base      *url.URL // of the gateway's stage
+	client    *http.Client
+	functions map[string]string // the names of the deployed functions, by their names in the model
+	key       string            // well-formed, and of no company
+
+	// What the stack should serve. Without a build, any is right.
+	dist     string // the folder with the zip files of the build
+	document []byte // the OpenAPI document
+}
+
+// smokeCheck is one check of a deployed stack.
+type smokeCheck struct {
+	name   string
+	proves string
+	run    func(context.Context, *smoke) error
+}
+
+// readOnlyChecks returns the checks that change nothing and need no key.
+func readOnlyChecks() []smokeCheck {
+	return []smokeCheck{
+		{"aliases", "the alias of each function names a version with the code of this build and the stack's configuration", checkAliases},
+		{"document", "the OpenAPI document is that of this build", checkDocument},
+		{"functions", "each function answers, and reaches the table with its role: an unknown key gets 401", checkFunctions},
+		{"no key", "a request without a key gets 401", checkWithoutKey},
+		{"unknown path", "an unknown path gets 404", checkUnknownPath},
+		{"method", "a method that a path does not have gets 405 and Allow", checkMethod},
+		{"mcp", "the tools refuse a request without a key, and methods other than POST", checkMCP},
+	}
+}
+
+// How often a check runs until it succeeds. API Gateway and Lambda take seconds to pass on a change,
+// and the name of a new API takes longer to be known.
+const (
+	smokeAttempts   = 10
+	connectAttempts = 60
+	smokePause      = 2 * time.Second
+)
+
+// errUnreachable is the error of a check that got no response at all, which says nothing about the
+// build.
+var errUnreachable = errors.New("the API cannot be reached from here")
+
+// newSmoke returns the checks' view of the stack. It uses the gateway's own URL, because a domain's
+// DNS record may not exist yet.
+func (d *deployer) newSmoke(ctx context.Context) (*smoke, error) {
+	api, err := d.account.stackResource(ctx, d.stack, infra.APIID)
+	if err != nil {
+		return nil, err
+	}
+	s := &smoke{account: d.account, functions: map[string]string{}}
+	for _, f := range infra.New().Functions {
+		if s.functions[f.Name], err = d.account.stackResource(ctx, d.stack, f.ID()); err != nil {
+			return nil, err
+		}
+	}
+	newID := id.NewGenerator(time.Now, rand.Reader)
+	if s.key, err = auth.Mint(newID("co"), newID("key"), rand.Reader); err != nil {
+		return nil, err
+	}
+	s.base, s.client, err = d.account.gateway(api)
+	return s, err
+}
+
+// gateway returns the URL of an API's stage, and a client for it. With AWS_ENDPOINT_URL, the client
+// connects to that address instead, as all other requests do.
+func (a *account) gateway(api string) (*url.URL, *http.Client, error) {
+	base, err := url.Parse(a.endpoint("execute-api"))
+	if err != nil {
+		return nil, nil, err
+	}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true} // a new connection for each check
+	at := base.Host
+	base.Host, base.Path = api+".execute-api."+a.config.Region+"."+a.domain(), "/"+infra.StageName
+	if at != "execute-api."+a.config.Region+"."+a.domain() {
+		transport.Proxy = nil
+		transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, at)
+		}
+	}
+	return base, &http.Client{Transport: transport, Timeout: callTimeout}, nil
+}
+
+// smokeResponse is a response to a request of a check.
+type smokeResponse struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// excerpt returns the beginning of the body on one line.
+func (r smokeResponse) excerpt() string {
+	return strings.Join(strings.Fields(fmt.Sprintf("%.200s", r.body)), " ")
+}
+
+// request sends a request to a path below the stage.
+func (s *smoke) request(ctx context.Context, method, path, key string) (smokeResponse, error) {
+	r, err := http.NewRequestWithContext(ctx, method, s.base.JoinPath(path).String(), http.NoBody)
+	if err != nil {
+		return smokeResponse{}, err
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := s.client.Do(r)
+	if err != nil {
+		return smokeResponse{}, fmt.Errorf("%w: %w", errUnreachable, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, responseBytesMax))
+	if err != nil {
+		return smokeResponse{}, fmt.Errorf("%w: %w", errUnreachable, err)
+	}
+	return smokeResponse{response.StatusCode, response.Header, body}, nil
+}
+
+// requireError sends a request and returns an error unless the response is the given error, with
+// the envelope and the headers of the service.
+func (s *smoke) requireError(ctx context.Context, method, path, key string, code fault.Code) (http.Header, error) {
+	got, err := s.request(ctx, method, path, key)
+	if err != nil {
+		return nil, err
+	}
+	var envelope struct {
+		Errors []struct{ Code, Message string }
+	}
+	wrong := func(what string) error {
+		return fmt.Errorf("%s %s: %s: %d %s", method, path, what, got.status, got.excerpt())
+	}
+	switch {
+	case got.status != code.Status():
+		return nil, wrong(fmt.Sprintf("the status should be %d", code.Status()))
+	case json.Unmarshal(got.body, &envelope) != nil || len(envelope.Errors) != 1 || envelope.Errors[0].Code != string(code) || envelope.Errors[0].Message == "":
+		return nil, wrong("the body should be the envelope of one error " + string(code))
+	}
+	for _, name := range []string{"Service-Request-Id", "Service-Version"} {
+		if got.header.Get(name) == "" {
+			return nil, wrong("the response should have the header " + name)
+		}
+	}
+	if cache := got.header.Get("Cache-Control"); cache != "no-store" {
+		return nil, wrong("Cache-Control should be no-store, and is " + cache)
+	}
+	return got.header, nil
+}
+
+// checkAliases compares the version that each alias names with the build and with the function's
+// newest configuration.
+func checkAliases(ctx context.Context, s *smoke) error {
+	for _, f := range infra.New().Functions {
+		live, err := s.account.functionConfiguration(ctx, s.functions[f.Name], infra.AliasName)
+		if err != nil {
+			return err
+		}
+		newest, err := s.account.functionConfiguration(ctx, s.functions[f.Name], "$LATEST")
+		if err != nil {
+			return err
+		}
+		if live.Code != newest.Code || !reflect.DeepEqual(live.functionSettings, newest.functionSettings) {
+			return fmt.Errorf("the alias of %s names version %s, which has other code or settings than the function", f.Name, live.Version)
+		}
+		if s.dist == "" {
+			continue
+		}
+		zip, err := os.ReadFile(filepath.Join(s.dist, f.Name+".zip"))
+		if err != nil {
+			return err
+		}
+		if sum := sha256.Sum256(zip); live.Code != base64.StdEncoding.EncodeToString(sum[:]) {
+			return fmt.Errorf("the alias of %s names version %s, whose code is not that of this build", f.Name, live.Version)
+		}
+	}
+	return nil
+}
+
+func checkDocument(ctx context.Context, s *smoke) error {
+	got, err := s.request(ctx, http.MethodGet, openapi.DocumentPath, "")
+	switch {
+	case err != nil:
+		return err
+	case got.status != http.StatusOK || !json.Valid(got.body):
+		return fmt.Errorf("GET %s: %d %s", openapi.DocumentPath, got.status, got.excerpt())
+	case s.document != nil && !bytes.Equal(got.body, s.document):
+		return fmt.Errorf("GET %s is not the expected document: %d bytes instead of %d", openapi.DocumentPath, len(got.body), len(s.document))
+	}
+	return nil
+}
+
+// checkFunctions sends a well-formed key that no company has. The function looks for it in the
+// table, so the response shows that the function's role and the name of the table are right.
+func checkFunctions(ctx context.Context, s *smoke) error {
+	for _, area := range functions.All() {
+		path := ""
+		for _, op := range area.Operations(nil) {
+			if op.Method == http.MethodGet {
+				path = op.Path
+				break
+			}
+		}
+		if _, err := s.requireError(ctx, http.MethodGet, withoutParameters(path), s.key, fault.Unauthorised); err != nil {
+			return fmt.Errorf("the function %s: %w", area.Name, err)
+		}
+	}
+	return nil
+}
+
+// withoutParameters replaces the parameters of a path by a value that no record has.
+func withoutParameters(path string) string {
+	segments := strings.Split(path, "/")
+	for n, segment := range segments {
+		if strings.HasPrefix(segment, "{") {
+			segments[n] = "none"
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+func checkWithoutKey(ctx context.Context, s *smoke) error {
+	header, err := s.requireError(ctx, http.MethodGet, "/v1/companies", "", fault.Unauthorised)
+	// The gateway renames the header (infra.GatewayResponse).
+	if err == nil && header.Get("WWW-Authenticate") == "" && header.Get("X-Amzn-Remapped-Www-Authenticate") == "" {
+		return errors.New("the response 401 has no WWW-Authenticate, and no X-Amzn-Remapped-Www-Authenticate either")
+	}
+	return err
+}
+
+func checkUnknownPath(ctx context.Context, s *smoke) error {
+	_, err := s.requireError(ctx, http.MethodGet, "/v1/nothing", "", fault.NotFound)
+	return err
+}
+
+func checkMethod(ctx context.Context, s *smoke) error {
+	return s.requireAllow(ctx, http.MethodDelete, openapi.DocumentPath, "GET, HEAD")
+}
+
+func (s *smoke) requireAllow(ctx context.Context, method, path, want string) error {
+	header, err := s.requireError(ctx, method, path, "", fault.MethodNotAllowed)
+	if err == nil && header.Get("Allow") != want {
+		return fmt.Errorf("%s %s: Allow should be %s, and is %s", method, path, want, header.Get("Allow"))
+	}
+	return err
+}
+
+func checkMCP(ctx context.Context, s *smoke) error {
+	if _, err := s.requireError(ctx, http.MethodPost, mcpserver.Path, s.key, fault.Unauthorised); err != nil {
+		return err
+	}
+	return s.requireAllow(ctx, http.MethodGet, mcpserver.Path, "POST")
+}
+
+// runChecks runs checks one after the other, and repeats each until it succeeds or has failed often
+// enough.
+func (d *deployer) runChecks(ctx context.Context, s *smoke, checks []smokeCheck) error {
+	for _, c := range checks {
+		for n := 1; ; n++ {
+			err := c.run(ctx, s)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err == nil {
+				break
+			}
+			attempts := smokeAttempts
+			if errors.Is(err, errUnreachable) {
+				attempts = connectAttempts
+			}
+			if n >= attempts {
+				return fmt.Errorf("the check %q failed: %w", c.name, err)
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-d.after(smokePause):
+			}
+		}
+		fmt.Fprintf(d.out, "checked   %s\n", c.proves)
+	}
+	return nil
+}
+
+// functionState is the configuration of a version of a function.
+type functionState struct {
+	Version string
+	Code    string `json:"CodeSha256"`
+	functionSettings
+}
+
+// functionSettings are the settings of a function that a version contains, as far as the stack sets
+// them.
+type functionSettings struct {
+	Role, Handler, Runtime string
+	Architectures          []string
+	MemorySize, Timeout    int
+	Environment            struct{ Variables map[string]string }
+	LoggingConfig          map[string]string
+}
+
+// functionConfiguration requests the configuration of a function's version. qualifier is an alias,
+// a version or $LATEST.
+func (a *account) functionConfiguration(ctx context.Context, name, qualifier string) (out functionState, err error) {
+	err = a.get(ctx, "lambda", "2015-03-31/functions/"+url.PathEscape(name)+"/configuration?Qualifier="+url.QueryEscape(qualifier), &out)
+	if err != nil {
+		return out, fmt.Errorf("read the configuration of the function %s, %s: %w", name, qualifier, err)
+	}
+	return out, nil
+}

@@ -57,7 +57,7 @@ func readOnlyChecks() []smokeCheck {
 		{"no key", "a request without a key gets 401", checkWithoutKey},
 		{"unknown path", "an unknown path gets 404", checkUnknownPath},
 		{"method", "a method that a path does not have gets 405 and Allow", checkMethod},
-		{"mcp", "the tools refuse a request without a key, and methods other than POST", checkMCP},
+		{"mcp", "the tools refuse an unknown key, and methods other than POST", checkMCP},
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
+	"encoding/hex"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -56,9 +56,10 @@ func NewRequestIDs(newID id.Generator) RequestIDs {
 	sum := sha256.Sum256([]byte(newID("req")))
 	uuid := sum[:16]
 	uuid[6], uuid[8] = uuid[6]&0x0f|0x40, uuid[8]&0x3f|0x80 // version 4 (RFC 9562, 5.4)
+	text := hex.EncodeToString(uuid)
 	return RequestIDs{
 		Extended: base64.URLEncoding.EncodeToString(sum[16 : 16+extendedBytes]),
-		Gateway:  fmt.Sprintf("%x-%x-%x-%x-%x", uuid[:4], uuid[4:6], uuid[6:8], uuid[8:10], uuid[10:]),
+		Gateway:  text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:],
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/migration"
 	"growthworkspace/shared/stream"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/engine"
@@ -57,7 +58,8 @@ type Testbed struct {
 	options Options
 }
 
-// Open starts an engine and creates the table.
+// Open starts an engine and creates the table. The migrations of a new table are complete, as those
+// of a table that a command opens.
 func Open(ctx context.Context, o Options) (*Testbed, error) {
 	t := &Testbed{options: o}
 	if err := t.Restart(ctx); err != nil {
@@ -65,7 +67,11 @@ func Open(ctx context.Context, o Options) (*Testbed, error) {
 	}
 	t.Serving = Client(t.Engine.Endpoint, Transport(t.Engine.Socket), attemptTimeout, time.Now)
 	t.Table = t.Serving.AsOperator()
-	if err := t.Table.Create(ctx); err != nil {
+	err := t.Table.Create(ctx)
+	if err == nil {
+		_, err = migration.CompleteEmpty(ctx, t.Table, functions.Migrations())
+	}
+	if err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil

@@ -241,6 +241,12 @@ func (a *account) endpoint(service string) string {
 			return strings.TrimSuffix(at, "/") + "/"
 		}
 	}
+	switch { // IAM has one endpoint for all regions of a partition
+	case service == "iam" && a.partition() == "aws":
+		return "https://iam." + a.domain() + "/"
+	case service == "iam" && a.partition() == "aws-us-gov":
+		return "https://iam.us-gov." + a.domain() + "/"
+	}
 	return "https://" + service + "." + a.config.Region + "." + a.domain() + "/"
 }
 

@@ -71,6 +71,9 @@ func (d *deployer) start(ctx context.Context) error {
 	if d.sam != nil {
 		return d.startPlan(ctx)
 	}
+	if d.smoke != nil {
+		return d.runSmoke(ctx)
+	}
 	if err := d.prepareFolders(); err != nil {
 		return err
 	}

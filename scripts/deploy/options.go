@@ -21,7 +21,8 @@ type options struct {
 	destroy, confirmed     bool
 	adoptTable             bool
 	synthDir               string
-	sam                    *samOptions // of the command plan
+	sam                    *samOptions   // of the command plan
+	smoke                  *smokeOptions // of the command smoke
 }
 
 // setting is a parameter of the stack and its new value.
@@ -61,8 +62,9 @@ const helpText = `usage: go run ./scripts/deploy [flags]
 Builds the functions, prepares the account for the CDK if necessary, and
 deploys or upgrades the stack. It prints what it is going to do and asks for
 a confirmation. Credentials come from AWS's usual environment variables and
-configuration. The command plan is for stacks that SAM deployed; see
-go run ./scripts/deploy plan --help.
+configuration. The command plan is for stacks that SAM deployed, and the command
+smoke checks a deployed stack; see go run ./scripts/deploy plan --help, and
+go run ./scripts/deploy smoke --help.
 
 Flags:
 `
@@ -70,6 +72,9 @@ Flags:
 func parseFlags(args []string, errOut io.Writer) (options, error) {
 	if len(args) > 0 && args[0] == "plan" {
 		return parsePlanFlags(args[1:], errOut)
+	}
+	if len(args) > 0 && args[0] == "smoke" {
+		return parseSmokeFlags(args[1:], errOut)
 	}
 	o := options{}
 	flags := flag.NewFlagSet("deploy", flag.ContinueOnError)

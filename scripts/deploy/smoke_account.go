@@ -1,0 +1,409 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"growthworkspace/functions/openapi"
+	"growthworkspace/infra"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// checkOperate creates the company of the checks, which tidy deletes.
+func checkOperate(ctx context.Context, a *acceptance) error {
+	var made struct{ CompanyID, Key string }
+	if err := a.operate(ctx, &made, "company", "create", "--name", "Smoke test", "--issue-key"); err != nil {
+		return err
+	}
+	a.company, a.companyKey, a.companyMade = made.CompanyID, made.Key, time.Now()
+	got, err := a.send(ctx, http.MethodGet, "/v1/companies/"+a.company, nil, nil)
+	if err != nil {
+		return err
+	}
+	if got.status != http.StatusOK {
+		return fmt.Errorf("its profile: %d %s", got.status, got.excerpt())
+	}
+	return nil
+}
+
+// send sends a request with the company's key. The headers are added to it.
+func (a *acceptance) send(ctx context.Context, method, path string, body []byte, headers map[string]string) (smokeResponse, error) {
+	at := *a.base.JoinPath(path)
+	r, err := http.NewRequestWithContext(ctx, method, at.String(), bytes.NewReader(body))
+	if err != nil {
+		return smokeResponse{}, err
+	}
+	r.Header.Set("Authorization", "Bearer "+a.companyKey)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range headers {
+		r.Header.Set(name, value)
+	}
+	response, err := a.client.Do(r)
+	if err != nil {
+		return smokeResponse{}, fmt.Errorf("%w: %w", errUnreachable, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, responseBytesMax))
+	return smokeResponse{response.StatusCode, response.Header, text}, err
+}
+
+// requireEnvelope returns an error unless the response is an error with the code, in the envelope.
+func requireEnvelope(got smokeResponse, code fault.Code) error {
+	var envelope struct{ Errors []struct{ Code string } }
+	if got.status != code.Status() || json.Unmarshal(got.body, &envelope) != nil || len(envelope.Errors) != 1 || envelope.Errors[0].Code != string(code) {
+		return fmt.Errorf("the response should be %d with the code %s, and is %d %s", code.Status(), code, got.status, got.excerpt())
+	}
+	return nil
+}
+
+// requireRetryAfter returns an error unless the response has a Retry-After of at least a second.
+func requireRetryAfter(got smokeResponse) error {
+	if seconds, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || seconds < 1 {
+		return fmt.Errorf("the response %d should have Retry-After, and has %q", got.status, got.header.Get("Retry-After"))
+	}
+	return nil
+}
+
+// checkCreateKey sends the same request twice. The transaction writes in two partitions, and AWS
+// does not say whether IAM checks their keys together.
+func checkCreateKey(ctx context.Context, a *acceptance) error {
+	var ids []string
+	for range 2 {
+		got, err := a.send(ctx, http.MethodPost, "/v1/companies/"+a.company+"/keys", []byte(`{"name":"Smoke test","scopes":["company:read"]}`),
+			map[string]string{"Idempotency-Key": "smoke-" + a.company})
+		if err != nil {
+			return err
+		}
+		var key struct{ ID string }
+		if got.status != http.StatusOK || json.Unmarshal(got.body, &key) != nil || key.ID == "" {
+			return fmt.Errorf("create_key: %d %s", got.status, got.excerpt())
+		}
+		ids = append(ids, key.ID)
+	}
+	if ids[0] != ids[1] {
+		return fmt.Errorf("the same request made the keys %s and %s", ids[0], ids[1])
+	}
+	return nil
+}
+
+var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9+/_-]+=*$`)
+
+func checkIDs(ctx context.Context, a *acceptance) error {
+	const chosen = "11111111-2222-3333-4444-555555555555"
+	for _, path := range []string{"/v1/companies/" + a.company, "/v1/nothing", openapi.DocumentPath} {
+		got, err := a.send(ctx, http.MethodGet, path, nil, map[string]string{"X-Amzn-RequestId": chosen})
+		if err != nil {
+			return err
+		}
+		id := got.header.Get("Service-Request-Id")
+		switch {
+		case !requestIDPattern.MatchString(id):
+			return fmt.Errorf("GET %s: the id is %q", path, id)
+		case id == chosen:
+			return fmt.Errorf("GET %s: the caller has chosen the id", path)
+		case id != got.header.Get("X-Amz-Apigw-Id"):
+			return fmt.Errorf("GET %s: the id is %s, and the gateway's extended id is %s", path, id, got.header.Get("X-Amz-Apigw-Id"))
+		}
+	}
+	return nil
+}
+
+func checkCompression(ctx context.Context, a *acceptance) error {
+	plain, err := a.send(ctx, http.MethodGet, openapi.DocumentPath, nil, map[string]string{"Accept-Encoding": "identity"})
+	if err != nil {
+		return err
+	}
+	packed, err := a.send(ctx, http.MethodGet, openapi.DocumentPath, nil, map[string]string{"Accept-Encoding": "gzip"})
+	if err != nil {
+		return err
+	}
+	if plain.header.Get("Content-Encoding") != "" || packed.header.Get("Content-Encoding") != "gzip" {
+		return fmt.Errorf("Content-Encoding is %q without gzip and %q with it", plain.header.Get("Content-Encoding"), packed.header.Get("Content-Encoding"))
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed.body))
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(text, plain.body) {
+		return fmt.Errorf("the compressed document has %d bytes, and the plain one %d", len(text), len(plain.body))
+	}
+	return nil
+}
+
+// gatewayBodyMax is the largest body that API Gateway accepts.
+const gatewayBodyMax = 10 << 20
+
+func checkOversize(ctx context.Context, a *acceptance) error {
+	body := bytes.Repeat([]byte(" "), gatewayBodyMax+1)
+	got, err := a.send(ctx, http.MethodPost, "/v1/companies/"+a.company+"/feedback", body, nil)
+	if err != nil {
+		return err
+	}
+	return requireEnvelope(got, fault.PayloadTooLarge)
+}
+
+// checkSaturation takes all instances from the function of the OpenAPI document, and gives them back.
+func checkSaturation(ctx context.Context, a *acceptance) (err error) {
+	if a.stack.parameter(infra.ParamConcurrency) != "-1" {
+		return fmt.Errorf("%w: the stack reserves concurrency, which this check would change", errNotAnswered)
+	}
+	path := "2017-10-31/functions/" + url.PathEscape(a.functions["openapi"]) + "/concurrency"
+	if err := a.account.rest(ctx, http.MethodPut, "lambda", path, []byte(`{"ReservedConcurrentExecutions":0}`)); err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, a.account.rest(context.WithoutCancel(ctx), http.MethodDelete, "lambda", path, nil))
+	}()
+	var got smokeResponse
+	if err := a.retry(ctx, func() error {
+		if got, err = a.send(ctx, http.MethodGet, openapi.DocumentPath, nil, nil); err == nil && got.status == http.StatusOK {
+			return errors.New("the function still responds, although it may have no instance")
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	return errors.Join(requireEnvelope(got, fault.Internal), requireRetryAfter(got))
+}
+
+// rest sends a request to a REST API of AWS.
+func (a *account) rest(ctx context.Context, method, service, path string, body []byte) error {
+	r, err := http.NewRequestWithContext(ctx, method, a.endpoint(service)+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return a.send(ctx, service, r, body, func([]byte) error { return nil })
+}
+
+// The burst of checkThrottle. 3,000 requests for the description of one operation cost about a cent.
+const (
+	burstRequests = 3000
+	burstAtOnce   = 200
+)
+
+// checkThrottle sends a burst until the gateway throttles.
+func checkThrottle(ctx context.Context, a *acceptance) error {
+	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	var throttled smokeResponse
+	var found sync.Once
+	var group sync.WaitGroup
+	left := make(chan struct{}, burstRequests)
+	for range burstRequests {
+		left <- struct{}{}
+	}
+	close(left)
+	for range burstAtOnce {
+		group.Go(func() {
+			for range left {
+				got, err := a.request(ctx, http.MethodHead, openapi.DocumentPath, "")
+				if err != nil && ctx.Err() != nil {
+					return
+				}
+				if got.status == http.StatusTooManyRequests {
+					found.Do(func() { throttled = got; stop() })
+				}
+			}
+		})
+	}
+	group.Wait()
+	if throttled.status == 0 {
+		return fmt.Errorf("%w: %d requests from here were too slow to be throttled at ThrottleRate %s", errNotAnswered, burstRequests, a.stack.parameter(infra.ParamThrottleRate))
+	}
+	return requireRetryAfter(throttled)
+}
+
+// cloudWatchVersion is the version of CloudWatch's API.
+const cloudWatchVersion = "2010-08-01"
+
+// checkAlarm sets off an alarm. CloudWatch notes in the alarm's history whether the topic got it.
+func checkAlarm(ctx context.Context, a *acceptance) error {
+	name, err := a.account.stackResource(ctx, a.d.stack, "AuthFailuresAlarm")
+	if err != nil {
+		return err
+	}
+	set := func(ctx context.Context, state string) error {
+		return a.account.callQueryAPI(ctx, "monitoring", cloudWatchVersion, url.Values{
+			"Action": {"SetAlarmState"}, "AlarmName": {name}, "StateValue": {state}, "StateReason": {"go run ./scripts/deploy smoke"},
+		}, &struct{}{})
+	}
+	if err := set(ctx, "ALARM"); err != nil {
+		return err
+	}
+	defer func() { _ = set(context.WithoutCancel(ctx), "OK") }() // the alarm's own evaluation would do the same within minutes
+	kind := "Action"
+	if a.account.emulated() {
+		kind = "StateUpdate" // an emulator changes the state, and publishes nothing
+	}
+	return a.retry(ctx, func() error {
+		var history struct {
+			Items []struct {
+				Kind    string `xml:"HistoryItemType"`
+				Summary string `xml:"HistorySummary"`
+			} `xml:"DescribeAlarmHistoryResult>AlarmHistoryItems>member"`
+		}
+		err := a.account.callQueryAPI(ctx, "monitoring", cloudWatchVersion, url.Values{
+			"Action": {"DescribeAlarmHistory"}, "AlarmName": {name}, "HistoryItemType": {kind}, "MaxRecords": {"10"},
+		}, &history)
+		if err != nil {
+			return err
+		}
+		for _, item := range history.Items {
+			if kind == "StateUpdate" || strings.Contains(item.Summary, "Successfully executed action") {
+				return nil
+			}
+		}
+		return fmt.Errorf("the history of the alarm %s has no entry of the type %s", name, kind)
+	})
+}
+
+// checkLogs runs the saved query with the id of a request.
+func checkLogs(ctx context.Context, a *acceptance) error {
+	got, err := a.send(ctx, http.MethodGet, "/v1/companies/"+a.company, nil, nil)
+	if err != nil {
+		return err
+	}
+	id := got.header.Get("Service-Request-Id")
+	var saved struct {
+		QueryDefinitions []struct {
+			QueryString   string   `json:"queryString"`
+			LogGroupNames []string `json:"logGroupNames"`
+		} `json:"queryDefinitions"`
+	}
+	if err := a.logs(ctx, "DescribeQueryDefinitions", map[string]any{"queryDefinitionNamePrefix": a.d.stack + "/request"}, &saved); err != nil {
+		return err
+	}
+	if len(saved.QueryDefinitions) != 1 {
+		return fmt.Errorf("there are %d saved queries %s/request", len(saved.QueryDefinitions), a.d.stack)
+	}
+	query := saved.QueryDefinitions[0]
+	return a.retry(ctx, func() error { // the lines are there within a minute
+		var started struct {
+			QueryID string `json:"queryId"`
+		}
+		now := time.Now()
+		err := a.logs(ctx, "StartQuery", map[string]any{
+			"logGroupNames": query.LogGroupNames, "queryString": strings.ReplaceAll(query.QueryString, infra.QueryPlaceholder, id),
+			"startTime": now.Add(-15 * time.Minute).Unix(), "endTime": now.Unix(),
+		}, &started)
+		if err != nil {
+			return err
+		}
+		var result struct {
+			Status  string              `json:"status"`
+			Results [][]json.RawMessage `json:"results"`
+		}
+		for result.Status != "Complete" {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-a.d.after(time.Second):
+			}
+			if err := a.logs(ctx, "GetQueryResults", map[string]any{"queryId": started.QueryID}, &result); err != nil {
+				return err
+			}
+			if result.Status == "Failed" || result.Status == "Cancelled" || result.Status == "Timeout" {
+				return fmt.Errorf("the query ended as %s", result.Status)
+			}
+		}
+		if len(result.Results) < 2 {
+			return fmt.Errorf("the id %s is in %d lines, want that of the gateway and that of the function", id, len(result.Results))
+		}
+		return nil
+	})
+}
+
+func (a *acceptance) logs(ctx context.Context, action string, in map[string]any, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	return a.account.call(ctx, "logs", "application/x-amz-json-1.1", "Logs_20140328."+action, body, func(text []byte) error { return json.Unmarshal(text, out) })
+}
+
+// A restore takes minutes in an account, and hours for a large table.
+const (
+	restoreAttempts = 720
+	restorePause    = 10 * time.Second
+)
+
+// checkRestore restores the table into a copy, looks for the company's profile there, and deletes the
+// copy.
+func checkRestore(ctx context.Context, a *acceptance) (err error) {
+	// A table can be restored to a moment of about five minutes ago.
+	if err := a.wait(ctx, func() (bool, error) {
+		var backups struct {
+			ContinuousBackupsDescription struct {
+				PointInTimeRecoveryDescription struct{ LatestRestorableDateTime float64 }
+			}
+		}
+		err := a.account.callDynamoDB(ctx, "DescribeContinuousBackups", map[string]any{"TableName": a.table}, &backups)
+		latest := backups.ContinuousBackupsDescription.PointInTimeRecoveryDescription.LatestRestorableDateTime
+		return latest > float64(a.companyMade.Unix()), err
+	}); err != nil {
+		return err
+	}
+	name := a.table + "-smoke"
+	if err := a.account.callDynamoDB(ctx, "RestoreTableToPointInTime", map[string]any{
+		"SourceTableName": a.table, "TargetTableName": name, "UseLatestRestorableTime": true,
+	}, &struct{}{}); err != nil {
+		return err
+	}
+	defer func() {
+		if deleted := a.account.callDynamoDB(context.WithoutCancel(ctx), "DeleteTable", map[string]any{"TableName": name}, &struct{}{}); deleted != nil {
+			err = errors.Join(err, fmt.Errorf("the table %s of the checks is still there: %w", name, deleted))
+		}
+	}()
+	if err := a.wait(ctx, func() (bool, error) {
+		state, err := a.account.table(ctx, name)
+		return state.status == "ACTIVE", err
+	}); err != nil {
+		return err
+	}
+	var found struct{ Count int }
+	if err := a.account.callDynamoDB(ctx, "Query", map[string]any{
+		"TableName": name, "KeyConditionExpression": "pk = :pk", "Select": "COUNT",
+		"ExpressionAttributeValues": map[string]any{":pk": map[string]string{"S": table.Partition(a.company, "company")}},
+	}, &found); err != nil {
+		return err
+	}
+	if found.Count == 0 {
+		return errors.New("the copy does not have the company")
+	}
+	return nil
+}
+
+// wait calls a function until it reports that it is done.
+func (a *acceptance) wait(ctx context.Context, done func() (bool, error)) error {
+	for range restoreAttempts {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-a.d.after(restorePause):
+		}
+	}
+	return errors.New("the restore has not ended after two hours")
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// smokeOptions are the values of the flags of the command smoke.
+type smokeOptions struct {
+	skipped []string // names of checks
+}
+
+const smokeHelpText = `usage: go run ./scripts/deploy smoke [flags]
+
+Checks a deployed stack with your credentials: that it answers as it should,
+that the roles of its functions may do what they must and nothing else, and what
+only an AWS account can show. It creates a company, a role and, for the restore,
+a table, and deletes them at the end. For some seconds it stops the function of
+the OpenAPI document and sets off an alarm, which sends a mail.
+
+With AWS_ENDPOINT_URL it checks an emulated account, and marks what an emulator
+cannot answer. The exit code is 1 if a check fails.
+
+Flags:
+`
+
+func parseSmokeFlags(args []string, errOut io.Writer) (options, error) {
+	o := options{smoke: &smokeOptions{}}
+	flags := flag.NewFlagSet("smoke", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.stack, "stack", "growth-workspace", "the `name` of the stack")
+	flags.StringVar(&o.region, "region", "", "the AWS `region` (default: that of the environment or the profile)")
+	flags.StringVar(&o.profile, "profile", "", "the `profile` of AWS's configuration")
+	flags.BoolVar(&o.confirmed, "yes", false, "do not ask for a confirmation")
+	flags.Func("skip", "leave out the check with this `name`; may be repeated", func(name string) error {
+		if !slices.ContainsFunc(accountChecks(), func(c accountCheck) bool { return c.name == name }) {
+			var names []string
+			for _, c := range accountChecks() {
+				names = append(names, c.name)
+			}
+			return fmt.Errorf("there is no such check; the checks are %s", strings.Join(names, ", "))
+		}
+		o.smoke.skipped = append(o.smoke.skipped, name)
+		return nil
+	})
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(errOut, smokeHelpText)
+		flags.SetOutput(errOut)
+		flags.PrintDefaults()
+		fmt.Fprint(errOut, "\nChecks that can be left out:\n")
+		for _, c := range accountChecks() {
+			fmt.Fprintf(errOut, "  %-12s %s\n", c.name, c.proves)
+		}
+		return o, errHelp
+	case err != nil:
+		return o, err
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	case !stackNamePattern.MatchString(o.stack):
+		return o, fmt.Errorf("--stack %q: must be a letter, then letters, digits and hyphens", o.stack)
+	}
+	return o, nil
+}
+
+// accountCheck is a check of the command smoke that needs an operator's credentials.
+type accountCheck struct {
+	name   string
+	proves string
+	// emulated is whether an emulated account can answer. Otherwise the check runs only in a real one.
+	emulated bool
+	run      func(context.Context, *acceptance) error
+}
+
+// accountChecks returns the checks in the order in which they run.
+func accountChecks() []accountCheck {
+	return []accountCheck{
+		{"operate", "the operator's commands create a company, and its key works", true, checkOperate},
+		{"key", "a key can be created under an Idempotency-Key, in one transaction over two partitions, and once only", true, checkCreateKey},
+		{"role-may", "each function's role may do what the function needs, tried with a role that has the same policy", true, checkRoleMay},
+		{"role-denied", "and no more: not other areas, scans, PartiQL or the operator's index", false, checkRoleDenied},
+		{"ids", "Service-Request-Id is the gateway's extended id, and a caller cannot choose it", false, checkIDs},
+		{"gzip", "the gateway compresses for callers that accept gzip, and only for them", false, checkCompression},
+		{"oversize", "a body larger than the gateway accepts gets 413 in the envelope", true, checkOversize},
+		{"saturation", "a request without a free function instance gets 500 in the envelope, with Retry-After", false, checkSaturation},
+		{"throttle", "a burst above the gateway's rate gets 429 in the envelope, with Retry-After", false, checkThrottle},
+		{"alarm", "an alarm publishes to the topic", true, checkAlarm},
+		{"logs", "the saved query finds the lines of the gateway and of the function by the id of a request", false, checkLogs},
+		{"restore", "a restored copy of the table has the company's records", true, checkRestore},
+	}
+}
+
+// acceptance is one run of the account checks.
+type acceptance struct {
+	*smoke
+	d           *deployer
+	stack       deployedStack
+	table       string
+	company     string // made by checkOperate, deleted by tidy
+	companyKey  string
+	companyMade time.Time
+}
+
+// errNotAnswered marks a check whose question the account has not answered, such as a burst that was
+// too slow.
+var errNotAnswered = errors.New("not answered")
+
+// runSmoke runs the command smoke.
+func (d *deployer) runSmoke(ctx context.Context) (err error) {
+	if err := d.prepareFolders(); err != nil {
+		return err
+	}
+	if d.account, err = openAccount(ctx, d.region, d.profile); err != nil {
+		return err
+	}
+	stack, err := d.account.stack(ctx, d.stack)
+	if err != nil {
+		return err
+	}
+	if !stack.exists() {
+		return fmt.Errorf("there is no stack %s in %s: deploy it first", d.stack, d.account.config.Region)
+	}
+	fmt.Fprintf(d.out, "Checks the stack %s in the account %s, region %s. Creates a company, a role and a table, and deletes them.\n",
+		d.stack, d.account.id, d.account.config.Region)
+	if err := d.confirm(); err != nil {
+		return err
+	}
+	s, err := d.newSmoke(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.runChecks(ctx, s, readOnlyChecks()); err != nil {
+		return err
+	}
+	a := &acceptance{smoke: s, d: d, stack: stack, table: stack.output("TableName")}
+	defer func() { err = errors.Join(err, a.tidy(context.WithoutCancel(ctx))) }()
+	failed, open := 0, 0
+	for _, c := range accountChecks() {
+		result, detail := "ok", ""
+		switch {
+		case slices.Contains(d.smoke.skipped, c.name):
+			result, detail = "skipped", ""
+			open++
+		case !c.emulated && d.account.emulated():
+			result, detail = "NOT CHECKED", ": only a real account can answer"
+			open++
+		default:
+			if err := c.run(ctx, a); errors.Is(err, errNotAnswered) {
+				result, detail = "NOT CHECKED", ": "+err.Error()
+				open++
+			} else if err != nil {
+				result, detail = "FAILED", ": "+err.Error()
+				failed++
+			}
+		}
+		fmt.Fprintf(d.out, "%-11s %s: %s%s\n", result, c.name, c.proves, detail)
+		if ctx.Err() != nil {
+			return errors.New("interrupted: what was created is deleted again")
+		}
+	}
+	fmt.Fprintf(d.out, "\n%d checks failed, %d are open.\n", failed, open)
+	if failed > 0 {
+		return fmt.Errorf("%d checks failed", failed)
+	}
+	return nil
+}
+
+// emulated reports whether requests go to an emulator instead of AWS.
+func (a *account) emulated() bool { return !strings.Contains(a.endpoint("sts"), ".amazonaws.com") }
+
+// operate runs the operator's command line on the stack's table, and decodes its JSON output.
+func (a *acceptance) operate(ctx context.Context, out any, args ...string) error {
+	args = append([]string{"run", "./scripts/workspace", "--json", "--table", a.table}, args...)
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env = a.d.root, a.account.environment(cmd.Environ())
+	var errOut bytes.Buffer
+	cmd.Stderr = &errOut
+	text, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("workspace %s: %w: %s", strings.Join(args[5:], " "), err, strings.TrimSpace(errOut.String()))
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(text, out)
+}
+
+// environment adds the account's region, profile and endpoint to an environment.
+func (a *account) environment(env []string) []string {
+	env = append(env, "AWS_REGION="+a.config.Region)
+	if a.emulated() {
+		env = append(env, "AWS_ENDPOINT_URL_DYNAMODB="+strings.TrimSuffix(a.endpoint("dynamodb"), "/"))
+	}
+	return env
+}
+
+// tidy deletes what the checks have created and not yet deleted.
+func (a *acceptance) tidy(ctx context.Context) error {
+	if a.company == "" {
+		return nil
+	}
+	if err := a.operate(ctx, nil, "company", "delete", a.company, "--yes"); err != nil {
+		return fmt.Errorf("the company %s of the checks is still there: %w", a.company, err)
+	}
+	return nil
+}

@@ -587,6 +587,8 @@ func TestErrOptions(t *testing.T) {
 		"cannot be combined":                             {"--diff", "--destroy"},
 		"--adopt changes the stack":                      {"--adopt", "--plan"},
 		"unknown argument \"now\"":                       {"now"},
+		"there is no such check; the checks are operate": {"smoke", "--skip", "everything"},
+		"unknown argument \"later\"":                     {"smoke", "later"},
 		"flag provided but not defined: -regoin (see --": {"--regoin", "x"},
 	} {
 		w := newFakeAWS(t)

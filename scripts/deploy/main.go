@@ -2,6 +2,7 @@
 // repository:
 //
 //	go run ./scripts/deploy [--region R] [--stack NAME]
+//	go run ./scripts/deploy smoke
 //
 // It first checks the tools, the region, the credentials and the state of the stack. Then it prints
 // what it is going to do and asks for a confirmation. If it stops early, it says in which state the
@@ -12,7 +13,10 @@
 // state.go the states of a stack. deploy.go and plan.go make the changes, all of which run the CDK:
 // evolve.go plans the order of changes of indexes, changeset.go checks each update before it is
 // executed, switch.go switches to another table, and adopt.go imports it. sam.go writes the steps for
-// stacks that SAM deployed.
+// stacks that SAM deployed. rollout.go takes back a version that does not work.
+//
+// The command smoke is in smoke_command.go, and its checks are in smoke.go, smoke_account.go and
+// smoke_role.go.
 package main
 
 import (

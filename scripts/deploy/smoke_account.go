@@ -255,7 +255,7 @@ func checkAlarm(ctx context.Context, a *acceptance) error {
 	if a.account.emulated() {
 		kind = "StateUpdate" // an emulator changes the state, and publishes nothing
 	}
-	return a.retry(ctx, func() error {
+	err = a.retry(ctx, func() error {
 		var history struct {
 			Items []struct {
 				Kind    string `xml:"HistoryItemType"`
@@ -275,6 +275,10 @@ func checkAlarm(ctx context.Context, a *acceptance) error {
 		}
 		return fmt.Errorf("the history of the alarm %s has no entry of the type %s", name, kind)
 	})
+	if err == nil && a.account.emulated() {
+		return fmt.Errorf("%w: the alarm rang, but an emulator publishes nothing", errNotAnswered)
+	}
+	return err
 }
 
 // checkLogs runs the saved query with the id of a request.

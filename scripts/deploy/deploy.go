@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -225,12 +226,17 @@ func (d *deployer) printOutputs(ctx context.Context) error {
 	return nil
 }
 
-// withProfile adds the AWS profile of this run to a command from the stack's outputs.
+// withProfile adds the AWS profile of this run to a command from the stack's outputs, quoted for a
+// shell.
 func (d *deployer) withProfile(command string) string {
 	if d.profile == "" {
 		return command
 	}
-	return strings.ReplaceAll(command, "AWS_REGION=", "AWS_PROFILE="+d.profile+" AWS_REGION=")
+	profile := d.profile
+	if !regexp.MustCompile(`^[\w.@-]+$`).MatchString(profile) {
+		profile = "'" + strings.ReplaceAll(profile, "'", `'\''`) + "'"
+	}
+	return strings.ReplaceAll(command, "AWS_REGION=", "AWS_PROFILE="+profile+" AWS_REGION=")
 }
 
 func (d *deployer) printDiff(ctx context.Context) error {
@@ -270,7 +276,7 @@ func (d *deployer) destroyStack(ctx context.Context, s deployedStack) error {
 		return err
 	}
 	table := s.output("TableName")
-	fmt.Fprintf(d.out, "account   %s, as %s\nregion    %s\nstack     %s: delete it and all logs; its base URL is lost for good\ntable     %s: stays, with all records\n",
+	fmt.Fprintf(d.out, "account   %s, as %s\nregion    %s\nstack     %s: delete it; its base URL is lost for good\ntable     %s: stays, with all records\nlogs      their groups stay, until you delete them\n",
 		d.account.id, d.account.caller, d.account.config.Region, d.stack, valueOr(table, "unknown"))
 	if err := d.confirm(); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -663,4 +664,15 @@ func TestSynth(t *testing.T) {
 	w.identityError = "AccessDenied"
 	w.deploy(0, "--synth", t.TempDir())
 	requireContains(t, w.loggedCalls(), "synth growth-workspace --quiet --output ")
+}
+
+// Ensure a shell gets the profile unchanged from the command that a deploy prints.
+func TestPrintedCommandQuotesProfile(t *testing.T) {
+	for _, profile := range []string{"prod", "Ada's profile", "a$(id)"} {
+		d := &deployer{options: options{profile: profile}}
+		out, err := exec.Command("sh", "-c", d.withProfile(`AWS_REGION=eu-central-1 sh -c 'printf %s "$AWS_PROFILE $AWS_REGION"'`)).Output()
+		if want := profile + " eu-central-1"; err != nil || string(out) != want {
+			t.Errorf("got %q, want %q: %v", out, want, err)
+		}
+	}
 }

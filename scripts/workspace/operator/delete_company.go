@@ -28,7 +28,8 @@ If it ends early, run it again: it goes on where it stopped.
 
 Backups and logs are not deleted: point-in-time recovery keeps 35 days, other backups and
 exports last as long as you keep them, and log lines have the company's id until the
-retention of their group ends.
+retention of their group ends. The trail stays, without any data of the company: see
+workspace trail.
 
 With --json: {"companyId", "erasedAt", "records": {area: number}, "total"}.`,
 		Example: "  workspace export --company co_... > co.jsonl\n  workspace company delete co_... --yes",

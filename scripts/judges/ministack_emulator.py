@@ -18,12 +18,12 @@ import hashlib
 import sys
 import time
 
-import ministack_hosts  # noqa: F401  patches MiniStack
 from ministack.app import main
 from ministack.services import apigateway_v1, lambda_svc
 from ministack.services.cloudformation import provisioners
 
 import ministack_gateway  # noqa: F401 (changes the emulator)
+import ministack_hosts  # noqa: F401 (changes the emulator)
 import ministack_import  # noqa: F401 (changes the emulator)
 import ministack_tables  # noqa: F401 (changes the emulator)
 

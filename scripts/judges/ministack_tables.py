@@ -8,8 +8,8 @@ rolled back, the index stays in the table: "you must manually delete the index".
 
 A change of the throughput of the table and its indexes is stored and shown, and limits nothing.
 
-INDEX_SECONDS is how long DynamoDB works on an index. While the file that INDEX_FAILS names exists, an update that adds an index
-fails after it has started.
+INDEX_SECONDS is how long DynamoDB works on an index. While the file that INDEX_HOLDS names exists, no new index becomes ACTIVE.
+While the file that INDEX_FAILS names exists, an update that adds an index fails after it has started.
 """
 
 import contextvars
@@ -35,16 +35,19 @@ def settle(table):
     # The indexes of a table of CloudFormation have no status, and are the properties of the stack's resource: copy them.
     if any("IndexStatus" not in index for index in table.get("GlobalSecondaryIndexes", [])):
         table["GlobalSecondaryIndexes"] = [{"IndexStatus": "ACTIVE", **index} for index in table["GlobalSecondaryIndexes"]]
+    held = os.path.exists(os.environ.get("INDEX_HOLDS", ""))
     for index in list(table.get("GlobalSecondaryIndexes", [])):
-        if SINCE in index and time.time() - index[SINCE] > SECONDS:
-            if index["IndexStatus"] == "DELETING":
-                table["GlobalSecondaryIndexes"].remove(index)
-            else:
-                index["IndexStatus"] = "ACTIVE"
-                index.pop("Backfilling", None)
-                del index[SINCE]
-        elif SINCE in index and index["IndexStatus"] == "CREATING":
-            index["Backfilling"] = time.time() - index[SINCE] > SECONDS / 2
+        if SINCE not in index:
+            continue
+        seconds = time.time() - index[SINCE]
+        if index["IndexStatus"] == "DELETING" and seconds > SECONDS:
+            table["GlobalSecondaryIndexes"].remove(index)
+        elif index["IndexStatus"] == "CREATING" and seconds > SECONDS and not held:
+            index["IndexStatus"] = "ACTIVE"
+            index.pop("Backfilling", None)
+            del index[SINCE]
+        elif index["IndexStatus"] == "CREATING":
+            index["Backfilling"] = seconds > SECONDS / 2
 
 
 def update(data):

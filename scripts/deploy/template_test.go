@@ -150,6 +150,31 @@ func TestSAMPlan(t *testing.T) {
 	requireContains(t, w.deploy(2, "plan", "--steps"), "flag provided but not defined")
 }
 
+// Ensure plan compares with the account, and refuses a stack that SAM did not deploy.
+func TestSAMPlanOfAccount(t *testing.T) {
+	folder := t.TempDir()
+	to := filepath.Join(folder, "template.yaml")
+	next := newTemplate(t)
+	if err := os.WriteFile(to, next.text(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newFakeAWS(t)
+	requireContains(t, w.deploy(1, "plan", "--to", to), "there is no stack growth-workspace in eu-central-1")
+	w.status = "CREATE_COMPLETE"
+	requireContains(t, w.deploy(1, "plan", "--to", to), "was not deployed with SAM")
+	all, err := next.indexes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.template, err = w.template.withIndexes(all[1:]); err != nil {
+		t.Fatal(err)
+	}
+	w.template["Transform"] = "AWS::Serverless-2016-10-31"
+	w.indexes = []string{"gsi1"} // left by an update that was rolled back
+	requireContains(t, w.deploy(0, "plan", "--to", to), `aws dynamodb update-table --table-name the-table --global-secondary-index-updates '[{"Delete":{"IndexName":"gsi1"}}]'`,
+		"step-2-add-gsi1.yaml", "step-3-stack.yaml")
+}
+
 // withoutIndexes returns a template without the table's indexes.
 func withoutIndexes(t *testing.T, text []byte) template {
 	t.Helper()

@@ -189,6 +189,8 @@ func TestOperatorListsAreRight(t *testing.T) {
 	for range 3 {
 		w.createCompany()
 	}
+	w.claimOne(w.companies[0])
+	checkFinders(t, s, checkOperatorLists(t, s, "a claim of a post and of a reply"))
 	for n := range steps {
 		s.Clock.Advance(time.Duration(w.random.IntN(10)) * time.Minute)
 		name := w.step()
@@ -256,6 +258,36 @@ func (w *workWalk) createCompany() {
 	one.CompanyID = c.ID
 	w.keys[c.ID] = one.Key(w.t)
 	w.companies = append(w.companies, c.ID)
+}
+
+// claimOne creates a post that is due and a reply that is approved, and claims both.
+func (w *workWalk) claimOne(companyID string) {
+	t, ctx := w.t, w.t.Context()
+	t.Helper()
+	for _, kind := range functions.Transfers(w.s.Table) {
+		text := map[string]string{
+			"post":     `{"id":"pst_1","platform":"x","body":"B","status":"scheduled","scheduledFor":"2020-01-01T00:00:00Z"}`,
+			"feedback": `{"id":"fbk_1","source":"reddit","externalId":"fbk_1","replyBody":"Thanks","replyStatus":"approved"}`,
+		}[kind.Name]
+		if text == "" {
+			continue
+		}
+		record, problems := kind.Check(json.RawMessage(text))
+		if err := kind.Write(ctx, companyID, []any{record}); err != nil || len(problems) > 0 {
+			t.Fatal(err, problems)
+		}
+	}
+	_, err := broadcast.NewStore(w.s.Table).ClaimPost(ctx, companyID, "pst_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	replies, err := feedback.NewStore(w.s.Table).ApprovedReplies(ctx, companyID, nil, "", 1)
+	if err != nil || len(replies.Records) != 1 {
+		t.Fatalf("the approved replies are %v, want one: %v", replies.Records, err)
+	}
+	if _, err := feedback.NewStore(w.s.Table).ClaimReply(ctx, companyID, replies.Records[0].ID, nil); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // time returns a time around now, or null.

@@ -62,7 +62,9 @@ func cdkRoles() (out []string) {
 	return out
 }
 
-// signedRequests returns the IAM actions of the requests in the source of scripts/deploy.
+// signedRequests returns the IAM actions of the requests in the source of scripts/deploy. It leaves
+// out those of the command smoke, which needs an operator's and an administrator's credentials. The
+// read-only part of the smoke test, in smoke.go, is a part of each deploy.
 func signedRequests(t *testing.T) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob("../scripts/deploy/*.go")
@@ -75,7 +77,7 @@ func signedRequests(t *testing.T) map[string]bool {
 	}
 	out := map[string]bool{}
 	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
+		if strings.HasSuffix(name, "_test.go") || strings.Contains(name, "/smoke_") {
 			continue
 		}
 		text, err := os.ReadFile(name)

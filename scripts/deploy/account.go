@@ -21,10 +21,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 )
 
-// account is an AWS account in one region. It signs and sends requests to five AWS services
-// itself, so that the program needs no SDK clients for them. The CDK makes all changes of the
-// stack. The requests of this program are reads, except two: UpdateTable for an index that
-// CloudFormation does not manage, and DeleteChangeSet.
+// account is an AWS account in one region. It signs and sends requests to AWS itself, so
+// that the program needs no SDK clients. The CDK makes all changes of the stack. A deploy sends only
+// reads, except two: UpdateTable for an index that CloudFormation does not manage, and
+// DeleteChangeSet. The command smoke also creates and deletes what it tries.
 type account struct {
 	id, caller string
 	config     aws.Config

@@ -48,12 +48,16 @@ func (d *deployer) completeParameters(ctx context.Context, s deployedStack) erro
 		deployed := valueOr(s.parameter(infra.ParamArchitecture), "arm64")
 		d.parameters = append(d.parameters, setting{infra.ParamArchitecture, deployed})
 	}
-	if table, ok := d.parameters.lookup(infra.ParamTable); ok && table == s.output("TableName") && s.parameter(infra.ParamTable) == "" {
+	table, ok := d.parameters.lookup(infra.ParamTable)
+	switch deployed := s.parameter(infra.ParamTable); {
+	case ok && deployed == "" && (table == "" || table == s.output("TableName")):
 		// The stack created this table. With a name it would be an existing table, and the stack
 		// would lose it.
 		d.parameters, d.keepsTable = d.parameters.without(infra.ParamTable), true
+	case ok && table == "":
+		return fmt.Errorf("%s: the stack uses the table %s, and with a new one the service would have no records; deploy another stack for a new table, with --stack", infra.ParamTable, deployed)
 	}
-	table, ok := d.parameters.lookup(infra.ParamTable)
+	table, ok = d.parameters.lookup(infra.ParamTable)
 	if !ok {
 		table = s.parameter(infra.ParamTable)
 	}
@@ -232,11 +236,15 @@ func (d *deployer) withProfile(command string) string {
 	if d.profile == "" {
 		return command
 	}
-	profile := d.profile
-	if !regexp.MustCompile(`^[\w.@-]+$`).MatchString(profile) {
-		profile = "'" + strings.ReplaceAll(profile, "'", `'\''`) + "'"
+	return strings.ReplaceAll(command, "AWS_REGION=", "AWS_PROFILE="+quoteForShell(d.profile)+" AWS_REGION=")
+}
+
+// quoteForShell returns a word of a shell's command.
+func quoteForShell(word string) string {
+	if regexp.MustCompile(`^[\w.@-]+$`).MatchString(word) {
+		return word
 	}
-	return strings.ReplaceAll(command, "AWS_REGION=", "AWS_PROFILE="+profile+" AWS_REGION=")
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 func (d *deployer) printDiff(ctx context.Context) error {

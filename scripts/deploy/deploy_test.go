@@ -588,7 +588,8 @@ func TestErrOptions(t *testing.T) {
 		"cannot be combined":                             {"--diff", "--destroy"},
 		"--adopt changes the stack":                      {"--adopt", "--plan"},
 		"unknown argument \"now\"":                       {"now"},
-		"there is no such check; the checks are operate": {"smoke", "--skip", "everything"},
+		"to leave out; there are key, role-may":          {"smoke", "--skip", "everything"},
+		"there is no such check to leave out":            {"smoke", "--skip", "operate"},
 		"unknown argument \"later\"":                     {"smoke", "later"},
 		"flag provided but not defined: -regoin (see --": {"--regoin", "x"},
 	} {

@@ -93,6 +93,9 @@ func (d *deployer) goBack(ctx context.Context, before *earlierVersion, now deplo
 	if err := d.deployTemplate(ctx, before.template, check, before.parameters().flags(d.stack)...); err != nil {
 		return fmt.Errorf("the new version does not work: %w\nand the way back failed: %w", failure, err)
 	}
+	if before.stack.parameter(infra.ParamConcurrency) == "0" {
+		return fmt.Errorf("the new version does not work: %w\nThe stack is back at the earlier version, which is stopped, as before (%s=0)", failure, infra.ParamConcurrency)
+	}
 	s, err := d.newSmoke(ctx)
 	if err == nil {
 		s.document = before.document
@@ -102,6 +105,9 @@ func (d *deployer) goBack(ctx context.Context, before *earlierVersion, now deplo
 		return fmt.Errorf("the new version does not work: %w\nThe stack is back at the earlier version, which does not work either: %w", failure, err)
 	}
 	text := "The stack is back at the earlier version, which works. Nothing of the new version is left"
+	if other := before.stack.parameter(infra.ParamSecondTable); other != "" {
+		text += fmt.Sprintf(".\nThe switch of the table is not complete, so the service refuses writes, as before: the parameter %s is %s", infra.ParamSecondTable, other)
+	}
 	if value, changed := before.rolloutChange(); changed {
 		text += fmt.Sprintf(".\nTo go back at once, the parameter %[1]s became %[2]s. With the next deploy, give --param %[1]s=%[3]s", infra.ParamRollout, infra.RolloutAllAtOnce, value)
 	}

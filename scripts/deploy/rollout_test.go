@@ -225,3 +225,17 @@ func TestStoppedServiceIsNotChecked(t *testing.T) {
 	w.parameters = settings{{infra.ParamConcurrency, "0"}}
 	requireContains(t, w.deploy(0, "--yes"), "checked   nothing: the service is stopped")
 }
+
+// Ensure the way back to a stopped service does not take the stop for a failure.
+func TestWayBackToStoppedService(t *testing.T) {
+	w := newUpgrade(t, "document")
+	w.parameters = settings{{infra.ParamConcurrency, "0"}}
+	requireContains(t, w.deploy(1, "--yes", "--param", "ReservedConcurrency=-1"), "The stack is back at the earlier version, which is stopped, as before")
+}
+
+// Ensure the way back from the last update of a switch says that the service refuses writes.
+func TestWayBackIntoSwitch(t *testing.T) {
+	w := newUpgrade(t, "document")
+	w.parameters, w.managed = settings{{infra.ParamTable, "restored"}, {infra.ParamSecondTable, "the-table"}}, ""
+	requireContains(t, w.deploy(1, "--yes", "--table", "restored"), "The stack is back at the earlier version", "the service refuses writes, as before: the parameter SecondTableName is the-table")
+}

@@ -67,7 +67,7 @@ func (d *deployer) writePlan(ctx context.Context) error {
 		return err
 	}
 	if len(p.steps) == 1 {
-		fmt.Fprintln(d.out, "The indexes of the table do not change. Deploy as usual:\n\n  scripts/sam cli deploy --config-file infra/samconfig.toml --stack-name "+d.stack)
+		fmt.Fprintln(d.out, "The indexes of the table do not change. Deploy as usual:\n\n  scripts/sam cli deploy --config-file infra/samconfig.toml --stack-name "+d.stack+d.awsFlags())
 		return nil
 	}
 	p.print(d)
@@ -92,7 +92,7 @@ func (d *deployer) writePlan(ctx context.Context) error {
 		if err := os.WriteFile(name, text, 0o644); err != nil {
 			return err
 		}
-		fmt.Fprintf(d.out, "scripts/sam cli deploy --stack-name %s --template-file %s --resolve-s3 --capabilities CAPABILITY_IAM\n", d.stack, name)
+		fmt.Fprintf(d.out, "scripts/sam cli deploy%s --stack-name %s --template-file %s --resolve-s3 --capabilities CAPABILITY_IAM\n", d.awsFlags(), d.stack, name)
 		if s.kind != deployStack {
 			d.printWait(p.table.name)
 		}
@@ -154,14 +154,26 @@ func (d *deployer) printUpdateTable(table string, s step) {
 	if s.kind == createTableIndex {
 		change, attributes = map[string]any{"Create": s.index.core()}, " --attribute-definitions '"+compactJSON(s.index.attributes)+"'"
 	}
-	fmt.Fprintf(d.out, "aws dynamodb update-table --table-name %s%s --global-secondary-index-updates '%s'\n", table, attributes, compactJSON([]any{change}))
+	fmt.Fprintf(d.out, "aws dynamodb update-table%s --table-name %s%s --global-secondary-index-updates '%s'\n", d.awsFlags(), table, attributes, compactJSON([]any{change}))
 	d.printWait(table)
 }
 
-// printWait prints a command that waits until DynamoDB has changed the table and its indexes.
+// awsFlags returns the region and the profile of this run as flags of the AWS command line, and of SAM's.
+func (d *deployer) awsFlags() (flags string) {
+	if d.account != nil {
+		flags = " --region " + d.account.config.Region
+	}
+	if d.profile != "" {
+		flags += " --profile " + quoteForShell(d.profile)
+	}
+	return flags
+}
+
+// printWait prints a command that waits until DynamoDB has changed the table and its indexes. It
+// does not take a failed call for the end. A table without indexes has the text None.
 func (d *deployer) printWait(table string) {
-	fmt.Fprintf(d.out, `until [ -z "$(aws dynamodb describe-table --table-name %s --query "Table.GlobalSecondaryIndexes[?IndexStatus!='ACTIVE'].IndexName" --output text)" ]; do sleep 15; done
-`, table)
+	fmt.Fprintf(d.out, `until busy=$(aws dynamodb describe-table%s --table-name %s --query "Table.GlobalSecondaryIndexes[?IndexStatus!='ACTIVE'].IndexName" --output text) && [ -z "${busy#None}" ]; do sleep 15; done
+`, d.awsFlags(), table)
 }
 
 // replaceIndexes returns the text of a template with the indexes of another one. Everything else

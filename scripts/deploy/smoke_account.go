@@ -166,13 +166,20 @@ func checkSaturation(ctx context.Context, a *acceptance) (err error) {
 	if a.stack.parameter(infra.ParamConcurrency) != "-1" {
 		return fmt.Errorf("%w: the stack reserves concurrency, which this check would change", errNotAnswered)
 	}
-	path := "2017-10-31/functions/" + url.PathEscape(a.functions["openapi"]) + "/concurrency"
+	function := a.functions["openapi"]
+	path := "2017-10-31/functions/" + url.PathEscape(function) + "/concurrency"
+	// The deferred call also runs after an error, because AWS may have done what it did not confirm.
+	defer func() {
+		ctx := context.WithoutCancel(ctx)
+		back := a.retry(ctx, func() error { return a.account.rest(ctx, http.MethodDelete, "lambda", path, nil) })
+		if back != nil {
+			err = errors.Join(err, fmt.Errorf("the function %[1]s may be stopped; start it again: aws lambda delete-function-concurrency --region %[2]s --function-name %[1]s: %[3]w",
+				function, a.account.config.Region, back))
+		}
+	}()
 	if err := a.account.rest(ctx, http.MethodPut, "lambda", path, []byte(`{"ReservedConcurrentExecutions":0}`)); err != nil {
 		return err
 	}
-	defer func() {
-		err = errors.Join(err, a.account.rest(context.WithoutCancel(ctx), http.MethodDelete, "lambda", path, nil))
-	}()
 	var got smokeResponse
 	if err := a.retry(ctx, func() error {
 		if got, err = a.send(ctx, http.MethodGet, openapi.DocumentPath, nil, nil); err == nil && got.status == http.StatusOK {
@@ -368,14 +375,17 @@ func checkRestore(ctx context.Context, a *acceptance) (err error) {
 		return err
 	}
 	name := a.table + "-smoke"
-	if err := a.account.callDynamoDB(ctx, "RestoreTableToPointInTime", map[string]any{
+	// Without its response, nobody knows whether there is a copy to delete.
+	if err := a.account.callDynamoDB(context.WithoutCancel(ctx), "RestoreTableToPointInTime", map[string]any{
 		"SourceTableName": a.table, "TargetTableName": name, "UseLatestRestorableTime": true,
 	}, &struct{}{}); err != nil {
 		return err
 	}
 	defer func() {
 		if deleted := a.account.callDynamoDB(context.WithoutCancel(ctx), "DeleteTable", map[string]any{"TableName": name}, &struct{}{}); deleted != nil {
-			err = errors.Join(err, fmt.Errorf("the table %s of the checks is still there: %w", name, deleted))
+			err = errors.Join(err, fmt.Errorf("the table %[1]s of the checks is still there, and DynamoDB deletes it only when it is ACTIVE: "+
+				"aws dynamodb wait table-exists --region %[2]s --table-name %[1]s && aws dynamodb delete-table --region %[2]s --table-name %[1]s: %[3]w",
+				name, a.account.config.Region, deleted))
 		}
 	}()
 	if err := a.wait(ctx, func() (bool, error) {

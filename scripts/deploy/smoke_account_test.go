@@ -1,10 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"growthworkspace/infra"
 	"growthworkspace/shared/fault"
 )
 
@@ -42,5 +52,91 @@ func TestSmokeCheckNames(t *testing.T) {
 			t.Errorf("the check %q comes twice, or proves nothing", c.name)
 		}
 		seen[c.name] = true
+	}
+}
+
+// Ensure smoke refuses a stack that cannot answer, and leaves no folder behind.
+func TestErrSmokeStack(t *testing.T) {
+	for want, set := range map[string]func(*fakeAWS){
+		"there is no deployed stack":             func(w *fakeAWS) { w.status = "ROLLBACK_COMPLETE" },
+		"is UPDATE_IN_PROGRESS":                  func(w *fakeAWS) { w.status = "UPDATE_IN_PROGRESS" },
+		"does not belong to this service":        func(w *fakeAWS) { w.isForeign = true },
+		"is stopped (ReservedConcurrency=0)":     func(w *fakeAWS) { w.parameters = settings{{infra.ParamConcurrency, "0"}} },
+		"nothing was done: without a terminal, ": func(*fakeAWS) {},
+	} {
+		w := newFakeAWS(t)
+		w.status = "UPDATE_COMPLETE"
+		set(w)
+		folder := t.TempDir()
+		t.Setenv("TMPDIR", folder)
+		requireContains(t, w.deploy(1, "smoke"), want)
+		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v left, %v", want, left, err)
+		}
+	}
+}
+
+// Ensure the operator's commands have the credentials of this program, and not those of the environment.
+func TestCommandEnvironment(t *testing.T) {
+	a := &account{config: aws.Config{Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "token")}}
+	cmd := exec.Command("none")
+	var err error
+	cmd.Env, err = a.environment(t.Context(), []string{"AWS_ACCESS_KEY_ID=other", "AWS_SESSION_TOKEN=other", "AWS_REGION=us-east-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := cmd.Environ()
+	for _, want := range []string{"AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret", "AWS_SESSION_TOKEN=token", "AWS_REGION=eu-central-1"} {
+		if !slices.Contains(env, want) {
+			t.Errorf("%s is not in %v", want, env)
+		}
+	}
+}
+
+// Ensure the function gets its instances back although the response to the call that took them is lost.
+func TestSaturationIsTakenBack(t *testing.T) {
+	var methods []string
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		methods = append(methods, r.Method)
+		if r.Method == http.MethodPut || len(methods) == 2 {
+			rw.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	defer server.Close()
+	t.Setenv("AWS_ENDPOINT_URL", server.URL)
+	now := make(chan time.Time)
+	close(now)
+	a := &acceptance{
+		d: &deployer{after: func(time.Duration) <-chan time.Time { return now }},
+		smoke: &smoke{functions: map[string]string{"openapi": "OpenAPI"}, account: &account{
+			config: aws.Config{Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "")}, client: server.Client(),
+		}},
+		stack: deployedStack{Parameters: []keyValue{{Parameter: infra.ParamConcurrency, Value: "-1"}}},
+	}
+	if err := checkSaturation(t.Context(), a); err == nil {
+		t.Error("no error")
+	}
+	if want := []string{http.MethodPut, http.MethodDelete, http.MethodDelete}; !slices.Equal(methods, want) {
+		t.Errorf("calls %v instead of %v", methods, want)
+	}
+}
+
+// Ensure the printed wait takes neither a failed call nor a busy index for the end, and ends without indexes.
+func TestPrintedWait(t *testing.T) {
+	var out bytes.Buffer
+	(&deployer{out: &out, account: &account{config: aws.Config{Region: "eu-central-1"}}, options: options{profile: "my profile"}}).printWait("the-table")
+	requireContains(t, out.String(), "--region eu-central-1 --profile 'my profile' --table-name the-table")
+	script := `n=0
+sleep() { n=$((n + 1)); echo "pause $n" >>"$LOG"; N=$n; export N; }
+aws() { case ${N:-0} in 0) return 1 ;; 1) echo gsi1 ;; *) echo None ;; esac; }
+` + out.String()
+	log := t.TempDir() + "/log"
+	cmd := exec.Command("bash", "-c", script)
+	cmd.Env = append(os.Environ(), "LOG="+log)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if got, err := os.ReadFile(log); err != nil || string(got) != "pause 1\npause 2\n" {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -8,10 +8,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"time"
+
+	"growthworkspace/infra"
 )
 
 // smokeOptions are the values of the flags of the command smoke.
@@ -42,12 +45,13 @@ func parseSmokeFlags(args []string, errOut io.Writer) (options, error) {
 	flags.StringVar(&o.profile, "profile", "", "the `profile` of AWS's configuration")
 	flags.BoolVar(&o.confirmed, "yes", false, "do not ask for a confirmation")
 	flags.Func("skip", "leave out the check with this `name`; may be repeated", func(name string) error {
-		if !slices.ContainsFunc(accountChecks(), func(c accountCheck) bool { return c.name == name }) {
+		optional := accountChecks()[1:] // the first one creates the company, which the others need
+		if !slices.ContainsFunc(optional, func(c accountCheck) bool { return c.name == name }) {
 			var names []string
-			for _, c := range accountChecks() {
+			for _, c := range optional {
 				names = append(names, c.name)
 			}
-			return fmt.Errorf("there is no such check; the checks are %s", strings.Join(names, ", "))
+			return fmt.Errorf("there is no such check to leave out; there are %s", strings.Join(names, ", "))
 		}
 		o.smoke.skipped = append(o.smoke.skipped, name)
 		return nil
@@ -59,7 +63,7 @@ func parseSmokeFlags(args []string, errOut io.Writer) (options, error) {
 		flags.SetOutput(errOut)
 		flags.PrintDefaults()
 		fmt.Fprint(errOut, "\nChecks that can be left out:\n")
-		for _, c := range accountChecks() {
+		for _, c := range accountChecks()[1:] {
 			fmt.Fprintf(errOut, "  %-12s %s\n", c.name, c.proves)
 		}
 		return o, errHelp
@@ -120,6 +124,7 @@ func (d *deployer) runSmoke(ctx context.Context) (err error) {
 	if err := d.prepareFolders(); err != nil {
 		return err
 	}
+	defer os.RemoveAll(d.tmp)
 	if d.account, err = openAccount(ctx, d.region, d.profile); err != nil {
 		return err
 	}
@@ -127,8 +132,14 @@ func (d *deployer) runSmoke(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if !stack.exists() {
-		return fmt.Errorf("there is no stack %s in %s: deploy it first", d.stack, d.account.config.Region)
+	if !stack.exists() || stack.neverDeployed() {
+		return fmt.Errorf("there is no deployed stack %s in %s: deploy it first", d.stack, d.account.config.Region)
+	}
+	if err := checkDeployable(stack); err != nil {
+		return err
+	}
+	if stack.parameter(infra.ParamConcurrency) == "0" {
+		return fmt.Errorf("the service is stopped (%[1]s=0): deploy it with --param %[1]s=-1 first", infra.ParamConcurrency)
 	}
 	fmt.Fprintf(d.out, "Checks the stack %s in the account %s, region %s. Creates a company, a role and a table, and deletes them.\n",
 		d.stack, d.account.id, d.account.config.Region)
@@ -165,7 +176,10 @@ func (d *deployer) runSmoke(ctx context.Context) (err error) {
 		}
 		fmt.Fprintf(d.out, "%-11s %s: %s%s\n", result, c.name, c.proves, detail)
 		if ctx.Err() != nil {
-			return errors.New("interrupted: what was created is deleted again")
+			return errors.New("interrupted: not all checks have run")
+		}
+		if a.company == "" {
+			return errors.New("the other checks need the company, which was not created")
 		}
 	}
 	fmt.Fprintf(d.out, "\n%d checks failed, %d are open.\n", failed, open)
@@ -178,11 +192,17 @@ func (d *deployer) runSmoke(ctx context.Context) (err error) {
 // emulated reports whether requests go to an emulator instead of AWS.
 func (a *account) emulated() bool { return !strings.Contains(a.endpoint("sts"), ".amazonaws.com") }
 
-// operate runs the operator's command line on the stack's table, and decodes its JSON output.
+// operate runs the operator's command line on the stack's table, and decodes its JSON output. An
+// interruption does not end the command: its output names the company that tidy must delete.
 func (a *acceptance) operate(ctx context.Context, out any, args ...string) error {
 	args = append([]string{"run", "./scripts/workspace", "--json", "--table", a.table}, args...)
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir, cmd.Env = a.d.root, a.account.environment(cmd.Environ())
+	cmd := exec.Command("go", args...)
+	ignoreTerminal(cmd)
+	env, err := a.account.environment(ctx, cmd.Environ())
+	if err != nil {
+		return err
+	}
+	cmd.Dir, cmd.Env = a.d.root, env
 	var errOut bytes.Buffer
 	cmd.Stderr = &errOut
 	text, err := cmd.Output()
@@ -195,13 +215,19 @@ func (a *acceptance) operate(ctx context.Context, out any, args ...string) error
 	return json.Unmarshal(text, out)
 }
 
-// environment adds the account's region, profile and endpoint to an environment.
-func (a *account) environment(env []string) []string {
-	env = append(env, "AWS_REGION="+a.config.Region)
+// environment adds the account's region, credentials and endpoint to an environment. The credentials
+// take precedence over those of a profile, so a command uses the same account as this program.
+func (a *account) environment(ctx context.Context, env []string) ([]string, error) {
+	c, err := a.config.Credentials.Retrieve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	env = append(env, "AWS_REGION="+a.config.Region,
+		"AWS_ACCESS_KEY_ID="+c.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+c.SecretAccessKey, "AWS_SESSION_TOKEN="+c.SessionToken)
 	if a.emulated() {
 		env = append(env, "AWS_ENDPOINT_URL_DYNAMODB="+strings.TrimSuffix(a.endpoint("dynamodb"), "/"))
 	}
-	return env
+	return env, nil
 }
 
 // tidy deletes what the checks have created and not yet deleted.

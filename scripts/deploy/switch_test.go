@@ -113,3 +113,16 @@ func TestErrReadOnlyCanary(t *testing.T) {
 		w.deploy(0, append(test.args, "--yes", "--param", "Rollout=all-at-once")...)
 	}
 }
+
+// Ensure an empty name of the table changes nothing for the stack's own table, and does not replace an
+// existing one by an empty table.
+func TestEmptyTableName(t *testing.T) {
+	w := newFakeAWS(t)
+	w.status = "UPDATE_COMPLETE"
+	w.deploy(0, "--yes", "--param", "ExistingTableName=")
+	requireUpdates(t, w, "-ExistingTableName= -SecondTableName=the-table")
+	w = newFakeAWS(t)
+	w.status, w.parameters, w.managed = "UPDATE_COMPLETE", settings{{infra.ParamTable, "restored"}}, ""
+	requireContains(t, w.deploy(1, "--yes", "--param", "ExistingTableName="), "the stack uses the table restored", "no records")
+	requireUpdates(t, w)
+}

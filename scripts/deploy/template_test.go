@@ -123,7 +123,7 @@ func TestSAMPlan(t *testing.T) {
 	from, to := write("from.yaml", all[1:]), write("to.yaml", all[:len(all)-1])
 	last := all[len(all)-1].name
 	output := w.deploy(0, "plan", "--from", from, "--to", to)
-	requireContains(t, output, "step-1-add-gsi1.yaml", "step-2-stack.yaml", "step-3-remove-"+last+".yaml", "until [ -z")
+	requireContains(t, output, "step-1-add-gsi1.yaml", "step-2-stack.yaml", "step-3-remove-"+last+".yaml", "until busy=$(")
 	for name, want := range map[string][]index{
 		"step-1-add-gsi1.yaml":            append(slices.Clone(all[1:]), all[0]),
 		"step-2-stack.yaml":               all,

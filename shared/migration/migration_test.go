@@ -321,6 +321,21 @@ func TestRunDuringWrites(t *testing.T) {
 	}
 }
 
+// Ensure that a run stops when another process begins a new round, and that it does not reset the
+// marks of that round.
+func TestRunStopsAtNewRound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil, 1, 10)
+	var once sync.Once
+	_, err := migration.Run(t.Context(), w.table, w.migrations(), w.companies, false, func(migration.Progress) {
+		once.Do(func() { w.mustRun(true) })
+	})
+	if err == nil {
+		t.Error("the earlier run did not report that another process took over")
+	}
+	w.requireComplete("after the new round")
+}
+
 // writeAsEarlierBuild counts a write of a note, by compare-and-set, and changes its color without
 // the index key.
 func writeAsEarlierBuild(ctx context.Context, t *table.Client, key table.Key) error {

@@ -29,7 +29,8 @@ const (
 // Run runs the migrations for all companies, whose ids the caller lists after the last function of
 // an earlier build has ended. It continues where an earlier call stopped, and skips what is
 // complete. If again is true, it checks every record of every company again, and no list uses the
-// indexes until that is complete. Several processes may run the same migrations.
+// indexes until that is complete. Several processes may run the same migrations. If one begins to
+// check every record again, the others stop with an error.
 //
 // written is the number of records whose index keys this call has changed. After each batch, Run
 // calls report. It stops at the first error; the companies before it stay complete.
@@ -122,6 +123,9 @@ func (m Migration) runCompany(ctx context.Context, t *table.Client, all mark, ag
 		own, err := m.get(ctx, t, at.CompanyID)
 		if err != nil || isComplete(own, all) && !again {
 			return written, err
+		}
+		if own != nil && own.Round > all.Round {
+			return written, errMoved // to reset the mark would undo the new round of another process
 		}
 		if again || own != nil && own.Round != all.Round {
 			err = m.put(ctx, t, at.CompanyID, own, mark{Round: all.Round})

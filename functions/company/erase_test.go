@@ -19,6 +19,7 @@ import (
 	"growthworkspace/functions/company"
 	"growthworkspace/shared/change"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/migration"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/trail"
@@ -158,6 +159,58 @@ func TestRegistry(t *testing.T) {
 	for n, c := range all {
 		if c.ID != created[n] || *c.Name != created[n] {
 			t.Errorf("profile %d is %s, want %s", n, c.ID, created[n])
+		}
+	}
+}
+
+// beforeRegistryTransport is a transport that calls act once, before the next call that names the
+// registry.
+type beforeRegistryTransport struct{ act func() }
+
+func (b *beforeRegistryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if act := b.act; act != nil && bytes.Contains(body, []byte("operator#companies#")) {
+		b.act = nil
+		act()
+	}
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure the migration of the registry enters a company of an earlier version, but not one that is
+// erased after its profile was read.
+func TestRegistryMigrationDuringErase(t *testing.T) {
+	t.Parallel()
+	for _, erased := range []bool{false, true} {
+		b := &beforeRegistryTransport{}
+		s := apitest.NewOver(t, company.Operations, b)
+		store, id := company.NewStore(s.Table), s.Table.NewID("co")
+		if err := store.Create(t.Context(), company.Company{ID: id, Name: &id}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Table.BatchDelete(t.Context(), []table.Key{table.RegistryKey(id)}); err != nil {
+			t.Fatal(err)
+		}
+		if erased {
+			b.act = func() {
+				if _, err := store.Erase(t.Context(), id, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		_, err := migration.RunCompany(t.Context(), s.Table, []migration.Migration{company.Registry}, id, true, func(migration.Progress) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.act != nil {
+			t.Error("the migration did not write to the registry")
+		}
+		if got := isRegistered(t, s, id); got == erased {
+			t.Errorf("erased: %t, in the registry: %t", erased, got)
 		}
 	}
 }

@@ -76,8 +76,19 @@ func (s Store) Register(ctx context.Context, companyID string) (added bool, err 
 
 // Registry enters companies that an older version created in the registry.
 var Registry = migration.NewAction("registry", profileArea, profileSortKey, func(ctx context.Context, t *table.Client, c Company) (bool, error) {
-	return NewStore(t).Register(ctx, c.ID)
+	return NewStore(t).registerStored(ctx, c.ID)
 })
+
+// registerStored is like Register but does nothing if the company has no profile. Erase may have
+// deleted the company since its profile was read.
+func (s Store) registerStored(ctx context.Context, companyID string) (added bool, err error) {
+	err = s.table.Transact(ctx, s.table.WriteCheckExists(profileKey(companyID)), s.table.WriteCreate(table.Keys{Key: table.RegistryKey(companyID)}, struct{}{}))
+	var canceled *table.CanceledError
+	if errors.As(err, &canceled) {
+		return false, nil
+	}
+	return err == nil, err
+}
 
 // Erase deletes everything that is stored for a company, in all areas: its records, keys,
 // snapshots, findings and stored responses. Only the company's trail stays. It returns the number of

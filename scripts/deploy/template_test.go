@@ -171,7 +171,7 @@ func TestSAMPlanOfAccount(t *testing.T) {
 	}
 	w.template["Transform"] = "AWS::Serverless-2016-10-31"
 	w.indexes = []string{"gsi1"} // left by an update that was rolled back
-	requireContains(t, w.deploy(0, "plan", "--to", to), `aws dynamodb update-table --table-name the-table --global-secondary-index-updates '[{"Delete":{"IndexName":"gsi1"}}]'`,
+	requireContains(t, w.deploy(0, "plan", "--to", to), `aws dynamodb update-table --region eu-central-1 --table-name the-table --global-secondary-index-updates '[{"Delete":{"IndexName":"gsi1"}}]'`,
 		"step-2-add-gsi1.yaml", "step-3-stack.yaml")
 }
 

@@ -14,15 +14,20 @@ import (
 	"time"
 
 	"growthworkspace/infra"
+	"growthworkspace/shared/filelock"
 )
 
 // prepare builds the Lambda functions and the CDK app. It installs the CDK's command line program
-// if necessary.
+// if necessary. The folder of the builds stays locked until the program exits, because the CDK and
+// the checks read it.
 func (d *deployer) prepare(ctx context.Context) error {
 	goarch := map[string]string{"arm64": "arm64", "x86_64": "amd64"}
 	arch, _ := d.parameters.lookup(infra.ParamArchitecture)
 	if arch == "" {
 		arch = "arm64" // the architecture of a new stack
+	}
+	if err := d.lockBuilds(); err != nil {
+		return err
 	}
 	if err := d.command(ctx, d.root, []string{"GOARCH=" + goarch[arch]}, "bash", "scripts/build"); err != nil {
 		return fmt.Errorf("the functions could not be built, and nothing was deployed: %w", err)
@@ -32,6 +37,22 @@ func (d *deployer) prepare(ctx context.Context) error {
 	}
 	if err := d.installCDK(ctx); err != nil {
 		return fmt.Errorf("the CDK's command line could not be installed, and nothing was deployed: check the network and npm's registry: %w", err)
+	}
+	return nil
+}
+
+// lockBuilds locks the folder of the builds. Without the lock, another run in the same clone could
+// replace the builds with those of another architecture while they are deployed.
+func (d *deployer) lockBuilds() (err error) {
+	dist := filepath.Join(d.root, "dist")
+	if err := os.MkdirAll(dist, 0o755); err != nil {
+		return fmt.Errorf("create the folder of the builds: %w", err)
+	}
+	if d.lock, err = filelock.Try(filepath.Join(dist, ".lock")); err != nil {
+		return fmt.Errorf("lock the folder of the builds: %w", err)
+	}
+	if d.lock == nil {
+		return fmt.Errorf("nothing was done: another scripts/deploy builds in %s: wait until it has ended, or use another clone", dist)
 	}
 	return nil
 }

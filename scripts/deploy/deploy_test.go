@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"growthworkspace/infra"
+	"growthworkspace/shared/filelock"
 	"growthworkspace/shared/testkit/engine"
 )
 
@@ -657,6 +658,29 @@ func TestDiffAndDestroy(t *testing.T) {
 	requireContains(t, w.loggedCalls(), "destroy growth-workspace --force")
 	w = newFakeAWS(t)
 	requireContains(t, w.deploy(1, "--destroy", "--yes"), "there is no stack growth-workspace")
+}
+
+// Ensure a run does not build while another one in the same clone uses the builds, and that a run
+// releases them.
+func TestErrBuildsInUse(t *testing.T) {
+	w := newFakeAWS(t)
+	w.status = "CREATE_COMPLETE"
+	w.deploy(0, "--yes")
+	lock, err := filelock.Try(filepath.Join(w.root, "dist", ".lock"))
+	if err != nil || lock == nil {
+		t.Fatalf("the lock of the builds after a deploy: %v, %v", lock, err)
+	}
+	before := w.loggedCalls()
+	for _, flag := range []string{"--yes", "--diff", "--plan", "--synth=" + t.TempDir()} {
+		requireContains(t, w.deploy(1, flag), "another scripts/deploy builds in "+filepath.Join(w.root, "dist"))
+	}
+	if calls := strings.TrimPrefix(w.loggedCalls(), before); strings.Contains(calls, "build") {
+		t.Errorf("built while another run uses the builds: %s", calls)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.deploy(0, "--diff")
 }
 
 // Ensure --synth needs no credentials.

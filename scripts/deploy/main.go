@@ -43,9 +43,10 @@ type deployer struct {
 	options
 	in          *bufio.Reader
 	out, errOut io.Writer
-	root        string // the folder of the repository
-	cache       string // the folder in which the CDK's command line program is installed
-	tmp         string // a temporary folder, removed when the program exits
+	root        string   // the folder of the repository
+	cache       string   // the folder in which the CDK's command line program is installed
+	tmp         string   // a temporary folder, removed when the program exits
+	lock        *os.File // the lock of the folder of the builds; nil before prepare
 	account     *account
 	throughput  settings                             // the throughput parameters, which are deployed after everything else
 	after       func(time.Duration) <-chan time.Time // time.After, which tests replace
@@ -82,6 +83,11 @@ func (d *deployer) start(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(d.tmp)
+	defer func() {
+		if d.lock != nil {
+			_ = d.lock.Close()
+		}
+	}()
 	if err := checkTools(ctx); err != nil {
 		return err
 	}

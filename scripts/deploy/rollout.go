@@ -118,7 +118,7 @@ func (d *deployer) goBack(ctx context.Context, before *earlierVersion, now deplo
 // an empty string.
 func (v *earlierVersion) blocksWayBack(now deployedStack, deployed template) string {
 	if v == nil {
-		return "there is no earlier version to go back to"
+		return "there is no earlier version to go back to. Fix the cause, and deploy again"
 	}
 	switch {
 	case reflect.DeepEqual(v.stack.Parameters, now.Parameters) && reflect.DeepEqual(v.template, deployed):

@@ -147,7 +147,7 @@ func (o *operatorCommands) listCompanies(ctx context.Context, s *tableconn.Sessi
 		return err
 	}
 	return terminal.PrintList(o.Terminal, terminal.ItemList[listedCompany]{Items: items}, items,
-		fmt.Sprintf("no companies yet: create one with `%s`", o.command("company create --name N")), "ID\tNAME\tCREATED\tSUSPENDED",
+		fmt.Sprintf("no companies yet in %s: create one with `%s`", s.Target, o.command("company create --name N")), "ID\tNAME\tCREATED\tSUSPENDED",
 		func(c listedCompany) []string {
 			return []string{c.ID, terminal.FormatText(c.Name), terminal.FormatText(c.CreatedAt), terminal.FormatText(c.SuspendedAt)}
 		})

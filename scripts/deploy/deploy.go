@@ -301,7 +301,7 @@ func (d *deployer) destroyStack(ctx context.Context, s deployedStack) error {
 	fmt.Fprintf(d.out, `
 The table %[1]s still exists and costs money. To use it again:
 
-  go run ./scripts/deploy --stack %[2]s --table %[1]s
+  go run ./scripts/deploy --stack %[2]s --table %[1]s --adopt
 
 To delete it and all its records for good:
 

@@ -52,9 +52,13 @@ It uses %[2]s, and may also use %[3]s. To end the switch with one of them:
 		out = append(out, update{"refuse writes, and allow the use of both tables", kept.with(infra.ParamSecondTable, table)})
 	}
 	moved := d.parameters.with(infra.ParamSecondTable, old).with(infra.ParamAdopted, "no")
+	last := "accept writes"
+	if d.value(s, infra.ParamWrites) == "off" {
+		last = "still refuse writes, because Writes is off"
+	}
 	return append(out,
 		update{"read from " + table, moved},
-		update{"accept writes, and allow the use of " + table + " only", moved.with(infra.ParamSecondTable, "")}), nil
+		update{last + ", and allow the use of " + table + " only", moved.with(infra.ParamSecondTable, "")}), nil
 }
 
 // requestTimeMax is how long a request may go on that began before an update.

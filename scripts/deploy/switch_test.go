@@ -114,6 +114,13 @@ func TestErrReadOnlyCanary(t *testing.T) {
 	}
 }
 
+// Ensure a switch does not promise writes while the parameter Writes is off.
+func TestSwitchWithoutWrites(t *testing.T) {
+	w := newFakeAWS(t)
+	w.status, w.parameters = "UPDATE_COMPLETE", settings{{infra.ParamWrites, "off"}}
+	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "update 3 of 3: still refuse writes, because Writes is off")
+}
+
 // Ensure an empty name of the table changes nothing for the stack's own table, and does not replace an
 // existing one by an empty table.
 func TestEmptyTableName(t *testing.T) {

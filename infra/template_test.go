@@ -261,10 +261,7 @@ func TestThroughput(t *testing.T) {
 		return render(t, parameters).Resources[infra.TableID].(map[string]any)["Properties"].(map[string]any)
 	}
 	set := properties(map[string]string{infra.ParamMaxReads: "7", infra.ParamWarmReads: "8", infra.ParamWarmWrites: "9"})
-	all := []any{set}
-	for _, i := range set["GlobalSecondaryIndexes"].([]any) {
-		all = append(all, i)
-	}
+	all := append([]any{set}, set["GlobalSecondaryIndexes"].([]any)...)
 	if len(all) != 1+len(table.Indexes()) {
 		t.Errorf("%d places of throughput", len(all))
 	}

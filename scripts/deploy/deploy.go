@@ -79,9 +79,7 @@ func (d *deployer) completeParameters(ctx context.Context, s deployedStack) erro
 		}
 		stream = t.streamARN
 	}
-	if chosen, ok := d.parameters.lookup(infra.ParamTableStream); ok {
-		stream = chosen
-	} else if stream != s.parameter(infra.ParamTableStream) {
+	if _, chosen := d.parameters.lookup(infra.ParamTableStream); !chosen && stream != s.parameter(infra.ParamTableStream) {
 		d.parameters = append(d.parameters, setting{infra.ParamTableStream, stream})
 	}
 	return d.completeAdoption(ctx, s, table)

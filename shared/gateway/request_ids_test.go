@@ -39,7 +39,8 @@ func TestRequestIDs(t *testing.T) {
 		},
 		{
 			// Events by hand and those of `sam local` have no extended id.
-			"ErrNoExtendedID", context.WithValue(invoked, "x-amzn-trace-id", "Root="+trace+";Sampled=0"), //nolint:staticcheck // package lambda uses this key
+			//lint:ignore SA1029 package lambda uses this key
+			"ErrNoExtendedID", context.WithValue(invoked, "x-amzn-trace-id", "Root="+trace+";Sampled=0"),
 			events.APIGatewayProxyRequest{HTTPMethod: "GET"},
 			gateway.RequestIDs{Lambda: "8a0a4e2d-0000-4000-8000-000000000000", Trace: trace}, "8a0a4e2d-0000-4000-8000-000000000000",
 		},

@@ -41,6 +41,7 @@ const (
 // about. GetCallerIdentity is left out: AWS allows it to everyone.
 var deployerResources = map[string][]string{
 	"cloudformation:DescribeStacks":        {deployedStackARN, "arn:aws:cloudformation:eu-central-1:111122223333:stack/CDKToolkit/1"},
+	"cloudformation:DescribeStackEvents":   {deployedStackARN},
 	"cloudformation:DescribeStackResource": {deployedStackARN},
 	"cloudformation:GetTemplate":           {deployedStackARN},
 	"cloudformation:DescribeChangeSet":     {deployedStackARN},

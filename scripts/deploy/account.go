@@ -189,6 +189,26 @@ func (a *account) stackResource(ctx context.Context, stack, id string) (physical
 	return response.ID, nil
 }
 
+// creationFailures requests why resources of a stack could not be created, the latest first.
+func (a *account) creationFailures(ctx context.Context, name string) (reasons []string, err error) {
+	var response struct {
+		Events []struct {
+			Status string `xml:"ResourceStatus"`
+			Reason string `xml:"ResourceStatusReason"`
+		} `xml:"DescribeStackEventsResult>StackEvents>member"`
+	}
+	err = a.callQueryAPI(ctx, "cloudformation", "2010-05-15", url.Values{"Action": {"DescribeStackEvents"}, "StackName": {name}}, &response)
+	if err != nil {
+		return nil, fmt.Errorf("read the events of the stack %s: %w", name, err)
+	}
+	for _, e := range response.Events {
+		if e.Status == "CREATE_FAILED" {
+			reasons = append(reasons, e.Reason)
+		}
+	}
+	return reasons, nil
+}
+
 // callQueryAPI sends a form to an AWS service and decodes the XML response into out.
 func (a *account) callQueryAPI(ctx context.Context, service, version string, form url.Values, out any) error {
 	form.Set("Version", version)

@@ -33,6 +33,7 @@ type fakeAWS struct {
 	path           string
 	log            string
 	status         string // the stack's status; empty if the stack does not exist
+	failure        string // why a resource could not be created
 	statusAfterCDK string // the stack's status after a call to the CDK; empty if unchanged
 	isForeign      bool   // whether the stack belongs to a different service
 	hasToolkit     bool   // whether the account is prepared for the CDK
@@ -109,7 +110,14 @@ case $all in
   echo '{"url":"digest.json"}' >"$out/manifest.json"
   exit 0 ;;
 *" prepare-change-set "*) ;;
-*" deploy "*) [ "${CDK_EXIT-0}" != 0 ] || /bin/cat "$app/$stack.template.json" >"$LOG.deployed" ;;
+*" deploy "*)
+  if [ -s "$LOG.throttled" ]; then
+    read -r left <"$LOG.throttled"
+    echo "${left#?}" >"$LOG.throttled"
+    [ -z "$left" ] || { echo ROLLBACK_COMPLETE >"$LOG.status"; exit 1; }
+  fi
+  /bin/rm -f "$LOG.status"
+  [ "${CDK_EXIT-0}" != 0 ] || /bin/cat "$app/$stack.template.json" >"$LOG.deployed" ;;
 esac
 : >"$LOG.cdk"
 exit ${CDK_EXIT-0}`
@@ -204,6 +212,8 @@ func (w *fakeAWS) serveAWS(rw http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(rw, "<R><DescribeStackResourceResult><StackResourceDetail><PhysicalResourceId>"+id+"</PhysicalResourceId></StackResourceDetail></DescribeStackResourceResult></R>")
 	case "DescribeChangeSet":
 		fmt.Fprint(rw, "<R><DescribeChangeSetResult><Status>CREATE_COMPLETE</Status><Changes>"+w.changes+"</Changes></DescribeChangeSetResult></R>")
+	case "DescribeStackEvents":
+		fmt.Fprint(rw, "<R><DescribeStackEventsResult><StackEvents><member><ResourceStatus>CREATE_FAILED</ResourceStatus><ResourceStatusReason>"+w.failure+"</ResourceStatusReason></member></StackEvents></DescribeStackEventsResult></R>")
 	case "DeleteChangeSet":
 		w.logCall("DeleteChangeSet")
 		fmt.Fprint(rw, "<R/>")
@@ -337,6 +347,9 @@ func (w *fakeAWS) describe(rw http.ResponseWriter, name string) {
 	status := w.status
 	if _, err := os.Stat(w.log + ".cdk"); err == nil && w.statusAfterCDK != "" {
 		status = w.statusAfterCDK
+	}
+	if text, err := os.ReadFile(w.log + ".status"); err == nil {
+		status = strings.TrimSpace(string(text))
 	}
 	if name == "CDKToolkit" {
 		status = map[bool]string{true: "CREATE_COMPLETE"}[w.hasToolkit]
@@ -538,6 +551,33 @@ func TestFailedFirstDeploy(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status, w.statusAfterCDK = "ROLLBACK_COMPLETE", "CREATE_COMPLETE"
 	requireContains(t, w.deploy(0, "--yes"), "remove the rest of a failed first deploy (ROLLBACK_COMPLETE) and deploy")
+}
+
+// Ensure a creation that AWS throttled is repeated, three times at most, and that no other failure is.
+func TestThrottledCreation(t *testing.T) {
+	const throttled = "Too Many Requests (Service: ApiGateway, Status Code: 429)"
+	for name, test := range map[string]struct {
+		failures, failure string
+		exit, executions  int
+	}{
+		"once":      {"x", throttled, 0, 2},
+		"twice":     {"xx", throttled, 0, 3},
+		"always":    {"xxx", throttled, 1, 3},
+		"forbidden": {"x", "AccessDenied", 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newFakeAWS(t)
+			w.statusAfterCDK, w.failure = "CREATE_COMPLETE", test.failure
+			w.write(w.log+".throttled", test.failures+"\n")
+			text := w.deploy(test.exit, "--yes")
+			if n := strings.Count(w.loggedCalls(), " execute-change-set "); n != test.executions {
+				t.Errorf("%d executions, want %d:\n%s", n, test.executions, text)
+			}
+			if test.exit != 0 {
+				requireContains(t, text, "nothing is running")
+			}
+		})
+	}
 }
 
 // Ensure the error for a failed deploy says which version is now running and what to do.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"growthworkspace/infra"
 )
@@ -182,8 +184,53 @@ func (d *deployer) flags(s step) []string {
 	return d.parameters.flags(d.stack)
 }
 
-// deployTemplate makes a change set of a template and executes it, unless check returns an error.
+// API Gateway creates a few resources a second for a whole account, and a new stack has more than a
+// hundred. CloudFormation repeats a throttled request by itself, but not for ever.
+const (
+	createAttempts = 3
+	createPause    = time.Minute
+)
+
+// deployTemplate makes a change set of a template and executes it, unless check returns an error. It
+// begins again if the creation of the stack failed because AWS throttled it. The CDK then deletes
+// what is left of the stack first.
 func (d *deployer) deployTemplate(ctx context.Context, t template, check func(changeSet) error, flags ...string) error {
+	for n := 1; ; n++ {
+		err := d.executeTemplate(ctx, t, check, flags...)
+		if err == nil || n == createAttempts || ctx.Err() != nil || !d.creationThrottled(ctx) {
+			return err
+		}
+		fmt.Fprintf(d.out, "again     in a minute, because AWS throttled the creation of the stack\n")
+		select {
+		case <-ctx.Done():
+			return err
+		case <-d.after(createPause):
+		}
+	}
+}
+
+// creationThrottled reports whether the first deploy of the stack failed and was rolled back because
+// AWS throttled the creation of a resource. It is false if that is unknown.
+func (d *deployer) creationThrottled(ctx context.Context) bool {
+	s, err := d.account.stack(ctx, d.stack)
+	if err != nil || !s.neverDeployed() {
+		return false
+	}
+	reasons, err := d.account.creationFailures(ctx, d.stack)
+	return err == nil && slices.ContainsFunc(reasons, isThrottling)
+}
+
+// isThrottling recognises the reason of a failed resource that AWS throttled.
+func isThrottling(reason string) bool {
+	for _, text := range []string{"TooManyRequests", "Too Many Requests", "Throttling", "Rate exceeded"} {
+		if strings.Contains(reason, text) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *deployer) executeTemplate(ctx context.Context, t template, check func(changeSet) error, flags ...string) error {
 	c, err := d.prepareChangeSet(ctx, t, flags...)
 	if err != nil {
 		return err

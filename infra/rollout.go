@@ -27,7 +27,7 @@ const (
 	ifCanary          = "IsCanary"
 	rolloutMapping    = "Rollouts"
 	mappedCanary      = "Canary"
-	deploymentsID     = "ServerlessDeploymentApplication" // the logical ids that SAM gives
+	DeploymentsID     = "ServerlessDeploymentApplication" // the logical ids that SAM gives
 	DeploymentsRoleID = "CodeDeployServiceRole"
 )
 
@@ -42,8 +42,8 @@ func (f Function) AliasID() string { return f.ID() + "Alias" + AliasName }
 // the alias to its deployment group.
 func (f Function) aliasResource() Object { return Sub("${" + f.ID() + "}:" + AliasName) }
 
-// deploymentGroupID is the logical id of the function's deployment group in CodeDeploy.
-func (f Function) deploymentGroupID() string { return f.ID() + "DeploymentGroup" }
+// DeploymentGroupID is the logical id of the function's deployment group in CodeDeploy.
+func (f Function) DeploymentGroupID() string { return f.ID() + "DeploymentGroup" }
 
 // VersionDescription returns the description of the function's published version: every value in
 // the version's configuration that only CloudFormation knows, such as the table's name.
@@ -119,7 +119,7 @@ func (f Function) versionResources(code Code) Object {
 // a canary, CloudFormation moves the alias itself.
 func (f Function) UpdatePolicy() Object {
 	return Object{{"CodeDeployLambdaAliasUpdate", IfCondition(ifCanary,
-		Object{{"ApplicationName", Ref(deploymentsID)}, {"DeploymentGroupName", Ref(f.deploymentGroupID())}},
+		Object{{"ApplicationName", Ref(DeploymentsID)}, {"DeploymentGroupName", Ref(f.DeploymentGroupID())}},
 		Ref("AWS::NoValue"))}}
 }
 
@@ -174,7 +174,7 @@ func (m Model) canaryResources() Object {
 		alarms = append(alarms, Object{{"Name", name}})
 	}
 	out := Object{
-		{deploymentsID, onlyIf(ifCanary, resource("AWS::CodeDeploy::Application", Object{{"ComputePlatform", "Lambda"}}))},
+		{DeploymentsID, onlyIf(ifCanary, resource("AWS::CodeDeploy::Application", Object{{"ComputePlatform", "Lambda"}}))},
 		{DeploymentsRoleID, onlyIf(ifCanary, resource("AWS::IAM::Role", Object{
 			{"AssumeRolePolicyDocument", policyDocument(Object{
 				{"Effect", "Allow"}, {"Principal", Object{{"Service", List{"codedeploy.amazonaws.com"}}}}, {"Action", List{"sts:AssumeRole"}},
@@ -183,8 +183,8 @@ func (m Model) canaryResources() Object {
 		}))},
 	}
 	for _, f := range m.Functions {
-		out = append(out, Field{f.deploymentGroupID(), onlyIf(ifCanary, resource("AWS::CodeDeploy::DeploymentGroup", Object{
-			{"ApplicationName", Ref(deploymentsID)},
+		out = append(out, Field{f.DeploymentGroupID(), onlyIf(ifCanary, resource("AWS::CodeDeploy::DeploymentGroup", Object{
+			{"ApplicationName", Ref(DeploymentsID)},
 			{"ServiceRoleArn", Attribute(DeploymentsRoleID, "Arn")},
 			{"DeploymentConfigName", "CodeDeployDefault.Lambda" + canaryType},
 			{"DeploymentStyle", Object{{"DeploymentType", "BLUE_GREEN"}, {"DeploymentOption", "WITH_TRAFFIC_CONTROL"}}},

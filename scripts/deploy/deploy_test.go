@@ -627,6 +627,7 @@ func TestErrOptions(t *testing.T) {
 		"--table: ExistingTableName must match":          {"--table", "a b"},
 		"--stack \"1st\": must be a letter":              {"--stack", "1st"},
 		"cannot be combined":                             {"--diff", "--destroy"},
+		"--destroy deletes the stack as it is":           {"--destroy", "--table", "kept"},
 		"--adopt changes the stack":                      {"--adopt", "--plan"},
 		"unknown argument \"now\"":                       {"now"},
 		"to leave out; there are key, role-may":          {"smoke", "--skip", "everything"},

@@ -112,6 +112,8 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 		return o, fmt.Errorf("--stack %q: must be a letter, then letters, digits and hyphens", o.stack)
 	case countTrue(o.diff, o.planned, o.destroy, o.synthDir != "") > 1:
 		return o, errors.New("--diff, --plan, --destroy and --synth cannot be combined")
+	case o.destroy && (o.table != "" || o.arch != "" || len(o.parameters) > 0):
+		return o, errors.New("--destroy deletes the stack as it is, so it cannot be combined with --table, --arch and --param")
 	case o.adoptTable && (o.diff || o.planned || o.destroy || o.synthDir != ""):
 		return o, errors.New("--adopt changes the stack, so it cannot be combined with --diff, --plan, --destroy and --synth")
 	}

@@ -240,6 +240,52 @@ func checkThrottle(ctx context.Context, a *acceptance) error {
 	return requireRetryAfter(throttled)
 }
 
+// checkCanary reads the last deployment of each function. It starts none, because only another
+// version of the stack makes one.
+func checkCanary(ctx context.Context, a *acceptance) error {
+	if a.stack.parameter(infra.ParamRollout) != infra.RolloutCanary {
+		return fmt.Errorf("%w: the stack has Rollout=%s; deploy with --param Rollout=canary, then another version, then run this again",
+			errNotAnswered, a.stack.parameter(infra.ParamRollout))
+	}
+	application, err := a.account.stackResource(ctx, a.d.stack, infra.DeploymentsID)
+	if err != nil {
+		return err
+	}
+	for _, f := range infra.New().Functions {
+		group, err := a.account.stackResource(ctx, a.d.stack, f.DeploymentGroupID())
+		if err != nil {
+			return err
+		}
+		var answer struct {
+			Info struct {
+				Last struct {
+					ID     string `json:"deploymentId"`
+					Status string `json:"status"`
+				} `json:"lastAttemptedDeployment"`
+			} `json:"deploymentGroupInfo"`
+		}
+		if err := a.codeDeploy(ctx, "GetDeploymentGroup", map[string]any{"applicationName": application, "deploymentGroupName": group}, &answer); err != nil {
+			return err
+		}
+		switch last := answer.Info.Last; last.Status {
+		case "Succeeded":
+		case "":
+			return fmt.Errorf("%w: CodeDeploy has not deployed %s yet; deploy another version, then run this again", errNotAnswered, f.Name)
+		default:
+			return fmt.Errorf("the last deployment of %s, %s, is %s", f.Name, last.ID, last.Status)
+		}
+	}
+	return nil
+}
+
+func (a *acceptance) codeDeploy(ctx context.Context, action string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	return a.account.call(ctx, "codedeploy", "application/x-amz-json-1.1", "CodeDeploy_20141006."+action, body, func(text []byte) error { return json.Unmarshal(text, out) })
+}
+
 // cloudWatchVersion is the version of CloudWatch's API.
 const cloudWatchVersion = "2010-08-01"
 

@@ -26,7 +26,7 @@ const smokeHelpText = `usage: go run ./scripts/deploy smoke [flags]
 
 Checks a deployed stack with your credentials: that it answers as it should,
 that the roles of its functions may do what they must and nothing else, and what
-only an AWS account can show. It creates a company, a role and, for the restore,
+only an AWS account can show. It creates a company, roles and, for the restore,
 a table, and deletes them at the end. For some seconds it stops the function of
 the OpenAPI document and sets off an alarm, which sends a mail.
 
@@ -98,6 +98,7 @@ func accountChecks() []accountCheck {
 		{"oversize", "a body larger than the gateway accepts gets 413 in the envelope", true, checkOversize},
 		{"saturation", "a request without a free function instance gets 500 in the envelope, with Retry-After", false, checkSaturation},
 		{"throttle", "a burst above the gateway's rate gets 429 in the envelope, with Retry-After", false, checkThrottle},
+		{"canary", "with Rollout=canary, CodeDeploy has moved the requests of each function to its last version", false, checkCanary},
 		{"alarm", "an alarm publishes to the topic", true, checkAlarm},
 		{"logs", "the saved query finds the lines of the gateway and of the function by the id of a request", false, checkLogs},
 		{"restore", "a restored copy of the table has the company's records", true, checkRestore},
@@ -141,7 +142,7 @@ func (d *deployer) runSmoke(ctx context.Context) (err error) {
 	if stack.parameter(infra.ParamConcurrency) == "0" {
 		return fmt.Errorf("the service is stopped (%[1]s=0): deploy it with --param %[1]s=-1 first", infra.ParamConcurrency)
 	}
-	fmt.Fprintf(d.out, "Checks the stack %s in the account %s, region %s. Creates a company, a role and a table, and deletes them.\n",
+	fmt.Fprintf(d.out, "Checks the stack %s in the account %s, region %s. Creates a company, roles and a table, and deletes them.\n",
 		d.stack, d.account.id, d.account.config.Region)
 	if err := d.confirm(); err != nil {
 		return err

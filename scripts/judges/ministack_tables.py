@@ -84,8 +84,14 @@ def description(name):
     if any(SINCE in index and not index.get("Backfilling") for index in indexes) and out["TableStatus"] == "ACTIVE":
         out["TableStatus"] = "UPDATING"
     if indexes:
-        out["GlobalSecondaryIndexes"] = [{key: value for key, value in index.items() if key != SINCE} for index in indexes]
-    return out
+        out["GlobalSecondaryIndexes"] = [with_numbers({key: value for key, value in index.items() if key != SINCE}) for index in indexes]
+    return with_numbers(out)
+
+
+def with_numbers(record):
+    """Returns a table or an index whose throughput is in numbers: CloudFormation passes on the values of parameters as text."""
+    return {key: {unit: int(units) if str(units).isdigit() else units for unit, units in value.items()} if key in THROUGHPUT else value
+            for key, value in record.items()}
 
 
 def refuse_query(data):

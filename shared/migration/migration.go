@@ -1,4 +1,4 @@
-// Package migration adds records that earlier builds stored to new indexes.
+// Package migration adds the records of earlier builds to new indexes.
 //
 // DynamoDB fills a new index only with records that have the index's keys. Records that an earlier
 // build stored lack them. A Migration computes the keys and writes them, company by company. Lists

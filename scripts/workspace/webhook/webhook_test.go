@@ -28,7 +28,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// The prefix is separate, so that no text here looks like a secret to a scanner.
+// The prefix is separate so that secret scanners do not report the secrets.
 const (
 	prefix     = "whsec_"
 	testSecret = prefix + "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="

@@ -46,8 +46,8 @@ type Load struct {
 type Outcome struct {
 	WriteUnitsPerS, ReadUnitsPerS float64
 	BatchesPerS, LostRacesPerS    float64
-	Loud, Quiet                   timeline.Durations // from a write until a reader can see its change
-	Recorded                      float64            // changes
+	Loud, Quiet                   timeline.Durations // from a write until a reader sees its change
+	Recorded                      float64            // the number of recorded changes
 }
 
 func (o Outcome) String() string {

@@ -58,8 +58,8 @@ type Testbed struct {
 	options Options
 }
 
-// Open starts an engine and creates the table. The migrations of a new table are complete, as those
-// of a table that a command opens.
+// Open starts an engine and creates the table. It marks the migrations of the new table as
+// complete, as the workspace command does when it opens a new table.
 func Open(ctx context.Context, o Options) (*Testbed, error) {
 	t := &Testbed{options: o}
 	if err := t.Restart(ctx); err != nil {

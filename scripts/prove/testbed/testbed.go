@@ -110,8 +110,8 @@ func tableOptions(endpoint string, transport http.RoundTripper, timeout time.Dur
 	}
 }
 
-// Stream returns a reader of the stream of a testbed's table. The table has one after
-// table.Client.EnableStream.
+// Stream returns a reader of the stream of a testbed's table. The table has a stream only after a
+// call of table.Client.EnableStream.
 func Stream(endpoint string, transport http.RoundTripper) *stream.Reader {
 	return stream.New(tableOptions(endpoint, transport, attemptTimeout, time.Now))
 }

@@ -164,7 +164,7 @@ func attributeValue(t *testing.T, typed map[string]any) types.AttributeValue {
 	return nil
 }
 
-// claimIDs matches claim ids, which differ between companies.
+// claimIDs matches claim ids, which are different for each claim.
 var claimIDs = regexp.MustCompile(`clm_[0-9a-z]+`)
 
 // listEverything returns the items in every list of the company, by operation and arguments. It

@@ -75,7 +75,8 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 }
 
 // respond finishes a request: it builds the response and writes the log line. No other code in this
-// package does either. Behind the gateway, it writes the line once the response is final.
+// package builds responses or writes log lines. Behind the gateway, it writes the line once the
+// response is final.
 func (a *API) respond(ctx context.Context, t *callState, r result, err error) Response {
 	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, Note: r.note, tag: r.tag}
 	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes

@@ -135,8 +135,8 @@ func (m Migration) get(ctx context.Context, t *table.Client, companyID string) (
 // errMoved means that another process has written a mark.
 var errMoved = errors.New("another process runs the same migration")
 
-// put replaces the mark before with after. It returns errMoved if the stored mark is not equal to
-// before. If before is nil, there must be no stored mark.
+// put stores the mark after in place of before. It returns errMoved if the stored mark is not equal
+// to before. If before is nil, there must be no stored mark.
 func (m Migration) put(ctx context.Context, t *table.Client, companyID string, before *mark, after mark) error {
 	key := m.markKey(companyID)
 	if before == nil {

@@ -35,8 +35,8 @@ type Options struct {
 	Random             io.Reader // source of randomness for public keys; nil: crypto/rand
 	NoStream           bool      // the table has no stream, so nothing records the changes of its records
 
-	// Operator returns the name of the person or role that runs a command, for the operator's
-	// trail. If it is nil, the name is "operator".
+	// Operator returns the name of whoever runs a command, for the operator's trail. If it is nil,
+	// the name is "operator".
 	Operator func(context.Context) string
 }
 

@@ -191,7 +191,7 @@ func (s Store) DuePosts(ctx context.Context, companyID string, platform *Platfor
 	})
 }
 
-// CompaniesWithDuePosts returns the ids of the companies that have a post that is due. It includes
+// CompaniesWithDuePosts returns the ids of the companies that have a due post. It includes
 // suspended companies. Only the operator may call it. It reads nothing of companies without a due
 // post.
 func (s Store) CompaniesWithDuePosts(ctx context.Context) ([]string, error) {

@@ -161,8 +161,8 @@ func TestOperatorCalls(t *testing.T) {
 }
 
 // Ensure the commands for all companies find everything in a table that an older version wrote,
-// which has neither a registry nor an index of work. They must say what they read. After an upgrade
-// they must find the same.
+// which has neither a registry nor an index of work. They must print a note that they read the
+// whole table. After an upgrade, they must find the same without reading the whole table.
 func TestOperatorListsOfAnOlderTable(t *testing.T) {
 	t.Parallel()
 	c := startCountedEngine(t)

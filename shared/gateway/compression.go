@@ -57,7 +57,7 @@ func acceptsGzip(header http.Header) bool {
 
 // gatewayCoding returns the coding with which API Gateway compresses a response to a client, or ""
 // if it does not compress it. API Gateway considers only the coding with the highest q-value, and
-// applies it only if it supports it. It ignores "*"
+// does not compress if it does not support that coding. It ignores "*"
 // (https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-enable-compression.html,
 // api-gateway-receive-response-with-compressed-payload.html). These pages don't say which coding it
 // prefers if several have the same q-value. gatewayCoding returns the first.

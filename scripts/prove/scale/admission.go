@@ -19,7 +19,7 @@ const (
 type KeyLoad struct {
 	Quota     auth.Quota // per minute
 	RPS       float64    // requests per second
-	Processes int        // function instances; each remembers the bucket it last read for the key
+	Processes int        // function instances; each remembers the key's bucket as it last saw it
 	Length    time.Duration
 }
 
@@ -37,7 +37,7 @@ type keySimulation struct {
 	load    KeyLoad
 	tat     int64 // the TAT of the stored bucket
 	item    capacity
-	known   []int64 // by process: the stored TAT that the process last read
+	known   []int64 // by process: the stored TAT that the process last saw
 	delays  []time.Duration
 	written int
 
@@ -61,7 +61,7 @@ func SimulateKey(load KeyLoad, seed uint64) KeyOutcome {
 // a bucket is unused.
 var epoch = time.Unix(1_786_440_600, 0)
 
-// attempt tries to admit a request. If the bucket that the process last read has room, it charges
+// attempt tries to admit a request. If the bucket has room, as the process last saw it, it charges
 // the bucket. Otherwise, it reads the key to confirm that the bucket is empty. n is the number of
 // the attempt.
 func (s *keySimulation) attempt(process int, begin time.Duration, n int) {

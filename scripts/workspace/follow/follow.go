@@ -231,8 +231,9 @@ func (f *Follower) query() url.Values {
 	return query
 }
 
-// deliverPage delivers the changes of a page and stores the position after each. After this process
-// was killed, the page is read again. It then begins with changes that were already delivered.
+// deliverPage delivers the changes of a page and stores the position after each. If this process
+// was killed in the middle of a page, that page is read again and begins with changes that were
+// already delivered.
 func (f *Follower) deliverPage(ctx context.Context, page Page) error {
 	for _, c := range page.Items {
 		if slices.Contains(f.at.Delivered, c.ID) {

@@ -171,8 +171,8 @@ func TestFollowerThroughDeaths(t *testing.T) {
 	})
 }
 
-// Ensure a failed delivery is retried until it succeeds, with pauses that grow to five minutes. No
-// later change may overtake it.
+// Ensure the delivery of a change is retried until it succeeds, with pauses that grow to five
+// minutes. No later change may be delivered first.
 func TestFollowerRetriesDelivery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

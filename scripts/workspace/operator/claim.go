@@ -40,8 +40,8 @@ type workerCommands[S, R, C any] struct {
 	listStuck func(s S, ctx context.Context, companyID, claimedBefore string) ([]C, error)
 
 	// withReady and withStuck return the companies that have records for listReady and listStuck.
-	// They include suspended companies. They read the operator's index. work is the migration to
-	// that index.
+	// The results include suspended companies. Both functions read the operator's index. work is
+	// the migration to that index.
 	withReady func(ctx context.Context, t *table.Client) ([]string, error)
 	withStuck func(ctx context.Context, t *table.Client, claimedBefore string) ([]string, error)
 	work      migration.Migration

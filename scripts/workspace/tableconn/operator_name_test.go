@@ -15,8 +15,8 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// Ensure the operator's name for a command in an AWS account is the command's principal, and that
-// the command asks AWS for it only once. If AWS does not return it, the name must be the id of the
+// Ensure the operator's name in an AWS account is that of the command's principal, and that AWS is
+// asked for it only once. If AWS does not return it, the operator's name must be the id of the
 // access key, and a note must tell the user.
 func TestOperatorName(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestOperatorName(t *testing.T) {
 	}
 }
 
-// Ensure the operator's name for a command outside AWS is the name of the machine's user.
+// Ensure the operator's name outside AWS is the name of the machine's user.
 func TestLocalOperator(t *testing.T) {
 	t.Parallel()
 	if name := localOperator(); !strings.HasPrefix(name, "user:") || len(name) == len("user:") {

@@ -158,7 +158,7 @@ func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
 			}
 			for name := range item {
 				index := attributeText(item, name)
-				if name == table.GSI6.PK() { // the operator's lists span companies; the sort key has the company
+				if name == table.GSI6.PK() { // the operator's lists span companies; the sort key contains the company's id
 					if !strings.Contains(attributeText(item, table.GSI6.SK()), "#"+company+"#") {
 						return d, fmt.Sprintf("the row %s %s is listed in %s for another company", pk, sk, index)
 					}

@@ -25,13 +25,13 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// The files in testdata/older are named after a commit. Each has the items that the build of that
-// commit stored: it imported records.jsonl, claimed the post pst_o2 and the reply of fbk_o5, and
-// then ran its upgrade if it had one. The word COMPANY stands for the company's id.
+// Each file in testdata/older is named after a commit. It contains the items that a build of that
+// commit stored when it imported records.jsonl, claimed the post pst_o2 and the reply of fbk_o5,
+// and then ran its upgrade command, if it had one. The word COMPANY stands for the company's id.
 
-// Ensure a table that an earlier build wrote is complete after the migrations. Before and after,
-// every list must return what it returns for a company whose records this build has written. After,
-// every record must have exactly the index keys that this build writes.
+// Ensure the migrations complete a table that an earlier build wrote. Both before and after them,
+// every list must return the same items as for a company whose records this build wrote. After
+// them, every record must have exactly the index keys that this build writes.
 func TestOlderTable(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -78,7 +78,7 @@ func newTestService(t *testing.T) *apitest.Service {
 	return newProcess(t, apitest.New(t, functions.Operations), nil)
 }
 
-// importRecordsOfOlderBuilds writes with this build what earlier builds wrote.
+// importRecordsOfOlderBuilds stores the records in testdata/older with this build.
 func importRecordsOfOlderBuilds(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	file, err := os.Open("testdata/older/records.jsonl")
@@ -105,7 +105,7 @@ func importRecordsOfOlderBuilds(t *testing.T, s *apitest.Service) {
 	}
 }
 
-// putOlderItems stores the items of a file for the company.
+// putOlderItems stores the items in a file of testdata/older for the company.
 func putOlderItems(t *testing.T, s *apitest.Service, name string) {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -129,7 +129,7 @@ func putOlderItems(t *testing.T, s *apitest.Service, name string) {
 	}
 }
 
-// attributeValue returns the attribute that DynamoDB's JSON describes.
+// attributeValue returns the attribute value that typed, in DynamoDB's JSON format, describes.
 func attributeValue(t *testing.T, typed map[string]any) types.AttributeValue {
 	t.Helper()
 	for kind, value := range typed {
@@ -164,11 +164,11 @@ func attributeValue(t *testing.T, typed map[string]any) types.AttributeValue {
 	return nil
 }
 
-// claimIDs matches the ids of claims, which differ.
+// claimIDs matches claim ids, which are different for each claim.
 var claimIDs = regexp.MustCompile(`clm_[0-9a-z]+`)
 
-// listEverything returns the items of every list of the company, by operation and arguments. It
-// leaves out the lists of keys and of changes, which earlier builds did not store.
+// listEverything returns the items in every list of the company, by operation and arguments. It
+// leaves out the lists of keys and of changes, because testdata/older does not contain them.
 func listEverything(t *testing.T, s *apitest.Service) map[string][]string {
 	t.Helper()
 	lists, key := map[string][]string{}, s.Key(t)
@@ -220,13 +220,13 @@ func listEverything(t *testing.T, s *apitest.Service) map[string][]string {
 	return lists
 }
 
-// indexKeys returns the index keys of the company's records, by the keys of the base table.
+// indexKeys returns the index keys of the company's records, by their keys in the base table.
 func indexKeys(t *testing.T, s *apitest.Service) map[string][]string {
 	t.Helper()
 	keys := map[string][]string{}
 	for _, a := range functions.All() {
 		err := table.ForEachItem(t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, a.Name), Consistent: true}, func(item table.Item) error {
-			if sk := table.KeyOf(item).SK; strings.HasPrefix(sk, "index#") || strings.HasPrefix(sk, "keychange#") { // the marks of the migrations; the keys of this test
+			if sk := table.KeyOf(item).SK; strings.HasPrefix(sk, "index#") || strings.HasPrefix(sk, "keychange#") { // the marks of the migrations, and the API keys of this test
 				return nil
 			}
 			own := []string{}

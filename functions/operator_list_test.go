@@ -31,7 +31,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// newOwnTable returns a service with a table that no other test uses.
+// newOwnTable returns a service with its own table, which no other test uses.
 func newOwnTable(t *testing.T) *apitest.Service {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
@@ -52,11 +52,12 @@ func newOwnTable(t *testing.T) *apitest.Service {
 	return s
 }
 
-// workEntry is an entry of the operator's lists: the list, the time, the company and the record.
+// workEntry is an entry in one of the operator's lists: the list, the time, the company and the
+// record.
 type workEntry [4]string
 
-// wantedWork is a second implementation of the operator's lists. It returns the entry of a stored
-// record, or false.
+// wantedWork is a second, independent implementation of the operator's lists. It returns the entry
+// that a stored record must have. listed is false if it must have none.
 func wantedWork(item table.Item) (e workEntry, listed bool) {
 	text := func(name string) string { return attributeText(item, name) }
 	kind, _, _ := strings.Cut(text("sk"), "#")
@@ -102,8 +103,9 @@ func sortWork(entries []workEntry) []workEntry {
 	return entries
 }
 
-// checkOperatorLists compares the operator's lists with a read of the whole table, and returns the
-// entries. It waits until the index has caught up with the table.
+// checkOperatorLists compares the operator's lists with the contents of the whole table, and
+// returns the entries. It waits until the index has caught up with the table. after describes the
+// last operation.
 func checkOperatorLists(t *testing.T, s *apitest.Service, after string) (work []workEntry) {
 	t.Helper()
 	var companies, registered []string
@@ -142,7 +144,7 @@ func checkOperatorLists(t *testing.T, s *apitest.Service, after string) (work []
 	return work
 }
 
-// checkFinders compares the companies that the stores find with the entries of the lists.
+// checkFinders compares the companies that the stores find with the entries in the lists.
 func checkFinders(t *testing.T, s *apitest.Service, work []workEntry) {
 	t.Helper()
 	posts, replies := broadcast.NewStore(s.Table), feedback.NewStore(s.Table)
@@ -173,9 +175,9 @@ func checkFinders(t *testing.T, s *apitest.Service, work []workEntry) {
 	}
 }
 
-// Ensure the operator's lists equal what a read of the whole table says, after each of many random
-// operations: creates, updates, deletes, pushes, imports, merges, claims, reports and erasures, in
-// companies that have records with the same ids.
+// Ensure the operator's lists agree with the contents of the whole table after each of many random
+// operations: creates, updates, deletes, pushes, imports, merges, claims, reports and erasures. The
+// companies have records with the same ids.
 func TestOperatorListsAreRight(t *testing.T) {
 	t.Parallel()
 	steps := 600
@@ -215,7 +217,8 @@ func TestOperatorListsAreRight(t *testing.T) {
 	}
 }
 
-// makeOlder removes from the table what versions without the operator's lists did not write.
+// makeOlder turns the table into one that a version without the operator's lists wrote: it removes
+// everything that such a version did not write.
 func makeOlder(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	for _, item := range scanItems(t, s, table.Base) {
@@ -236,14 +239,14 @@ func makeOlder(t *testing.T, s *apitest.Service) {
 	}
 }
 
-// workWalk makes random operations on posts and replies.
+// workWalk performs random operations on posts and replies.
 type workWalk struct {
 	t      *testing.T
 	s      *apitest.Service
 	random *mathrand.Rand
 
 	companies []string
-	keys      map[string]string // secret keys by company
+	keys      map[string]string // secret API keys by company id
 }
 
 func pick[T any](w *workWalk, of ...T) T { return of[w.random.IntN(len(of))] }
@@ -298,7 +301,8 @@ func (w *workWalk) time() any {
 	return timestamp.Format(w.s.Clock.Now().Add(time.Duration(w.random.IntN(240)-120) * time.Minute))
 }
 
-// step makes one random operation, which the rules may refuse, and returns a description of it.
+// step performs one random operation, which the service may refuse, and returns a description of
+// it.
 func (w *workWalk) step() string {
 	t, ctx := w.t, w.t.Context()
 	t.Helper()
@@ -418,8 +422,8 @@ func (w *workWalk) step() string {
 	return fmt.Sprint("reports of replies ", err)
 }
 
-// Ensure what the operator's commands read to find due work does not depend on the number of
-// companies that have none.
+// Ensure the read units that the operator's commands use to find due work do not depend on the
+// number of companies without due work.
 func TestPollUnitsAreFlat(t *testing.T) {
 	t.Parallel()
 	numbers := []int{1, 10, 100}
@@ -509,7 +513,7 @@ func (u *indexUnits) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// take returns the units since the last call.
+// take returns the units consumed since the last call of take.
 func (u *indexUnits) take() float64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -518,7 +522,7 @@ func (u *indexUnits) take() float64 {
 	return units
 }
 
-// Ensure the operator's index costs write units only when an entry changes, and no more than
+// Ensure the operator's index consumes write units only when an entry changes, and no more than
 // scripts/docs/explanation/table.md says.
 func TestOperatorIndexUnits(t *testing.T) {
 	t.Parallel()

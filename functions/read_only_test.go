@@ -15,7 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// watchedTransport is a transport to the engine that reports every write outside of the partitions of keys.
+// watchedTransport is a transport to the engine that fails the test if a write is outside the
+// partitions of keys.
 type watchedTransport struct {
 	t       *testing.T
 	enabled bool

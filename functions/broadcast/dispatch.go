@@ -191,14 +191,15 @@ func (s Store) DuePosts(ctx context.Context, companyID string, platform *Platfor
 	})
 }
 
-// CompaniesWithDuePosts returns the ids of the companies, suspended ones too, that have a post that
-// is due. Only the operator may call it. It does not read anything of other companies.
+// CompaniesWithDuePosts returns the ids of the companies that have a due post. It includes
+// suspended companies. Only the operator may call it. It reads nothing of companies without a due
+// post.
 func (s Store) CompaniesWithDuePosts(ctx context.Context) ([]string, error) {
 	return table.CompaniesWithWork(ctx, s.table, scheduledList, s.table.Now())
 }
 
-// CompaniesWithClaimedPosts is like CompaniesWithDuePosts for posts that were claimed at or before
-// claimedBefore, and those that are publishing without a claim.
+// CompaniesWithClaimedPosts is like CompaniesWithDuePosts, but for posts that were claimed at or
+// before claimedBefore, and for posts that are publishing without a claim.
 func (s Store) CompaniesWithClaimedPosts(ctx context.Context, claimedBefore string) ([]string, error) {
 	return table.CompaniesWithWork(ctx, s.table, publishingList, claimedBefore)
 }

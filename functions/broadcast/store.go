@@ -30,10 +30,10 @@ import (
 //
 // Sort keys are createdAt#id for ideas and (scheduledFor ?? createdAt)#id for posts. Their times
 // are inverted, so that the newest comes first, and null comes last. A list of the posts in a range
-// of days reads the same partitions with bounds. A list of the earliest posts first reads the
+// of days reads the same partitions with bounds. A list with the earliest posts first reads the
 // partitions backwards. Due posts are read from the partitions B#posts#<platform>#scheduled,
-// backwards from the earliest up to now. A scheduled post without a time, which only an import can
-// create, is there under its createdAt and is never due.
+// backwards from the earliest up to now. Only an import can create a scheduled post without a time.
+// It is in these partitions under its createdAt and is never due.
 type Store struct {
 	Ideas ideaStore
 	Posts postStore
@@ -89,7 +89,7 @@ func (p Post) indexKeys() (keys table.Keys) {
 	return keys
 }
 
-// indexKeys returns the index keys of a post with its claim.
+// indexKeys returns the index keys of a post that may be claimed.
 func (d ClaimedPost) indexKeys() table.Keys {
 	keys := posts.Keys(d.Post)
 	if d.hasStatus(PostStatusPublishing) && d.ClaimedAt != nil {
@@ -98,11 +98,11 @@ func (d ClaimedPost) indexKeys() table.Keys {
 	return keys
 }
 
-// WorkIndex puts posts that an older version stored into the operator's lists. Until it is complete
-// for all companies, those lists may lack posts.
+// WorkIndex is the migration to the operator's lists, for posts that an older version stored. Until
+// it is complete for all companies, those lists may lack posts.
 var WorkIndex = migration.New("work", area, table.JoinKey(posts.SortPrefix, ""), ClaimedPost.indexKeys)
 
-// The operator's lists of posts in GSI6.
+// The names of the operator's lists of posts in GSI6.
 const (
 	scheduledList  = "posts#scheduled"
 	publishingList = "posts#publishing"

@@ -118,9 +118,9 @@ func TestErase(t *testing.T) {
 	}
 }
 
-// Ensure the registry lists the companies that Create or Register has entered, once each, with
-// their profiles in the order of the ids, and no longer lists them after an erasure. A company
-// without a profile has an id, but is not listed.
+// Ensure the registry lists each company that Create or Register entered exactly once, and no
+// longer lists it after an erasure. The ids must be sorted. GetMany must return the profiles in the
+// same order, and leave out a company that has none.
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, company.Operations)
@@ -148,7 +148,7 @@ func TestRegistry(t *testing.T) {
 	}
 	created = slices.Delete(created, 3, 4)
 	ids, err := table.RegisteredCompanies(t.Context(), s.Table)
-	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(created, id) && id != registered }) // other tests have companies, too
+	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(created, id) && id != registered }) // other tests create companies, too
 	if want := slices.Sorted(slices.Values(append(slices.Clone(created), registered))); err != nil || !slices.Equal(ids, want) {
 		t.Errorf("the registry has %v, error %v; want %v", ids, err, want)
 	}
@@ -163,8 +163,8 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// beforeRegistryTransport is a transport that calls act once, before the next call that names the
-// registry.
+// beforeRegistryTransport is a transport that calls act once, before the next request that accesses
+// the registry.
 type beforeRegistryTransport struct{ act func() }
 
 func (b *beforeRegistryTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -181,8 +181,8 @@ func (b *beforeRegistryTransport) RoundTrip(r *http.Request) (*http.Response, er
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure the migration of the registry enters a company of an earlier version, but not one that is
-// erased after its profile was read.
+// Ensure the registry's migration enters a company that an earlier version created, but not one
+// that is erased after the migration has read its profile.
 func TestRegistryMigrationDuringErase(t *testing.T) {
 	t.Parallel()
 	for _, erased := range []bool{false, true} {
@@ -299,8 +299,8 @@ func (p *smallPagesTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure an erasure and ScanIDs read every page of their scan, even after a page
-// without a record of the company.
+// Ensure Erase and ScanIDs read every page of their scans, even after a page without a record of
+// the company.
 func TestScansHaveManyPages(t *testing.T) {
 	t.Parallel()
 	p := &smallPagesTransport{}

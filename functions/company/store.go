@@ -51,8 +51,8 @@ func (s Store) Modify(ctx context.Context, companyID string, change func(*Compan
 	return table.Modify(ctx, s.table, profileKey(companyID), keysOf, change)
 }
 
-// Create writes a new company, enters it in the registry and begins its feed of changes. Returns
-// table.ErrExists when its id is taken.
+// Create stores a new company, enters it in the registry and starts its feed of changes. It returns
+// table.ErrExists if the id is already taken.
 func (s Store) Create(ctx context.Context, c Company) error {
 	err := s.table.Transact(ctx, append([]table.Write{
 		s.table.WriteCreate(keysOf(c), c), change.WriteCounter(s.table, c.ID), s.table.WritePut(table.Keys{Key: table.RegistryKey(c.ID)}, struct{}{}),
@@ -64,8 +64,8 @@ func (s Store) Create(ctx context.Context, c Company) error {
 	return err
 }
 
-// Register enters a company in the registry, if it is not there. Companies that Create made are
-// there.
+// Register enters a company in the registry if it is not already there. Create already enters the
+// companies that it creates.
 func (s Store) Register(ctx context.Context, companyID string) (added bool, err error) {
 	err = s.table.Insert(ctx, table.Keys{Key: table.RegistryKey(companyID)}, struct{}{})
 	if errors.Is(err, table.ErrExists) {
@@ -74,13 +74,13 @@ func (s Store) Register(ctx context.Context, companyID string) (added bool, err 
 	return err == nil, err
 }
 
-// Registry enters companies that an older version created in the registry.
+// Registry is the migration to the registry, for companies that an older version created.
 var Registry = migration.NewAction("registry", profileArea, profileSortKey, func(ctx context.Context, t *table.Client, c Company) (bool, error) {
 	return NewStore(t).registerStored(ctx, c.ID)
 })
 
-// registerStored is like Register but does nothing if the company has no profile. Erase may have
-// deleted the company since its profile was read.
+// registerStored is like Register but does nothing if the company has no profile: Erase may have
+// deleted the company since the caller read its profile.
 func (s Store) registerStored(ctx context.Context, companyID string) (added bool, err error) {
 	err = s.table.Transact(ctx, s.table.WriteCheckExists(profileKey(companyID)), s.table.WriteCreate(table.Keys{Key: table.RegistryKey(companyID)}, struct{}{}))
 	var canceled *table.CanceledError
@@ -91,14 +91,15 @@ func (s Store) registerStored(ctx context.Context, companyID string) (added bool
 }
 
 // Erase deletes everything that is stored for a company, in all areas: its records, keys,
-// snapshots, findings and stored responses. Only the company's trail stays. It returns the number of
-// deleted records by area, even when it fails. It scans the table, because records such as findings
-// have partitions of their own. Only the operator can call it, after the company's keys are refused.
+// snapshots, findings and stored responses. It keeps only the company's trail. It returns the
+// number of deleted records by area, even if it fails. It scans the table, because records such as
+// findings have partitions of their own. Only the operator can call it, and only once the company's
+// keys are refused.
 //
-// The company's feed of changes ends first, so that the erasure itself is not reported in it. The
-// returned numbers leave out the counter of the feed. The profile and the entry in the registry are
-// deleted last, together. So a call that stops early leaves the company in place, and the next call
-// continues. progress is called with the number of deleted records; it may be nil.
+// Erase ends the company's feed of changes first, so that the feed does not report the erasure
+// itself. The returned numbers leave out the feed's counter. The profile and the registry entry are
+// deleted last, in one transaction. So if a call stops early, the company still exists, and the
+// next call continues. progress is called with the number of deleted records; it may be nil.
 func (s Store) Erase(ctx context.Context, companyID string, progress func(deleted int)) (map[string]int, error) {
 	running, err := trail.Begin(ctx, s.table, companyID, trail.CompanyDelete)
 	if err != nil {
@@ -148,7 +149,7 @@ func countByArea(deleted map[string]int, keys []table.Key) {
 }
 
 // eraseRecords scans the table and deletes all records of a company except the profile, the API
-// keys and the trail. It returns the table keys of the API keys' records.
+// keys and the trail. It returns the table keys of the records of the API keys, which it keeps.
 func (s Store) eraseRecords(ctx context.Context, companyID string, deleted map[string]int, progress func(int)) (kept []table.Key, err error) {
 	in := &dynamodb.ScanInput{
 		FilterExpression: aws.String("begins_with(pk, :company)"), ProjectionExpression: aws.String("pk, sk"),
@@ -193,10 +194,9 @@ func (s Store) scan(ctx context.Context, in *dynamodb.ScanInput, visit func(page
 	}
 }
 
-// IDs returns the ids of all companies, in their order. It reads the registry and nothing else,
-// unless the registry may lack companies of an older version: then it scans the table, and scanned
-// is true. Only the operator can call it: the roles of the functions do not allow access to the
-// registry.
+// IDs returns the ids of all companies, sorted. It reads only the registry, unless the registry may
+// lack companies that an older version created. Then it scans the table, and scanned is true. Only
+// the operator can call it: the functions' roles do not allow access to the registry.
 func (s Store) IDs(ctx context.Context) (ids []string, scanned bool, err error) {
 	complete, err := Registry.IsCompleteForAll(ctx, s.table)
 	if err != nil {
@@ -210,8 +210,8 @@ func (s Store) IDs(ctx context.Context) (ids []string, scanned bool, err error) 
 	return ids, true, err
 }
 
-// GetMany returns the companies with the given ids, in the order of the ids. It leaves out ids of
-// companies that do not exist.
+// GetMany returns the companies with the given ids, in the same order. It leaves out companies that
+// do not exist.
 func (s Store) GetMany(ctx context.Context, companyIDs []string) ([]Company, error) {
 	keys := make([]table.Key, len(companyIDs))
 	for n, companyID := range companyIDs {
@@ -222,8 +222,8 @@ func (s Store) GetMany(ctx context.Context, companyIDs []string) ([]Company, err
 	return companies, err
 }
 
-// ScanIDs returns the ids of all companies in the table, in their order. It scans the table. It is
-// for upgrades of tables in which an older version has created companies.
+// ScanIDs scans the table and returns the ids of all companies in it, sorted. It is for upgrading
+// tables in which an older version created companies.
 func (s Store) ScanIDs(ctx context.Context) (ids []string, err error) {
 	in := &dynamodb.ScanInput{
 		FilterExpression: aws.String("sk = :profile"), ProjectionExpression: aws.String("pk, sk"),

@@ -13,9 +13,9 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// PostedIndex puts records into the index by posted day that an older version of the service
-// stored. Until it is complete for a company, listing by posted day reads all of the company's
-// records.
+// PostedIndex is the migration to the index by posted day, for records that an older version of the
+// service stored. Until it is complete for a company, listing by posted day reads all of the
+// company's records.
 var PostedIndex = migration.New("posted", area, table.JoinKey(feedbackSortKind, ""), keysOfClaimed)
 
 // DayRange is an inclusive range of days in UTC, each in a form that timestamp.ParseDay accepts. An
@@ -92,8 +92,8 @@ func postedQuery(companyID string, f Filter) table.Query {
 	return q
 }
 
-// listPosted implements List for a filter with a range of days. It checks in parallel with the query
-// whether the index is complete.
+// listPosted implements List for a filter with a range of days. In parallel with the query, it
+// checks whether the index is complete.
 func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after string, limit int) (page table.Page[json.RawMessage], err error) {
 	var isComplete bool
 	var failure error // ignored while the index is incomplete, because the table of an older version has no such index

@@ -409,8 +409,7 @@ func TestListPostedUnits(t *testing.T) {
 	eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status, Posted: &feedback.DayRange{From: "2026-03-01", To: "2026-03-01"}}
 		few, many := unitsUsed(t, small, f, limit), unitsUsed(t, large, f, limit)
-		// A list reads at most the marks and all records of those days: 30 records of 700
-		// bytes.
+		// A list reads at most the marks and all records of that day: 30 records of 700 bytes.
 		if few != many || few.Read > 1+6 || source == nil && sentiment == nil && status == nil && (few.Calls != 3 || few.Read > 2.5) {
 			t.Errorf("%s: %+v alone, %+v beside 600 others", describeFilter(f), few, many)
 		}

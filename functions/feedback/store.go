@@ -98,8 +98,8 @@ func keysOf(f Feedback) table.Keys {
 	return keys
 }
 
-// keysOfClaimed returns the keys of a record with its claim. A change of a record that may be
-// claimed must use it, because keysOf does not know the claim.
+// keysOfClaimed returns the keys of a record that may be claimed. Every change to such a record
+// must use it, because keysOf does not see the claim.
 func keysOfClaimed(p ClaimedReply) table.Keys {
 	keys := keysOf(p.Feedback)
 	if p.status() == ReplyStatusPosting && p.ClaimedAt != nil {
@@ -108,11 +108,11 @@ func keysOfClaimed(p ClaimedReply) table.Keys {
 	return keys
 }
 
-// WorkIndex puts replies that an older version stored into the operator's lists. Until it is
-// complete for all companies, those lists may lack replies.
+// WorkIndex is the migration to the operator's lists, for replies that an older version stored.
+// Until it is complete for all companies, those lists may lack replies.
 var WorkIndex = migration.New("work", area, table.JoinKey(feedbackSortKind, ""), keysOfClaimed)
 
-// The operator's lists of replies in GSI6.
+// The names of the operator's lists of replies in GSI6.
 const (
 	approvedList = "replies#approved"
 	postingList  = "replies#posting"

@@ -415,7 +415,7 @@ func faultyProxy(t *testing.T, serviceURL string, f injectedFault) string {
 	p := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
-			r.Out.Header.Del("Accept-Encoding") // so that the body can be changed
+			r.Out.Header.Del("Accept-Encoding") // so that the response is not compressed and its body can be changed
 			if r.Out.Host = r.In.Host; f.changeRequest != nil {
 				f.changeRequest(r.Out)
 			}

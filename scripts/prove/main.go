@@ -8,8 +8,8 @@
 //	go run ./scripts/prove scale               computes and simulates what limits the service first
 //	go run ./scripts/prove speed               measures sizes, starts, imports and prices
 //
-// The exit code is 0 when everything holds, 1 when a claim does not hold, and 2 for wrong usage or
-// an error.
+// The exit code is 0 if every promise is kept, 1 if one is broken, and 2 for wrong usage or an
+// error.
 package main
 
 import (

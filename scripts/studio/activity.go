@@ -20,7 +20,7 @@ type activityData struct {
 	Period  string // the period in words
 	NoFeed  bool   // the service has no feed of changes
 	Failure *failure
-	Newer   bool // there are newer changes than the page reads
+	Newer   bool // there are newer changes than those that the page reads
 	Left    int  // the number of changes that the page leaves out
 	NoNames bool // the key cannot read the names of keys
 }
@@ -31,13 +31,13 @@ type activityChoice struct {
 	Current     bool
 }
 
-// activityDay contains the changes of one day, the newest first.
+// activityDay contains the changes of one day, newest first.
 type activityDay struct {
 	Day  time.Time
 	Rows []activityRow
 }
 
-// activityRow is one change in words, or several that are alike.
+// activityRow is a description of one change, or of several similar ones.
 type activityRow struct {
 	At    time.Time
 	What  string
@@ -48,10 +48,10 @@ type activityRow struct {
 	change client.Change // the newest
 }
 
-// actor says who made a change.
+// actor describes who made a change.
 type actor struct {
 	Key  string // the name of a key
-	Text string // who it was, if it was no other key; empty if that is unknown
+	Text string // who made the change, if it was not another key; empty if that is unknown
 }
 
 // actors are the names of keys.
@@ -61,7 +61,7 @@ type actors struct {
 	all   bool   // names contains every key
 }
 
-// by returns who made a change.
+// by returns the actor that made a change.
 func (a actors) by(c client.Change) actor {
 	id, known := c.KeyID.Get()
 	switch {
@@ -75,14 +75,15 @@ func (a actors) by(c client.Change) actor {
 	return actor{}
 }
 
-// listKeyNames starts the call that reads the names of keys.
+// listKeyNames starts the call that reads the names of the company's keys.
 func (v *pageRequest) listKeyNames() *result[client.Page[client.Key]] {
 	return startCall(v, "keys:read", "The names of the keys", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Key], error) {
 		return v.api.ListKeys(ctx, client.ListKeysInput{Limit: client.Value(200)}, options...)
 	})
 }
 
-// actorsOf returns the names in a list of keys. Without the list, a change has no name.
+// actorsOf returns the names in a list of keys. If the call for the list failed, there are no
+// names.
 func (v *pageRequest) actorsOf(keys *result[client.Page[client.Key]]) actors {
 	a := actors{names: map[string]string{}, all: keys.Failure == nil}
 	for _, k := range keys.Value.Items {
@@ -97,8 +98,9 @@ func (v *pageRequest) actorsOf(keys *result[client.Page[client.Key]]) actors {
 // changesPageMax is the maximum number of changes that one call returns.
 const changesPageMax = 200
 
-// listChanges starts the calls that read the changes since a time, oldest first. types are the
-// types of the query; empty means all. The list has at most pages * changesPageMax changes.
+// listChanges starts the calls that read the changes since a time, oldest first. types is the types
+// parameter of the query; empty means all types. The list has at most pages * changesPageMax
+// changes.
 func (v *pageRequest) listChanges(since time.Time, types string, pages int) *result[client.Page[client.Change]] {
 	return startCall(v, anyScope, "What changed", func(ctx context.Context, options ...client.CallOption) (out client.Page[client.Change], err error) {
 		in := client.ListChangesInput{Since: client.Value(since.UTC().Format(time.RFC3339)), Types: optional(types), Limit: client.Value(changesPageMax)}
@@ -122,7 +124,7 @@ func hasNoFeed(f *failure) bool {
 	return f != nil && (f.Status == http.StatusNotImplemented || f.Status == http.StatusNotFound)
 }
 
-// The periods that the page offers, and how many calls it reads them with.
+// The periods that the page offers, and the maximum number of calls to read each.
 var activityPeriods = []struct {
 	id, label, words string
 	span             time.Duration
@@ -150,7 +152,7 @@ const (
 	activityRowsMax  = 150
 )
 
-// activity shows what changed and who changed it.
+// activity returns the page that shows what changed and who changed it.
 func (s *Studio) activity(v *pageRequest) *view {
 	q := v.r.URL.Query()
 	period, types := activityPeriods[1], activityTypes[0]
@@ -196,8 +198,8 @@ func (s *Studio) activity(v *pageRequest) *view {
 	return out
 }
 
-// activityRows puts changes into words, the newest first. Changes that follow each other and differ
-// only in the record or the time are one row.
+// activityRows describes changes, newest first. Consecutive changes that differ only in the record
+// or the time share one row.
 func activityRows(changes []client.Change, a actors) (rows []activityRow) {
 	for _, c := range slices.Backward(changes) {
 		what := changeWords(c, statusBefore(changes, c))
@@ -215,7 +217,7 @@ func activityRows(changes []client.Change, a actors) (rows []activityRow) {
 }
 
 // statusBefore returns the status that c's record had before c, according to the latest earlier
-// change in changes. It is absent if there is none.
+// change to that record in changes. The status is absent if there is no such change.
 func statusBefore(changes []client.Change, c client.Change) (status client.Optional[string]) {
 	for _, other := range changes {
 		if other.ID == c.ID {
@@ -228,13 +230,13 @@ func statusBefore(changes []client.Change, c client.Change) (status client.Optio
 	return status
 }
 
-// changeNouns are the words for the types whose names are not clear on their own.
+// changeNouns are the nouns for types whose names are unclear on their own.
 var changeNouns = map[client.ChangeType]string{
 	client.ChangeTypeFeedback: "review", client.ChangeTypeItem: "roadmap item", client.ChangeTypeBoard: "roadmap board", client.ChangeTypeMetricDefinition: "metric",
 	client.ChangeTypeMetricPoints: "values of a metric", client.ChangeTypeSiteGoal: "goal of a site", client.ChangeTypePlan: "content plan", client.ChangeTypeChannel: "account",
 }
 
-// statusVerbs say what a change to a status was.
+// statusVerbs describe a change to each status.
 var statusVerbs = map[client.ChangeType]map[string]string{
 	client.ChangeTypeFeedback: {"draft": "reply drafted", "needs_review": "reply handed over", "approved": "reply approved", "posting": "reply is being posted", "posted": "reply posted", "failed": "reply failed", "skipped": "skipped", "none": "reply removed"},
 	client.ChangeTypePost:     {"draft": "back to draft", "scheduled": "scheduled", "publishing": "is being sent", "published": "sent", "failed": "failed"},
@@ -243,8 +245,8 @@ var statusVerbs = map[client.ChangeType]map[string]string{
 	client.ChangeTypeAudit:    {"complete": "finished", "failed": "failed", "running": "started"},
 }
 
-// changeVerb returns what happened to the record of a change. before is its status before, if that
-// is known.
+// changeVerb returns a verb for what a change did to its record. before is the record's earlier
+// status, if it is known.
 func changeVerb(c client.Change, before client.Optional[string]) string {
 	status := c.Status.Or("")
 	old, known := before.Get()
@@ -263,7 +265,7 @@ func changeVerb(c client.Change, before client.Optional[string]) string {
 	return "changed"
 }
 
-// changeWords puts a change into words.
+// changeWords describes a change in words.
 func changeWords(c client.Change, before client.Optional[string]) string {
 	noun := cmp.Or(changeNouns[c.Type], strings.ReplaceAll(string(c.Type), "_", " "))
 	switch {
@@ -284,8 +286,9 @@ func versionWords(version string) string {
 	return ": version " + version
 }
 
-// changePath returns the page of the record of a change, or of all records of the type if the
-// change has no record. It is empty if the studio has no such page.
+// changePath returns the path of the page for the record of a change. If the change has no record
+// or deleted it, the page is the one for all records of the type. The path is empty if the studio
+// has no such page.
 func changePath(c client.Change) string {
 	id := c.RecordID
 	if c.Action == client.ChangeActionDeleted || c.RecordID == c.CompanyID {
@@ -326,26 +329,28 @@ func changePath(c client.Change) string {
 	return ""
 }
 
-// lastChange says who changed a record last.
+// lastChange describes the last change to a record and who made it.
 type lastChange struct {
 	Verb string // such as "reply approved"
 	By   actor
 	At   time.Time
 }
 
-// lastChangePeriod is how long before a record's last change the page looks for the one before it,
-// which tells whether the last change set the status.
+// lastChangePeriod is how far before a record's last change the page looks for the previous one.
+// The previous change shows whether the last one set the status.
 const lastChangePeriod = 24 * time.Hour
 
-// changeTolerance is how much earlier than the record's own time the time of its change may be. The
-// stream of the table has whole seconds, and the clocks of two machines differ.
+// changeTolerance is how much earlier a change's time may be than the time in the record itself.
+// The table's stream has times in whole seconds, and the clocks of two machines differ.
 const changeTolerance = 5 * time.Second
 
-// startLastChange starts the calls that find who changed a record last. found returns nil if that
-// is unknown, for example because the service has no feed of changes. It must be called after wait.
+// startLastChange starts the calls that find out who changed a record last. found returns nil if
+// that is unknown, for example because the service has no feed of changes. found must be called
+// after wait.
 //
-// An import is not in the feed, and a new change takes seconds to get there. So the newest change
-// in the feed counts only if it is as new as the record and led to the record's status.
+// The feed does not contain imports, and a new change takes seconds to appear in it. So found
+// returns the newest change in the feed only if it is as new as the record and does not contradict
+// the record's status.
 func (v *pageRequest) startLastChange(record changedRecord) (found func() *lastChange) {
 	at, known := record.updatedAt.Get()
 	if !known || record.id == "" {
@@ -369,7 +374,7 @@ func (v *pageRequest) startLastChange(record changedRecord) (found func() *lastC
 type overviewActivity struct {
 	Rows    []activityRow
 	Failure *failure
-	Many    bool // there are too many changes to find the newest
+	Many    bool // whether there are too many changes to find the newest ones
 }
 
 // Limits on the changes of the overview.
@@ -378,8 +383,8 @@ const (
 	overviewRowsMax  = 5
 )
 
-// readActivity starts the calls for the changes of the last 24 hours. The function that it returns
-// must be called after wait.
+// readActivity starts the calls that read the changes of the last 24 hours. The function that it
+// returns must be called after wait.
 func (v *pageRequest) readActivity() func() *overviewActivity {
 	found, keys := v.listChanges(v.Now().Add(-24*time.Hour), "", overviewPagesMax), v.listKeyNames()
 	return func() *overviewActivity {

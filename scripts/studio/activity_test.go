@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// withFeed makes the service respond to list_changes with these changes. Each has a type, the id of
-// a record, an action, a status, and the id of a key or "".
+// withFeed makes the service respond to list_changes with these changes. Each change has a type, a
+// record id, an action, a status, and the id of a key or "".
 func withFeed(w *world, changes ...[5]string) {
 	var items []string
 	for n, c := range changes {
@@ -46,8 +46,9 @@ func ownKey(t *testing.T, w *world) string {
 	return key.ID
 }
 
-// Ensure the studio says what changed and which key did it: on the page of activities, on the
-// overview, and beside a review, a post and an item. Without keys:read it names no key.
+// Ensure the studio shows what changed and which key changed it on the activity page, on the
+// overview, and beside a review, a post and an item. Without the scope keys:read, it must not show
+// the names of keys.
 func TestActivity(t *testing.T) {
 	t.Parallel()
 	for _, named := range []bool{true, false} {
@@ -85,8 +86,8 @@ func TestActivity(t *testing.T) {
 	}
 }
 
-// Ensure a record does not name who made an earlier change if the last change is not in the feed: an
-// import never is, and an approval that was made a moment ago may not be yet.
+// Ensure a record's page does not show who made an earlier change if the last change is not in the
+// feed. An import never is, and a recent approval may not be there yet.
 func TestLastChangeIsOfThisVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -104,8 +105,8 @@ func TestLastChangeIsOfThisVersion(t *testing.T) {
 	}
 }
 
-// Ensure a service without the feed shows nothing broken, and a failure of the feed does not hide
-// the rest of a page.
+// Ensure pages work without the feed of changes, and a failure of the feed does not hide the rest
+// of a page.
 func TestActivityWithoutFeed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -29,7 +29,7 @@ import (
 // testKey is a key of no company. A feedtest.Feed accepts any key.
 const testKey = "sk_live_test"
 
-// webhookSecret is in two parts, so that no text here looks like a secret to a scanner.
+// webhookSecret is in two parts so that secret scanners do not report it.
 const webhookSecret = "whsec_" + "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
 // serveFeed serves a feed, and makes it the service of the commands that the test runs.

@@ -17,9 +17,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// dataFormats lists for each format of a data folder the migrations that the build has that
-// introduced it. When you add a migration after a release, add a line and increase dataFormat of
-// package tableconn, so that older builds refuse the folder.
+// dataFormats lists, for each format of a data folder, all migrations of the build that introduced
+// it. When you add a migration after a release, add a line and increment tableconn's dataFormat, so
+// that older builds refuse the folder.
 var dataFormats = []string{
 	1: "company: registry, feedback: posted, feedback: work, broadcast: work",
 }
@@ -41,7 +41,7 @@ func TestDataFormats(t *testing.T) {
 	}
 }
 
-// readFormat returns the format in the folder's engine.json, or nil.
+// readFormat returns the format in the folder's engine.json, or nil if there is none.
 func readFormat(t *testing.T, data string) any {
 	t.Helper()
 	return readEngineFile(t, data)["format"]
@@ -59,8 +59,8 @@ func readEngineFile(t *testing.T, data string) (state map[string]any) {
 	return state
 }
 
-// setFormat changes the format in the folder's engine.json. With nil it removes the format, as a
-// build does that knows no formats.
+// setFormat changes the format in the folder's engine.json. If format is nil, it removes the field,
+// as a build from before formats would.
 func setFormat(t *testing.T, data string, format any) {
 	t.Helper()
 	state := readEngineFile(t, data)
@@ -76,8 +76,8 @@ func setFormat(t *testing.T, data string, format any) {
 	}
 }
 
-// Ensure a folder of a newer or unknown format is refused with the way out and is not changed, and
-// that one without a format opens and gets one.
+// Ensure a folder with a newer or unknown format is refused and not changed. The error must explain
+// how to proceed. A folder without a format must open and be given one.
 func TestDataFormatRefused(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -106,9 +106,9 @@ func TestDataFormatRefused(t *testing.T) {
 	}
 }
 
-// Ensure a folder that an earlier build used is brought up to this build when a command opens it,
-// with a note if that takes more than a moment. That build wrote records without the keys of an
-// index, did not keep the format, and may have run after this build.
+// Ensure a command that opens a folder of an earlier build migrates its records, and writes a note
+// if that takes more than a moment. The earlier build wrote records without the keys of an index,
+// did not keep the format, and may have run after this build.
 func TestFolderOfEarlierBuild(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -118,7 +118,7 @@ func TestFolderOfEarlierBuild(t *testing.T) {
 	key := table.Key{PK: table.Partition(companyID, "feedback"), SK: "feedback#fbk_1"}
 	var notes bytes.Buffer
 	now := time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC)
-	clock := func() time.Time { // each look at the clock takes a minute
+	clock := func() time.Time { // each reading advances the clock by a minute
 		now = now.Add(time.Minute)
 		return now
 	}

@@ -23,7 +23,7 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// countedEngine is an engine behind a proxy that counts the calls and their read units.
+// countedEngine is an engine behind a proxy that counts the calls to it and their read units.
 type countedEngine struct {
 	url string
 
@@ -52,8 +52,8 @@ func startCountedEngine(t *testing.T) *countedEngine {
 	return c
 }
 
-// count counts a call. An engine may report no units for a read that finds nothing, for which AWS
-// charges half a unit, or one if the read is consistent.
+// count counts a call. For a read that finds nothing, AWS charges half a unit, or one if the read
+// is strongly consistent. An engine may report none.
 func (c *countedEngine) count(r *http.Response) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *countedEngine) count(r *http.Response) error {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	_, action, isCall := strings.Cut(r.Request.Header.Get("X-Amz-Target"), ".")
-	if !isCall { // whether the engine runs
+	if !isCall { // a check whether the engine is running
 		return nil
 	}
 	type capacity struct{ CapacityUnits float64 }
@@ -84,7 +84,8 @@ func (c *countedEngine) count(r *http.Response) error {
 	return nil
 }
 
-// run runs a command on the engine and returns its output, its calls and its read units.
+// run runs a command on the engine and returns its output, the calls it made and the read units it
+// used.
 func (c *countedEngine) run(t *testing.T, in, line string) (out map[string]any, calls map[string]int, read float64) {
 	t.Helper()
 	c.mu.Lock()
@@ -102,10 +103,10 @@ func (c *countedEngine) run(t *testing.T, in, line string) (out map[string]any, 
 	return out, c.calls, c.read
 }
 
-// Ensure the operator's commands never scan the table, but for the deletion of a company and an
-// upgrade that checks every record again. When nothing is due, what a command for all companies
-// reads must not depend on the number of companies. company list must read at most two units for
-// each company.
+// Ensure the operator's commands never scan the table, except to delete a company and for an
+// upgrade that checks every record again. When nothing is due, the read units of a command for all
+// companies must not depend on the number of companies. company list must use at most two read
+// units per company.
 func TestOperatorCalls(t *testing.T) {
 	t.Parallel()
 	c := startCountedEngine(t)
@@ -117,7 +118,7 @@ func TestOperatorCalls(t *testing.T) {
 		}
 		return out, read
 	}
-	first, _, _ := c.run(t, "", "company create --name First") // finds out that the table is new
+	first, _, _ := c.run(t, "", "company create --name First") // this call scans the table and finds that it is new
 	companyID := first["companyId"].(string)
 	future := strings.ReplaceAll(strings.ReplaceAll(duePost, "2020-01", "2999-01"), "pst_1", "pst_future")
 	polls := map[string]float64{"due list": 0, "due stuck": 0, "approved list": 0, "approved stuck": 0}
@@ -159,9 +160,9 @@ func TestOperatorCalls(t *testing.T) {
 	}
 }
 
-// Ensure the commands for all companies find everything in a table of an older version, which has
-// neither a registry nor an index of work, and say what they read. After an upgrade they must find
-// the same.
+// Ensure the commands for all companies find everything in a table that an older version wrote,
+// which has neither a registry nor an index of work. They must print a note that they read the
+// whole table. After an upgrade, they must find the same without reading the whole table.
 func TestOperatorListsOfAnOlderTable(t *testing.T) {
 	t.Parallel()
 	c := startCountedEngine(t)

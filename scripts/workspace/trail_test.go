@@ -37,9 +37,9 @@ func actsOf(entries []trailEntry) (out []string) {
 	return out
 }
 
-// Ensure every command that changes a company's access or its records as a whole is in the trail,
-// with who ran it. The trail of a deleted company can still be read. It contains neither a secret
-// nor a name.
+// Ensure the trail contains every command that changes a company's access or its records as a
+// whole, and who ran it. The trail of a deleted company must still be readable, and must contain
+// neither a secret nor a name.
 func TestTrail(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

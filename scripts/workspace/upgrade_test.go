@@ -47,8 +47,9 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// Ensure a table outside of a data folder is complete if it is new. If it has records of an earlier
-// version, the operator's commands must say that it needs an upgrade, until it has had one.
+// Ensure a new table outside a data folder needs no upgrade. If a table has records that an earlier
+// version stored, the operator's commands must say that it needs an upgrade until it has been
+// upgraded.
 func TestUpgradeReminder(t *testing.T) {
 	t.Parallel()
 	dataFolder(t) // skips the test without an engine
@@ -65,7 +66,7 @@ func TestUpgradeReminder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var denied atomic.Value // the action that the role may not use
+	var denied atomic.Value // the action that the role is not allowed to use
 	denied.Store("-")
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -91,12 +92,12 @@ func TestUpgradeReminder(t *testing.T) {
 	}
 	requireContains(t, of("new", "upgrade", "--check").out, "feedback: posted", "yes")
 
-	of("older", "due", "list", "--company", "all") // creates the table, and has not read the marks
+	of("older", "due", "list", "--company", "all") // creates the table without reading the marks
 	putOlderRecord(t, e, "older")
 	r := of("older", "company", "list")
 	requireContains(t, r.err, "table older at "+front.URL+" "+reminder, "upgrade --table older --endpoint "+front.URL)
 	requireContains(t, of("older", "upgrade", "--check").out, "feedback: posted", "no: run")
-	denied.Store("Scan") // such a role cannot tell whether the table is empty
+	denied.Store("Scan") // a role that may not scan cannot find out whether the table is empty
 	requireContains(t, runCommand(t, "", "company", "list", "--endpoint", front.URL, "--table", "older").err, reminder)
 	denied.Store("BatchGetItem")
 	if r := of("older", "company", "list"); strings.Contains(r.err, reminder) {
@@ -110,7 +111,7 @@ func TestUpgradeReminder(t *testing.T) {
 	requireContains(t, of("older", "upgrade", "--check").out, "feedback: posted", "yes")
 }
 
-// putOlderRecord stores a record in a table, without any mark of a migration.
+// putOlderRecord stores a record in a table without writing a migration's mark.
 func putOlderRecord(t *testing.T, e *engine.Engine, name string) {
 	t.Helper()
 	o := table.Options{

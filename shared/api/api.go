@@ -25,8 +25,9 @@ type Config struct {
 	IdempotencyStore idempotency.Store
 	// Metrics selects the metrics in the log lines.
 	Metrics Metrics
-	// ReadOnly refuses every operation that is not a read with fault.ErrReadOnly, if its caller may
-	// use it. Keys are still admitted, which writes their quota and last use.
+	// ReadOnly makes every operation that is not a read fail with fault.ErrReadOnly. A caller
+	// without permission for the operation gets the usual error instead. Keys are still admitted,
+	// so their quota and time of last use are still written.
 	ReadOnly bool
 	// BaseURL returns the scheme, host and stage of the URL that the caller used. If it is nil,
 	// links use http and the host of the request.

@@ -221,7 +221,7 @@ type httpResponse struct {
 	messages []string
 }
 
-// requestIDForm matches a request id of the form of API Gateway's extended ids.
+// requestIDForm matches a request id in the format of API Gateway's extended request ids.
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9_-]{15}=$`)
 
 func (s *service) do(r *http.Request) httpResponse {

@@ -74,7 +74,7 @@ type LogLine struct {
 // errorBytesMax is the maximum length of the error of a 4xx response in the log.
 const errorBytesMax = 2000
 
-// attributesMax is the maximum number of attributes of a line.
+// attributesMax is the maximum number of attributes in a log line.
 const attributesMax = 24
 
 // Write writes the line. Attributes whose names begin with a capital letter are also metrics or
@@ -118,8 +118,8 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 	log.LogAttrs(context.Background(), level, "request", attributes...)
 }
 
-// setFinal sets what only the transport knows: the size of the response and, if it differs from that
-// of the call, its status.
+// setFinal sets the fields that only the transport knows: the size of the response and, if the
+// transport changed it, the status.
 func (r *LogLine) setFinal(f gateway.FinalResponse) {
 	r.Bytes = f.Bytes
 	switch {

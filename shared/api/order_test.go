@@ -204,8 +204,8 @@ func TestDeprecatedVersion(t *testing.T) {
 	requireHeaders(t, "a newer version than the key's", s.do(s.request("GET", itemPath, "", header("Service-Version", fault.Version))).Header(), current)
 }
 
-// Ensure a read-only API reads, and refuses writes with a Retry-After of its own, after every check of the caller and
-// before any other.
+// Ensure a read-only API serves reads and refuses writes with its own Retry-After value. It must
+// refuse a write after all checks of the caller and before any other check.
 func TestReadOnly(t *testing.T) {
 	s := start(t)
 	s.config.ReadOnly = true

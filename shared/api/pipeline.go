@@ -183,8 +183,8 @@ func (c Call) runFunction(ctx context.Context, t *callState) *callOutcome {
 }
 
 // admit admits the key. If the request has no Service-Version header, it also checks the version
-// for which the key was issued. It refuses a key that may only draft if the input contains a
-// decision. While the API is read-only, it refuses every operation that is not a read.
+// for which the key was issued. It refuses a draft-only key if the input contains a decision. While
+// the API is read-only, it refuses every operation that is not a read.
 func (a *API) admit(ctx context.Context, c Call, t *callState) (err error) {
 	defer parallel.Recover(&err)
 	t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.admittingScopes, c.Operation.Class)

@@ -75,7 +75,8 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 }
 
 // respond finishes a request: it builds the response and writes the log line. No other code in this
-// package does. Behind the gateway, the line is written once the response is final.
+// package builds responses or writes log lines. Behind the gateway, it writes the line once the
+// response is final.
 func (a *API) respond(ctx context.Context, t *callState, r result, err error) Response {
 	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.class, t.admission.Quota), More: r.more, Note: r.note, tag: r.tag}
 	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes
@@ -121,8 +122,8 @@ func (a *API) respond(ctx context.Context, t *callState, r result, err error) Re
 }
 
 // ErrorResponse returns the response to a request that calls no operation, such as one with an
-// unknown path, and logs it. Only RequestIDs and Trace of the call are used. operation is the name
-// in the log; it may be empty.
+// unknown path, and logs it. Only RequestIDs and Trace of the call are used. operation is the
+// operation's name for the log; it may be empty.
 func (a *API) ErrorResponse(ctx context.Context, c Call, operation string, err error) Response {
 	return a.respond(ctx, &callState{requestIDs: c.RequestIDs, trace: c.Trace, operation: operation, started: a.now()}, result{}, err)
 }

@@ -18,9 +18,10 @@ import (
 // Operations declares the operations of one area over a table.
 type Operations func(t *table.Client) []Operation
 
-// NewConfig returns the configuration for serving operations with a table, over HTTP or as tools.
+// NewConfig returns the configuration for serving operations on the table t, over HTTP or as tools.
 // The environment variables METRICS and METRICS_NAMESPACE, which the stack sets, select the metrics
-// in the log lines. If they are not set, there are no metrics. WRITES=off refuses writes. It panics if a value is invalid.
+// in the log lines. If they are not set, there are no metrics. WRITES=off makes the API read-only.
+// NewConfig panics if a value is invalid.
 func NewConfig(t *table.Client, log *slog.Logger) Config {
 	metrics, err := ParseMetrics(os.Getenv("METRICS"), os.Getenv("METRICS_NAMESPACE"))
 	if err != nil {

@@ -145,13 +145,13 @@ func Stale[T interface{ current() Claim }](claimed []T, claimedBefore string, id
 	return stuck
 }
 
-// ListReady returns a page of at most limit records that a query finds and that are ready to be
-// claimed. isReady reports whether a record is ready, and whether any record after it may be.
-// positionOf returns the position at which the page after a record begins.
+// ListReady runs q and returns a page of at most limit records that are ready to be claimed.
+// isReady reports whether a record is ready, and whether any later record may be. positionOf
+// returns the position of a record, after which the next page starts.
 //
 // The query reads an index, which lags writes by milliseconds. If a listed record has since been
-// claimed or changed, claiming it fails. The query lists records of one company.
-// table.CompaniesWithWork finds the companies that have some.
+// claimed or changed, claiming it fails. The query lists the records of one company.
+// table.CompaniesWithWork finds the companies that have such records.
 func ListReady[T any](ctx context.Context, t *table.Client, q table.Query, limit int, positionOf func(T) string, isReady func(T) (ready, more bool)) (table.Page[T], error) {
 	q.Limit = limit + 1
 	found := []T{}

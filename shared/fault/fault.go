@@ -29,8 +29,8 @@ const (
 	NotImplemented     Code = "not_implemented"
 )
 
-// RetryAfterSeconds is the Retry-After of a 5xx response, unless the error has its own. A throttled partition of the table,
-// or a server that sheds load, has capacity again after about a second.
+// RetryAfterSeconds is the default Retry-After value of a 5xx response. A throttled partition of
+// the table, or a server that sheds load, has capacity again after about a second.
 const RetryAfterSeconds = 1
 
 var statuses = map[Code]int{
@@ -64,8 +64,8 @@ type Error struct {
 	// Transient means that the request lost a race: nothing was written, and a retry may succeed.
 	// Such an error is not stored under an Idempotency-Key.
 	Transient bool
-	// RetryAfterSeconds is the Retry-After of a 5xx response; 0 means the constant
-	// RetryAfterSeconds.
+	// RetryAfterSeconds is the Retry-After value of a 5xx response. If it is 0, the constant
+	// RetryAfterSeconds applies.
 	RetryAfterSeconds int
 }
 
@@ -99,8 +99,9 @@ var ErrInternal = New(Internal, "internal error; safe to retry")
 // ErrUnavailable is the error that a caller sees when the service or the table is overloaded.
 var ErrUnavailable = New(Unavailable, "too many requests at the moment; retry after the seconds in Retry-After")
 
-// ErrReadOnly is the error of every operation that is not a read while the operator has stopped the
-// writes. That lasts minutes, so a client that retries every second would only use up its quota.
+// ErrReadOnly is returned by every operation that is not a read while the operator has turned off
+// writes. Writes stay off for minutes, so a client that retried every second would only use up its
+// quota.
 var ErrReadOnly = &Error{
 	Code: Unavailable, RetryAfterSeconds: 30,
 	Messages: []string{"the service does not accept writes at the moment; reads work; retry after the seconds in Retry-After"},

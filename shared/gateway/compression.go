@@ -22,8 +22,9 @@ const (
 	codingDeflate = "deflate"
 )
 
-// acceptedCodings returns the q-value of each coding in an Accept-Encoding header, and the coding with
-// the highest one: the first of several, or "" if the header names none.
+// acceptedCodings returns the q-value of each coding in an Accept-Encoding header. best is the
+// coding with the highest q-value: the first one if several share it, or "" if the header names no
+// coding.
 func acceptedCodings(header http.Header) (qualities map[string]float64, best string) {
 	for field := range strings.SplitSeq(strings.Join(header.Values("Accept-Encoding"), ","), ",") {
 		coding, parameters, _ := strings.Cut(field, ";")
@@ -54,12 +55,12 @@ func acceptsGzip(header http.Header) bool {
 	return qualities[codingGzip] > 0
 }
 
-// gatewayCoding returns the coding in which API Gateway sends a response to a client, or "" if it
-// sends the response as it is. API Gateway applies only the coding with the highest q-value, and
-// only if it supports that coding. It ignores "*"
+// gatewayCoding returns the coding with which API Gateway compresses a response to a client, or ""
+// if it does not compress it. API Gateway considers only the coding with the highest q-value, and
+// does not compress if it does not support that coding. It ignores "*"
 // (https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-enable-compression.html,
-// api-gateway-receive-response-with-compressed-payload.html). These pages don't say which of
-// several codings with the same q-value it prefers; here, it is the first.
+// api-gateway-receive-response-with-compressed-payload.html). These pages don't say which coding it
+// prefers if several have the same q-value. gatewayCoding returns the first.
 func gatewayCoding(header http.Header) string {
 	if _, best := acceptedCodings(header); best == codingGzip || best == codingDeflate {
 		return best
@@ -69,14 +70,15 @@ func gatewayCoding(header http.Header) string {
 
 // gzipWriters are reused, because a new one allocates most of a megabyte.
 var gzipWriters = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a function has a fraction of a core
+	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a Lambda function has only a fraction of a core
 	if err != nil {
 		panic("gateway: no such level of gzip: " + err.Error())
 	}
 	return w
 }}
 
-// compress returns body in a coding that gatewayCoding returned.
+// compress compresses body with coding, which must be one that gatewayCoding can return, but not
+// "".
 func compress(body []byte, coding string) []byte {
 	var out bytes.Buffer
 	if coding == codingDeflate {

@@ -39,8 +39,8 @@ func decode(t *testing.T, coding string, body []byte) string {
 	return string(text)
 }
 
-// Ensure a local server compresses the same responses as the gateway, that every client gets the
-// same body, and that the headers other than those about the coding are the same, too.
+// Ensure a local server compresses the same responses as the gateway. Every client must get the
+// same body, and the same headers apart from those about the coding.
 func TestLocalCompression(t *testing.T) {
 	t.Parallel()
 	large, small := strings.Repeat(`{"a":"b"},`, 103)[:1024], strings.Repeat("x", 1023)
@@ -82,7 +82,7 @@ func TestLocalCompression(t *testing.T) {
 	}
 }
 
-// Ensure a response that is compressed already is not compressed again.
+// Ensure a response that is already compressed is not compressed again.
 func TestLocalCompressionOnce(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat("x", 2000)
@@ -98,8 +98,9 @@ func TestLocalCompressionOnce(t *testing.T) {
 	}
 }
 
-// Ensure Proxy compresses a response that is one byte too large, if the client accepts gzip, and no
-// response that fits. A response that is too large even when compressed must be an error.
+// Ensure Proxy compresses a response that is one byte too large if the client accepts gzip. It must
+// not compress a response that fits. A response that is too large even when compressed must become
+// an error.
 func TestProxyCompression(t *testing.T) {
 	t.Parallel()
 	const most = responseBytesMax / 4 * 3 // the largest body that fits in base64
@@ -154,7 +155,7 @@ func TestProxyCompression(t *testing.T) {
 	}
 }
 
-// bodyOf returns the bytes of a response event's body.
+// bodyOf returns the decoded body of a response event.
 func bodyOf(t *testing.T, resp events.APIGatewayProxyResponse) []byte {
 	t.Helper()
 	if !resp.IsBase64Encoded {

@@ -29,14 +29,14 @@ var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 // NewEvent builds the REST proxy event that API Gateway would send for r on a custom domain, where
 // the path contains no stage.
 //
-// ids are the ids of the request; the event contains those of the gateway.
+// ids are the ids of the request. The event contains only the gateway's ids.
 //
 // It reads the body of r, up to one byte beyond 10 MB, and does not otherwise change r. It returns
 // an error if the body cannot be read or is over 10 MB.
 //
 // An event is JSON, so its strings are UTF-8. Invalid UTF-8 in a header or in the query becomes
 // U+FFFD, so different values can become equal. A handler must reject U+FFFD wherever the
-// difference matters. A gateway that instead reads bytes as Latin-1 converts each byte to a
+// difference matters. A gateway that decodes bytes as Latin-1 instead converts each byte to one
 // character, so different values stay different. The path stays encoded, and a body that is not
 // UTF-8 is encoded in base64, so both arrive unchanged. A query parameter with a malformed escape
 // is not decoded.

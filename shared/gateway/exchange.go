@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// exchange is a request that Proxy serves, until its response is final.
+// exchange is the state of a request in Proxy until its response is final.
 type exchange struct {
 	event *events.APIGatewayProxyRequest
 
@@ -27,16 +27,16 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// FinalResponse is a response as it leaves the function.
+// FinalResponse describes a response as it leaves the function.
 type FinalResponse struct {
 	Status  int
 	Bytes   int          // the size of the body; after compression, if Proxy compressed it
 	Failure *fault.Error // the error that replaced the handler's response; nil if none did
 }
 
-// AfterResponse calls f when the response to the request in ctx is final. A log line or a metric
-// that is written earlier can be wrong, because Proxy replaces a response that Lambda does not
-// accept. Outside Proxy, AfterResponse returns false and never calls f.
+// AfterResponse calls f when the response to the request in ctx is final. A log line or metric
+// written before that can be wrong, because Proxy replaces a response that Lambda would not accept.
+// Outside Proxy, AfterResponse returns false and never calls f.
 func AfterResponse(ctx context.Context, f func(FinalResponse)) bool {
 	x := exchangeOf(ctx)
 	if x == nil {

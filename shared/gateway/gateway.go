@@ -8,24 +8,25 @@
 //	Start(h)  runs h in Lambda                   event → Proxy → h
 //	Local(h)  runs h on a port, as Lambda does   request → NewEvent → Proxy → h
 //
-// The request is built as by net/http's server (request.go), and the response is recorded by that
-// server's rules (response.go). This package replaces the adapter aws-lambda-go-api-proxy;
-// known_differences_test.go lists the differences.
+// The request is built as net/http's server would build it (request.go), and the response is
+// recorded by the same rules as that server's (response.go). This package replaces the adapter
+// aws-lambda-go-api-proxy; known_differences_test.go lists the differences.
 //
 // A REST API changes a request before the function receives it:
 //
 //   - The path arrives percent-encoded, as the client sent it, and h gets it that way. It includes
 //     the base path of a custom domain, so do not map domains with one.
-//   - The query arrives decoded, as a map. Repeated values keep their order, but the order of names
-//     and the difference between "a" and "a=" are lost. This package sorts the names. The gateway
-//     treats ";" like "&", and rejects a malformed "%" escape itself.
+//   - The query arrives decoded, as a map. Repeated values keep their order, but the order of the
+//     names is lost, and so is the difference between "a" and "a=". This package sorts the names.
+//     The gateway treats ";" like "&", and rejects a malformed "%" escape itself.
 //   - A binary body arrives intact only if the API declares */* as a binary media type; then every
 //     body arrives in base64. This package accepts both forms.
 //   - A response must fit into Lambda's 6 MB. A body over 1 MB leaves the function in base64,
 //     because JSON escapes can multiply the size of text. If the response is still too large, Proxy
 //     compresses it for a client that accepts gzip. If it is too large even then, Proxy returns a
 //     500 that says not to retry. Otherwise, Lambda would stop the function and the gateway would
-//     send a 502. No list and no record that this version accepts is that large, even uncompressed.
+//     send a 502. No list is that large, even uncompressed, and neither is any record that this
+//     version accepts.
 package gateway
 
 import (

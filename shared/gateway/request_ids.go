@@ -16,26 +16,26 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// RequestIDs are the ids under which the logs of a deployment know one request. An id is empty if
-// it is unknown, or if its text could not be such an id: events can be forged.
+// RequestIDs are the ids that identify one request in the logs of a deployment. An id is empty if
+// it is unknown or malformed: events can be forged.
 type RequestIDs struct {
-	// Extended is the gateway's extended request id, such as TWegAcC4EowCHnA=. A caller cannot choose
-	// it ("An API caller can't provide or override this request ID",
+	// Extended is the gateway's extended request id, such as TWegAcC4EowCHnA=. A caller cannot
+	// choose it ("An API caller can't provide or override this request ID",
 	// https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-access-logging.html).
 	Extended string
-	// Gateway is the gateway's request id. A caller can choose it: the gateway accepts any UUID in the
-	// header X-Amzn-RequestId.
+	// Gateway is the gateway's request id. A caller can choose it: the gateway accepts any UUID in
+	// the header X-Amzn-RequestId.
 	Gateway string
-	Lambda  string // the id of the invocation, which is also in the lines that Lambda logs
-	Trace   string // the trace in X-Ray. A caller can choose it.
+	Lambda  string // the id of the invocation, which Lambda's own log lines also contain
+	Trace   string // the X-Ray trace id. A caller can choose it.
 }
 
 // Public returns the id for the Service-Request-Id header. This is the extended id, or the
 // invocation's id if the event has no extended id: the emulator of `sam local` sends none.
 func (ids RequestIDs) Public() string { return cmp.Or(ids.Extended, ids.Lambda) }
 
-// Attributes returns the ids that are known, for a log line. The gateway's access log has the same
-// names (infra.AccessLog), so one query finds both.
+// Attributes returns the known ids as attributes for a log line. The gateway's access log uses the
+// same names (infra.AccessLog), so one query finds both.
 func (ids RequestIDs) Attributes() []slog.Attr {
 	out := make([]slog.Attr, 0, 4)
 	for _, a := range [...]slog.Attr{
@@ -49,7 +49,7 @@ func (ids RequestIDs) Attributes() []slog.Attr {
 	return out
 }
 
-// NewRequestIDs returns ids for a request that did not pass a gateway. They have the same form as
+// NewRequestIDs returns ids for a request that did not pass a gateway. They have the same format as
 // API Gateway's. newID generates the id from which they are derived.
 func NewRequestIDs(newID id.Generator) RequestIDs {
 	const extendedBytes = 11 // as many as in the gateway's ids
@@ -64,7 +64,8 @@ func NewRequestIDs(newID id.Generator) RequestIDs {
 }
 
 // RequestIDsOf returns the ids of the request to which ctx belongs. If the request has no public
-// id, RequestIDsOf creates its ids with newID. Inside Proxy, all calls for a request return the same ids.
+// id, RequestIDsOf creates its ids with newID. Inside Proxy, all calls for a request return the
+// same ids.
 func RequestIDsOf(ctx context.Context, newID id.Generator) RequestIDs {
 	x := exchangeOf(ctx)
 	if x == nil {
@@ -84,14 +85,15 @@ func requestIDs(ctx context.Context, e *events.APIGatewayProxyRequest, header ht
 	if invocation, ok := lambdacontext.FromContext(ctx); ok {
 		ids.Lambda = validID(invocation.AwsRequestID)
 	}
-	// Normally both traces have the same root. Lambda's is used if the event has none, for example
-	// because a person invoked the function.
-	lambdaTrace, _ := ctx.Value("x-amzn-trace-id").(string) // the key that package lambda uses; it has the value of _X_AMZN_TRACE_ID
+	// Normally both headers contain the same trace id. Lambda's is used if the event has none, for
+	// example because a person invoked the function.
+	lambdaTrace, _ := ctx.Value("x-amzn-trace-id").(string) // package lambda's key for the value of _X_AMZN_TRACE_ID
 	ids.Trace = cmp.Or(traceRoot(header.Get("X-Amzn-Trace-Id")), traceRoot(lambdaTrace))
 	return ids
 }
 
-// traceRoot returns the trace id in a tracing header, such as Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1.
+// traceRoot returns the trace id in a tracing header, such as
+// Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1.
 func traceRoot(header string) string {
 	for field := range strings.SplitSeq(header, ";") {
 		if root, ok := strings.CutPrefix(strings.TrimSpace(field), "Root="); ok {
@@ -101,7 +103,7 @@ func traceRoot(header string) string {
 	return ""
 }
 
-// idBytesMax is more than the length of any id that AWS documents an example of.
+// idBytesMax is more than the length of any example id in AWS's documentation.
 const idBytesMax = 128
 
 // validID returns text if it consists only of the characters of UUIDs, trace ids and base64, which

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// Ensure a request has the ids in its event and in the context of its invocation, and that an id
-// that is not one, because the event is forged, is dropped.
+// Ensure a request has the ids from its event and from the context of its invocation. A malformed
+// id from a forged event must be dropped.
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	const trace = "1-5759e988-bd862e3fe1be46a994272793"
@@ -38,7 +38,7 @@ func TestRequestIDs(t *testing.T) {
 			"TWegAcC4EowCHnA=",
 		},
 		{
-			// Events by hand and those of `sam local` have no extended id.
+			// Events written by hand and events from `sam local` have no extended id.
 			//lint:ignore SA1029 package lambda uses this key
 			"ErrNoExtendedID", context.WithValue(invoked, "x-amzn-trace-id", "Root="+trace+";Sampled=0"),
 			events.APIGatewayProxyRequest{HTTPMethod: "GET"},
@@ -68,8 +68,8 @@ func TestRequestIDs(t *testing.T) {
 
 func newRequestID(prefix string) string { return prefix + "_1" }
 
-// Ensure all parts of a handler and the error response of Proxy have the same id, even if the event
-// has none.
+// Ensure all parts of a handler and Proxy's error response use the same id, even if the event has
+// none.
 func TestRequestIDsAreStable(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -85,8 +85,8 @@ func TestRequestIDsAreStable(t *testing.T) {
 	}
 }
 
-// Ensure a log line that is written after the response agrees with the response that is sent, also
-// if Proxy has replaced the handler's.
+// Ensure a log line that is written after the response agrees with the response that was sent, even
+// if Proxy replaced the handler's response.
 func TestAfterResponse(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", responseBytesMax)

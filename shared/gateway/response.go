@@ -23,8 +23,8 @@ const responseBytesMax = 6<<20 - 4<<10
 // its size by a third, whatever its content.
 const textBytesMax = 1_000_000
 
-// errUnsendable is the error for a response that is too large, even compressed if the client accepts
-// gzip. The request was carried out, and a retry would get the same response.
+// errUnsendable is the error for a response that is too large to send, even after compression if
+// the client accepts gzip. The request was carried out, and a retry would get the same response.
 var errUnsendable = fault.New(fault.Internal, "the request was carried out, but its response is too large to be sent; do not retry")
 
 // recorder records a handler's response by the rules of net/http's server: the first status wins;
@@ -173,7 +173,7 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// bodyBytes returns the size of the body that is sent.
+// bodyBytes returns the size of the body as it is sent.
 func (rec *recorder) bodyBytes() int {
 	if rec.head {
 		return 0

@@ -34,7 +34,8 @@ func (s *Store) SuspendedAt(ctx context.Context, companyID string) (*string, err
 	return nilIfEmpty(stored.SuspendedAt), err
 }
 
-// Suspended returns which of the companies are suspended, and since when.
+// Suspended returns, for each suspended company among companyIDs, the time at which it was
+// suspended.
 func (s *Store) Suspended(ctx context.Context, companyIDs []string) (map[string]string, error) {
 	keys := make([]table.Key, len(companyIDs))
 	for n, companyID := range companyIDs {

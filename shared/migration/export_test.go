@@ -1,6 +1,6 @@
 package migration
 
-// WithBatch returns m with another number of records between two writes of the mark.
+// WithBatch returns a copy of m that writes the mark after every n records.
 func (m Migration) WithBatch(n int) Migration {
 	m.batch = n
 	return m

@@ -1,15 +1,15 @@
-// Package migration adds records that earlier builds stored to new indexes.
+// Package migration adds the records of earlier builds to new indexes.
 //
 // DynamoDB fills a new index only with records that have the index's keys. Records that an earlier
 // build stored lack them. A Migration computes the keys and writes them, company by company. Lists
 // read the index once the migration is complete for the company, and until then read the records
 // themselves.
 //
-// A mark records the progress for each company, and a further mark says that the migration is
-// complete for all companies. A company without a mark of its own is complete if that further mark
-// is: every build that has the migration writes the keys, so the records of a company that was
-// created later never lack them. A new company therefore needs no mark. The reasons are in
-// scripts/docs/explanation/table.md.
+// A mark records the migration's progress for one company. A further mark, the one for all
+// companies, records that the migration is complete for every company. A new company needs no mark:
+// every build that has the migration writes the keys, so the records of that company never lack
+// them. A company without a mark is therefore complete if the mark for all companies is complete.
+// The reasons are in scripts/docs/explanation/table.md.
 package migration
 
 import (
@@ -22,12 +22,12 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Migration gives the records of one kind the index keys that they have in this build.
+// Migration writes the index keys of this build to all records of one kind.
 type Migration struct {
 	name   string
 	area   string
 	prefix string
-	batch  int // the number of records that are checked before the mark is written
+	batch  int // the number of records to check before each write of the mark
 	apply  func(ctx context.Context, t *table.Client, stored table.Item) (written bool, err error)
 }
 
@@ -42,8 +42,8 @@ func New[T any](name, area, prefix string, keysOf func(T) table.Keys) Migration 
 }
 
 // NewAction declares a migration that calls action with each record instead of writing index keys.
-// action may be called more than once with the same record, and by several processes at once. It
-// reports whether it has written anything.
+// action may be called more than once with the same record, and by several processes concurrently.
+// written reports whether it wrote anything.
 func NewAction[T any](name, area, prefix string, action func(ctx context.Context, t *table.Client, record T) (written bool, err error)) Migration {
 	return Migration{name, area, prefix, batchSize, func(ctx context.Context, t *table.Client, stored table.Item) (bool, error) {
 		var record T
@@ -61,7 +61,7 @@ func (m Migration) String() string { return m.area + ": " + m.name }
 type mark struct {
 	After      string  `store:"after"`      // the sort key of the last record that was checked
 	Checked    int64   `store:"checked"`    // the number of records that were checked
-	Round      int64   `store:"round"`      // incremented when all records of all companies are to be checked again
+	Round      int64   `store:"round"`      // incremented to have all records of all companies checked again
 	CompleteAt *string `store:"completeAt"` // nil if the index may lack records
 }
 
@@ -81,9 +81,9 @@ func markKeys(key table.Key) func(mark) table.Keys {
 	return func(mark) table.Keys { return table.Keys{Key: key} }
 }
 
-// IsComplete reports whether the index contains all records of a company. It makes one call, which
-// reads one unit. A list makes it in parallel with the query of the index, and drops the result of
-// the query if the migration is incomplete.
+// IsComplete reports whether the index contains all records of a company. It makes one table call,
+// which costs one read unit. A list calls IsComplete in parallel with its query of the index, and
+// discards the query's result if the migration is incomplete.
 func (m Migration) IsComplete(ctx context.Context, t *table.Client, companyID string) (bool, error) {
 	items, err := table.BatchGetItemsEventually(ctx, t, []table.Key{m.markKey(companyID), m.markKey(everyCompany)})
 	if err != nil {
@@ -114,7 +114,7 @@ func isComplete(own *mark, all mark) bool {
 }
 
 // IsCompleteForAll reports whether the index contains all records of all companies. It makes one
-// call. It does not consider that the records of a single company are being checked again.
+// table call. It ignores a run that checks the records of a single company again.
 func (m Migration) IsCompleteForAll(ctx context.Context, t *table.Client) (bool, error) {
 	all, err := m.get(ctx, t, everyCompany)
 	if err != nil {
@@ -135,8 +135,8 @@ func (m Migration) get(ctx context.Context, t *table.Client, companyID string) (
 // errMoved means that another process has written a mark.
 var errMoved = errors.New("another process runs the same migration")
 
-// put replaces a mark. It returns errMoved if the stored mark is not the one in before, which is
-// nil for no mark.
+// put stores the mark after in place of before. It returns errMoved if the stored mark is not equal
+// to before. If before is nil, there must be no stored mark.
 func (m Migration) put(ctx context.Context, t *table.Client, companyID string, before *mark, after mark) error {
 	key := m.markKey(companyID)
 	if before == nil {

@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// note is a record. Its earlier build did not have the index by color.
+// note is a record of a kind that an earlier build stored without the index by color.
 type note struct {
 	Company string `json:"company"`
 	ID      string `json:"id"`
@@ -42,8 +42,9 @@ func keysOf(n note) table.Keys {
 	return keys
 }
 
-// world is a table with notes of an earlier build, and the migration to the index by color. Each
-// world has a migration of its own, because the mark for all companies is shared by a table.
+// world is a table with notes from an earlier build, and the migration to the index by color. Each
+// world has its own migration, because the worlds share a table, in which a migration has only one
+// mark for all companies.
 type world struct {
 	*testing.T
 
@@ -63,7 +64,7 @@ func newWorld(t *testing.T, transport http.RoundTripper, companies, notes int) *
 	return w
 }
 
-// addEarlierNotes stores the notes from first to last as the earlier build did.
+// addEarlierNotes stores the notes numbered first to last as the earlier build did.
 func (w *world) addEarlierNotes(companyID string, first, last int) {
 	w.Helper()
 	var items []table.Item
@@ -109,7 +110,7 @@ func (w *world) isCompleteForAll() bool {
 	return isComplete
 }
 
-// countWrong returns how many of a company's notes do not have the keys of this build.
+// countWrong returns the number of a company's notes that do not have this build's index keys.
 func (w *world) countWrong(companyID string) (wrong int) {
 	w.Helper()
 	from := table.Collection{Partition: table.Partition(companyID, "notes"), Prefix: "note#", Consistent: true}
@@ -129,8 +130,8 @@ func (w *world) countWrong(companyID string) (wrong int) {
 	return wrong
 }
 
-// Ensure a migration that dies before, during or after any of its calls to the table continues when
-// it is run again, and is never complete while a record lacks its keys.
+// Ensure a migration that is killed before, during or after any of its table calls continues when
+// it is run again. It must never be complete while a record lacks its keys.
 func TestRunDiesAtEveryCall(t *testing.T) {
 	t.Parallel()
 	const notes = 5
@@ -165,7 +166,7 @@ func TestRunDiesAtEveryCall(t *testing.T) {
 				t.Errorf("after %d calls: complete for all, but only %d companies are", calls, complete)
 			}
 			second := w.mustRun(false)
-			if lost := 2*notes - first - second; lost < 0 || lost > 3 || !crashed && second != 0 { // the writes of a batch that died are not counted
+			if lost := 2*notes - first - second; lost < 0 || lost > 3 || !crashed && second != 0 { // the writes of an interrupted batch are not counted
 				t.Errorf("after %d calls: the runs wrote %d and %d notes of %d", calls, first, second, 2*notes)
 			}
 			w.requireComplete(fmt.Sprintf("after %d calls", calls))
@@ -179,7 +180,8 @@ func TestRunDiesAtEveryCall(t *testing.T) {
 	}
 }
 
-// requireComplete fails the test if a company is not complete or has a note without its keys.
+// requireComplete fails the test if the migration is not complete for a company or if a note lacks
+// its keys.
 func (w *world) requireComplete(when string) {
 	w.Helper()
 	for _, companyID := range w.companies {
@@ -192,8 +194,8 @@ func (w *world) requireComplete(when string) {
 	}
 }
 
-// Ensure companies are complete one by one, that a new company is complete as soon as all others
-// are, and that a repeated run writes nothing.
+// Ensure a run completes the companies one by one. A new company must be complete as soon as all
+// others are, and a repeated run must write nothing.
 func TestRunCompletesCompanies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, 2, 4)
@@ -232,8 +234,8 @@ func TestRunCompletesCompanies(t *testing.T) {
 	w.requireComplete("after the check of every note")
 }
 
-// Ensure no company is complete from the moment that a check of all records begins until its own
-// records have been checked, even if that check dies.
+// Ensure that once a new check of all records has begun, no company is complete until its own
+// records have been checked, even if the check is killed.
 func TestRunAgain(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.CrashingTransport{}
@@ -266,9 +268,9 @@ func TestRunAgain(t *testing.T) {
 	w.requireComplete("after the check of one company")
 }
 
-// Ensure a migration loses no write of a build that is running meanwhile, neither of this build nor
-// of the earlier one, and that after the earlier build has stopped, a check of every record makes
-// the keys right. Several processes run the migration at once.
+// Ensure a migration loses no concurrent write, whether by this build or by the earlier one. Once
+// the earlier build has stopped, a check of every record must correct all keys. Several processes
+// run the migration concurrently.
 func TestRunDuringWrites(t *testing.T) {
 	t.Parallel()
 	const notes, rounds = 12, 5
@@ -336,8 +338,8 @@ func TestRunStopsAtNewRound(t *testing.T) {
 	w.requireComplete("after the new round")
 }
 
-// writeAsEarlierBuild counts a write of a note, by compare-and-set, and changes its color without
-// the index key.
+// writeAsEarlierBuild changes a note's color without its index key, and increments the note's count
+// of writes. It uses compare-and-set.
 func writeAsEarlierBuild(ctx context.Context, t *table.Client, key table.Key) error {
 	for {
 		item, err := table.GetItem(ctx, t, key)
@@ -389,7 +391,7 @@ func TestCompleteEmpty(t *testing.T) {
 	}
 }
 
-// Ensure the question whether a migration is complete takes one call and one read unit.
+// Ensure IsComplete takes one call and one read unit.
 func TestIsCompleteCost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, 1, 1)
@@ -405,7 +407,8 @@ func TestIsCompleteCost(t *testing.T) {
 	}
 }
 
-// Ensure a migration with an action calls it with each record, and counts what it writes.
+// Ensure a migration calls its action with each record, and counts the records that the action
+// writes.
 func TestNewAction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, 1, 5)

@@ -10,30 +10,30 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Progress is how far a migration has come.
+// Progress reports how far a migration has got.
 type Progress struct {
 	Migration Migration
 	CompanyID string
 	Number    int   // the number of the company, from 1
-	Companies int   // how many companies there are
-	Checked   int64 // how many records of the company have been checked, by earlier calls too
+	Companies int   // the number of companies
+	Checked   int64 // the number of the company's records that have been checked, including by earlier calls
 }
 
-// batchSize is the number of records that are checked before the mark is written.
-// batchConcurrency is the number of records that are written concurrently.
+// batchSize is the number of records to check before each write of the mark. batchConcurrency is
+// the number of records to write concurrently.
 const (
 	batchSize        = 200
 	batchConcurrency = 16
 )
 
-// Run runs the migrations for all companies, whose ids the caller lists after the last function of
-// an earlier build has ended. It continues where an earlier call stopped, and skips what is
-// complete. If again is true, it checks every record of every company again, and no list uses the
-// indexes until that is complete. Several processes may run the same migrations. If one begins to
-// check every record again, the others stop with an error.
+// Run runs the migrations for all companies. The caller must list companyIDs after the last
+// function of an earlier build has stopped. Run continues where an earlier call stopped, and skips
+// what is complete. If again is true, it checks every record of every company again, and no list
+// uses the indexes until that check is complete. Several processes may run the same migrations
+// concurrently. If one of them starts to check every record again, the others stop with an error.
 //
-// written is the number of records whose index keys this call has changed. After each batch, Run
-// calls report. It stops at the first error; the companies before it stay complete.
+// written is the number of records whose index keys this call changed. Run calls report after each
+// batch. It stops at the first error; the companies before it stay complete.
 func Run(ctx context.Context, t *table.Client, migrations []Migration, companyIDs []string, again bool, report func(Progress)) (written int64, err error) {
 	t = t.AsImport() // no field of a record changes
 	for _, m := range migrations {
@@ -90,7 +90,7 @@ func (m Migration) run(ctx context.Context, t *table.Client, companyIDs []string
 }
 
 // begin returns the mark for all companies, and creates it if it is missing. If again is true, it
-// begins a new round: all marks of companies then count as incomplete.
+// starts a new round, so the marks of all companies then count as incomplete.
 func (m Migration) begin(ctx context.Context, t *table.Client, again bool) (mark, error) {
 	for {
 		stored, err := m.get(ctx, t, everyCompany)
@@ -125,7 +125,7 @@ func (m Migration) runCompany(ctx context.Context, t *table.Client, all mark, ag
 			return written, err
 		}
 		if own != nil && own.Round > all.Round {
-			return written, errMoved // to reset the mark would undo the new round of another process
+			return written, errMoved // resetting the mark would undo the new round that another process started
 		}
 		if again || own != nil && own.Round != all.Round {
 			err = m.put(ctx, t, at.CompanyID, own, mark{Round: all.Round})
@@ -144,7 +144,8 @@ func (m Migration) runCompany(ctx context.Context, t *table.Client, all mark, ag
 	}
 }
 
-// fill checks the company's records after those that its mark covers, and completes the mark.
+// fill checks the company's records that come after those its mark covers, and then marks the
+// company as complete.
 func (m Migration) fill(ctx context.Context, t *table.Client, own *mark, round int64, at Progress, report func(Progress)) (written int64, err error) {
 	next := valueOrZero(own)
 	next.Round = round
@@ -199,8 +200,8 @@ func (m Migration) applyAll(ctx context.Context, t *table.Client, items []table.
 	return n.Load(), err
 }
 
-// CompleteEmpty marks the migrations as complete if the table has no items, and reports whether it
-// has none. Records that are written later have all keys. So a new table needs no migration.
+// CompleteEmpty marks the migrations as complete if the table has no items, and reports whether
+// that is so. Records that are written later have all keys, so a new table needs no migration.
 func CompleteEmpty(ctx context.Context, t *table.Client, migrations []Migration) (isEmpty bool, err error) {
 	isEmpty, err = t.IsEmpty(ctx)
 	if err != nil || !isEmpty {

@@ -34,7 +34,7 @@ func BatchGetItems(ctx context.Context, c *Client, keys []Key) ([]Item, error) {
 }
 
 // BatchGetItemsEventually is like BatchGetItems but reads with eventual consistency, which costs
-// half as much. The result may lack the writes of the last moments.
+// half as much. The result may not include the most recent writes.
 func BatchGetItemsEventually(ctx context.Context, c *Client, keys []Key) ([]Item, error) {
 	return c.batchGetAll(ctx, keys, false)
 }

@@ -35,7 +35,8 @@ type Options struct {
 	Random             io.Reader // source of randomness for public keys; nil: crypto/rand
 	NoStream           bool      // the table has no stream, so nothing records the changes of its records
 
-	// Operator names who runs a command, for the operator's trail; nil: "operator".
+	// Operator returns the name of whoever runs a command, for the operator's trail. If it is nil,
+	// the name is "operator".
 	Operator func(context.Context) string
 }
 
@@ -192,8 +193,8 @@ func (c *Client) addIndexes(ctx context.Context) error {
 	return nil
 }
 
-// EnableStream gives the table a stream with the old and the new image of each write. It succeeds if
-// the table has such a stream. It is for local engines and tests.
+// EnableStream gives the table a stream with the old and the new image of each write. It succeeds
+// if the table has such a stream. It is for local engines and tests.
 func (c *Client) EnableStream(ctx context.Context) error {
 	found, err := c.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.name})
 	if err != nil {
@@ -218,8 +219,8 @@ func (c *Client) Drop(ctx context.Context) error {
 }
 
 // The methods below call the SDK. They set the table's name and WriterAttr, count the capacity
-// units, and delay writes until they are permitted. Areas rarely need these methods: see Get, List, Modify and
-// Transact.
+// units, and delay writes until they are permitted. Areas rarely need these methods: see Get, List,
+// Modify and Transact.
 
 // GetItem reads one item with strong consistency, so a read by id sees every earlier write.
 func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
@@ -291,7 +292,8 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 }
 
 // UpdateKey is UpdateItem for the write that verifies a key. It needs no permit, because permits
-// depend on this write, and keeps the record's WriterAttr. It returns an error for a record outside KeysArea.
+// depend on this write, and keeps the record's WriterAttr. It returns an error for a record outside
+// KeysArea.
 func (c *Client) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	if !strings.HasSuffix(KeyOf(in.Key).PK, JoinKey("", KeysArea)) {
 		return nil, fmt.Errorf("update a key: the partition %q has no keys", KeyOf(in.Key).PK)

@@ -12,39 +12,41 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// The operator's lists span all companies. The registry of companies is in the table itself. GSI6
+// The operator's lists span all companies. The registry of companies is in the base table. GSI6
 // lists the records that a worker has to act on. The partition keys of both begin with operatorPart
-// instead of a company's id. The policies of the functions' roles allow only partitions of
-// companies, so no function can read or write the registry. No role allows queries of GSI6.
+// instead of a company's id. The policies of the functions' roles allow access only to companies'
+// partitions, so no function can read or write the registry. No function's role allows queries of
+// GSI6.
 
 // operatorPart is the first part of the operator's partition keys. No company has this id.
 const operatorPart = "operator"
 
 // OperatorShards is the number of partitions of each of the operator's lists. Several partitions
-// accept more writes a second than one. Reading an empty list costs half a read unit for each
-// partition. A change of this number requires moving every entry.
+// together accept more writes per second than one. Reading an empty list costs half a read unit per
+// partition. Changing this number requires moving every entry.
 const OperatorShards = 8
 
 func operatorPartition(list string, shard uint32) string {
 	return JoinKey(operatorPart, list, strconv.Itoa(int(shard)))
 }
 
-// shardOf returns the partition of a record in its list.
+// shardOf returns the number of the partition that contains a record's entry.
 func shardOf(recordID string) uint32 {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(recordID)) // a hash returns no error
 	return hash.Sum32() % OperatorShards
 }
 
-// WorkKey returns the key in GSI6 of a record that a worker has to act on. list names the kind of
-// work. at is the time from which the worker has to act, or empty if that is at once.
+// WorkKey returns the GSI6 key of a record that a worker has to act on. list names the kind of
+// work. at is the entry's time, which CompaniesWithWork compares with until. It is empty if the
+// worker has to act at once.
 func WorkKey(list, at, companyID, recordID string) Key {
 	return Key{PK: operatorPartition(list, shardOf(recordID)), SK: JoinKey(at, companyID, recordID)}
 }
 
-// CompaniesWithWork returns the ids of the companies with a record in a list of GSI6 whose time is
-// not after until, in the order of the ids. An empty until means any time. It reads the entries of
-// these records, and nothing of other companies.
+// CompaniesWithWork returns the sorted ids of the companies that have an entry with a time up to
+// until in a list of GSI6. An empty until means any time. It reads these entries and nothing of
+// other companies.
 func CompaniesWithWork(ctx context.Context, c *Client, list, until string) ([]string, error) {
 	in := Collection{Index: GSI6}
 	if until != "" {
@@ -67,8 +69,8 @@ func RegistryKey(companyID string) Key {
 	return Key{PK: operatorPartition(registryList, shardOf(companyID)), SK: companyID}
 }
 
-// RegisteredCompanies returns the ids of the companies in the registry, in the order of the ids. It
-// reads with strong consistency.
+// RegisteredCompanies returns the ids of the companies in the registry, sorted. It reads with
+// strong consistency.
 func RegisteredCompanies(ctx context.Context, c *Client) ([]string, error) {
 	return operatorCompanies(ctx, c, registryList, Collection{Consistent: true}, func(e struct {
 		CompanyID string `store:"sk"`
@@ -77,8 +79,8 @@ func RegisteredCompanies(ctx context.Context, c *Client) ([]string, error) {
 	})
 }
 
-// operatorCompanies returns the different companies in all partitions of a list, in the order of
-// their ids. from says how to read a partition.
+// operatorCompanies returns the distinct companies in all partitions of a list, sorted by id. from
+// specifies how to read a partition.
 func operatorCompanies[T any](ctx context.Context, c *Client, list string, from Collection, companyOf func(T) string) ([]string, error) {
 	var mu sync.Mutex
 	found := map[string]bool{}

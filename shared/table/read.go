@@ -290,7 +290,7 @@ func ForEachItem(ctx context.Context, c *Client, from Collection, visit func(Ite
 }
 
 // forEachPage calls visit with each page of a collection. The items have only the attributes of the
-// record type, or all of them if record is nil.
+// record type, or all attributes if record is nil.
 func (c *Client) forEachPage(ctx context.Context, from Collection, record reflect.Type, visit func([]Item) error) error {
 	in := Query{Index: from.Index, Prefix: from.Prefix, From: from.From, Until: from.Until, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)

@@ -25,8 +25,8 @@ import (
 type Index int
 
 // Base is the table itself. The others are its sparse, overloaded global secondary indexes. GSI6
-// has the operator's lists (operator.go). The table has no local indexes: one would cap a
-// collection at 10 GB and keep the partition from splitting under load.
+// contains the operator's lists (operator.go). The table has no local secondary indexes: they would
+// limit a collection to 10 GB and keep a partition from splitting under load.
 const (
 	Base Index = iota
 	GSI1
@@ -49,8 +49,8 @@ func (i Index) Name() string {
 	return [...]string{"", "gsi1", "gsi2", "gsi3", "gsi4", "gsi5", "gsi6"}[i]
 }
 
-// Projection returns which attributes of a record the index has. GSI6 has only the keys, so a write
-// that does not change them costs nothing there.
+// Projection returns which attributes of a record the index contains. GSI6 contains only the keys,
+// so a write that does not change them consumes no capacity of GSI6.
 func (i Index) Projection() types.ProjectionType {
 	if i == GSI6 {
 		return types.ProjectionTypeKeysOnly
@@ -87,7 +87,7 @@ const KeysArea = "keys"
 
 // Partition returns the partition key of a collection, made of the company, the area and further
 // parts. Only this function creates partition keys, so each one begins with the company
-// (`dynamodb:LeadingKeys`). The exception are the partitions of the operator (operator.go).
+// (`dynamodb:LeadingKeys`). The operator's partitions are the exception (operator.go).
 func Partition(companyID, area string, narrower ...string) string {
 	return JoinKey(append([]string{companyID, area}, narrower...)...)
 }

@@ -213,10 +213,10 @@ func copyIndexKeysTo(to, from Item) {
 	}
 }
 
-// Reindex gives a stored record the index keys that keysOf returns, and removes all other index
-// keys. It starts with the attributes in stored. Apart from the index keys, it changes only the
-// revision, so that a concurrent update starts again. written is false if the keys were already
-// correct or the record has been deleted.
+// Reindex sets a stored record's index keys to those that keysOf returns, and removes all others.
+// stored contains the record's attributes as they were last read. Apart from the index keys,
+// Reindex changes only the revision, so that a concurrent update starts over. written is false if
+// the keys were already correct or the record has been deleted.
 func Reindex[T any](ctx context.Context, c *Client, stored Item, keysOf func(T) Keys) (written bool, err error) {
 	key := KeyOf(stored)
 	for range modifyAttemptsMax {

@@ -24,7 +24,7 @@ func (c *Client) AsImport() *Client {
 	return o
 }
 
-// ActorOf returns who makes the calls of ctx: the id of the request's key, or the name that
+// ActorOf returns who makes the calls with ctx: the id of the request's key, or else the name that
 // Options.Operator returns.
 func (c *Client) ActorOf(ctx context.Context) (name string, isKey bool) {
 	if r := RequestOf(ctx); r != nil && r.KeyID != "" {

@@ -1,11 +1,11 @@
-// Package trail keeps the operator's trail: who did what to a company, and when. Every command of
-// the operator that changes a company's access or its records as a whole has an entry, and so has
-// every change that a key makes to the company's keys over the API. An entry contains ids, names of
-// scopes and counts; it never contains a secret or a text of a record.
+// Package trail stores the operator's trail: who did what to a company, and when. Every operator
+// command that changes a company's access or its records as a whole adds an entry. So does every
+// change that a key makes to the company's keys over the API. An entry contains ids, scope names
+// and counts. It never contains a secret or text from a record.
 //
-// An entry is written in the transaction that does what the entry says. Where that takes many
-// writes, one entry tells that it began and another that it ended (Begin). Entries are only ever
-// created: this package neither changes nor deletes one, and erasing a company leaves its trail.
+// An entry is written in the same transaction as the act that it records. An act that takes many
+// writes has two entries: one for its beginning and one for its end (Begin). Entries are only ever
+// created: this package neither changes nor deletes them, and erasing a company leaves its trail.
 package trail
 
 import (
@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Act is what was done.
+// Act is the kind of act that an entry records.
 type Act string
 
 // The acts. The commands and operations with these effects are in
@@ -41,8 +41,8 @@ const (
 	ChangesGap     Act = "changes_gap"
 )
 
-// Phase says which part of an act of many writes an entry is about. It is empty for an act of one
-// write or transaction.
+// Phase is the phase of an act of many writes that an entry records. It is empty for an act that
+// takes a single write or transaction.
 type Phase string
 
 // The phases. An act that began and has no entry with one of the other phases is still running, or
@@ -64,7 +64,7 @@ type Entry struct {
 	BeganID   *string         `json:"beganId"` // the id of the entry with which the act began
 	Details   json.RawMessage `json:"details"` // a Details
 
-	time time.Time // At, more exactly, for the order of entries
+	time time.Time // like At, but more precise, for the order of entries
 }
 
 // Details are the ids, scopes and counts of an act. Fields that do not apply are empty.
@@ -88,16 +88,16 @@ const (
 	sortPrefix = "trail"
 	sortLayout = "2006-01-02T15:04:05.000000000" // with nanoseconds, because a command may act twice in a millisecond
 
-	// operators is in place of the company's id in the partition of what operators did. No company
-	// has this id.
+	// operators takes the place of the company's id in the key of the operators' partition. No
+	// company has this id.
 	operators = "operator"
 )
 
 // Area is the area of the partition that contains a company's trail.
 const Area = "trail"
 
-// Partition returns the partition of a company's trail, or, for an empty id, the partition of what
-// operators did in all companies:
+// Partition returns the partition of a company's trail. For an empty id, it returns the partition
+// of the operators' trail, which covers all companies:
 //
 //	access                      key
 //	append, list of a company   <company>#trail / trail#<time>#<id>
@@ -110,8 +110,8 @@ func Partition(companyID string) string {
 }
 
 // Writes returns the writes that add an entry to the trail of a company, or of the whole table if
-// companyID is empty. They belong in the transaction that does what the entry says. They are
-// updates and not puts, so a function that only revokes keys needs no permission to put items. They
+// companyID is empty. They belong in the same transaction as the act itself. They are updates
+// rather than puts, so a function that only revokes keys needs no permission to put items. They
 // fail if the entry exists.
 func Writes(ctx context.Context, t *table.Client, companyID string, act Act, d Details) []table.Write {
 	return newEntry(ctx, t, companyID, act, d).writes(ctx, t)
@@ -131,9 +131,10 @@ func newEntry(ctx context.Context, t *table.Client, companyID string, act Act, d
 	return e
 }
 
-// writes returns the writes that store an entry: one into the company's trail, and one into the
-// operators', unless a key did it. What keys do is left out there, so that the requests of one
-// company cannot make a partition hot that other companies' requests write to.
+// writes returns the writes that store an entry: one to the company's trail and, unless a key did
+// the act, one to the operators' trail. The operators' trail omits the acts of keys. Otherwise the
+// requests of one company could overload a partition that the requests of other companies write to,
+// too.
 func (e Entry) writes(ctx context.Context, t *table.Client) (out []table.Write) {
 	var sets []string
 	names, values := map[string]string{}, table.Item{}
@@ -156,16 +157,16 @@ func (e Entry) writes(ctx context.Context, t *table.Client) (out []table.Write) 
 	return out
 }
 
-// Running is an act of many writes that has begun.
+// Running is an act of many writes that has begun and not yet ended.
 type Running struct {
 	table     *table.Client
 	companyID string
 	began     Entry
 }
 
-// Begin adds the entry that an act of many writes begins. first may contain the act's first writes,
-// which are made in the same transaction; Begin returns a *table.CanceledError if their conditions
-// fail.
+// Begin adds the entry for the beginning of an act of many writes. first may contain the act's
+// first writes, which are made in the same transaction. Begin returns a *table.CanceledError if one
+// of their conditions fails.
 func Begin(ctx context.Context, t *table.Client, companyID string, act Act, first ...table.Write) (*Running, error) {
 	e := newEntry(ctx, t, companyID, act, Details{})
 	phase := Began
@@ -176,12 +177,13 @@ func Begin(ctx context.Context, t *table.Client, companyID string, act Act, firs
 	return &Running{t, companyID, e}, nil
 }
 
-// endTimeout bounds the write of the last entry of an act, even if the command was interrupted.
+// endTimeout is the timeout for writing an act's last entry. It also applies after the command was
+// interrupted.
 const endTimeout = 20 * time.Second
 
-// End adds the entry that the act has ended, or that it failed if err is not nil. The error text is
-// not stored, because it could contain texts of records. End returns err, joined with the error of
-// its own write.
+// End adds the entry for the end of the act, or for its failure if err is not nil. The error
+// message is not stored, because it could contain text from records. End returns err, joined with
+// any error of its own write.
 func (r *Running) End(ctx context.Context, d Details, err error) error {
 	phase := Ended
 	if err != nil {
@@ -200,9 +202,9 @@ func (r *Running) End(ctx context.Context, d Details, err error) error {
 	return err
 }
 
-// List calls visit with the entries of a company's trail, or of all that operators did if companyID
-// is empty, in the order of their times. since is a timestamp; entries before it are left out. List
-// reads with strong consistency, so an act that is done is in it.
+// List calls visit with each entry of a company's trail, or of the operators' trail if companyID is
+// empty, oldest first. It skips entries before since, a timestamp. It reads with strong
+// consistency, so it includes every act that has been recorded.
 func List(ctx context.Context, t *table.Client, companyID, since string, visit func(Entry) error) error {
 	err := table.ForEach(ctx, t, table.Collection{
 		Partition: Partition(companyID), From: table.JoinKey(sortPrefix, strings.TrimSuffix(since, "Z")), Consistent: true,

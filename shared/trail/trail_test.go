@@ -22,8 +22,8 @@ func newService(t *testing.T) *apitest.Service {
 	return apitest.New(t, func(*table.Client) []api.Operation { return nil })
 }
 
-// entries returns a company's trail, and what operators did to the company, each as one line per
-// entry.
+// entries returns the company's trail, and the operators' entries about the company, with one line
+// per entry.
 func entries(t *testing.T, s *apitest.Service, since string) (ofCompany, ofOperators []string) {
 	t.Helper()
 	read := func(companyID string) (out []string) {
@@ -52,8 +52,8 @@ func expect(t *testing.T, what string, want, got []string) {
 	}
 }
 
-// Ensure an act of the operator is in the trail of its company and in the operators', and an act of
-// a key only in the trail of its company.
+// Ensure an act of an operator is in both the company's trail and the operators' trail, and an act
+// of a key only in the company's.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -76,7 +76,7 @@ func TestWrites(t *testing.T) {
 	expect(t, "the trail since the second entry", []string{issue}, ofCompany)
 }
 
-// Ensure an entry is never replaced: a second write of it fails, and so does everything in the same
+// Ensure an entry is never replaced: a second write of it fails, and so does the rest of the same
 // transaction.
 func TestEntriesAreNeverReplaced(t *testing.T) {
 	t.Parallel()
@@ -96,8 +96,9 @@ func TestEntriesAreNeverReplaced(t *testing.T) {
 	}
 }
 
-// Ensure an act of many writes has an entry at its begin, with its first writes, and one at its end,
-// in this order although the clock stands still. A failure has one, too, without the error's text.
+// Ensure an act of many writes adds one entry together with its first writes, and one at its end.
+// They must be in this order even though the clock stands still. A failure must add an entry, too,
+// without the error message.
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -136,7 +137,7 @@ func TestBegin(t *testing.T) {
 	expect(t, "the operators' trail", want, ofOperators)
 }
 
-// Ensure a read of more than a page of DynamoDB, which has 1 MB, returns every entry.
+// Ensure List returns every entry of a trail that is larger than one page of DynamoDB (1 MB).
 func TestListHasManyPages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

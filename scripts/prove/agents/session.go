@@ -20,8 +20,8 @@ type Counts struct {
 	TextBytes       int `json:"textBytes"`       // text of the results
 	StructuredBytes int `json:"structuredBytes"` // structured content of the results
 	ListBytes       int `json:"listBytes"`       // the response to tools/list, and the server's instructions
-	LargestText     int `json:"largestText"`     // the size of the largest text of a result
-	LargestResult   int `json:"largestResult"`   // the size of the largest result, its text and structured content together
+	LargestText     int `json:"largestText"`     // the size of the largest text in a result
+	LargestResult   int `json:"largestResult"`   // the size of the largest result, text and structured content together
 }
 
 // add adds the counts of another run.

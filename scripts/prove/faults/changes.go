@@ -18,15 +18,17 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// recorders is the number of server processes that record the same changes at the same time.
+// recorders is the number of server processes that record the same changes concurrently.
 const recorders = 2
 
-// lastChangeMax is how long the change of the last write may take, on a machine however busy.
+// lastChangeMax is how long it may take until the followers have read the change of the last write.
+// It allows for a very busy machine.
 const lastChangeMax = 10 * time.Minute
 
 // checkFeed kills servers, each of which also records changes, while clients create, change and
-// delete items, and while followers read the feed. At the end, the feed must have each write of the
-// stream once, in the order of the stream for each item, and each follower must have read the same.
+// delete items, and while followers read the feed. At the end, the feed must contain each write in
+// the stream exactly once. The changes of each item must be in the order of the stream, and each
+// follower must have read the same changes.
 func checkFeed(ctx context.Context, t *checkRun, kills int) (err error) {
 	t.recordsChanges = true
 	if err := t.Table.EnableStream(ctx); err != nil {
@@ -160,15 +162,15 @@ func (w *feedWriters) create(ctx context.Context, c *client) (id string, err err
 }
 
 // writersPerServer is the number of clients that write through each server. Each creates at most
-// itemsPerWriter items before the next kill. Otherwise, the feed would grow with the time that a busy
-// machine takes to start a server.
+// itemsPerWriter items before the next kill. Otherwise, the feed would grow with the time that a
+// busy machine takes to start a server.
 const (
 	writersPerServer = 4
 	itemsPerWriter   = 20
 )
 
-// start starts clients of each server, which stop when their server does not respond. stop waits
-// for their last responses.
+// start starts clients for each server. A client stops when its server does not respond. stop stops
+// all clients and waits for their last responses.
 func (w *feedWriters) start(ctx context.Context, of testbed.Company, processes []*server) (stop func()) {
 	var ended atomic.Bool
 	var wait sync.WaitGroup

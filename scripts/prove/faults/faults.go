@@ -158,7 +158,7 @@ type checkRun struct {
 	data        string
 	cleanups    []func() error
 
-	recordsChanges bool // whether server processes make the feeds of changes
+	recordsChanges bool // whether server processes write the feeds of changes
 }
 
 // newCheckRun opens a testbed with a data file. Its engine is Dynoxide, whose data survives a kill
@@ -200,8 +200,8 @@ type report struct {
 	violationCount  int
 }
 
-// violationsMax is the maximum number of distinct violations that a report keeps. It counts all of
-// them.
+// violationsMax is the maximum number of distinct violations that a report keeps. The report still
+// counts every violation.
 const violationsMax = 20
 
 // addFigure adds a figure to the one line that a check prints.

@@ -82,7 +82,7 @@ type killer struct {
 	ledger  writeLedger
 
 	killed, oldVersions, wrong, acknowledged, retries int
-	killMoments                                       [10]int // how many kills came in each tenth of the time of a publish
+	killMoments                                       [10]int // the number of kills in each tenth of the duration of a publish
 }
 
 // sizedBoard is a board of one size and the duration of its last uninterrupted publish.

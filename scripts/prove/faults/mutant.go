@@ -121,7 +121,7 @@ const (
 	mutantShortRetryAfter mutant = "hasty"     // every Retry-After says one second
 	mutantNoLimits        mutant = "unbounded" // the server lacks the limits of `workspace serve`
 	mutantRejectMost      mutant = "stingy"    // three out of four admitted requests get a 429
-	mutantOwnShards       mutant = "forgetful" // each process names the shards of the stream differently, so it does not recognise what another has recorded
+	mutantOwnShards       mutant = "forgetful" // each process names the shards of the stream differently, so it does not recognise what another process recorded
 )
 
 // stream returns a reader with the bug.

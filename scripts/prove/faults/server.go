@@ -57,7 +57,7 @@ type serverConfig struct {
 	Mutant           mutant
 	ServeLimits      bool // whether the server has the limits of `workspace serve`
 	Latency          time.Duration
-	RecordsChanges   bool // whether the server also makes the feeds of changes
+	RecordsChanges   bool // whether the server also writes the feeds of changes
 }
 
 // RunServerIfStartedAsOne runs a server and never returns if this process was started as a server.

@@ -1,5 +1,6 @@
-// Package feed measures the feed of changes: what a packet costs, how long a change takes on a
-// local engine, and, in a simulation of many shards, how it copes with a company that writes much.
+// Package feed measures the feed of changes: what a packet costs, and how long a change takes to
+// appear on a local engine. In a simulation of many shards, it also measures how the feed copes
+// with a company that writes a lot.
 package feed
 
 import (
@@ -27,7 +28,7 @@ import (
 
 // Options are the sizes of a run.
 type Options struct {
-	Writes int // of the measurement on the local engine
+	Writes int // the number of writes in the measurement on the local engine
 	Seed   uint64
 }
 
@@ -54,8 +55,8 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (err error) {
 	return nil
 }
 
-// Loads returns the loads of the simulation: a company that writes 1,000 records a second on few and
-// on many shards, one that writes more, and no such company. Another company writes one a second.
+// Loads returns the loads of the simulation. They have between 1 and 64 shards. The loud company
+// writes up to 3,000 records a second, or none, and the quiet company writes one a second.
 func Loads() (loads []Load) {
 	for _, l := range []struct{ loud, shards int }{{0, 4}, {100, 4}, {1000, 1}, {1000, 4}, {1000, 16}, {1000, 64}, {3000, 4}} {
 		loads = append(loads, Load{Shards: l.shards, LoudPerS: l.loud, QuietPerS: 1, Length: 5 * time.Minute})
@@ -101,7 +102,7 @@ func measureSizes(ctx context.Context, bed *testbed.Testbed, out io.Writer) (s S
 	s.Change = (packets[1] - packets[0]) / (change.PacketChangesMax - 1)
 	s.Packet = packets[0] - s.Change
 	s.Counter = testbed.ItemBytes(counter)
-	s.CounterShard = len(text(counter["shards"])) // that of one shard
+	s.CounterShard = len(text(counter["shards"])) // the size of one shard
 	fmt.Fprintf(out, "counter     with one shard: %d bytes, %d more for each further shard\n", s.Counter, s.CounterShard)
 	return s, nil
 }

@@ -7,16 +7,16 @@ import (
 	"growthworkspace/scripts/prove/timeline"
 )
 
-// What the simulation assumes of AWS. The first three values are documented; the others are round
-// numbers on the slow side of what DynamoDB and Lambda need within a region.
+// What the simulation assumes about AWS. The first three values are documented. The others are
+// round numbers at the slow end of what DynamoDB and Lambda need within a region.
 const (
 	pollInterval   = 250 * time.Millisecond // Lambda reads each shard four times a second
 	recordsPerPoll = 1000
 	batchWindow    = time.Second
 	batchMax       = 100
 
-	streamDelay    = 200 * time.Millisecond // until a write is in the stream
-	invocationTime = 15 * time.Millisecond  // what an invocation takes beside its calls
+	streamDelay    = 200 * time.Millisecond // the time from a write until it is in the stream
+	invocationTime = 15 * time.Millisecond  // the duration of an invocation without its calls
 	readTime       = 5 * time.Millisecond
 	writeTime      = 15 * time.Millisecond
 
@@ -33,7 +33,7 @@ type Sizes struct {
 	Change       int // of each change in a packet
 }
 
-// Load describes what is simulated: a loud company, which writes a lot, and a quiet one, which
+// Load describes the simulated load: a loud company, which writes a lot, and a quiet one, which
 // writes little.
 type Load struct {
 	Shards    int
@@ -46,8 +46,8 @@ type Load struct {
 type Outcome struct {
 	WriteUnitsPerS, ReadUnitsPerS float64
 	BatchesPerS, LostRacesPerS    float64
-	Loud, Quiet                   timeline.Durations // from a write until a reader can see its change
-	Recorded                      float64            // changes
+	Loud, Quiet                   timeline.Durations // from a write until a reader sees its change
+	Recorded                      float64            // the number of recorded changes
 }
 
 func (o Outcome) String() string {
@@ -61,7 +61,7 @@ const (
 	companies
 )
 
-// write is one write of the table.
+// write is one write to the table.
 type write struct {
 	at      time.Duration
 	company int
@@ -161,16 +161,16 @@ func (s *simulation) record(batch []write, done func()) {
 	}
 }
 
-// attempt reads the counter and appends a packet on the condition that the counter has not changed.
+// attempt reads the counter, and appends a packet if the counter has not changed since.
 func (s *simulation) attempt(changes []write, n int, done func()) {
 	feed := &s.feeds[changes[0].company]
 	s.readUnits++
 	s.After(s.Vary(readTime), func() {
 		version := feed.version
-		lost := feed.busy // DynamoDB cancels the later one of two transactions on an item
+		lost := feed.busy // DynamoDB cancels the later of two concurrent transactions on an item
 		feed.busy = true
 		s.After(s.Vary(writeTime), func() {
-			// A transaction costs twice the units, also when it is cancelled.
+			// A transaction costs twice the units, even if it is cancelled.
 			s.writeUnits += 2 * (unitsOf(s.sizes.Counter+(s.load.Shards-1)*s.sizes.CounterShard) + unitsOf(s.sizes.Packet+len(changes)*s.sizes.Change))
 			if !lost {
 				feed.busy = false
@@ -189,5 +189,5 @@ func (s *simulation) attempt(changes []write, n int, done func()) {
 	})
 }
 
-// unitsOf returns the write units of an item.
+// unitsOf returns the write units that an item of this size costs.
 func unitsOf(bytes int) int { return (bytes + 1023) / 1024 }

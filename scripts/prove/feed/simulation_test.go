@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// sizes are sizes as `prove feed` measures them.
+// sizes are sizes that `prove feed` has measured.
 var sizes = Sizes{Counter: 250, CounterShard: 110, Packet: 150, Change: 70}
 
 // Ensure a simulation records every write once, and has the same outcome each time.
@@ -23,8 +23,8 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// Ensure 1,000 writes a second of one company need about 300 write units a second, and that another
-// company's changes are at most seconds behind.
+// Ensure one company's 1,000 writes per second need about 300 write units per second. Another
+// company's changes must be delayed by no more than seconds.
 func TestLoudCompany(t *testing.T) {
 	t.Parallel()
 	for _, shards := range []int{1, 4, 16} {

@@ -7,14 +7,15 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// How a function admits a request, as in shared/keys/admit.go and shared/table/retry.go.
+// The limits that apply when a function admits a request. They are the same as in
+// shared/keys/admit.go and shared/table/retry.go.
 const (
 	admissionAttempts = 12
 	throttledAttempts = 8
 	throttlePauseMax  = 200 * time.Millisecond
 )
 
-// KeyLoad is a number of requests that all use one key. The requests arrive at random times.
+// KeyLoad describes requests that all use one key. They arrive at random times.
 type KeyLoad struct {
 	Quota     auth.Quota // per minute
 	RPS       float64    // requests per second
@@ -22,28 +23,29 @@ type KeyLoad struct {
 	Length    time.Duration
 }
 
-// KeyOutcome is what becomes of the requests.
+// KeyOutcome is the outcome of the requests.
 type KeyOutcome struct {
 	AdmittedPerS, RefusedPerS, UnavailablePerS float64 // 200, 429 and 503
 	UnitsPerS                                  float64 // write units of the key's item
 	Delay                                      timeline.Durations
 }
 
-// keySimulation simulates one key. Its item is in a partition of its own, the best case.
+// keySimulation simulates one key. It assumes the best case: the key's item has a partition to
+// itself.
 type keySimulation struct {
 	*timeline.Timeline
 	load    KeyLoad
-	tat     int64 // of the stored bucket
+	tat     int64 // the TAT of the stored bucket
 	item    capacity
-	known   []int64 // by process: the stored TAT that it saw last
+	known   []int64 // by process: the stored TAT that the process last saw
 	delays  []time.Duration
 	written int
 
 	admitted, refused, unavailable int
 }
 
-// SimulateKey simulates the admission of requests with one key. It uses the arithmetic of
-// [auth.Quota.Charge], as the service does. A call to the table takes roundTrip on average.
+// SimulateKey simulates the admission of requests with one key. It calls [auth.Quota.Charge], as
+// the service does. A table call takes roundTrip on average.
 func SimulateKey(load KeyLoad, seed uint64) KeyOutcome {
 	s := &keySimulation{Timeline: timeline.New(seed), load: load, item: newCapacity(), known: make([]int64, load.Processes)}
 	for at := 0.0; at < load.Length.Seconds(); at += s.Random.ExpFloat64() / load.RPS {
@@ -55,12 +57,13 @@ func SimulateKey(load KeyLoad, seed uint64) KeyOutcome {
 	return KeyOutcome{perS(s.admitted), perS(s.refused), perS(s.unavailable), perS(s.written), timeline.Summarise(s.delays)}
 }
 
-// epoch is the time at which a simulation begins. A bucket cannot count from zero, because a TAT of
-// zero is that of an unused bucket.
+// epoch is the time at which a simulation begins. It is not zero, because a TAT of zero means that
+// a bucket is unused.
 var epoch = time.Unix(1_786_440_600, 0)
 
-// attempt decides about a request as its process sees the bucket: it charges it, or reads the key to
-// confirm that the bucket is empty. n counts the attempts.
+// attempt tries to admit a request. If the bucket has room, as the process last saw it, it charges
+// the bucket. Otherwise, it reads the key to confirm that the bucket is empty. n is the number of
+// the attempt.
 func (s *keySimulation) attempt(process int, begin time.Duration, n int) {
 	charge, room := s.load.Quota.Charge(s.known[process], epoch.Add(s.Now()))
 	if room {
@@ -77,13 +80,14 @@ func (s *keySimulation) attempt(process int, begin time.Duration, n int) {
 	})
 }
 
-// send sends the conditional write of a charge. A throttled write is sent again unchanged after a
-// pause. sent is false if every one was throttled; tat is the bucket as the write left or found it.
+// send sends the conditional write for a charge. It repeats a throttled write, unchanged, after a
+// pause. n is the number of the attempt. send passes the result to done: sent is false if every
+// attempt was throttled. Otherwise, tat is the bucket's TAT after the write.
 func (s *keySimulation) send(charge auth.Charge, n int, done func(admitted, sent bool, tat int64)) {
 	half := s.Vary(roundTrip / 2)
 	s.After(half, func() {
 		if s.item.take(s.Now(), 1) {
-			s.written++ // a failed condition costs a unit, too
+			s.written++ // a write whose condition fails also costs a unit
 			ok := s.tat > charge.MinTAT && s.tat <= charge.MaxTAT
 			switch {
 			case ok && charge.Start != 0:
@@ -103,7 +107,8 @@ func (s *keySimulation) send(charge auth.Charge, n int, done func(admitted, sent
 	})
 }
 
-// settle counts the request, or tries again with the bucket that the failed write has shown.
+// settle counts the request as admitted, refused or unavailable, or makes another attempt with the
+// TAT that the failed write returned.
 func (s *keySimulation) settle(process int, begin time.Duration, n int, charge auth.Charge, admitted, sent bool, tat int64) {
 	s.known[process] = max(s.known[process], tat)
 	switch {

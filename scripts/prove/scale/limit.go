@@ -6,15 +6,15 @@ import (
 	"growthworkspace/infra"
 )
 
-// Limits of AWS in most regions, as documented in November 2026. An account can get more of those
-// that are called quotas.
+// AWS's limits in most regions, as documented in November 2026. AWS can raise those called quotas
+// for an account.
 const (
 	// https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html
 	gatewayRequests = 10_000 // per second: quota of an account and region
 	// https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html
 	// https://docs.aws.amazon.com/lambda/latest/dg/scaling-behavior.html
 	lambdaInstances       = 1_000 // quota of an account and region; a new account may have 10
-	requestsPerInstance   = 10    // per second, at most, however short the requests are
+	requestsPerInstance   = 10    // maximum per second, however short the requests are
 	newInstancesPerSecond = 100   // of one function
 	// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 	// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
@@ -24,21 +24,21 @@ const (
 	partitionWriteUnits = 1_000 // per second
 )
 
-// What the page assumes of the requests.
+// What scripts/docs/explanation/scale.md assumes about the requests.
 const (
-	requestSeconds = 0.010 // what a request takes in its function
-	busiestShare   = 0.4   // the share of the requests that the busiest path gets
+	requestSeconds = 0.010 // how long a function needs for a request
+	busiestShare   = 0.4   // the busiest path's share of the requests
 	writeShare     = 0.2
 )
 
-// Limit compares what a load needs with what an account has at first.
+// Limit compares what a load needs with what a new account or table provides.
 type Limit struct {
 	Name       string
 	Have, Need float64
-	Turn       string // what to do before it is reached
+	Turn       string // what to change before the limit is reached
 }
 
-// limitsOf returns the limits that a number of requests per second meets.
+// limitsOf returns the limits that apply to a load of rps requests per second.
 func limitsOf(rps float64, u Units) []Limit {
 	writeUnits, readUnits := rps*u.meanWrites(), rps*u.meanReads()
 	return []Limit{
@@ -52,7 +52,7 @@ func limitsOf(rps float64, u Units) []Limit {
 	}
 }
 
-// instancesOf returns how many function instances serve a number of requests per second.
+// instancesOf returns the number of function instances that rps requests per second need.
 func instancesOf(rps float64) float64 {
 	return math.Ceil(rps * max(requestSeconds, 1.0/requestsPerInstance))
 }

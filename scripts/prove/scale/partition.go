@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// capacity is the write units of a partition. A partition may also keep unused units for a burst,
-// but AWS does not promise that.
+// capacity tracks the available write units of a partition. It leaves out burst capacity, which AWS
+// does not guarantee.
 type capacity struct {
 	units float64
 	at    time.Duration
@@ -16,7 +16,8 @@ type capacity struct {
 
 func newCapacity() capacity { return capacity{units: partitionWriteUnits} }
 
-// take takes units at a time, or returns false if there are not enough.
+// take consumes units at the time now. It returns false, and consumes nothing, if too few are
+// available.
 func (c *capacity) take(now time.Duration, units float64) bool {
 	c.units = min(partitionWriteUnits, c.units+(now-c.at).Seconds()*partitionWriteUnits)
 	c.at = now
@@ -27,40 +28,41 @@ func (c *capacity) take(now time.Duration, units float64) bool {
 	return true
 }
 
-// TableLoad is the writes of many companies in one table.
+// TableLoad describes the writes of many companies to one table.
 type TableLoad struct {
 	UnitsPerS  float64 // write units per second of all companies together
 	Companies  int
-	Skew       float64       // Zipf's exponent: 0 is as many units for each company, 1 is typical of customers
-	Partitions int           // at the beginning; a new on-demand table has 4
+	Skew       float64       // Zipf's exponent: at 0, all companies use the same number of units; 1 is typical of customers
+	Partitions int           // at the start; a new on-demand table has 4
 	SplitAfter time.Duration // how long a partition is throttled until DynamoDB splits it; AWS does not document it
 	Length     time.Duration
 }
 
-// TableOutcome is the share of the units that is throttled in a table with a load.
+// TableOutcome is the outcome of a simulated load. FirstMinute and LastMinute are the share of the
+// units that is throttled.
 type TableOutcome struct {
 	FirstMinute, LastMinute float64
 	Partitions              int     // at the end
 	HottestItem             float64 // write units per second
 }
 
-// item is a partition key that takes writes: its place in the table and its units per second.
+// item is a partition key to which companies write.
 type item struct {
-	hash  float64 // from 0 up to 1
+	hash  float64 // the position of the key in the table, from 0 up to 1
 	units float64
 }
 
-// tablePartition is a range of hashes.
+// tablePartition is a partition, which contains a range of hashes.
 type tablePartition struct {
 	items          []item // ordered by hash
 	units          float64
 	throttledSince time.Duration // -1: not throttled
 }
 
-// SimulateTable simulates a table in steps of a second. Each company writes to its partitions
-// evenly: those of its keys, which every request writes, and those of its records. A partition that
-// is throttled for long enough is split where half of its units are on each side, but DynamoDB
-// cannot split one item.
+// SimulateTable simulates a table in steps of one second. Each company's writes are spread evenly
+// over its partition keys: those of its API keys, to which every request writes, and those of its
+// records. A partition that has been throttled for long enough is split so that about half of its
+// units are on each side. DynamoDB cannot split a single item.
 func SimulateTable(load TableLoad, seed uint64) (out TableOutcome) {
 	all := itemsOf(load, rand.New(rand.NewPCG(seed, seed)))
 	for _, i := range all {
@@ -107,7 +109,8 @@ func newPartition(items []item) *tablePartition {
 	return p
 }
 
-// split returns the halves of a partition, or the partition itself if it has a single item.
+// split returns the two halves of a partition, or the partition itself if it contains only one
+// item.
 func (p *tablePartition) split() []*tablePartition {
 	if len(p.items) < 2 {
 		return []*tablePartition{p}
@@ -120,11 +123,11 @@ func (p *tablePartition) split() []*tablePartition {
 	return []*tablePartition{newPartition(p.items[:cut]), newPartition(p.items[cut:])}
 }
 
-// itemUnitsMax is the most units per second that the operator lets one key use, and a company with
-// more requests has more keys. It is below what one item can take.
+// itemUnitsMax is the maximum number of units per second that the operator lets one API key use. A
+// company with more requests has more keys. It is less than one item can accept.
 const itemUnitsMax = 500
 
-// itemsOf returns the items that the companies write, ordered by hash.
+// itemsOf returns the items to which the companies write, ordered by hash.
 func itemsOf(load TableLoad, random *rand.Rand) (items []item) {
 	total := 0.0
 	for n := range load.Companies {

@@ -1,6 +1,6 @@
 // Package scale computes what limits the service first when requests, companies or records grow. It
-// measures units and sizes on a local engine, compares them with the limits of AWS, and simulates
-// what arithmetic cannot tell: requests that all use one key, and a table with hot partitions.
+// measures units and sizes on a local engine and compares them with AWS's limits. It simulates what
+// it cannot calculate: requests that all use one key, and a table with hot partitions.
 package scale
 
 import (
@@ -26,11 +26,11 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// roundTrip is how long the simulation takes for one call to the table.
+// roundTrip is the average simulated duration of one table call.
 const roundTrip = 5 * time.Millisecond
 
-// Run prints the tables of scripts/docs/explanation/scale.md. The seed decides the random numbers
-// of the simulations.
+// Run prints the tables of scripts/docs/explanation/scale.md. seed is the seed for the simulations'
+// random numbers.
 func Run(ctx context.Context, seed uint64, out, log io.Writer) (err error) {
 	bed, err := testbed.Open(ctx, testbed.Options{Log: log})
 	if err != nil {
@@ -55,11 +55,11 @@ func Run(ctx context.Context, seed uint64, out, log io.Writer) (err error) {
 	return nil
 }
 
-// Units are what three typical requests read and write, in units of DynamoDB.
+// Units are the DynamoDB capacity units that three typical requests use.
 type Units struct{ get, list, update testbed.TableUse }
 
-// meanReads and meanWrites return the units of an average request: a fifth are updates, and the
-// others are gets and lists in equal parts.
+// meanReads and meanWrites return the read and write units of an average request. A fifth of the
+// requests are updates, and the rest are gets and lists in equal parts.
 func (u Units) meanReads() float64 {
 	return (1-writeShare)/2*(u.get.ReadUnits+u.list.ReadUnits) + writeShare*u.update.ReadUnits
 }
@@ -68,7 +68,7 @@ func (u Units) meanWrites() float64 {
 	return (1-writeShare)/2*(u.get.WriteUnits+u.list.WriteUnits) + writeShare*u.update.WriteUnits
 }
 
-// measureUnits sends requests to the demo company.
+// measureUnits sends requests for the demo company and returns the units that they use.
 func measureUnits(ctx context.Context, bed *testbed.Testbed) (u Units, err error) {
 	key, err := bed.NewKey(ctx, demo.CompanyID, 0)
 	if err != nil {
@@ -102,11 +102,11 @@ func measureUnits(ctx context.Context, bed *testbed.Testbed) (u Units, err error
 
 // Size is the average size of a stored review.
 type Size struct {
-	Bytes  float64 // with the names of its attributes
-	Copies float64 // in the indexes
+	Bytes  float64 // including the attribute names
+	Copies float64 // the number of copies in the indexes
 }
 
-// measureSize reads the demo company's reviews.
+// measureSize measures the demo company's reviews.
 func measureSize(ctx context.Context, t *table.Client) (s Size, err error) {
 	reviews := 0.0
 	in := &dynamodb.ScanInput{}
@@ -134,10 +134,10 @@ func measureSize(ctx context.Context, t *table.Client) (s Size, err error) {
 	return Size{s.Bytes / reviews, s.Copies / reviews}, nil
 }
 
-// rates are the requests per second for which the page has a column.
+// rates are the numbers of requests per second for which the page has a column.
 var rates = []float64{1_000, 10_000, 100_000}
 
-// printLimits prints how much of each limit a number of requests per second needs.
+// printLimits prints how much of each limit each of the rates needs.
 func printLimits(out io.Writer, u Units) {
 	columns := make([][]Limit, len(rates))
 	for n, rps := range rates {
@@ -159,7 +159,8 @@ func printLimits(out io.Writer, u Units) {
 	fmt.Fprintf(out, "\nAn average request: %.1f read units and %.1f write units.\n\n", u.meanReads(), u.meanWrites())
 }
 
-// printRecords prints what a number of reviews costs and takes.
+// printRecords prints the size of different numbers of reviews, and the cost of storing and
+// indexing them.
 func printRecords(out io.Writer, s Size) {
 	fmt.Fprintln(out, "| Reviews | Stored | Storage and backup, a month | A new index over all | … at 40,000 write units a second |")
 	fmt.Fprintln(out, "|---|---|---|---|---|")
@@ -175,12 +176,12 @@ func printRecords(out io.Writer, s Size) {
 // AWS's list prices in us-east-1, in US dollars. infra/RUNBOOK.md#costs gives their date and
 // sources.
 const (
-	storagePrice = 0.25 // a GB and month
-	backupPrice  = 0.20 // a GB and month
+	storagePrice = 0.25 // per GB and month
+	backupPrice  = 0.20 // per GB and month
 	writePrice   = 0.625
 )
 
-// printKeys prints what becomes of requests that all use one key.
+// printKeys prints the outcome of requests that all use one key.
 func printKeys(out io.Writer, seed uint64) {
 	fmt.Fprintln(out, "| Quota of the key | Sent | Instances | 200 | 429 | 503 | Write units | Delay of the key's check |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|")
@@ -200,7 +201,7 @@ func printKeys(out io.Writer, seed uint64) {
 	fmt.Fprintln(out)
 }
 
-// printPartitions prints which share of the writes is throttled in a table that was quiet before.
+// printPartitions prints the share of the writes that is throttled in a table without earlier load.
 func printPartitions(out io.Writer, u Units, seed uint64) {
 	fmt.Fprintln(out, "| Requests | Warm write units | Companies | Throttled in the first minute | …, splits after 1 min | … after 5 min | Partitions at the end |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")
@@ -217,7 +218,7 @@ func printPartitions(out io.Writer, u Units, seed uint64) {
 	fmt.Fprintln(out)
 }
 
-// thousands formats a number without decimals, with commas.
+// thousands formats a number without decimals and with commas between the thousands.
 func thousands(n float64) string {
 	digits := strconv.FormatFloat(math.Round(n), 'f', 0, 64)
 	for i := len(digits) - 3; i > 0; i -= 3 {

@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the page has the tables that the command prints.
+// Ensure scripts/docs/explanation/scale.md contains the tables that the command prints.
 func TestPage(t *testing.T) {
 	apitest.SkipIfShort(t)
 	const path = "../../docs/explanation/scale.md"
@@ -30,8 +30,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Ensure a simulated key admits what its quota allows and no more, and that every request gets a
-// response.
+// Ensure a simulated key admits as many requests as its quota allows, and no more. Every request
+// must get a response.
 func TestSimulateKey(t *testing.T) {
 	t.Parallel()
 	load := KeyLoad{Quota: 6000, RPS: 200, Processes: 16, Length: time.Minute}
@@ -51,8 +51,8 @@ func TestSimulateKey(t *testing.T) {
 	}
 }
 
-// Ensure a simulated table throttles exactly what is above the limit of a partition, and that only
-// splits can end it.
+// Ensure a simulated table throttles exactly the units above the limit of a partition. Only splits
+// can end the throttling.
 func TestSimulateTable(t *testing.T) {
 	t.Parallel()
 	load := TableLoad{UnitsPerS: 2000, Companies: 1, Partitions: 1, SplitAfter: time.Hour, Length: 10 * time.Minute}

@@ -10,11 +10,11 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// TableUse is how much a request used the table, according to the request's log line.
+// TableUse contains the table calls and capacity units of one request, according to its log line.
 type TableUse struct{ Calls, ReadUnits, WriteUnits float64 }
 
-// UseRecorder is a slog.Handler that keeps the table use of the last request. Safe for concurrent
-// use.
+// UseRecorder is a slog.Handler that keeps the table use of the last request. It is safe for
+// concurrent use.
 type UseRecorder struct {
 	mu   sync.Mutex
 	last TableUse
@@ -54,8 +54,8 @@ func (u *UseRecorder) WithAttrs([]slog.Attr) slog.Handler { return u }
 // WithGroup implements slog.Handler. It ignores the group.
 func (u *UseRecorder) WithGroup(string) slog.Handler { return u }
 
-// ItemBytes returns the size of an item as DynamoDB counts it. A number counts about half a byte for
-// each digit.
+// ItemBytes returns the size of an item as DynamoDB counts it. A number takes about half a byte per
+// digit.
 func ItemBytes(item table.Item) (bytes int) {
 	for name, value := range item {
 		bytes += len(name)

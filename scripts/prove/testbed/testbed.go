@@ -58,8 +58,8 @@ type Testbed struct {
 	options Options
 }
 
-// Open starts an engine and creates the table. The migrations of a new table are complete, as those
-// of a table that a command opens.
+// Open starts an engine and creates the table. It marks the migrations of the new table as
+// complete, as the workspace command does when it opens a new table.
 func Open(ctx context.Context, o Options) (*Testbed, error) {
 	t := &Testbed{options: o}
 	if err := t.Restart(ctx); err != nil {
@@ -110,8 +110,8 @@ func tableOptions(endpoint string, transport http.RoundTripper, timeout time.Dur
 	}
 }
 
-// Stream returns a reader of the stream of a testbed's table. The table has one after
-// table.Client.EnableStream.
+// Stream returns a reader of the stream of a testbed's table. The table has a stream only after a
+// call of table.Client.EnableStream.
 func Stream(endpoint string, transport http.RoundTripper) *stream.Reader {
 	return stream.New(tableOptions(endpoint, transport, attemptTimeout, time.Now))
 }

@@ -1,5 +1,5 @@
-// Package timeline simulates time. Its events run one after the other in the order of their times,
-// without goroutines and without a clock, so a simulation with the same seed has the same outcome.
+// Package timeline simulates time. Events run one after the other in order of their times. It uses
+// no goroutines and no real clock, so simulations with the same seed have the same outcome.
 package timeline
 
 import (
@@ -15,25 +15,25 @@ type Timeline struct {
 	Random *rand.Rand
 
 	now    time.Duration
-	serial int // counts the events, so that those of one time keep their order
+	serial int // counts the events, so that events at the same time keep their order
 	events eventHeap
 }
 
-// New returns a timeline that begins at zero and has no events.
+// New returns a timeline without events that begins at zero.
 func New(seed uint64) *Timeline {
 	return &Timeline{Random: rand.New(rand.NewPCG(seed, seed))}
 }
 
-// Now returns the time of the event that is running.
+// Now returns the time of the current event.
 func (t *Timeline) Now() time.Duration { return t.now }
 
-// After adds an event that runs after d.
+// After adds an event that calls do after d.
 func (t *Timeline) After(d time.Duration, do func()) {
 	t.serial++
 	heap.Push(&t.events, event{t.now + d, t.serial, do})
 }
 
-// Run runs the events, including those that they add, until none is left.
+// Run runs all events, including those that events add, until none are left.
 func (t *Timeline) Run() {
 	for len(t.events) > 0 {
 		e := heap.Pop(&t.events).(event)
@@ -68,15 +68,16 @@ func (h *eventHeap) Pop() any {
 	return e
 }
 
-// Durations is the median and the 99th percentile of a number of durations.
+// Durations contains the median and the 99th percentile of a set of durations.
 type Durations struct{ P50, P99 time.Duration }
 
-// String returns both to 10 ms.
+// String formats both percentiles, rounded to 10 ms.
 func (d Durations) String() string {
 	return fmt.Sprintf("p50 %v, p99 %v", d.P50.Round(10*time.Millisecond), d.P99.Round(10*time.Millisecond))
 }
 
-// Summarise returns the median and the 99th percentile, or zero for no durations. It sorts them.
+// Summarise returns the median and the 99th percentile of all, or zeros if it is empty. It sorts
+// all in place.
 func Summarise(all []time.Duration) (d Durations) {
 	if len(all) == 0 {
 		return d

@@ -1,6 +1,6 @@
-// Package follow delivers the changes in a company's feed, one after another, and stores how far it
-// is. A follower that is killed at any point and started again hands over every change at least
-// once, in order. A receiver that ignores the ids that it already has receives each change exactly
+// Package follow delivers the changes in a company's feed, one after another, and stores its
+// position in the feed. A follower that is killed at any point and restarted delivers every change
+// at least once, in order. A receiver that ignores ids it already has receives each change exactly
 // once.
 package follow
 
@@ -21,7 +21,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Change is one change of the feed.
+// Change is one change in the feed.
 type Change struct {
 	ID         string `json:"id"`
 	Type       string `json:"type"`
@@ -32,8 +32,8 @@ type Change struct {
 	JSON json.RawMessage `json:"-"` // as the API returns it
 }
 
-// UnmarshalJSON also keeps the text, so that a receiver gets properties that this program does not
-// know.
+// UnmarshalJSON also keeps the original JSON, so that a receiver gets properties that this program
+// does not know.
 func (c *Change) UnmarshalJSON(text []byte) error {
 	type plain Change
 	if err := json.Unmarshal(text, (*plain)(c)); err != nil {
@@ -46,7 +46,7 @@ func (c *Change) UnmarshalJSON(text []byte) error {
 // Page is the response to one request for changes.
 type Page struct {
 	Items   []Change
-	After   string // Service-After: where the next page begins
+	After   string // the header Service-After: the position at which the next page begins
 	HasMore bool
 }
 
@@ -80,33 +80,34 @@ type Follower struct {
 	Origin Origin
 	File   *File
 
-	Types   string        // the query's types; empty: all
-	Since   string        // the --since of this start
+	Types   string        // the query parameter types; empty: all types
+	Since   string        // the value of --since; empty if it is not set
 	From    time.Time     // the time that Since stands for
-	Started time.Time     // the time of this start, by the service's clock
+	Started time.Time     // when this run started, by the service's clock
 	NewKey  bool          // whether the key may differ from that of the file
 	Period  time.Duration // how often it looks for changes
 
-	// Deliver hands over one change. After an error the follower retries, unless the error is
+	// Deliver delivers one change. After an error, the follower retries, unless the error is from
 	// Final.
 	Deliver func(context.Context, Change) error
-	// Report receives each error that is followed by a retry, and when that follows.
+	// Report is called with each error that leads to a retry. next describes when the retry
+	// follows.
 	Report func(err error, next string)
-	// Note receives what a person may want to know.
+	// Note prints a note for the user.
 	Note func(format string, args ...any)
-	// Sleep waits. It returns the context's error if the context ends first.
+	// Sleep waits for a duration. It returns the context's error if the context ends first.
 	Sleep func(context.Context, time.Duration) error
 
 	at    Position
-	noted string // the time of the gap that was noted last
+	noted string // the time of the last gap that Note was called for
 }
 
-// finalError is an error after which a retry makes no sense.
+// finalError is an error that a retry cannot fix.
 type finalError struct{ error }
 
 func (e finalError) Unwrap() error { return e.error }
 
-// Final marks an error after which a retry makes no sense.
+// Final marks an error that a retry cannot fix.
 func Final(err error) error { return finalError{err} }
 
 // Run follows the feed until ctx ends, and then returns nil. It does not interrupt a delivery. It
@@ -131,9 +132,10 @@ func (f *Follower) Run(ctx context.Context) error {
 		if err != nil {
 			return unlessEnded(ctx, err)
 		}
-		// A page ends before a change that is not visible yet, and says that there are more.
+		// The page ends before a change that is not visible yet, and reports that there are more
+		// changes.
 		if !page.HasMore || page.After == asked {
-			_ = f.Sleep(ctx, jittered(f.Period)) // the loop looks at ctx
+			_ = f.Sleep(ctx, jittered(f.Period)) // the loop checks ctx
 		}
 	}
 	return nil
@@ -147,7 +149,7 @@ func unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// begin reads the position, or starts a new one.
+// begin reads the stored position, or stores a new one.
 func (f *Follower) begin() error {
 	stored, found, err := f.File.read()
 	if err != nil {
@@ -183,8 +185,9 @@ func (f *Follower) begin() error {
 // readableFor is how long the service keeps changes.
 const readableFor = 30 * 24 * time.Hour
 
-// checkBegin breaks off if the follower has no Service-After yet and must begin at a time whose
-// changes the service no longer has: it then responds with what it has, without an error.
+// checkBegin calls breakOff if the follower has no Service-After yet and must begin at a time for
+// which the service no longer has changes. The service itself would return the changes that it
+// still has, without an error.
 func (f *Follower) checkBegin() error {
 	earliest := timestamp.Format(f.Started.Add(-readableFor))
 	if f.at.After == "" && f.at.From < earliest {
@@ -193,7 +196,7 @@ func (f *Follower) checkBegin() error {
 	return nil
 }
 
-// typesText returns types as an error names them.
+// typesText formats types for an error message.
 func typesText(types string) string {
 	if types == "" {
 		return "(all)"
@@ -214,7 +217,7 @@ func (f *Follower) checkOrigin(stored Origin) error {
 	return nil
 }
 
-// query returns the query of the next page.
+// query returns the query parameters for the next page.
 func (f *Follower) query() url.Values {
 	query := url.Values{"limit": {strconv.Itoa(PageMax)}}
 	if f.Types != "" {
@@ -228,8 +231,9 @@ func (f *Follower) query() url.Values {
 	return query
 }
 
-// deliverPage delivers the changes of a page and stores the position after each. A page that is
-// read again, after this process was killed, begins with changes that were already delivered.
+// deliverPage delivers the changes of a page and stores the position after each. If this process
+// was killed in the middle of a page, that page is read again and begins with changes that were
+// already delivered.
 func (f *Follower) deliverPage(ctx context.Context, page Page) error {
 	for _, c := range page.Items {
 		if slices.Contains(f.at.Delivered, c.ID) {
@@ -258,15 +262,15 @@ func (f *Follower) deliverPage(ctx context.Context, page Page) error {
 		return nil
 	}
 	f.at.After = page.After
-	// A page may be shorter when it is read again. The changes that it does not have come later.
+	// A page may be shorter when it is read again. The missing changes come in later pages.
 	f.at.Delivered = slices.DeleteFunc(f.at.Delivered, func(id string) bool {
 		return slices.ContainsFunc(page.Items, func(c Change) bool { return c.ID == id })
 	})
 	return f.File.write(f.at)
 }
 
-// deliver hands over one change, as often as it takes. The end of ctx interrupts the pauses, but
-// not an attempt.
+// deliver delivers one change, and retries until it succeeds. The end of ctx interrupts the pauses,
+// but not an attempt.
 func (f *Follower) deliver(ctx context.Context, c Change) error {
 	return f.Retry(ctx, c.ID, func() error { return f.Deliver(context.WithoutCancel(ctx), c) })
 }
@@ -281,8 +285,8 @@ func (f *Follower) breakOff(reason string) error {
 	return fmt.Errorf("%w: %s", ErrBroken, reason)
 }
 
-// Refusal marks the error of a request as final if the service has refused the request, so that
-// repeating it would fail, too.
+// Refusal marks the error of a request as final if the service refused the request, because a retry
+// would fail, too.
 func Refusal(err error) error {
 	var refused *client.Error
 	if !errors.As(err, &refused) {
@@ -297,7 +301,8 @@ func Refusal(err error) error {
 	return Final(err)
 }
 
-// afterProblem returns what the service says is wrong with the position, or "".
+// afterProblem returns the service's error message about the position, or "" if err is a different
+// error.
 func afterProblem(err error) string {
 	var refused *client.Error
 	if !errors.As(err, &refused) || refused.Status != http.StatusBadRequest {
@@ -310,11 +315,11 @@ func afterProblem(err error) string {
 const (
 	pauseMin = time.Second
 	pauseMax = 5 * time.Minute
-	// retryAfterMax bounds the pause for which a service or a webhook asks.
+	// retryAfterMax is the maximum pause that a service or a webhook can request.
 	retryAfterMax = time.Hour
 )
 
-// Retry calls do until it succeeds, until its error is final, or until ctx ends. It reports each
+// Retry calls do until it succeeds, until its error is final, or until ctx ends. It reports every
 // other error.
 func (f *Follower) Retry(ctx context.Context, what string, do func() error) error {
 	for attempt := 1; ; attempt++ {
@@ -339,7 +344,7 @@ func (f *Follower) Retry(ctx context.Context, what string, do func() error) erro
 	}
 }
 
-// pauseOf returns the pause after an attempt, which doubles each time.
+// pauseOf returns the pause after an attempt. The pause doubles with each attempt.
 func pauseOf(attempt int) time.Duration {
 	if attempt > 16 {
 		return pauseMax
@@ -348,12 +353,12 @@ func pauseOf(attempt int) time.Duration {
 }
 
 // jittered returns a random duration between 75 % and 125 % of d, so that followers that started or
-// failed together do not stay together.
+// failed at the same time do not stay synchronised.
 func jittered(d time.Duration) time.Duration {
 	return d*3/4 + rand.N(d/2+1)
 }
 
-// retryAfter returns the pause for which an error asks, or 0.
+// retryAfter returns the pause that an error requests, or 0 if it requests none.
 func retryAfter(err error) time.Duration {
 	var refused *client.Error
 	var unavailable *webhook.StatusError
@@ -366,8 +371,8 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// isGap reports whether a change says that changes before it were lost. It is then a change of each
-// type that names the company.
+// isGap reports whether a change means that earlier changes were lost. Such a change has the
+// company's id in place of a record's, and there is one for each type.
 func (f *Follower) isGap(c Change) bool {
 	return c.Action == "unknown" && c.RecordID == f.Origin.CompanyID
 }

@@ -22,7 +22,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// inProcess is a transport that calls a handler.
+// inProcess is a transport that calls a handler in this process.
 type inProcess struct{ http.Handler }
 
 func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -80,7 +80,7 @@ func (to *receiver) newFollower(t *testing.T, feed http.Handler, path string) (f
 	return f, func() { _ = file.Close() }
 }
 
-// runFor runs a follower for a time.
+// runFor runs a follower for the duration d.
 func runFor(t *testing.T, f *follow.Follower, d time.Duration) error {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), d)
@@ -88,8 +88,8 @@ func runFor(t *testing.T, f *follow.Follower, d time.Duration) error {
 	return f.Run(ctx)
 }
 
-// Ensure a follower delivers all changes in order, including those added later, and continues where
-// it was after a stop.
+// Ensure a follower delivers all changes in order, including those added later. After a stop, it
+// must continue where it stopped.
 func TestFollower(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -116,18 +116,18 @@ func TestFollower(t *testing.T) {
 	})
 }
 
-// errDied stands for the death of the process.
+// errDied simulates the death of the process.
 var errDied = errors.New("died")
 
-// Ensure a follower that dies before or after any delivery, or before any page, misses nothing. A
-// receiver that ignores the ids that it has receives each change once, in order.
+// Ensure a follower that is killed before or after any delivery, or before any page, misses no
+// change. A receiver that ignores ids it already has must receive each change once, in order.
 func TestFollowerThroughDeaths(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		feed, to, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
 		feed.PageMax = 3
 		died, steps := 0, 0
-		for n := 1; died == n-1; n++ { // dies at its step n, until it survives
+		for n := 1; died == n-1; n++ { // die at step n, until the follower has fewer steps
 			for range 4 {
 				feed.Add("feedback", "fbk_1", "updated")
 			}
@@ -171,8 +171,8 @@ func TestFollowerThroughDeaths(t *testing.T) {
 	})
 }
 
-// Ensure a change whose delivery fails is retried for as long as it takes, with pauses that grow up
-// to five minutes, and that no later change overtakes it.
+// Ensure the delivery of a change is retried until it succeeds, with pauses that grow to five
+// minutes. No later change may be delivered first.
 func TestFollowerRetriesDelivery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,8 +207,8 @@ func TestFollowerRetriesDelivery(t *testing.T) {
 	})
 }
 
-// Ensure a service or a webhook that is not available is tried again after the time that it names,
-// and that a refusal ends the follower.
+// Ensure the follower retries an unavailable service or webhook after the time in Retry-After, and
+// that a refusal ends the follower.
 func TestFollowerFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -264,9 +264,9 @@ func TestFollowerFailures(t *testing.T) {
 	})
 }
 
-// Ensure a position that the service no longer accepts, and a change that says that changes were
-// lost, end the follower, also when it is started again. It starts anew with --since, even the same
-// one, and does not stop at the same gap again.
+// Ensure a position that the service no longer accepts ends the follower, and so does a change that
+// reports lost changes. It must end again when it is restarted without --since. With --since, even
+// with the same value, it must start over, and must not stop at the same gap again.
 func TestFollowerBroken(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"gap", "too old"} {
@@ -315,8 +315,8 @@ func TestFollowerBroken(t *testing.T) {
 	}
 }
 
-// Ensure a follower whose first page was never delivered says so if the service no longer has the
-// changes with which the page began.
+// Ensure a follower that never delivered its first page reports an error if the service no longer
+// has the changes at the beginning of that page.
 func TestFollowerBeginTooOld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -364,8 +364,8 @@ func TestFollowerWaitsForHiddenChange(t *testing.T) {
 	})
 }
 
-// Ensure a file is refused if it belongs to another service, company or key, is used by another
-// follower, or is damaged. A new key is accepted if the user says so.
+// Ensure a follower refuses a file that belongs to a different service, company or key, that
+// another follower uses, or that is damaged. It must accept a new key if the user allows it.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,22 +20,22 @@ type Origin struct {
 	KeyID     string `json:"keyId"`
 }
 
-// Position is how far a follower has read, as its file stores it.
+// Position is how far a follower has read the feed, as stored in its file.
 type Position struct {
 	Origin
 
 	Types   string `json:"types"`   // the types that it delivers; empty: all
-	Since   string `json:"since"`   // the --since with which it started; empty: from now on
+	Since   string `json:"since"`   // the --since with which it started; empty: only changes from then on
 	Started string `json:"started"` // when it started, by the service's clock
 
-	// From is the time of the first change. It counts until there is an After.
+	// From is the time from which the follower reads changes. It applies until After is set.
 	From string `json:"from"`
-	// After is the Service-After of the last page of which every change was delivered.
+	// After is the Service-After of the last page whose changes were all delivered.
 	After string `json:"after,omitempty"`
-	// Delivered contains the ids of the changes after After that were delivered.
+	// Delivered contains the ids of the delivered changes that come after After.
 	Delivered []string `json:"delivered,omitempty"`
-	// Broken says why the follower cannot continue from this position. It is empty if the follower
-	// can.
+	// Broken is the reason why the follower cannot continue from this position. It is empty if the
+	// follower can continue.
 	Broken string `json:"broken,omitempty"`
 }
 
@@ -49,8 +49,8 @@ type File struct {
 var ErrLocked = errors.New("another follower uses this file")
 
 // OpenFile locks the file of a position, and creates its folder if it does not exist. The file
-// itself need not exist. The lock is a file of its own beside it, because the file is replaced at
-// each change.
+// itself need not exist. The lock is a separate file beside it, because every write replaces the
+// file.
 func OpenFile(path string) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("create the folder: %w", err)
@@ -68,7 +68,7 @@ func OpenFile(path string) (*File, error) {
 // Close releases the lock.
 func (f *File) Close() error { return f.lock.Close() }
 
-// read returns the position, and whether there is one.
+// read returns the stored position. found is false if there is none.
 func (f *File) read() (p Position, found bool, err error) {
 	text, err := os.ReadFile(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,7 +83,8 @@ func (f *File) read() (p Position, found bool, err error) {
 	return p, true, nil
 }
 
-// write replaces the file. A process that dies leaves the old position or the new one.
+// write replaces the file atomically. If the process is killed, the file contains either the old
+// position or the new one.
 func (f *File) write(p Position) error {
 	err := secretfile.Create(f.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(p) })
 	if err != nil {

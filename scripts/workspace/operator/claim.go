@@ -39,8 +39,9 @@ type workerCommands[S, R, C any] struct {
 	claim     func(s S, ctx context.Context, companyID, recordID, confirmedBy string) (C, error)
 	listStuck func(s S, ctx context.Context, companyID, claimedBefore string) ([]C, error)
 
-	// withReady and withStuck return the companies, suspended ones too, that have records for
-	// listReady and listStuck. They read the operator's index, which work fills.
+	// withReady and withStuck return the companies that have records for listReady and listStuck.
+	// The results include suspended companies. Both functions read the operator's index. work is
+	// the migration to that index.
 	withReady func(ctx context.Context, t *table.Client) ([]string, error)
 	withStuck func(ctx context.Context, t *table.Client, claimedBefore string) ([]string, error)
 	work      migration.Migration
@@ -115,7 +116,7 @@ func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command
 	var older time.Duration
 	claimedBefore := func() string {
 		if older == 0 {
-			return latestTime // include every claim, even if this machine's clock is behind the service's
+			return latestTime // includes every claim, even if this machine's clock is behind the service's
 		}
 		return timestamp.Format(w.Now().Add(-older))
 	}
@@ -208,7 +209,7 @@ func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagChe
 const everyCompany = "all"
 
 // sweepCommand makes cmd a command on the records of one company or, with --company all, of every
-// company. For that, find returns the companies that have such records.
+// company that is not suspended. find returns the companies that have such records.
 func (w workerCommands[S, R, C]) sweepCommand(cmd *cobra.Command, check flagCheck, find companyFinder, do func(ctx context.Context, p recordAccess[S]) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended (default: the key's company)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -241,9 +242,10 @@ func (w workerCommands[S, R, C]) recordCommand(cmd *cobra.Command, check flagChe
 
 // withRecordAccess calls do with access to the records of one company, or of every company. It uses
 // the table if a flag selects the table or if every company is requested. Otherwise it uses the API
-// if a key is chosen, or if no company is named and there is a login. In all other cases it uses
-// the table. It prints which of the two it uses. noCompany is the error message if neither a
-// company nor a key is chosen. find may be nil if every company cannot be requested.
+// if a key is selected, or if no company is given and there is a login. In all other cases it uses
+// the table. It prints whether it uses the table or the API. noCompany is the error message if
+// neither a company nor a key is selected. find may be nil if the command does not support
+// --company all.
 func (w workerCommands[S, R, C]) withRecordAccess(cmd *cobra.Command, companyID, noCompany string, find companyFinder, do func(ctx context.Context, p recordAccess[S]) error) error {
 	hasTable := *w.table != tableconn.Flags{}
 	switch {
@@ -273,12 +275,12 @@ func (w workerCommands[S, R, C]) withRecordAccess(cmd *cobra.Command, companyID,
 	})
 }
 
-// companyFinder returns the ids of the companies that have records of a kind.
+// companyFinder returns the ids of the companies that have records of one kind.
 type companyFinder func(ctx context.Context, t *table.Client) ([]string, error)
 
-// companiesToSweep returns the given id or, if that is "all", the ids of the companies that find
-// returns and that are not suspended. While the operator's index may lack records of an older
-// version, it returns all companies that are not suspended.
+// companiesToSweep returns companyID or, if that is "all", the ids that find returns, except those
+// of suspended companies. While the operator's index may lack records that an older version stored,
+// it returns all companies that are not suspended, without calling find.
 func (w workerCommands[S, R, C]) companiesToSweep(ctx context.Context, s *tableconn.Session, companyID string, find companyFinder) (ids []string, err error) {
 	if companyID != everyCompany {
 		_, err := s.Company(ctx, companyID)

@@ -29,8 +29,8 @@ type operatorCommands struct {
 // because one operation of an import may send megabytes.
 const callTimeout = 30 * time.Second
 
-// withTable opens the table for a command and closes it afterwards. It writes a note
-// if the table needs an upgrade.
+// withTable opens the table for a command and closes it afterwards. It prints a note if the table
+// needs an upgrade.
 func (o *operatorCommands) withTable(cmd *cobra.Command, do func(context.Context, *tableconn.Session) error) error {
 	return o.openTable(cmd, func(ctx context.Context, s *tableconn.Session) error {
 		if err := s.RemindOfUpgrade(ctx, o.Terminal); err != nil {
@@ -87,8 +87,8 @@ func (o *operatorCommands) companyAction(cmd *cobra.Command, check flagCheck, do
 	return cmd
 }
 
-// recorded does an act of many writes between its two entries in the trail. companyID is empty if
-// the act is about all companies. do returns the details even if it fails.
+// recorded calls do, an act of many writes, and adds an entry to the trail before and after it.
+// companyID is empty if the act concerns all companies. do returns the details even if it fails.
 func recorded(ctx context.Context, s *tableconn.Session, companyID string, act trail.Act, do func() (trail.Details, error)) error {
 	running, err := trail.Begin(ctx, s.Table, companyID, act)
 	if err != nil {

@@ -104,7 +104,7 @@ type listedCompany struct {
 	SuspendedAt *string `json:"suspendedAt"`
 }
 
-// listCompanyIDs returns the ids of all companies, in their order. It says so if it must scan the
+// listCompanyIDs returns the ids of all companies, sorted. It prints a note if it had to scan the
 // table.
 func (o *operatorCommands) listCompanyIDs(ctx context.Context, s *tableconn.Session) ([]string, error) {
 	ids, scanned, err := company.NewStore(s.Table).IDs(ctx)
@@ -114,7 +114,7 @@ func (o *operatorCommands) listCompanyIDs(ctx context.Context, s *tableconn.Sess
 	return ids, err
 }
 
-// listAllCompanies returns every company, the oldest first.
+// listAllCompanies returns every company, oldest first.
 func (o *operatorCommands) listAllCompanies(ctx context.Context, s *tableconn.Session) ([]listedCompany, error) {
 	ids, err := o.listCompanyIDs(ctx, s)
 	var all []company.Company

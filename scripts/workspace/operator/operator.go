@@ -1,7 +1,7 @@
 // Package operator implements the commands for operators. The commands manage companies and their
-// keys, show who did what, import and export records, dispatch posts and replies, and read or roll back the published
-// versions of a board. They open the table directly, without the API. The commands that dispatch
-// posts and replies can use the API instead, if there is a key.
+// keys, show who did what, import and export records, dispatch posts and replies, and read or roll
+// back the published versions of a board. They open the table directly, without the API. The
+// commands that dispatch posts and replies can use the API instead if there is a key.
 package operator
 
 import (

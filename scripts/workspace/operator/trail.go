@@ -57,10 +57,10 @@ With --json it prints one JSON object per line: {"id", "at", "by", "act", "compa
 	return cmd
 }
 
-// trailRows is how many entries are aligned and printed at once.
+// trailRows is the number of entries that are aligned and printed at a time.
 const trailRows = 200
 
-// printTrail prints entries while it reads them, so that a trail of any length can be printed.
+// printTrail prints entries as it reads them, so that it can print a trail of any length.
 func (o *operatorCommands) printTrail(ctx context.Context, s *tableconn.Session, companyID, since string) error {
 	const header = "TIME\tBY\tACT\tCOMPANY\tDETAILS"
 	rows, printed := []string{header}, false

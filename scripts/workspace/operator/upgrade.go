@@ -77,7 +77,7 @@ func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, co
 	return o.Print(done, "companies that are up to date: %d; records put into an index: %d", done.Companies, done.Filled)
 }
 
-// upgradedIndex is an index in the output of --check.
+// upgradedIndex is one index in the output of `upgrade --check`.
 type upgradedIndex struct {
 	Name     string `json:"name"`
 	Complete bool   `json:"complete"` // for all companies
@@ -100,9 +100,9 @@ func (o *operatorCommands) checkUpgrade(ctx context.Context, s *tableconn.Sessio
 	})
 }
 
-// companiesToUpgrade returns the id of the given company, or the ids of all companies. While the
-// registry may lack companies of an earlier version, it scans the table. With again it does so, too,
-// because an earlier version may have run since.
+// companiesToUpgrade returns the id of the given company, or the ids of all companies. It scans the
+// table while the registry may lack companies that an earlier version created. It also scans the
+// table if again is true, because an earlier version may have run since the last upgrade.
 func (o *operatorCommands) companiesToUpgrade(ctx context.Context, s *tableconn.Session, companyID string, again bool) ([]string, error) {
 	if companyID != "" || !again {
 		return o.companyIDs(ctx, s, companyID)

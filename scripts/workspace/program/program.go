@@ -25,13 +25,13 @@ var (
 	ErrTimeout    = errors.New("it ran longer than")
 )
 
-// pipesTimeout is how long a program's pipes may stay open after it has exited. They stay open
-// while a process that the program started still has them open.
+// pipesTimeout is how long a program's pipes may stay open after it has exited. A process that the
+// program started can keep them open.
 const pipesTimeout = 5 * time.Second
 
 // Run runs the program and waits until it exits. After the timeout, or when ctx ends, it kills the
-// program and the processes that the program has started. The error is ErrNotStarted, ErrTimeout or
-// that of exec.Cmd.Wait.
+// program and the processes that the program started. The error is ErrNotStarted, ErrTimeout or the
+// error of exec.Cmd.Wait.
 func (p Program) Run(ctx context.Context, input []byte) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// killWithChildren makes cmd run in a process group of its own. So Ctrl-C at the terminal does not
-// end it in the middle of a request, and a timeout also ends the processes that it has started.
+// killWithChildren makes cmd run in its own process group. So Ctrl-C at the terminal does not kill
+// it in the middle of a request, and a timeout also kills the processes that it started.
 func killWithChildren(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

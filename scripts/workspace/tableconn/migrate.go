@@ -14,11 +14,12 @@ import (
 	"growthworkspace/shared/migration"
 )
 
-// noteInterval is how often a migration that runs when a data folder is opened writes a note.
+// noteInterval is the minimum time between two notes about a migration's progress while a data
+// folder is being opened.
 const noteInterval = 2 * time.Second
 
 // pendingMigrations returns the migrations that are not complete for all companies. An empty table
-// needs none: they are then marked as complete.
+// needs none: pendingMigrations marks them all as complete.
 func (s *Session) pendingMigrations(ctx context.Context) ([]migration.Migration, error) {
 	all := functions.Migrations()
 	pending, err := migration.Pending(ctx, s.Table, all)
@@ -32,16 +33,16 @@ func (s *Session) pendingMigrations(ctx context.Context) ([]migration.Migration,
 	return pending, err
 }
 
-// dataFormat is the format of the records in a data folder. It is increased when an earlier build
-// must not open the folder any more, as with every release that has a new migration: that build
-// would write records without the new index keys.
+// dataFormat is the format of the records in a data folder. Increment it when earlier builds must
+// no longer open the folder. That is so for every release with a new migration, because an earlier
+// build would write records without the new index keys.
 const dataFormat = 1
 
-// migrateFolder brings the records of a data folder up to this build. If a build that knows no
-// formats has used the folder since, it checks every record, because that build may have written
-// records without index keys.
+// migrateFolder migrates the records of a data folder to this build. If a build from before formats
+// has since used the folder, it checks every record, because that build may have written records
+// without index keys.
 func (s *Session) migrateFolder(ctx context.Context, t *terminal.Terminal) error {
-	isOwner := !s.Engine.Shared // otherwise, the process that started the engine does this
+	isOwner := !s.Engine.Shared // otherwise, the process that started the engine migrates the folder
 	again := isOwner && s.Engine.Format == 0
 	migrations, err := s.pendingMigrations(ctx)
 	if err != nil {
@@ -61,9 +62,9 @@ func (s *Session) migrateFolder(ctx context.Context, t *terminal.Terminal) error
 	return nil
 }
 
-// migrate runs migrations for all companies, and writes a note every few seconds.
+// migrate runs migrations for all companies and prints a note every few seconds.
 func (s *Session) migrate(ctx context.Context, t *terminal.Terminal, migrations []migration.Migration, again bool) error {
-	ids, err := company.NewStore(s.Table).ScanIDs(ctx) // the registry may lack companies of an earlier version
+	ids, err := company.NewStore(s.Table).ScanIDs(ctx) // the registry may lack companies that an earlier version created
 	if err != nil {
 		return fmt.Errorf("find the companies: %w", err)
 	}
@@ -82,9 +83,9 @@ func FormatProgress(p migration.Progress) string {
 	return fmt.Sprintf("%s: company %d of %d, %s: checked records: %d", p.Migration, p.Number, p.Companies, p.CompanyID, p.Checked)
 }
 
-// RemindOfUpgrade writes a note if records of an earlier version lack index keys. A data folder
-// never needs an upgrade. If the role may not read the marks, there is no note, because such a role
-// cannot upgrade the table either.
+// RemindOfUpgrade prints a note if records that an earlier version stored may lack index keys. A
+// data folder never needs an upgrade. It prints nothing if the role is not allowed to read the
+// marks, because such a role cannot upgrade the table either.
 func (s *Session) RemindOfUpgrade(ctx context.Context, t *terminal.Terminal) error {
 	if s.Data != "" {
 		return nil

@@ -22,10 +22,10 @@ func localOperator() string {
 	return fmt.Sprintf("user:%d", os.Getuid())
 }
 
-// identityTimeout is how long a command waits for AWS to name its principal.
+// identityTimeout is how long a command waits for AWS to return the name of its principal.
 const identityTimeout = 5 * time.Second
 
-// operatorName is the name of the principal that a command's AWS credentials belong to.
+// operatorName finds the name of the principal that a command's AWS credentials belong to.
 type operatorName struct {
 	config   aws.Config
 	terminal *terminal.Terminal
@@ -38,9 +38,10 @@ func newOperatorName(c aws.Config, t *terminal.Terminal) *operatorName {
 	return &operatorName{config: c, terminal: t}
 }
 
-// get returns the ARN of the principal. It asks AWS once. If AWS does not say, the name is the id
-// of the access key, which is no secret and which CloudTrail shows with the principal: a leaked key
-// can be revoked while STS cannot be reached, and the trail still tells who did it.
+// get returns the ARN of the principal. It asks AWS only once. If AWS does not return the ARN, get
+// returns the id of the access key. The id is not a secret, and CloudTrail shows it together with
+// the principal. So a leaked key can be revoked while STS is unreachable, and the trail still shows
+// who did it.
 func (o *operatorName) get(ctx context.Context) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,8 +15,9 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// Ensure a command in an AWS account is named by its principal, and asks AWS only once. If AWS does
-// not say, the name is the id of the access key, and the user is told.
+// Ensure the operator's name in an AWS account is that of the command's principal, and that AWS is
+// asked for it only once. If AWS does not return it, the operator's name must be the id of the
+// access key, and a note must tell the user.
 func TestOperatorName(t *testing.T) {
 	t.Parallel()
 	const arn = "arn:aws:sts::111122223333:assumed-role/Operators/ada"
@@ -56,7 +57,7 @@ func TestOperatorName(t *testing.T) {
 	}
 }
 
-// Ensure a command outside of AWS is named by the user of the machine.
+// Ensure the operator's name outside AWS is the name of the machine's user.
 func TestLocalOperator(t *testing.T) {
 	t.Parallel()
 	if name := localOperator(); !strings.HasPrefix(name, "user:") || len(name) == len("user:") {

@@ -50,10 +50,10 @@ type Session struct {
 const callsPerCPU = 4
 
 // Open opens the table. For a data folder, it starts an engine or connects to a running one.
-// Outside an AWS account, it creates the table if it does not exist, and in a data folder it brings
-// the records of an earlier version up to this one. timeout is the timeout for one
-// attempt at a table operation. If share is true, other commands can use the engine that Open
-// starts; otherwise, they wait until it stops.
+// Outside an AWS account, it creates the table if it does not exist. In a data folder, it migrates
+// records that an earlier version stored. timeout is the timeout for one attempt at a table
+// operation. If share is true, other commands can use the engine that Open starts; otherwise, they
+// wait until it stops.
 func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.Duration, share bool) (*Session, error) {
 	target, err := flags.Resolve()
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *Session) ForgoStream() {
 // the credentials.
 const localRegion = "eu-central-1"
 
-// configureCredentials sets the region, the credentials, the HTTP transport, and who the operator
-// is.
+// configureCredentials sets the region, the credentials, the HTTP transport and the function that
+// returns the operator's name.
 func (s *Session) configureCredentials(ctx context.Context, t *terminal.Terminal, o *table.Options) error {
 	o.Operator = func(context.Context) string { return localOperator() }
 	static := credentials.NewStaticCredentialsProvider("local", "local", "")

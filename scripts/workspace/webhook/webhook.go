@@ -22,7 +22,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Secret is a key with which messages are signed. A receiver has the same one.
+// Secret is a key for signing messages. The receiver has the same key.
 type Secret []byte
 
 // String hides the secret in logs.
@@ -34,8 +34,8 @@ const (
 	secretBytesMax = 64
 )
 
-// ParseSecrets parses the text of one or more secrets, with white space between them. A message is
-// signed with each, so that a receiver can change its secret without missing a message.
+// ParseSecrets parses one or more secrets, separated by white space. Every message is signed with
+// each of them, so that a receiver can change its secret without missing a message.
 func ParseSecrets(text string) (out []Secret, err error) {
 	for _, word := range strings.Fields(text) {
 		encoded, found := strings.CutPrefix(word, secretPrefix)
@@ -62,11 +62,11 @@ func (s Secret) sign(id, at string, body []byte) string {
 // Message is the body of a webhook.
 type Message struct {
 	Type      string          `json:"type"`
-	Timestamp string          `json:"timestamp"` // when it happened
+	Timestamp string          `json:"timestamp"` // when the change happened
 	Data      json.RawMessage `json:"data"`
 }
 
-// Endpoint is the URL of a receiver, with the secrets that it shares.
+// Endpoint is the URL of a receiver, with the secrets shared with it.
 type Endpoint struct {
 	url     string
 	secrets []Secret
@@ -75,8 +75,8 @@ type Endpoint struct {
 	now     func() time.Time
 }
 
-// NewEndpoint returns the endpoint at a URL. The URL must be https, or http on this machine. now is
-// the time of a signature.
+// NewEndpoint returns the endpoint at a URL. The URL must be https, or http on this machine. now
+// returns the time for a signature.
 func NewEndpoint(address string, secrets []Secret, timeout time.Duration, now func() time.Time) (*Endpoint, error) {
 	at, err := url.Parse(address)
 	switch {
@@ -92,10 +92,10 @@ func NewEndpoint(address string, secrets []Secret, timeout time.Duration, now fu
 	}, now}, nil
 }
 
-// StatusError is a response that does not accept a message.
+// StatusError is the error for a response that does not accept a message.
 type StatusError struct {
 	Status     int
-	RetryAfter time.Duration // 0 if the response does not say how many seconds
+	RetryAfter time.Duration // 0 if the response does not give it in seconds
 }
 
 func (e *StatusError) Error() string {
@@ -109,13 +109,14 @@ func (e *StatusError) Error() string {
 // ErrGone means that the receiver wants no more messages: its response is 410 Gone.
 var ErrGone = errors.New("the webhook responds with 410 Gone: it wants no more messages")
 
-// bodyBytesMax is how much of a response is read, so that its connection can be used again.
+// bodyBytesMax is the maximum number of bytes to read from a response's body. Reading the body lets
+// its connection be reused.
 const bodyBytesMax = 64 << 10
 
-// Send sends a message. id stays the same in each attempt, so that the receiver can recognise a
-// message that it already has. Send returns nil after a response with a status of 2xx. The error is
-// ErrGone, a *StatusError, or comes from the network. It does not contain the URL, because a URL of
-// a webhook is often a secret.
+// Send sends a message. The caller must use the same id for every attempt, so that the receiver can
+// recognise a message that it already has. Send returns nil after a response with a status of 2xx.
+// The error is ErrGone, a *StatusError or a network error. It does not contain the URL, because a
+// webhook's URL is often a secret.
 func (e *Endpoint) Send(ctx context.Context, id string, m Message) error {
 	body, err := schema.Encode(m)
 	if err != nil {
@@ -144,7 +145,7 @@ func (e *Endpoint) Send(ctx context.Context, id string, m Message) error {
 	if err != nil {
 		return fmt.Errorf("the webhook does not respond: %w", withoutURL(err))
 	}
-	_, _ = io.CopyN(io.Discard, response.Body, bodyBytesMax) // the status alone counts
+	_, _ = io.CopyN(io.Discard, response.Body, bodyBytesMax) // only the status matters
 	_ = response.Body.Close()
 	switch {
 	case response.StatusCode >= 200 && response.StatusCode < 300:
@@ -152,11 +153,11 @@ func (e *Endpoint) Send(ctx context.Context, id string, m Message) error {
 	case response.StatusCode == http.StatusGone:
 		return ErrGone
 	}
-	seconds, _ := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 16) // 0 for a date, too
+	seconds, _ := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 16) // also 0 for a date
 	return &StatusError{response.StatusCode, time.Duration(seconds) * time.Second}
 }
 
-// withoutURL returns the reason of an error, without the URL that the HTTP client adds.
+// withoutURL returns the cause of an error, without the URL that the HTTP client adds.
 func withoutURL(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Ensure a signature is the one of the specification. The first vector is that of the libraries of
-// Standard Webhooks. The second one was computed with openssl dgst.
+// Ensure signatures follow the specification. The first test vector is from the Standard Webhooks
+// libraries. The second one was computed with openssl dgst.
 func TestSign(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ secret, id, at, body, want string }{
@@ -28,15 +28,15 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// The prefix is separate, so that no text here looks like a secret to a scanner.
+// The prefix is separate so that secret scanners do not report the secrets.
 const (
 	prefix     = "whsec_"
 	testSecret = prefix + "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	vectorKey  = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 )
 
-// Ensure text that contains no secret, or one that is too short or too long, is refused, and that
-// the error does not repeat it.
+// Ensure ParseSecrets refuses text without a secret, and secrets that are too short or too long.
+// The error must not contain the text.
 func TestParseSecrets(t *testing.T) {
 	t.Parallel()
 	if secrets, err := ParseSecrets(testSecret + "\n" + prefix + vectorKey + "\n"); err != nil || len(secrets) != 2 || strings.Contains(secrets[0].String(), "AAEC") {
@@ -62,7 +62,7 @@ func TestNewEndpoint(t *testing.T) {
 	}
 }
 
-// Ensure a message has the three headers, one signature for each secret, and the body that was
+// Ensure a request has the three headers, one signature for each secret, and the body that was
 // signed.
 func TestSend(t *testing.T) {
 	t.Parallel()
@@ -103,8 +103,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// Ensure every response other than 2xx is an error. A redirect is not followed, and no error
-// contains the URL.
+// Ensure every response other than 2xx is an error. Send must not follow a redirect, and no error
+// may contain the URL.
 func TestSendRefused(t *testing.T) {
 	t.Parallel()
 	followed := false

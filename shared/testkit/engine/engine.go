@@ -51,8 +51,8 @@ type Options struct {
 	Data string
 
 	// Format is the newest format of the records in Data that the caller can use. Open returns an
-	// error if the folder has a newer format, or one that is not a number. If it is zero, Open
-	// accepts any format.
+	// error if the folder's format is newer or not a number. If Format is zero, Open accepts any
+	// format.
 	Format int
 
 	// Share allows other processes to join the engine of Data. If it is false, they wait until this
@@ -84,8 +84,8 @@ type Engine struct {
 	Socket string
 	// Shared reports whether another process started the engine.
 	Shared bool
-	// Format is the format of the data folder when it was opened, or 0 if it has none: a program
-	// that knows no formats may have written the records.
+	// Format is the format that the data folder had when it was opened. It is 0 if the folder had
+	// none. Then a program from before formats existed may have written the records.
 	Format int
 
 	folder        *folder

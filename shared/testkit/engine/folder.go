@@ -30,7 +30,7 @@ type state struct {
 	Shared   bool   `json:"shared"`
 
 	// Format is the format of the records, a number. It is absent if the last program that started
-	// an engine knows no formats: such a program does not keep the field.
+	// an engine predates formats: such a program does not keep the field.
 	Format json.RawMessage `json:"format,omitempty"`
 }
 
@@ -133,7 +133,7 @@ func (f *folder) engineKind(s state, prefer string) (string, error) {
 	return s.Name, nil
 }
 
-// checkFormat returns an error if the caller cannot use the records of the folder.
+// checkFormat returns an error if the caller cannot use the folder's records.
 func (f *folder) checkFormat(s state, newest int) error {
 	if n, ok := s.format(); newest == 0 || ok && n <= newest {
 		return nil

@@ -339,8 +339,8 @@ func TestFolderKeepsItsEngine(t *testing.T) {
 	}
 }
 
-// Ensure a folder keeps its format, that a process which can use only earlier formats is refused
-// whether the engine is running or not, and that only the process that started the engine sets the
+// Ensure a folder keeps its format. A process that supports only earlier formats must be refused,
+// whether the engine is running or not. Only the process that started the engine may set the
 // format.
 func TestFolderFormat(t *testing.T) {
 	t.Parallel()

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// NodeVersion is the version of Node.js that documents and errors ask for, or a later one: the
-// oldest that still gets security fixes.
+// NodeVersion is the minimum version of Node.js that documents and error messages ask for. It is
+// the oldest version that still gets security fixes.
 const NodeVersion = "22"
 
-// NodeVersionMin is the oldest version that the repository's tools run on. They accept it, because
-// machines have it.
+// NodeVersionMin is the oldest version that the repository's tools run on. They accept it because
+// machines still have it.
 const NodeVersionMin = "20.19"
 
 // CheckNode returns an error that names the installed version if Node.js is older than

@@ -18,7 +18,7 @@ const (
 	KeyID     = "key_00000000000000000000000001"
 )
 
-// Change is a change of the feed.
+// Change is a change in the feed.
 type Change struct {
 	ID         string  `json:"id"`
 	CompanyID  string  `json:"companyId"`
@@ -35,9 +35,10 @@ type Change struct {
 type Feed struct {
 	// PageMax is the maximum number of changes in one page.
 	PageMax int
-	// Records contains the bodies of records by the ends of their paths, such as "/feedback/fbk_1".
+	// Records contains the JSON of records, by the end of their path, such as "/feedback/fbk_1".
 	Records map[string]string
-	// Fail responds to a request in place of the feed, and reports whether it has. It may be nil.
+	// Fail may respond to a request in place of the feed, and reports whether it did. It may be
+	// nil.
 	Fail func(w http.ResponseWriter, r *http.Request) bool
 
 	mu      sync.Mutex
@@ -56,7 +57,7 @@ func (f *Feed) Add(kind, recordID, action string) string {
 	return f.AddAt(f.started.Add(time.Duration(n)*time.Millisecond), kind, recordID, action)
 }
 
-// AddAt adds a change with a time, and returns its id.
+// AddAt adds a change that happened at the time when, and returns its id.
 func (f *Feed) AddAt(when time.Time, kind, recordID, action string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,7 +98,8 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// list responds with one page. An after is the number of the changes before it.
+// list responds with one page. The value of the parameter after is the number of changes before the
+// page.
 func (f *Feed) list(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,10 +137,10 @@ func (f *Feed) list(w http.ResponseWriter, r *http.Request) {
 
 func respond(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(body) // an error means that the client is gone
+	_ = json.NewEncoder(w).Encode(body) // an error means that the client has disconnected
 }
 
-// Refuse responds with an error of the service.
+// Refuse responds with an error in the service's format.
 func Refuse(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

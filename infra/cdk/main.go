@@ -28,8 +28,8 @@ func main() {
 	app.Synth(nil)
 }
 
-// newStack returns a stack whose settings are its parameters. dist is the folder with the output of
-// scripts/build.
+// newStack returns a stack with the settings as its parameters. dist is the folder that contains
+// the output of scripts/build.
 func newStack(app awscdk.App, name, dist string) awscdk.Stack {
 	stack := awscdk.NewStack(app, &name, &awscdk.StackProps{
 		StackName: &name, Description: jsii.String(infra.Description), AnalyticsReporting: jsii.Bool(false),
@@ -38,7 +38,7 @@ func newStack(app awscdk.App, name, dist string) awscdk.Stack {
 	return stack
 }
 
-// applyNag applies the AwsSolutions rules of cdk-nag. If there is a finding, the synthesis fails.
+// applyNag applies the AwsSolutions rules of cdk-nag. Any finding makes the synthesis fail.
 func applyNag(app awscdk.App) {
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
 }

@@ -1,14 +1,14 @@
-// Command cdk is the CDK app: it synthesises a stack with the construct of package
-// infra/workspace, for the CDK's command line.
+// Command cdk is the CDK app. It synthesises a stack with the construct of package infra/workspace,
+// and is run by the CDK's command line program:
 //
 //	scripts/build && cd infra/cdk && npx aws-cdk@2.1148.1 deploy
 //
-// The app has two context values: stack is the name of the stack (default growth-workspace), and
-// dist is the folder of the built functions (default dist in the repository's root). All other
-// settings are parameters of the stack, as in template.yaml: --parameters AlarmEmail=…
+// The app reads two context values: stack is the name of the stack (default growth-workspace), and
+// dist is the folder with the output of scripts/build (default dist in the repository's root). All
+// other settings are parameters of the stack, as in template.yaml: --parameters AlarmEmail=…
 //
 // The stack has exactly the resources and logical ids of template.yaml; a test compares them. The
-// CDK uploads the code of the functions, and cdk-nag checks the resources.
+// CDK uploads the functions' code, and cdk-nag checks the resources.
 package main
 
 import (

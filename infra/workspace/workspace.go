@@ -1,4 +1,4 @@
-// Package workspace is the service as a construct for apps of the AWS CDK:
+// Package workspace provides the service as a construct for AWS CDK apps:
 //
 //	workspace.NewWorkspace(stack, jsii.String("Workspace"), &workspace.Props{
 //		Code:     jsii.String("growth-workspace-lambda-v1.0.0"), // the unpacked zips of a release
@@ -6,9 +6,9 @@
 //	})
 //
 // The construct includes the CloudFormation template of package infra, so it has exactly the
-// resources and logical ids of template.yaml. A stack can hold one workspace.
+// resources and logical ids of template.yaml. A stack can contain only one workspace.
 //
-// settings.go contains the settings, and suppressions.go the rules of cdk-nag that the construct
+// settings.go contains the settings. suppressions.go lists the cdk-nag rules that the construct
 // does not follow, with reasons.
 package workspace
 

@@ -5,17 +5,17 @@
 //	go run ./scripts/deploy smoke
 //
 // It first checks the tools, the region, the credentials and the state of the stack. Then it prints
-// what it is going to do and asks for a confirmation. If it stops early, it says in which state the
-// account is. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback, teardown and
-// restore.
+// what it is about to do and asks for confirmation. If it stops early, it prints the state in which
+// it leaves the account. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback,
+// teardown and restore.
 //
-// options.go contains the flags, required_tools.go, account.go, usable.go and limits.go the checks,
-// and state.go the states of a stack. deploy.go and plan.go make the changes, all of which run the
-// CDK: evolve.go plans the order of changes of indexes, changeset.go checks each update before it
-// is executed, switch.go switches to another table, and adopt.go imports it. sam.go writes the
-// steps for stacks that SAM deployed. rollout.go takes back a version that does not work.
+// options.go contains the flags. required_tools.go, account.go, usable.go and limits.go contain the
+// checks, and state.go the states of a stack. deploy.go and plan.go make the changes with the CDK.
+// evolve.go plans the order of index changes, changeset.go checks each update before it is
+// executed, switch.go switches to a different table, and adopt.go imports a table. sam.go writes
+// the steps for stacks that SAM deployed. rollout.go reverts a version that does not work.
 //
-// The command smoke is in smoke_command.go, and its checks are in smoke.go, smoke_account.go and
+// The smoke command is in smoke_command.go, and its checks are in smoke.go, smoke_account.go and
 // smoke_role.go.
 package main
 

@@ -34,17 +34,17 @@ type Alarm struct {
 // meaningful: on a quiet day with ten requests, one failure is 10 %, and the 99th percentile is the
 // slowest request. So each expression is 0 until a minimum is reached.
 //
-// The minimum of the share and of the burn rate is a number of failures, not of requests. So these
+// For the share and the burn rate, the minimum is a number of failures, not of requests. So these
 // alarms also fire if a service has few requests and all of them fail: 30 requests that fail within
 // five minutes are 30 failures. At the threshold of 1 %, five failures correspond to 500 requests.
 //
 // The objective is that over 30 days, 99.9 % of the requests get no 5xx response. The other 0.1 %
-// are the error budget. A burn rate of 1 uses up the budget in exactly 30 days. ErrorBudgetBurn
-// fires at a burn rate of 6: this rate uses up the budget in five days, and 5 % of it within the
-// six hours that the alarm covers. ServerErrors covers two periods of five minutes. Its threshold
-// of 1 % is a burn rate of 10.
+// is the error budget. A burn rate of 1 uses up the budget in exactly 30 days. ErrorBudgetBurn
+// fires at a burn rate of 6, which uses up the budget in five days, and 5 % of it within the six
+// hours that the alarm covers. ServerErrors covers two periods of five minutes. Its threshold of 1
+// % is a burn rate of 10.
 //
-// The 99th percentile differs from the slowest request only from 100 requests on.
+// With fewer than 100 requests, the 99th percentile is the slowest request.
 const (
 	shareExpression   = "IF(failures >= 5, failures / requests, 0)"
 	burnExpression    = "IF(failures >= 5, failures / requests / 0.001, 0)"

@@ -24,7 +24,7 @@ func TestAlarmsOnShares(t *testing.T) {
 	const day = 24 * 60 * 60
 	for name, test := range map[string]struct {
 		requests, failures, p99 float64 // per day
-		burst                   bool    // whether they all occur in one period
+		burst                   bool    // whether all requests occur in one period
 		want                    []string
 	}{
 		"ten requests, one failure":                           {10, 1, 20, false, nil},

@@ -149,7 +149,7 @@ func TestDeployerMayDeploy(t *testing.T) {
 }
 
 // Ensure the deployer's policy allows nothing else: no other action on the same resources, and no
-// action on resources that do not belong to the stack.
+// action on any other resource.
 func TestDeployerMayDoNothingElse(t *testing.T) {
 	t.Parallel()
 	p := runbookPolicy(t, "deployer")

@@ -484,8 +484,8 @@ func isDeniedInTrail(area, action string) bool {
 }
 
 // check verifies that infra/grant.go grants the actions that the operation needs and no others. It
-// ignores the actions that check a key. A change of a key also needs the actions that report it,
-// and a request with an Idempotency-Key the actions that store its response.
+// ignores the actions that check a key. A change of a key also needs the actions that report the
+// change. A request with an Idempotency-Key also needs the actions that store its response.
 func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	t.Helper()
 	own := area

@@ -214,7 +214,7 @@ func (f Function) Statements() []Statement {
 	}
 	if len(listed) > 0 {
 		// One statement for all areas allows no more than one statement per area would, because a
-		// query reads a single partition. It avoids repeating the ARNs of the indexes, since IAM
+		// query reads a single partition. It lists the ARNs of the indexes only once, and IAM
 		// limits the size of a policy.
 		out = append(out, Statement{
 			Sid: "Lists", Effect: "Allow", Actions: withServicePrefix([]string{actionQuery}),

@@ -7,7 +7,7 @@ type Query struct {
 	Text string
 }
 
-// QueryPlaceholder is the placeholder in a query that the user replaces.
+// QueryPlaceholder is the string in a query that the user replaces with an id of a request.
 const QueryPlaceholder = "REQUEST_ID"
 
 // queries returns the saved queries. CloudWatch stores them for free and charges for the data that

@@ -62,7 +62,7 @@ func (f Function) VersionDescription() Object {
 // resources whose names do not change while the stack exists.
 var notInVersion = []string{"ReservedConcurrentExecutions", "Role", "LogGroup", parkedQueueVariable}
 
-// resolvedValues appends each expression in value that CloudFormation resolves to found, without
+// resolvedValues appends to found each expression in value that CloudFormation resolves, without
 // duplicates. It skips the namespace of the metrics, which depends only on the stack's name.
 func resolvedValues(found List, value any) List {
 	switch v := value.(type) {

@@ -11,12 +11,12 @@ const TableID = "Table"
 //	existing  ParamTable names the table, which is not a resource of the stack
 //	adopted   like existing, but a resource import has made the table the resource TableID
 //
-// A resource import may change nothing but the imported resource. So tableName, which supplies the
-// name to functions, policies, alarms, dashboard and outputs, has the same expression and the same
-// value before, during and after an import. It does not depend on ParamAdopted. The name could
-// instead be stored in a parameter of Systems Manager, but this would need one more resource. Each
-// use of the name would then be an attribute that CloudFormation resolves only during the
-// deployment.
+// A resource import must not change anything except the imported resource. Functions, policies,
+// alarms, dashboard and outputs get the table's name from tableName. So tableName has the same
+// expression and the same value before, during and after an import, and does not depend on
+// ParamAdopted. The name could instead be stored in a Systems Manager parameter, but this would
+// need one more resource. Each use of the name would then be an attribute that CloudFormation
+// resolves only during the deployment.
 
 // tableName returns the name of the table: the generated name if CloudFormation named the table,
 // otherwise ParamTable.

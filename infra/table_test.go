@@ -16,7 +16,7 @@ import (
 // renderedTemplate is a template in which the conditions, parameters and pseudo parameters of one
 // deployment are resolved. Attributes and names that AWS generates remain references.
 type renderedTemplate struct {
-	Resources map[string]any // those whose condition is true
+	Resources map[string]any // the resources whose condition is true
 	Outputs   any
 }
 

@@ -2,8 +2,8 @@ package infra
 
 // The parameters for the throughput of the table and of each of its indexes, in units per second.
 // If a parameter is 0, the property is not set. A change of one of these parameters must be the
-// only change in an update of the table, and DynamoDB does not allow a lower warm throughput.
-// scripts/deploy enforces both rules.
+// only change in an update of the table, and DynamoDB does not allow a warm throughput to be
+// lowered. scripts/deploy enforces both rules.
 const (
 	ParamMaxReads   = "MaxReadUnits"
 	ParamMaxWrites  = "MaxWriteUnits"

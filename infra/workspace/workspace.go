@@ -51,7 +51,7 @@ type Workspace interface {
 
 	// BaseURL is the URL of the service.
 	BaseURL() *string
-	// TableName is the name of the table: the workspace's own, or the existing one that the
+	// TableName is the name of the table: the workspace's own table, or the existing table that the
 	// settings name.
 	TableName() *string
 	// Table is the table, which the app can use for grants and metrics.

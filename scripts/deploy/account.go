@@ -22,9 +22,9 @@ import (
 )
 
 // account is an AWS account in one region. It signs and sends requests to AWS itself, so the
-// program needs no SDK clients. The CDK makes all changes of the stack. The requests that a deploy
-// itself sends only read, with two exceptions: UpdateTable for an index that CloudFormation does
-// not manage, and DeleteChangeSet. The smoke command also creates resources and deletes them.
+// program needs no SDK clients. The CDK makes all changes of the stack. A deploy itself sends only
+// read requests, with two exceptions: UpdateTable for an index that CloudFormation does not manage,
+// and DeleteChangeSet. The smoke command also creates resources and deletes them.
 type account struct {
 	id, caller string
 	config     aws.Config

@@ -11,19 +11,19 @@ import (
 // Adoption makes the existing table that a stack uses a resource of the stack, so that later
 // changes of indexes, time to live and backups apply to it. It consists of two updates:
 //
-// 1. Add the table to the deployed template, and deploy it with ImportExistingResources.
-//    CloudFormation imports a table only if its name is a literal in the template, its
-//    DeletionPolicy is Retain, and it belongs to no stack. The resource in the template has the
-//    table's actual settings, so the import does not change them.
-// 2. Deploy the new version with AdoptedTable=yes. Its template takes the name from
-//    ExistingTableName, which is the same name. CloudFormation changes the settings that differ
-//    from the definition.
+//  1. Add the table to the deployed template, and deploy it with ImportExistingResources.
+//     CloudFormation imports a table only if its name is a literal in the template, its
+//     DeletionPolicy is Retain, and it belongs to no stack. The resource in the template has the
+//     table's actual settings, so the import does not change them.
+//  2. Deploy the new version with AdoptedTable=yes. Its template takes the name from
+//     ExistingTableName, which is the same name. CloudFormation changes the settings that differ
+//     from the definition.
 //
 // If the second update fails, the next deploy repeats it, because it finds that the table is a
 // resource of the stack.
 
-// adopt adopts the table that the deployed stack uses. It does nothing if the table is already a
-// resource of the stack and AdoptedTable is yes.
+// adopt adopts the table that the deployed stack uses. It does nothing if the stack created the
+// table, or if the adoption is already complete.
 func (d *deployer) adopt(ctx context.Context, next template) error {
 	s, err := d.account.stack(ctx, d.stack)
 	if err != nil {

@@ -268,7 +268,8 @@ func TestLeftIndexes(t *testing.T) {
 	}
 }
 
-// Ensure an interruption while DynamoDB backfills an index prints that the deploy can be run again.
+// Ensure the error after an interruption while DynamoDB backfills an index says that the deploy can
+// be run again.
 func TestErrInterruptedWait(t *testing.T) {
 	w := newFakeAWS(t)
 	ctx, cancel := context.WithCancel(t.Context())

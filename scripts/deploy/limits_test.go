@@ -70,7 +70,7 @@ func TestGatewayRole(t *testing.T) {
 	}
 }
 
-// Ensure a warm throughput can be raised and switched off, but not lowered.
+// Ensure a warm throughput can be raised or set to 0, but not lowered.
 func TestWarmThroughput(t *testing.T) {
 	for value, want := range map[string]string{
 		"13000": "", "0": "", "16000": "",

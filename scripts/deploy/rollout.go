@@ -145,11 +145,11 @@ func (v *earlierVersion) blocksWayBack(now deployedStack, deployed template) str
 	return ""
 }
 
-// parameters returns the parameters of the earlier version. It turns off the canary, which would
-// leave most requests with the version that does not work while the stack is reverted.
+// parameters returns the parameters of the earlier version, but without a canary. With a canary,
+// most requests would still go to the version that does not work until the canary ends.
 func (v *earlierVersion) parameters() (out settings) {
 	for _, p := range v.stack.Parameters {
-		if p.Parameter == "BootstrapVersion" { // the CDK's own parameter, whose value is the name of a parameter of Systems Manager
+		if p.Parameter == "BootstrapVersion" { // the CDK's own parameter; its value names a Systems Manager parameter
 			continue
 		}
 		value := p.Value

@@ -154,7 +154,7 @@ func TestWayBack(t *testing.T) {
 	}
 }
 
-// Ensure the stack is reverted without a canary, and that the output says so.
+// Ensure that the stack is reverted without a canary, and that the output says so.
 func TestWayBackFromCanary(t *testing.T) {
 	w := newUpgrade(t, "document")
 	w.parameters = settings{{infra.ParamRollout, infra.RolloutCanary}}

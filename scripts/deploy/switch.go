@@ -13,13 +13,13 @@ import (
 // CloudFormation changes the roles and functions one by one, so the service must also work while an
 // update is half complete:
 //
-// 1. SecondTableName names the new table. The roles may use both tables, and the functions refuse
-//    writes with 503.
-// 2. ExistingTableName names the new table, and SecondTableName the old one. The functions read from
-//    the new table, and the alarms and the feed of changes also use it. The roles may still use
-//    both tables.
-// 3. SecondTableName is empty. The functions accept writes, and the roles lose access to the old
-//    table.
+//  1. SecondTableName names the new table. The roles may use both tables, and the functions refuse
+//     writes with 503.
+//  2. ExistingTableName names the new table, and SecondTableName the old one. The functions read
+//     from the new table, and the alarms and the feed of changes also use it. The roles may still
+//     use both tables.
+//  3. SecondTableName is empty. The functions accept writes, and the roles lose access to the old
+//     table.
 //
 // So no call is denied, and no write that is accepted after update 1 goes to the old table. If a
 // switch stops, running the same command again continues it, because the parameters of the stack

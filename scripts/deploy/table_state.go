@@ -23,7 +23,7 @@ type tableState struct {
 type tableIndex struct {
 	indexKeys
 	status      string // CREATING, UPDATING, DELETING or ACTIVE
-	backfilling bool   // whether DynamoDB is backfilling a new index, which can be deleted before it is ACTIVE only during this time
+	backfilling bool   // whether DynamoDB is backfilling a new index; only then can the index be deleted before it is ACTIVE
 }
 
 // indexKeys identifies an index. DynamoDB cannot change any of these fields.

@@ -160,7 +160,7 @@ func (t template) withIndexes(indexes []index) (template, error) {
 			attributes, defined[name] = append(attributes, a), true
 		}
 	}
-	properties := out.resource(infra.TableID)["Properties"].(map[string]any) // the type is certain, because table has already read the properties
+	properties := out.resource(infra.TableID)["Properties"].(map[string]any) // cannot panic: table has already read the properties
 	properties["AttributeDefinitions"] = attributes
 	if properties["GlobalSecondaryIndexes"] = definitions; len(definitions) == 0 {
 		delete(properties, "GlobalSecondaryIndexes")

@@ -17,33 +17,34 @@ type AlarmMetric struct {
 	ID         string // the metric's name in the alarm's expression, if there is one
 }
 
-// Alarm compares a metric, the sum of several, or an expression over them with a threshold that the
-// operator may change.
+// Alarm compares a metric, the sum of several metrics, or an expression over them with a threshold
+// that the operator can change.
 type Alarm struct {
 	ID          string
 	Description string
 	Metrics     []AlarmMetric
-	Expression  string // metric math over the ids of the metrics; empty: their sum
+	Expression  string // metric math over the ids of the metrics; empty: the sum of the metrics
 	Threshold   Parameter
 	Periods     int  // consecutive periods that must exceed the threshold
 	Seconds     int  // the length of a period; 0: alarmPeriodSeconds
-	RollsBack   bool // whether the alarm ends a canary and takes the new version back
+	RollsBack   bool // whether the alarm stops a canary and rolls back to the old version
 }
 
-// The expressions of the alarms on a share of the requests. A share of few requests says little: one
-// failure is 10 % of the ten requests of a quiet day, and the 99th percentile of ten requests is the
-// slowest one. So the alarms wait for a minimum.
+// The expressions of the alarms on a share of the requests. A share of few requests is not
+// meaningful: on a quiet day with ten requests, one failure is 10 %, and the 99th percentile is the
+// slowest request. So each expression is 0 until a minimum is reached.
 //
-// Failures are counted, not requests, so that an alarm also rings if all of few requests fail: a
-// service with 30 requests in five minutes that all fail has 30 failures. At the threshold of 1 %,
-// five failures are those of 500 requests.
+// For the share and the burn rate, the minimum is a number of failures, not of requests. So these
+// alarms also fire if a service has few requests and all of them fail: 30 requests that fail within
+// five minutes are 30 failures. At the threshold of 1 %, five failures correspond to 500 requests.
 //
-// The objective is that 99.9 % of the requests of 30 days get no 5xx response. The other 0.1 % are
-// the error budget. A burn of 1 uses it up in exactly 30 days. ErrorBudgetBurn rings at 6: the
-// budget is gone in five days, and the six hours that the alarm looks at have used 5 % of it.
-// ServerErrors looks at five minutes, twice, with a share of 1 %, which is a burn of 10.
+// The objective is that over 30 days, 99.9 % of the requests get no 5xx response. The other 0.1 %
+// is the error budget. A burn rate of 1 uses up the budget in exactly 30 days. ErrorBudgetBurn
+// fires at a burn rate of 6, which uses up the budget in five days, and 5 % of it within the six
+// hours that the alarm covers. ServerErrors covers two periods of five minutes. Its threshold of 1
+// % is a burn rate of 10.
 //
-// A percentile needs 100 requests before the 99th differs from the slowest.
+// With fewer than 100 requests, the 99th percentile is the slowest request.
 const (
 	shareExpression   = "IF(failures >= 5, failures / requests, 0)"
 	burnExpression    = "IF(failures >= 5, failures / requests / 0.001, 0)"
@@ -130,8 +131,9 @@ func declaredAlarms(functions []Function) []Alarm {
 	}
 }
 
-// recorderDimensions are the dimensions of the metrics of the function that records changes. With
-// the function's name alone, a metric has the invocations of all its aliases and versions.
+// recorderDimensions are the dimensions of the metrics of the function that records changes. They
+// include only the function's name, so a metric counts the invocations of all aliases and versions
+// of the function.
 func recorderDimensions() Object {
 	return Object{{"FunctionName", Ref(Function{Name: RecorderName}.ID())}}
 }
@@ -178,8 +180,8 @@ func (a Alarm) resource() Object {
 
 func (a Alarm) seconds() int { return cmp.Or(a.Seconds, alarmPeriodSeconds) }
 
-// queries returns the alarm's metric queries: its expression, or the sum of its metrics, and each
-// metric.
+// queries returns the alarm's metric queries: one for its expression, or for the sum of its
+// metrics, and one for each metric.
 func (a Alarm) queries() List {
 	out := List{Object{{"Id", "all"}, {"Expression", cmp.Or(a.Expression, "SUM(METRICS())")}, {"Label", a.ID}, {"ReturnData", true}}}
 	for i, m := range a.Metrics {

@@ -13,17 +13,18 @@ import (
 	"growthworkspace/infra"
 )
 
-// traffic is what one period of an alarm has seen.
+// traffic is the traffic during one period of an alarm.
 type traffic struct{ requests, failures, p99 float64 }
 
-// Ensure alarms on a share of the requests keep silent when few requests fail, and ring when the
-// service fails. A day has a number of requests and failures, spread evenly over all periods.
+// Ensure alarms on a share of the requests stay silent when only a few requests fail, and fire when
+// the service fails. Each case has the requests and failures of one day, spread evenly over all
+// periods.
 func TestAlarmsOnShares(t *testing.T) {
 	t.Parallel()
 	const day = 24 * 60 * 60
 	for name, test := range map[string]struct {
-		requests, failures, p99 float64 // of a day
-		burst                   bool    // whether they all come in one period
+		requests, failures, p99 float64 // per day
+		burst                   bool    // whether all requests occur in one period
 		want                    []string
 	}{
 		"ten requests, one failure":                           {10, 1, 20, false, nil},
@@ -68,8 +69,8 @@ func threshold(t *testing.T, a infra.Alarm) float64 {
 	return value
 }
 
-// evaluate returns the value of an expression of CloudWatch's metric math for one period. The
-// expressions of the alarms have Go's syntax.
+// evaluate returns the value of a CloudWatch metric math expression for one period. It parses the
+// expressions of the alarms as Go, because they have Go's syntax.
 func evaluate(t *testing.T, expression string, of traffic) float64 {
 	t.Helper()
 	parsed, err := parser.ParseExpr(expression)
@@ -134,7 +135,7 @@ func TestAlarmsOfAliases(t *testing.T) {
 	watched := 0
 	for _, a := range infra.New().Alarms {
 		for _, m := range a.Metrics {
-			if m.Namespace != "AWS/Lambda" || m.Name == "IteratorAge" { // IteratorAge has the function's name alone
+			if m.Namespace != "AWS/Lambda" || m.Name == "IteratorAge" { // IteratorAge has only the function's name as a dimension
 				continue
 			}
 			watched++

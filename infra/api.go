@@ -33,7 +33,7 @@ const (
 // the query, and no headers.
 func AccessLog() string {
 	line := Object{
-		// These are the ids in the function's log line (gateway.RequestIDs).
+		// The function's log line has the same ids (gateway.RequestIDs).
 		{"requestId", "$context.requestId"}, {"extendedRequestId", "$context.extendedRequestId"},
 		{"lambdaRequestId", "$context.integration.requestId"}, {"xrayTraceId", "$context.xrayTraceId"},
 		{"time", "$context.requestTime"}, {"ip", "$context.identity.sourceIp"},

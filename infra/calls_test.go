@@ -73,10 +73,10 @@ type requestPart struct {
 }
 
 // accesses returns the accesses that IAM checks for one request. A transaction requires permission
-// for the actions of its parts. AWS does not say whether IAM checks each part with its own
-// partition key, or with the keys of all parts, as in a batch. accesses returns both, so that a
-// policy must allow the transaction under either reading: an Allow statement can match a key alone
-// and not all keys together, and a Deny statement too.
+// for the action of each part. AWS does not document whether IAM checks each part with its own
+// partition key, or with the keys of all parts, as in a batch. accesses returns both, so a policy
+// must allow the transaction in either case. Both are needed, because an Allow or Deny statement
+// can match one key alone but not all keys together.
 func accesses(action string, body []byte) (out []callAccess, err error) {
 	var request requestPart
 	if action == "BatchGetItem" {
@@ -163,8 +163,8 @@ func (p requestPart) query() ([]callAccess, error) {
 	return []callAccess{{"Query", resource, []string{text}}}, nil
 }
 
-// Ensure a transaction is judged under both readings of its partition keys: each part with its own
-// key, and each with the keys of all parts. A batch is one access with all its keys.
+// Ensure accesses covers both possible checks of a transaction: each part with its own partition
+// key, and each part with the keys of all parts. A batch is one access with all its keys.
 func TestAccessesOfSeveralKeys(t *testing.T) {
 	t.Parallel()
 	key := func(pk string) string { return `{"pk":{"S":"` + pk + `"},"sk":{"S":"x"}}` }

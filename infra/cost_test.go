@@ -127,7 +127,7 @@ func TestRunbookCosts(t *testing.T) {
 	}
 }
 
-// sampleAccessLine returns the gateway's line of a request that gets an item.
+// sampleAccessLine returns the gateway's access log line for a request that gets an item.
 func sampleAccessLine() string {
 	return strings.NewReplacer(
 		"$context.requestId", "8f3c1f0e-5a53-4d1c-9a52-3f1f7f0d2b11", "$context.extendedRequestId", "TWegAcC4EowCHnA=",
@@ -141,13 +141,13 @@ func sampleAccessLine() string {
 	).Replace(infra.AccessLog())
 }
 
-// sampleLambdaLines are the lines that Lambda itself writes at the start and the end of a request,
-// in the form that AWS documents.
+// sampleLambdaLines are the log lines that Lambda itself writes at the start and the end of a
+// request, in the format that AWS documents.
 const sampleLambdaLines = `{"time":"2026-11-21T05:30:00.012Z","type":"platform.start","record":{"requestId":"0d5c3b1e-7a2f-4c55-8f60-1b7d9e2a4c33","version":"12"}}` +
 	`{"time":"2026-11-21T05:30:00.024Z","type":"platform.report","record":{"requestId":"0d5c3b1e-7a2f-4c55-8f60-1b7d9e2a4c33",` +
 	`"metrics":{"durationMs":10.123,"billedDurationMs":11,"memorySizeMB":256,"maxMemoryUsedMB":64},"status":"success"}}`
 
-// Ensure every variable of the gateway's line has a value in the sample.
+// Ensure every variable of the gateway's access log line has a value in the sample.
 func TestSampleAccessLine(t *testing.T) {
 	t.Parallel()
 	if line := sampleAccessLine(); strings.Contains(line, "$context") {

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/infra"
 )
 
-// runbookPolicy returns the policy of the runbook in the block of the given kind.
+// runbookPolicy returns the policy in the runbook's code block of the given kind.
 func runbookPolicy(t *testing.T, kind string) policy {
 	t.Helper()
 	text, err := os.ReadFile("RUNBOOK.md")
@@ -37,8 +37,8 @@ const (
 	deployedTableARN = "arn:aws:dynamodb:eu-central-1:111122223333:table/growth-workspace-Table-1"
 )
 
-// deployerResources maps each request that scripts/deploy may sign to the resources that it is
-// about. GetCallerIdentity is left out: AWS allows it to everyone.
+// deployerResources maps each request that scripts/deploy may sign to the resources that the
+// request accesses. GetCallerIdentity is left out because AWS allows everyone to call it.
 var deployerResources = map[string][]string{
 	"cloudformation:DescribeStacks":        {deployedStackARN, "arn:aws:cloudformation:eu-central-1:111122223333:stack/CDKToolkit/1"},
 	"cloudformation:DescribeStackEvents":   {deployedStackARN},
@@ -63,9 +63,10 @@ func cdkRoles() (out []string) {
 	return out
 }
 
-// signedRequests returns the IAM actions of the requests in the source of scripts/deploy. It leaves
-// out those of the command smoke, which needs an operator's and an administrator's credentials. The
-// read-only part of the smoke test, in smoke.go, is a part of each deploy.
+// signedRequests returns the IAM actions of the requests in the source code of scripts/deploy. It
+// leaves out those of the smoke command, which needs the credentials of an operator and an
+// administrator. It includes those of smoke.go, the read-only part of the smoke test, because every
+// deploy runs it.
 func signedRequests(t *testing.T) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob("../scripts/deploy/*.go")
@@ -123,7 +124,7 @@ func signedRequests(t *testing.T) map[string]bool {
 }
 
 // Ensure the deployer's policy in the runbook allows every request that scripts/deploy signs, and
-// the roles of the CDK.
+// allows it to assume the roles of the CDK.
 func TestDeployerMayDeploy(t *testing.T) {
 	t.Parallel()
 	p := runbookPolicy(t, "deployer")
@@ -149,7 +150,7 @@ func TestDeployerMayDeploy(t *testing.T) {
 }
 
 // Ensure the deployer's policy allows nothing else: no other action on the same resources, and no
-// action on resources of others.
+// action on any other resource.
 func TestDeployerMayDoNothingElse(t *testing.T) {
 	t.Parallel()
 	p := runbookPolicy(t, "deployer")
@@ -186,8 +187,8 @@ func TestDeployerMayDoNothingElse(t *testing.T) {
 	}
 }
 
-// Ensure the operator's policy allows the commands every action on records, and none on the table
-// itself or on other tables.
+// Ensure the operator's policy allows the operator's commands every action on records. It must
+// allow no action on the table itself or on other tables.
 func TestOperatorPolicy(t *testing.T) {
 	t.Parallel()
 	p := runbookPolicy(t, "operator")
@@ -201,13 +202,13 @@ func TestOperatorPolicy(t *testing.T) {
 	}
 }
 
-// serviceNames maps the second part of a resource type to the service's name in the runbook.
+// serviceNames maps the second part of a resource type to the name of the service in the runbook.
 var serviceNames = map[string]string{
 	"ApiGateway": "API Gateway", "CloudWatch": "CloudWatch", "CodeDeploy": "CodeDeploy", "DynamoDB": "DynamoDB", "IAM": "IAM", "Lambda": "Lambda",
 	"Logs": "CloudWatch Logs", "Route53": "Route 53", "SNS": "SNS", "SQS": "SQS", "WAFv2": "WAF",
 }
 
-// Ensure the runbook names every service of which the stack has resources, and no other.
+// Ensure the runbook names exactly the services whose resources are in the stack.
 func TestRunbookNamesServices(t *testing.T) {
 	t.Parallel()
 	template := infra.JSON(infra.New().CloudFormation(func(infra.Function) infra.Code { return infra.Code{} })).(map[string]any)

@@ -14,8 +14,8 @@ const (
 )
 
 // domainResources returns the custom domain of the API, its mapping to the stage, and its DNS
-// records. Without a certificate the domain is one that exists already, and only the mapping belongs
-// to the stack. Such a domain outlives the stack.
+// records. Without a certificate, the stack uses an existing domain and contains only the mapping.
+// Such a domain remains when the stack is deleted.
 func domainResources() Object {
 	return Object{
 		{domainID, onlyIf(ifDomainCreated, resource("AWS::ApiGateway::DomainName", append(Object{
@@ -41,7 +41,8 @@ func domainRecord(kind string) Object {
 	}))
 }
 
-// baseURL is the URL of the service on the custom domain, or on the gateway's own.
+// baseURL is the URL of the service: on the custom domain if there is one, otherwise the gateway's
+// own URL.
 func baseURL() Object {
 	return IfCondition(ifDomain, Sub("https://${"+ParamDomain+"}"), Sub(BaseURL))
 }

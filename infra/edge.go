@@ -8,24 +8,24 @@ const (
 
 	ifAccessMode = "HasEndpointAccessMode"
 
-	// legacySecurityPolicy is API Gateway's own default for a regional API. It accepts TLS 1.0, and
-	// has no endpoint access mode.
+	// legacySecurityPolicy is API Gateway's own default for a regional API. It accepts TLS 1.0 and
+	// does not support an endpoint access mode.
 	legacySecurityPolicy  = "TLS_1_0"
 	defaultSecurityPolicy = "SecurityPolicy_TLS13_1_2_2021_06"
 	// addressType lets clients connect with IPv4 and IPv6.
 	addressType = "dualstack"
 )
 
-// securityPolicies lists the policies of a regional API. The names say the version of the policy,
-// the minimum version of TLS, and properties of the ciphers.
+// securityPolicies lists the security policies for a regional API. Each name gives the version of
+// the policy, the minimum TLS version, and properties of the ciphers.
 var securityPolicies = []string{
 	defaultSecurityPolicy, "SecurityPolicy_TLS13_1_2_PQ_2025_09", "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09",
 	"SecurityPolicy_TLS13_1_2_FIPS_PQ_2025_09", "SecurityPolicy_TLS13_1_2_FIPS_PFS_PQ_2025_09",
 	"SecurityPolicy_TLS13_1_3_2025_09", "SecurityPolicy_TLS13_1_3_FIPS_2025_09", legacySecurityPolicy,
 }
 
-// securityProperties returns the TLS properties of the API, and of a custom domain. Each policy
-// other than the legacy one needs an endpoint access mode.
+// securityProperties returns the TLS properties of the API and of a custom domain. Every policy
+// except the legacy one requires an endpoint access mode.
 func securityProperties() Object {
 	return Object{
 		{"SecurityPolicy", Ref(ParamSecurityPolicy)},
@@ -33,7 +33,7 @@ func securityProperties() Object {
 	}
 }
 
-// edgeParameters returns the parameters of what stands between clients and the API.
+// edgeParameters returns the parameters for TLS, the custom domain and the firewall.
 func edgeParameters() []Parameter {
 	return slices.Concat([]Parameter{
 		{Name: ParamSecurityPolicy, Type: "String", Default: defaultSecurityPolicy, Allowed: securityPolicies,

@@ -40,8 +40,8 @@ func policyOf(t *testing.T, f infra.Function) policy {
 	return parsePolicy(t, f.Name, resolveReferences(t, infra.JSON(f.Policy()), "").(map[string]any))
 }
 
-// policyDuringSwitch returns the policy of a function's role while the stack switches between its
-// table and a second one.
+// policyDuringSwitch returns the policy of a function's role while the stack switches from its
+// table to a second one.
 func policyDuringSwitch(t *testing.T, f infra.Function, second string) policy {
 	t.Helper()
 	return parsePolicy(t, f.Name, resolveReferences(t, infra.JSON(f.Policy()), second).(map[string]any))
@@ -83,7 +83,7 @@ func parsePolicy(t *testing.T, name string, document map[string]any) policy {
 	return out
 }
 
-// resolveReferences replaces references like CloudFormation, for a stack that creates its own
+// resolveReferences replaces references as CloudFormation does for a stack that creates its own
 // table. second is the name of the second table, or empty if the stack does not switch tables.
 func resolveReferences(t *testing.T, value any, second string) any {
 	t.Helper()

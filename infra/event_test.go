@@ -477,15 +477,15 @@ func areaActions(calls []callAccess) map[string]bool {
 	return out
 }
 
-// isDeniedInTrail reports whether the roles deny an action in a trail. Transactions that write a
-// trail take such actions in their other partitions.
+// isDeniedInTrail reports whether the roles deny an action in a trail. A transaction that writes to
+// a trail uses such actions only in its other partitions.
 func isDeniedInTrail(area, action string) bool {
 	return area == trail.Area && !slices.Contains(infra.TrailActions, action)
 }
 
 // check verifies that infra/grant.go grants the actions that the operation needs and no others. It
-// ignores the actions that check a key. A change of a key also needs the actions that report it, and
-// a request with an Idempotency-Key the actions that store its response.
+// ignores the actions that check a key. A change of a key also needs the actions that report the
+// change. A request with an Idempotency-Key also needs the actions that store its response.
 func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	t.Helper()
 	own := area
@@ -507,7 +507,7 @@ func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	if own != area {
 		maps.Copy(memory, set(area, infra.TransactionActions(op)...)) // one transaction uses both areas
 	}
-	if own == "keys" && op.Effect != api.Read { // the same transaction reports the change of the key, to the feed and to the trail
+	if own == "keys" && op.Effect != api.Read { // the same transaction also adds the key change to the feed and to the trail
 		maps.Copy(says, set(area, append(infra.TransactionActions(op), infra.KeyChangeActions...)...))
 		maps.Copy(says, set(trail.Area, infra.TrailActions...))
 	}

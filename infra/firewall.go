@@ -8,14 +8,15 @@ const (
 	firewallID            = "Firewall"
 	firewallAssociationID = firewallID + "Association"
 
-	// addressWindowSeconds is the time over which the firewall counts the requests of an address,
-	// and after which a blocked client that has stopped is admitted again.
+	// addressWindowSeconds is the time window over which the firewall counts the requests of an
+	// address. A blocked client that stops sending requests is admitted again after this time.
 	addressWindowSeconds = 60
 	wafFiltered          = "WAF_FILTERED" // the gateway response to a blocked request
 )
 
-// firewallResources returns a web ACL that limits the requests of each address, and its association
-// with the stage. The block is a plain one, so that the gateway responds with its own envelope.
+// firewallResources returns a web ACL that limits the request rate of each address, and its
+// association with the stage. The rule blocks without a custom response, so that the gateway
+// responds with its own envelope.
 func firewallResources() Object {
 	return Object{
 		{firewallID, onlyIf(ifFirewall, resource("AWS::WAFv2::WebACL", Object{
@@ -36,8 +37,8 @@ func firewallResources() Object {
 	}
 }
 
-// firewallMetric makes AWS WAF count requests, but not sample them: a sample has the headers of the
-// request, and so the caller's key.
+// firewallMetric makes AWS WAF count requests but not sample them. A sample contains the headers of
+// the request, and therefore the caller's key.
 func firewallMetric(name string) Object {
 	return Object{{"CloudWatchMetricsEnabled", true}, {"MetricName", name}, {"SampledRequestsEnabled", false}}
 }

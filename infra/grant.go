@@ -12,8 +12,8 @@ import (
 
 // Grant is what a function may do in one kind of partition of the table.
 type Grant struct {
-	Area             string   // the partitions: <company>#<Area>, and those with more segments
-	TransactionAreas []string // further areas, for transactions that write in all of them; empty for calls within Area
+	Area             string   // the grant covers the partitions <company>#<Area> and those with further segments
+	TransactionAreas []string // further areas that a transaction writes to, besides Area; empty for calls within Area
 	Actions          []string // without the prefix dynamodb:, in alphabetical order
 	Indexes          bool     // whether Query on the indexes of companies is allowed too
 }
@@ -143,14 +143,14 @@ var idempotencyActions = []string{actionPutItem, actionQuery}
 // report is stored among the company's records, in the transaction that changes the key.
 var keyChangeActions = []string{actionUpdateItem}
 
-// trailActions lists the actions that add a change of a key to the company's trail, in the
-// transaction that changes the key.
+// trailActions lists the actions that add an entry about a key change to the company's trail. The
+// entry is added in the transaction that changes the key.
 var trailActions = []string{actionUpdateItem}
 
-// transactionActions returns the actions that an operation on keys needs in the transaction that
-// also writes among the company's records and in its trail. AWS does not say whether it checks the
-// partition keys of a transaction together, as it does for a batch. If it does, only a statement
-// about all these partitions allows the transaction.
+// transactionActions returns the actions that an operation on keys needs in its transaction, which
+// also writes to the company's records and to its trail. AWS does not document whether IAM checks
+// the partition keys of a transaction together, as it does for a batch. If it does, only a
+// statement that covers all these partitions allows the transaction.
 func transactionActions(op api.Operation) []string {
 	return slices.DeleteFunc(slices.Clone(actionsOf(op)), func(action string) bool {
 		return !slices.Contains([]string{actionConditionCheck, actionPutItem, actionUpdateItem, actionDeleteItem}, action)
@@ -213,8 +213,9 @@ func (f Function) Statements() []Statement {
 		}
 	}
 	if len(listed) > 0 {
-		// One statement for all areas allows no more than one for each, because a query has one
-		// partition key. It saves the ARNs of the indexes, and IAM limits the size of a policy.
+		// One statement for all areas allows no more than one statement per area would, because a
+		// query reads a single partition. It lists the ARNs of the indexes only once, and IAM
+		// limits the size of a policy.
 		out = append(out, Statement{
 			Sid: "Lists", Effect: "Allow", Actions: withServicePrefix([]string{actionQuery}),
 			Resources: tableARNs(table.CompanyIndexes()...), LeadingKeys: listed,
@@ -228,9 +229,9 @@ func (f Function) Statements() []Statement {
 	})
 }
 
-// otherTrailActions returns the actions that a grant about transactions would also allow in the
-// trail by itself, where only trailActions are needed. IAM cannot tell an update that adds an entry
-// from one that changes an entry.
+// otherTrailActions returns the actions to deny in the trail itself. A grant for transactions that
+// include the trail would also allow them there, but the trail needs only trailActions. IAM cannot
+// distinguish an update that adds an entry from one that changes an entry.
 func (g Grant) otherTrailActions() []string {
 	if !slices.Contains(g.TransactionAreas, trail.Area) {
 		return nil

@@ -1,16 +1,16 @@
 // Package infra is a model of the service's resources in an AWS account: functions, routes,
-// permissions, the table, logs, alarms and a dashboard. It is derived from the declared operations.
-// Two templates deploy the same stack from it: template.yaml for SAM ([Model.Template]), and the
-// template that the CDK app in infra/cdk includes ([Model.CloudFormation]). The package does not
-// call AWS and does not import the CDK.
+// permissions, the table, logs, alarms and a dashboard. The model is derived from the declared
+// operations. It generates two templates of the same stack: template.yaml for SAM
+// ([Model.Template]), and the template that the CDK app in infra/cdk includes
+// ([Model.CloudFormation]). The package does not call AWS and does not import the CDK.
 //
-// function.go defines the functions, route.go their paths, grant.go their permissions on the table,
-// table.go and api.go the table and the gateway, stream.go what reads the table's stream, edge.go TLS
-// and addresses, domain.go the custom domain, firewall.go the rate of each address, alarm.go and
-// dashboard.go the monitoring, and parameter.go the settings that the operator can choose.
-// resource.go defines the resources that are the same in both templates, template.go and
-// cloudformation.go those that differ. Logical ids of resources and parameters are the same in both
-// templates.
+// function.go defines the functions, route.go their paths, and grant.go their permissions on the
+// table. table.go defines the table, stream.go the consumer of the table's stream, api.go the
+// gateway, edge.go TLS and address types, domain.go the custom domain, and firewall.go the rate
+// limit per address. alarm.go and dashboard.go define the monitoring, and parameter.go the settings
+// that the operator can choose. resource.go defines the resources that are the same in both
+// templates; template.go and cloudformation.go define those that differ. The logical ids of
+// resources and parameters are the same in both templates.
 package infra
 
 import (

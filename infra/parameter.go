@@ -14,13 +14,13 @@ type Parameter struct {
 	Type        string // String or Number
 	Default     any
 	Allowed     []string // the allowed values; empty means any
-	Pattern     string   // scripts/deploy checks it, and CloudFormation that of a String
+	Pattern     string   // scripts/deploy checks every pattern, CloudFormation only that of a String
 	Minimum     int      // the minimum of a number; 0 means none
 	Description string
 }
 
-// Check returns an error unless value is valid for the parameter. CloudFormation would reject an
-// invalid value only after everything was built and uploaded.
+// Check returns an error unless value is valid for the parameter. CloudFormation would also reject
+// an invalid value, but only after everything was built and uploaded.
 func (p Parameter) Check(value string) error {
 	if len(p.Allowed) > 0 && !slices.Contains(p.Allowed, value) {
 		return fmt.Errorf("%s must be one of %s", p.Name, strings.Join(p.Allowed, ", "))

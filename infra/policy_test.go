@@ -50,7 +50,7 @@ func readAccessTable(t *testing.T) map[[3]string][]string {
 	return out
 }
 
-// areas returns the areas to which partitions belong: the service's areas, keys and trail.
+// areas returns all areas that have partitions: the areas of the service, keys and trail.
 func areas() []string {
 	out := []string{"keys", "trail"}
 	for _, a := range functions.All() {
@@ -146,7 +146,7 @@ func checkCell(t *testing.T, p policy, function, area string, a callAccess, allo
 	decide(allowed, here, own)
 	decide(allowed, here, own, own)
 	if area == "keys" || area == "trail" {
-		decide(false, here, narrowed) // these areas have no narrower partitions
+		decide(false, here, narrowed) // partitions in these areas have no further segments
 	} else {
 		decide(allowed, here, narrowed)
 	}
@@ -167,8 +167,8 @@ func indexARNs(indexes []table.Index) (out []string) {
 	return out
 }
 
-// Ensure no function may use any action on the operator's index, whatever the partition, or on the
-// operator's partitions in the table and the other indexes.
+// Ensure no function may use any action on the operator's index in any partition. Also ensure that
+// no function may use any action on the operator's partitions in the table and the other indexes.
 func TestOperatorListsAreClosed(t *testing.T) {
 	t.Parallel()
 	closed := []string{

@@ -3,17 +3,19 @@ package infra
 // A Query is a saved query of CloudWatch Logs Insights over all log groups of the stack.
 type Query struct {
 	ID   string // the logical id
-	Name string // the last part of its name, after that of the stack
+	Name string // the last part of the query's name, after the name of the stack
 	Text string
 }
 
-// QueryPlaceholder is the text in a query that its user replaces.
+// QueryPlaceholder is the string in a query that the user replaces with an id of a request.
 const QueryPlaceholder = "REQUEST_ID"
 
-// queries returns the saved queries. CloudWatch keeps them for free and charges for what they read.
+// queries returns the saved queries. CloudWatch stores them for free and charges for the data that
+// they scan.
 //
-// The first one finds every line with an id of a request. Lines of the gateway and of a function have
-// the same four ids, but a line of Lambda about an invocation has only lambdaRequestId.
+// The first query finds every log line that contains a given request id. The lines of the gateway
+// and of a function have the same four ids, but Lambda's own line about an invocation has only
+// lambdaRequestId.
 func queries() []Query {
 	return []Query{
 		{"RequestQuery", "request", "fields @timestamp, @log, @message\n" +
@@ -27,7 +29,8 @@ func queries() []Query {
 	}
 }
 
-// resource returns the query's definition, over the log groups of all functions and of the gateway.
+// resource returns the query's definition. It covers the log groups of all functions and of the
+// gateway.
 func (q Query) resource(functions []Function) Object {
 	var groups List
 	for _, f := range functions {

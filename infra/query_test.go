@@ -23,7 +23,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// exampleIDs returns the value of each $context variable that is an id of a request.
+// exampleIDs returns a value for each $context variable that is an id of the request.
 func exampleIDs() map[string]string {
 	return map[string]string{
 		"$context.requestId": "c6af9ac6-7b61-11e6-9a41-93e8deadbeef", "$context.extendedRequestId": "TWegAcC4EowCHnA=",
@@ -31,8 +31,8 @@ func exampleIDs() map[string]string {
 	}
 }
 
-// Ensure each id of a request is in the response's header or can be used to find the line of the
-// gateway and the line of the function, which have all ids under the same names.
+// Ensure each id of a request is in a response header or can be used to find the log lines of the
+// gateway and of the function. Both lines have all ids under the same names.
 func TestEveryIDFindsEveryLine(t *testing.T) {
 	t.Parallel()
 	ids := exampleIDs()

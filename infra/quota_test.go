@@ -10,23 +10,24 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// The quotas of AWS that no request can raise. Sources: the quotas pages of CloudFormation, IAM,
-// DynamoDB, Lambda and API Gateway.
+// AWS quotas that cannot be raised. Sources: the quotas pages of CloudFormation, IAM, DynamoDB,
+// Lambda and API Gateway.
 const (
 	resourcesMax        = 500
 	parametersMax       = 200
 	outputsMax          = 200
 	mappingsMax         = 200
 	templateBytesMax    = 1 << 20
-	policyCharactersMax = 10_240 // of all inline policies of a role, without white space
+	policyCharactersMax = 10_240 // total of all inline policies of a role, without white space
 	indexesMax          = 20
 	environmentBytesMax = 4 << 10
 	tableNameLengthMax  = 255
-	// The name of a log group is that of the stack, the logical id and a suffix.
+	// The name of a log group consists of the stack's name, the logical id and a suffix.
 	logGroupARNLength = len("arn:aws:logs:ap-southeast-1:111122223333:log-group:-BroadcastLogs-ABCDEFGHIJKL:*") + 100
 )
 
-// grown returns the model with two more areas, each like the function with the largest policy.
+// grown returns the model with two more areas. Each is a copy of the area whose function has the
+// largest policy.
 func grown(t *testing.T) infra.Model {
 	t.Helper()
 	m := infra.New()
@@ -89,7 +90,7 @@ func TestTemplateQuotas(t *testing.T) {
 			t.Errorf("the template has %d %s, and CloudFormation accepts %d", len(has), section, most)
 		}
 	}
-	text, err := json.MarshalIndent(document, "", " ") // the CDK's form
+	text, err := json.MarshalIndent(document, "", " ") // formatted as the CDK does it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,9 +102,9 @@ func TestTemplateQuotas(t *testing.T) {
 	}
 }
 
-// Ensure a role's policy stays within IAM's quota: with a table name of the greatest length; during
-// a switch between tables with long names; and with two more areas and one more index. The runbook
-// names the lengths.
+// Ensure a role's policy stays within IAM's quota with a table name of the maximum length, during a
+// switch between tables with long names, and with two more areas and one more index. The runbook
+// states these lengths.
 func TestPolicyQuota(t *testing.T) {
 	t.Parallel()
 	for want, test := range map[string]struct {
@@ -141,7 +142,7 @@ func TestPolicyQuota(t *testing.T) {
 	}
 }
 
-// Ensure there is room for one more index during a deploy that also removes one.
+// Ensure the table's quota leaves room for one more index during a deploy that also removes one.
 func TestIndexQuota(t *testing.T) {
 	t.Parallel()
 	if n := len(table.Indexes()) + 2; n > indexesMax {
@@ -149,7 +150,8 @@ func TestIndexQuota(t *testing.T) {
 	}
 }
 
-// Ensure a function's environment stays within Lambda's quota with values of the greatest length.
+// Ensure a function's environment stays within Lambda's quota when its values have the maximum
+// length.
 func TestEnvironmentQuota(t *testing.T) {
 	t.Parallel()
 	for _, f := range grown(t).Functions {
@@ -159,7 +161,7 @@ func TestEnvironmentQuota(t *testing.T) {
 			if text, ok := v.Value.(string); ok {
 				size += len(text)
 			} else {
-				size += tableNameLengthMax // no expression has a longer value
+				size += tableNameLengthMax // no expression resolves to a longer value
 			}
 		}
 		if size > environmentBytesMax {

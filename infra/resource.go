@@ -64,9 +64,9 @@ func onlyIf(condition string, resource Object) Object {
 	return append(resource, Field{"Condition", condition})
 }
 
-// logGroup returns a log group. It stays when its stack is deleted, because its lines show who did
-// what until their retention ends. Its name is generated, so a new stack never meets an old group.
-// A stack whose creation fails leaves no group.
+// logGroup returns a log group. It is retained when its stack is deleted, because its lines show
+// who did what until their retention period ends. Its name is generated, so a new stack never
+// collides with an old log group. If the creation of a stack fails, no log group is left behind.
 func logGroup() Object {
 	return append(resource("AWS::Logs::LogGroup", Object{{"RetentionInDays", Ref(ParamRetention)}}),
 		Field{"DeletionPolicy", "RetainExceptOnCreate"}, Field{"UpdateReplacePolicy", "Retain"})

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// AliasName is the name of each function's alias. The gateway and the table's stream invoke the
-// alias, which names one published version of the function. So a function that CloudFormation has
-// half updated serves nothing.
+// AliasName is the name of each function's alias. The gateway and the event source mapping of the
+// table's stream invoke the alias, which points to one published version of the function. So no
+// request reaches a function that CloudFormation has only partly updated.
 const AliasName = "live"
 
 // The values of ParamRollout.
@@ -19,50 +19,51 @@ const (
 	RolloutCanary    = "canary"
 )
 
-// canaryType moves 10 % of the requests to the new version, and after 15 minutes the rest. Each alarm
-// of rollbackAlarms rings after 15 minutes at most.
+// canaryType moves 10 % of the requests to the new version, and the rest after 15 minutes. Each
+// alarm in rollbackAlarms needs at most 15 minutes to fire.
 const canaryType = "Canary10Percent15Minutes"
 
 const (
 	ifCanary          = "IsCanary"
 	rolloutMapping    = "Rollouts"
 	mappedCanary      = "Canary"
-	DeploymentsID     = "ServerlessDeploymentApplication" // the logical ids that SAM gives
+	DeploymentsID     = "ServerlessDeploymentApplication" // the logical ids that SAM generates
 	DeploymentsRoleID = "CodeDeployServiceRole"
 )
 
-// rollbackAlarmsMax is the maximum number of alarms that CodeDeploy watches for a deployment.
+// rollbackAlarmsMax is the maximum number of alarms that CodeDeploy monitors during a deployment.
 const rollbackAlarmsMax = 10
 
-// AliasID is the logical id of the function's alias, which is the one that SAM gives.
+// AliasID is the logical id of the function's alias. SAM generates the same id.
 func (f Function) AliasID() string { return f.ID() + "Alias" + AliasName }
 
-// aliasResource is the value of the dimension Resource in the metrics of the function's alias.
-// It is not a reference to the alias: a deployment group of CodeDeploy refers to the alarms, and
-// the alias to its deployment group.
+// aliasResource is the value of the Resource dimension in the metrics of the function's alias. It
+// does not refer to the alias, because the reference would be circular: the alias refers to its
+// CodeDeploy deployment group, which refers to the alarms.
 func (f Function) aliasResource() Object { return Sub("${" + f.ID() + "}:" + AliasName) }
 
 // DeploymentGroupID is the logical id of the function's deployment group in CodeDeploy.
 func (f Function) DeploymentGroupID() string { return f.ID() + "DeploymentGroup" }
 
-// VersionDescription returns the description of the function's published version: every value in
-// the version's configuration that only CloudFormation knows, such as the table's name.
+// VersionDescription returns the description of the function's published version. It contains every
+// value in the version's configuration that only CloudFormation can resolve, such as the table's
+// name.
 //
 // A version is a snapshot of the function's code and configuration. Its logical id changes with the
-// code and with what the template says, but not when the template stays the same and a parameter or
-// the name of the table changes. The description does. CloudFormation replaces a version whose
-// description has changed, so the alias never serves an earlier configuration.
+// code and with the configuration in the template, but not when only the value of a parameter or
+// the name of the table changes. The description changes in that case, too. CloudFormation replaces
+// a version whose description has changed, so the alias never serves an outdated configuration.
 func (f Function) VersionDescription() Object {
 	values := resolvedValues(nil, slices.Concat(functionGlobals(), f.samProperties()))
 	return Object{{"Fn::Join", List{" ", values}}}
 }
 
-// notInVersion are the properties of a function that are no part of a version, or that refer to
-// resources that keep their names as long as the stack exists.
+// notInVersion lists the properties of a function that are not part of a version, or that refer to
+// resources whose names do not change while the stack exists.
 var notInVersion = []string{"ReservedConcurrentExecutions", "Role", "LogGroup", parkedQueueVariable}
 
-// resolvedValues appends to found the expressions in value that CloudFormation resolves, each once.
-// The namespace of metrics is none of them, because it consists of the stack's name.
+// resolvedValues appends to found each expression in value that CloudFormation resolves, without
+// duplicates. It skips the namespace of the metrics, which depends only on the stack's name.
 func resolvedValues(found List, value any) List {
 	switch v := value.(type) {
 	case List:
@@ -87,7 +88,7 @@ func resolvedValues(found List, value any) List {
 
 func isEqual(a, b any) bool { return digest(a) == digest(b) }
 
-// digest returns ten hexadecimal digits that change when any part of a value in a template changes.
+// digest returns ten hexadecimal digits that change when any part of the template value changes.
 func digest(value any) string {
 	text, err := json.Marshal(JSON(value))
 	if err != nil {
@@ -97,8 +98,8 @@ func digest(value any) string {
 	return hex.EncodeToString(sum[:5])
 }
 
-// versionResources returns the function's version and its alias. SAM creates the same resources for
-// a function with the properties of samRollout.
+// versionResources returns the function's version and its alias. SAM generates the same resources
+// for a function that has the properties of samRollout.
 func (f Function) versionResources(code Code) Object {
 	configuration := slices.DeleteFunc(slices.Concat(functionGlobals(), f.samProperties()), func(p Field) bool { return p.Name == "ReservedConcurrentExecutions" })
 	id := f.ID() + "Version" + digest(List{code.Key, configuration})
@@ -107,30 +108,30 @@ func (f Function) versionResources(code Code) Object {
 		{"Name", AliasName}, {"FunctionName", Ref(f.ID())}, {"FunctionVersion", Attribute(id, "Version")},
 	})
 	return Object{
-		// A version goes when the alias has moved on. A version that stayed would make a deploy
-		// fail that repeats one that was rolled back: Lambda publishes no second version of the
-		// same code and configuration.
+		// CloudFormation deletes a version that the alias no longer uses. If it retained old
+		// versions, repeating a deploy that was rolled back would fail: Lambda does not publish a
+		// second version with the same code and configuration.
 		{id, append(version, Field{"DeletionPolicy", "Delete"})},
 		{f.AliasID(), append(alias, Field{"UpdatePolicy", f.UpdatePolicy()})},
 	}
 }
 
-// UpdatePolicy returns the policy by which CodeDeploy moves the alias to a new version. Without
-// a canary, CloudFormation moves the alias itself.
+// UpdatePolicy returns the update policy that makes CodeDeploy move the alias to a new version.
+// Without a canary, CloudFormation moves the alias itself.
 func (f Function) UpdatePolicy() Object {
 	return Object{{"CodeDeployLambdaAliasUpdate", IfCondition(ifCanary,
 		Object{{"ApplicationName", Ref(DeploymentsID)}, {"DeploymentGroupName", Ref(f.DeploymentGroupID())}},
 		Ref("AWS::NoValue"))}}
 }
 
-// samRollout are the properties of all functions in template.yaml that make SAM create a version, an
-// alias and, for a canary, what moves the alias.
+// samRollout returns the properties of all functions in template.yaml that make SAM generate a
+// version, an alias and, for a canary, the resources that move the alias.
 func samRollout(alarms []Alarm) Object {
 	return Object{
 		{"AutoPublishAlias", AliasName},
 		{"VersionDeletionPolicy", "Delete"},
 		{"DeploymentPreference", Object{
-			// SAM does not resolve a condition here, but a mapping.
+			// SAM resolves a mapping here, but not a condition.
 			{"Enabled", Object{{"Fn::FindInMap", List{rolloutMapping, Ref(ParamRollout), mappedCanary}}}},
 			{"Type", canaryType},
 			{"Alarms", rollbackAlarms(alarms)},
@@ -138,13 +139,13 @@ func samRollout(alarms []Alarm) Object {
 	}
 }
 
-// samVersion are the properties of this function in template.yaml that decide when SAM publishes
-// a version of it.
+// samVersion returns the properties of this function in template.yaml that decide when SAM
+// publishes a new version of it.
 func (f Function) samVersion() Object {
 	return Object{{"AutoPublishAliasAllProperties", true}, {"VersionDescription", f.VersionDescription()}}
 }
 
-// rolloutMappings returns the section Mappings of template.yaml. SAM reads it to decide whether
+// rolloutMappings returns the Mappings section of template.yaml. SAM reads it to decide whether
 // there is a canary.
 func rolloutMappings() Object {
 	return Object{{rolloutMapping, Object{
@@ -153,7 +154,7 @@ func rolloutMappings() Object {
 	}}}
 }
 
-// rollbackAlarms returns references to the alarms that end a canary.
+// rollbackAlarms returns references to the alarms that stop a canary.
 func rollbackAlarms(alarms []Alarm) (out List) {
 	for _, a := range alarms {
 		if a.RollsBack {
@@ -166,8 +167,8 @@ func rollbackAlarms(alarms []Alarm) (out List) {
 	return out
 }
 
-// canaryResources returns what CodeDeploy needs to move the aliases. SAM creates the same resources
-// for a canary.
+// canaryResources returns the resources that CodeDeploy needs to move the aliases. SAM generates
+// the same resources for a canary.
 func (m Model) canaryResources() Object {
 	var alarms List
 	for _, name := range rollbackAlarms(m.Alarms) {

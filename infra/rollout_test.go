@@ -9,8 +9,8 @@ import (
 	"growthworkspace/infra"
 )
 
-// Ensure a version's description has every value in its configuration that CloudFormation resolves.
-// Otherwise the alias would go on with the earlier value when only a parameter changes.
+// Ensure a version's description contains every value in its configuration that CloudFormation
+// resolves. Otherwise, when only a parameter changes, the alias would keep serving the old value.
 func TestVersionDescription(t *testing.T) {
 	t.Parallel()
 	m := infra.New()
@@ -31,8 +31,8 @@ func TestVersionDescription(t *testing.T) {
 	}
 }
 
-// names returns the names of parameters, conditions and resources that a value in a template refers
-// to, except in Fn::Sub.
+// names returns the names of the parameters, conditions and resources that a template value refers
+// to. It ignores references within Fn::Sub.
 func names(value any) (out []string) {
 	switch v := value.(type) {
 	case []any:
@@ -57,7 +57,7 @@ func names(value any) (out []string) {
 	return out
 }
 
-// Ensure a description fits into 256 characters, which is Lambda's limit, with a table's name of 128
+// Ensure a description fits into Lambda's limit of 256 characters when the table's name has 128
 // characters.
 func TestVersionDescriptionFits(t *testing.T) {
 	t.Parallel()
@@ -83,7 +83,8 @@ func TestVersionDescriptionFits(t *testing.T) {
 	}
 }
 
-// longestValue returns the length of the longest text that CloudFormation can make of a value.
+// longestValue returns the length of the longest string that CloudFormation can resolve a template
+// value to.
 func longestValue(t *testing.T, value any, values map[string]string) int {
 	t.Helper()
 	if text, ok := value.(string); ok {
@@ -100,8 +101,8 @@ func longestValue(t *testing.T, value any, values map[string]string) int {
 	return 0
 }
 
-// Ensure the version's id changes with the code and with the template's part of the configuration,
-// and not with anything else.
+// Ensure the logical id of a version changes with the code and with the configuration in the
+// template, and with nothing else.
 func TestVersionID(t *testing.T) {
 	t.Parallel()
 	id := func(m infra.Model, key string) string {
@@ -126,7 +127,7 @@ func TestVersionID(t *testing.T) {
 	}
 }
 
-// Ensure nothing invokes a function but through its alias, which names a published version.
+// Ensure every function is invoked only through its alias, which points to a published version.
 func TestAliasIsInvoked(t *testing.T) {
 	t.Parallel()
 	m := infra.New()

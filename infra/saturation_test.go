@@ -17,8 +17,9 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// saturatedGateway is a gateway whose function Lambda throttles a number of times. API Gateway then
-// sends the response for INTEGRATION_FAILURE, and does not invoke the function.
+// saturatedGateway is a gateway whose function is throttled by Lambda for a given number of
+// requests. For a throttled request, API Gateway returns the INTEGRATION_FAILURE response and does
+// not invoke the function.
 type saturatedGateway struct {
 	t         *testing.T
 	throttles int
@@ -51,8 +52,9 @@ func (g *saturatedGateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}), func(string) string { return "1" }).ServeHTTP(w, r)
 }
 
-// Ensure a client waits for the seconds in Retry-After while Lambda throttles, repeats only what is
-// safe to repeat, and reports the envelope and the id of the last request if it gives up.
+// Ensure a client waits for the number of seconds in Retry-After while Lambda throttles, and
+// retries only requests that are safe to repeat. If it gives up, it reports the envelope and the id
+// of the last request.
 func TestSaturation(t *testing.T) {
 	t.Parallel()
 	const attempts = 4

@@ -24,9 +24,9 @@ func recorderGrants() []Grant {
 	return []Grant{{Area: change.Area, Actions: []string{actionGetItem, actionPutItem, actionUpdateItem}}}
 }
 
-// streamARN is the ARN of the stream of the table, if the table is a resource of the stack, and
-// otherwise the one in ParamTableStream. The two are equal when a table is adopted, so that the
-// mapping stays.
+// streamARN is the ARN of the table's stream: an attribute of the table if the table is a resource
+// of the stack, otherwise ParamTableStream. When a table is adopted, both values are equal, so the
+// adoption does not change the event source mapping.
 func streamARN() Object {
 	return IfCondition(ifOwnTable, Attribute(TableID, "StreamArn"), Ref(ParamTableStream))
 }

@@ -5,23 +5,25 @@ import "growthworkspace/shared/table"
 // TableID is the logical id of the table.
 const TableID = "Table"
 
-// The table is in one of three states, by ParamTable and ParamAdopted:
+// The table is in one of three states, depending on ParamTable and ParamAdopted:
 //
-//	new       no name is given; CloudFormation creates the table and names it
-//	existing  the table in ParamTable, which is not a resource of the stack
-//	adopted   the same, after a resource import has made it the resource TableID
+//	new       ParamTable is empty; CloudFormation creates the table and names it
+//	existing  ParamTable names the table, which is not a resource of the stack
+//	adopted   like existing, but a resource import has made the table the resource TableID
 //
-// A resource import may change nothing but the imported resource. So tableName, from which the
-// functions, policies, alarms, dashboard and outputs get the name, has the same text and the same
-// value before, during and after an import: it does not depend on ParamAdopted. A parameter of
-// Systems Manager as the one place would need a resource more, and every name would then be an
-// attribute that CloudFormation learns only while it deploys.
+// A resource import must not change anything except the imported resource. Functions, policies,
+// alarms, dashboard and outputs get the table's name from tableName. So tableName has the same
+// expression and the same value before, during and after an import, and does not depend on
+// ParamAdopted. The name could instead be stored in a Systems Manager parameter, but this would
+// need one more resource. Each use of the name would then be an attribute that CloudFormation
+// resolves only during the deployment.
 
-// tableName returns the name of the table that CloudFormation named, or of the table in ParamTable.
+// tableName returns the name of the table: the generated name if CloudFormation named the table,
+// otherwise ParamTable.
 func tableName() Object { return IfCondition(ifNewTable, Ref(TableID), Ref(ParamTable)) }
 
-// tableARNs returns the ARNs of the table or of its indexes, and of the same in the second table
-// while the stack switches from one to the other. They are built from the name, so that they are
+// tableARNs returns the ARNs of the table or of its indexes. While the stack switches to a second
+// table, it also returns the same ARNs of that table. The ARNs are built from the name, so they are
 // also correct for an existing table.
 func tableARNs(indexes ...table.Index) (out List) {
 	for _, i := range indexes {
@@ -33,7 +35,7 @@ func tableARNs(indexes ...table.Index) (out List) {
 	return out
 }
 
-// tableARN returns the text of an ARN, in which Fn::Sub replaces the table's name.
+// tableARN returns the template string of an ARN, in which Fn::Sub replaces the table's name.
 func tableARN(name string, index table.Index) string {
 	text := "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${" + name + "}"
 	if index != table.Base {
@@ -42,9 +44,9 @@ func tableARN(name string, index table.Index) string {
 	return text
 }
 
-// tableResource returns the table. It outlives its stack, and cannot be deleted until an operator
-// turns off its deletion protection. Only an adopted table has a TableName: the property would
-// replace a table that CloudFormation named.
+// tableResource returns the table. It is retained when its stack is deleted, and cannot be deleted
+// until an operator turns off its deletion protection. Only an adopted table has a TableName,
+// because setting the property would replace a table that CloudFormation named.
 func tableResource() Object {
 	var attributes, indexes List
 	for _, i := range append([]table.Index{table.Base}, table.Indexes()...) {

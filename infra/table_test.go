@@ -13,14 +13,14 @@ import (
 	"growthworkspace/infra"
 )
 
-// renderedTemplate is a template in which the references of one deployment are resolved: its conditions,
-// parameters and values of AWS. Attributes and names that AWS chooses stay references.
+// renderedTemplate is a template in which the conditions, parameters and pseudo parameters of one
+// deployment are resolved. Attributes and names that AWS generates remain references.
 type renderedTemplate struct {
-	Resources map[string]any // those whose condition is true
+	Resources map[string]any // the resources whose condition is true
 	Outputs   any
 }
 
-// render resolves a template like CloudFormation, with the given parameters instead of the defaults.
+// render resolves a template as CloudFormation does. The given parameters override the defaults.
 func render(t *testing.T, parameters map[string]string) renderedTemplate {
 	t.Helper()
 	template := infra.JSON(infra.New().CloudFormation(func(infra.Function) infra.Code { return infra.Code{} })).(map[string]any)
@@ -122,8 +122,8 @@ func (r renderer) evaluate(expression map[string]any) bool {
 	return false
 }
 
-// Ensure a stack with a table that CloudFormation named keeps it: the table has no name in the template, because the
-// property would replace it, and its id, type and policies are those of the first release.
+// Ensure a stack keeps a table that CloudFormation named. The table has no name in the template,
+// because the property would replace it. Its id, type and policies are those of the first release.
 func TestTableKeepsItsName(t *testing.T) {
 	t.Parallel()
 	resource := render(t, nil).Resources["Table"].(map[string]any)
@@ -136,8 +136,8 @@ func TestTableKeepsItsName(t *testing.T) {
 	}
 }
 
-// Ensure the update that ends an adoption changes only the table: every other resource and output has the same
-// properties with an existing table and with an adopted one.
+// Ensure the update that completes an adoption changes only the table. Every other resource and
+// output has the same properties with an existing table and with an adopted one.
 func TestAdoptionChangesOnlyTheTable(t *testing.T) {
 	t.Parallel()
 	const stream = "arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/1"
@@ -151,7 +151,7 @@ func TestAdoptionChangesOnlyTheTable(t *testing.T) {
 		t.Errorf("the adopted table has the name %v", properties["TableName"])
 	}
 	delete(adopted.Resources, "Table")
-	// The stream of the adopted table is an attribute of the resource, with the same value.
+	// The adopted template gets the stream's ARN from the table resource; its value is the same.
 	text, err := json.Marshal(adopted)
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestAdoptionChangesOnlyTheTable(t *testing.T) {
 	}
 }
 
-// Ensure functions refuse writes while the operator or a switch wants it.
+// Ensure functions refuse writes while Writes is off and during a switch of tables.
 func TestWritesAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, parameters := range map[string][]map[string]string{
@@ -195,7 +195,8 @@ func TestWritesAreRefused(t *testing.T) {
 	}
 }
 
-// Ensure that during a switch, each function may use both tables alike, and otherwise only its own.
+// Ensure each function has the same permissions on both tables during a switch, and otherwise
+// permissions only on its own table.
 func TestBothTablesAreGrantedDuringASwitch(t *testing.T) {
 	t.Parallel()
 	for _, f := range infra.New().Functions {
@@ -217,7 +218,8 @@ func TestBothTablesAreGrantedDuringASwitch(t *testing.T) {
 	}
 }
 
-// policyText returns the policy of a function's role during a switch, as IAM counts its characters.
+// policyText returns the policy of a function's role during a switch, without white space, as IAM
+// counts its characters.
 func policyText(t *testing.T, f infra.Function, second string) string {
 	t.Helper()
 	text, err := json.Marshal(resolveReferences(t, infra.JSON(f.Policy()), second))

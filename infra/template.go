@@ -129,8 +129,8 @@ func (f Function) samResource() Object {
 func (f Function) samProperties() Object {
 	return Object{
 		{"Role", Attribute(f.RoleID(), "Arn")},
-		// There is no ApplicationLogLevel: CloudWatch makes the metrics from the functions' own lines,
-		// so none may be left out.
+		// ApplicationLogLevel is not set: CloudWatch derives the metrics from the functions' own
+		// log lines, so none may be filtered out.
 		{"LoggingConfig", Object{{"LogFormat", "JSON"}, {"LogGroup", Ref(f.LogsID())}, {"SystemLogLevel", Ref(ParamSystemLog)}}},
 		{"Environment", Object{{"Variables", f.Environment()}}},
 	}

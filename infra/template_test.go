@@ -182,8 +182,8 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// Ensure the default security policy accepts TLS 1.2 and later, and that the stack sets an endpoint
-// access mode for each policy that needs one.
+// Ensure that the default security policy accepts TLS 1.2 and later, and that the stack sets an
+// endpoint access mode for each policy that requires one.
 func TestSecurityPolicies(t *testing.T) {
 	t.Parallel()
 	parameter := parameterNamed(t, infra.ParamSecurityPolicy)
@@ -201,9 +201,9 @@ func TestSecurityPolicies(t *testing.T) {
 	}
 }
 
-// Ensure the firewall exists only if the operator sets a rate, blocks without a response of its own
-// and keeps no samples, which would contain keys. The gateway responds to a blocked request with 429
-// and the time over which the firewall counts.
+// Ensure the firewall exists only if the operator sets a rate. It must block without a custom
+// response and keep no samples, which would contain keys. The gateway responds to a blocked request
+// with 429 and the firewall's time window in Retry-After.
 func TestFirewall(t *testing.T) {
 	t.Parallel()
 	resources := infra.JSON(infra.New().PlainResources()).(map[string]any)
@@ -228,8 +228,8 @@ func TestFirewall(t *testing.T) {
 	}
 }
 
-// Ensure the base URL follows the custom domain, and that the stack creates a domain only with a
-// certificate, and records only with a hosted zone.
+// Ensure that the base URL uses the custom domain if there is one. Also ensure that the stack
+// creates a domain only with a certificate, and records only with a hosted zone.
 func TestDomain(t *testing.T) {
 	t.Parallel()
 	template := infra.JSON(infra.New().Template()).(map[string]any)
@@ -253,7 +253,7 @@ func TestDomain(t *testing.T) {
 	}
 }
 
-// Ensure the table and each index have the throughput of the parameters that are set, and no such
+// Ensure the table and each index have the throughput that the parameters set, and no throughput
 // property with the defaults.
 func TestThroughput(t *testing.T) {
 	t.Parallel()
@@ -348,8 +348,8 @@ func metricNamesOfLine(t *testing.T) (names []string) {
 	return names
 }
 
-// Ensure Lambda passes on the functions' lines at its default level, INFO: a line has a level and a
-// time that Lambda knows. Lambda takes a line without a valid time for one at INFO.
+// Ensure Lambda does not drop the functions' log lines at its default level, INFO. Each line has a
+// level and a time that Lambda recognises. Lambda treats a line without a valid time as INFO.
 func TestLineHasALevel(t *testing.T) {
 	t.Parallel()
 	for _, r := range []api.LogLine{{Status: 200}, {Status: 500, Err: errors.New("crash")}} {

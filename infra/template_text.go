@@ -10,7 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ParseTemplate parses a template, which is JSON or YAML. Intrinsic functions are in their long form.
+// ParseTemplate parses a template in JSON or YAML. It returns intrinsic functions in their long
+// form.
 func ParseTemplate(text []byte) (map[string]any, error) {
 	var out map[string]any
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -56,7 +57,7 @@ func fromYAML(n *yaml.Node) (value any, err error) {
 		switch n.ShortTag() {
 		case "!!int", "!!float", "!!bool", "!!null":
 			err = n.Decode(&value)
-		default: // a text, or a version that looks like a date
+		default: // a string, or a version that looks like a date
 			value = n.Value
 		}
 	}
@@ -76,8 +77,8 @@ func fromYAML(n *yaml.Node) (value any, err error) {
 	return value, nil
 }
 
-// SetInTemplate returns the text of a template, as YAML, with another value of the member at a
-// path. Everything else stays as it is, in its order.
+// SetInTemplate returns the template as YAML, with the member at path set to value. Everything else
+// stays unchanged and in the same order.
 func SetInTemplate(text []byte, value any, path ...string) ([]byte, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/infra"
 )
 
-// Ensure a template in YAML, with short forms, is read like the same template in JSON.
+// Ensure a template in YAML with short forms is parsed to the same result as the template in JSON.
 func TestParseTemplate(t *testing.T) {
 	t.Parallel()
 	const inYAML = `
@@ -51,8 +51,8 @@ Resources:
 	}
 }
 
-// Ensure a member of template.yaml can be replaced, and every other line stays the same, but for the
-// empty lines and the width of the text.
+// Ensure a member of template.yaml can be replaced. Every other line stays the same, except for
+// blank lines and line lengths.
 func TestSetInTemplate(t *testing.T) {
 	t.Parallel()
 	text := infra.New().Text()
@@ -80,7 +80,7 @@ func TestSetInTemplate(t *testing.T) {
 		t.Error(diff)
 	}
 	at := -1
-	for _, f := range infra.New().Functions { // SAM's digest depends on their order
+	for _, f := range infra.New().Functions { // SAM's digest depends on the order of the functions
 		next := bytes.Index(out, []byte("\n  "+f.ID()+":"))
 		if next <= at {
 			t.Errorf("%s is not in its place", f.ID())

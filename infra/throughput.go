@@ -1,8 +1,9 @@
 package infra
 
-// The parameters of the throughput of the table and of each of its indexes, in units a second. With
-// 0 the table lacks the property. A change of one of them must be alone in an update of the table,
-// and DynamoDB refuses to lower a warm throughput; scripts/deploy keeps to both.
+// The parameters for the throughput of the table and of each of its indexes, in units per second.
+// If a parameter is 0, the property is not set. A change of one of these parameters must be the
+// only change in an update of the table, and DynamoDB does not allow a warm throughput to be
+// lowered. scripts/deploy enforces both rules.
 const (
 	ParamMaxReads   = "MaxReadUnits"
 	ParamMaxWrites  = "MaxWriteUnits"
@@ -25,7 +26,7 @@ func throughputParameters() []Parameter {
 	}
 }
 
-// hasThroughput returns the name of the condition that a throughput parameter is set.
+// hasThroughput returns the name of the condition that a throughput parameter is not 0.
 func hasThroughput(parameter string) string { return "Has" + parameter }
 
 func throughputConditions() (out Object) {
@@ -43,7 +44,7 @@ func throughput() Object {
 	}
 }
 
-// throughputUnits returns an object of the parameters that are set, or no value if none is.
+// throughputUnits returns an object with the parameters that are set, or AWS::NoValue if none is.
 func throughputUnits(readName, reads, writeName, writes string) Object {
 	read, write := Field{readName, Ref(reads)}, Field{writeName, Ref(writes)}
 	return IfCondition(hasThroughput(reads),

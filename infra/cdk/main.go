@@ -1,14 +1,14 @@
-// Command cdk is the CDK app: it synthesises a stack with the construct of package
-// infra/workspace, for the CDK's command line.
+// Command cdk is the CDK app. It synthesises a stack with the construct of package infra/workspace,
+// and is run by the CDK's command line program:
 //
 //	scripts/build && cd infra/cdk && npx aws-cdk@2.1148.1 deploy
 //
-// The app has two context values: stack is the name of the stack (default growth-workspace), and
-// dist is the folder of the built functions (default dist in the repository's root). All other
-// settings are parameters of the stack, as in template.yaml: --parameters AlarmEmail=…
+// The app reads two context values: stack is the name of the stack (default growth-workspace), and
+// dist is the folder with the output of scripts/build (default dist in the repository's root). All
+// other settings are parameters of the stack, as in template.yaml: --parameters AlarmEmail=…
 //
 // The stack has exactly the resources and logical ids of template.yaml; a test compares them. The
-// CDK uploads the code of the functions, and cdk-nag checks the resources.
+// CDK uploads the functions' code, and cdk-nag checks the resources.
 package main
 
 import (
@@ -28,8 +28,8 @@ func main() {
 	app.Synth(nil)
 }
 
-// newStack returns a stack whose settings are its parameters. dist is the folder with the output of
-// scripts/build.
+// newStack returns a stack with the settings as its parameters. dist is the folder that contains
+// the output of scripts/build.
 func newStack(app awscdk.App, name, dist string) awscdk.Stack {
 	stack := awscdk.NewStack(app, &name, &awscdk.StackProps{
 		StackName: &name, Description: jsii.String(infra.Description), AnalyticsReporting: jsii.Bool(false),
@@ -38,7 +38,7 @@ func newStack(app awscdk.App, name, dist string) awscdk.Stack {
 	return stack
 }
 
-// applyNag applies the AwsSolutions rules of cdk-nag. If there is a finding, the synthesis fails.
+// applyNag applies the AwsSolutions rules of cdk-nag. Any finding makes the synthesis fail.
 func applyNag(app awscdk.App) {
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
 }

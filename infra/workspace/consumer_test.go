@@ -11,9 +11,9 @@ import (
 	"growthworkspace/infra"
 )
 
-// Ensure a module outside the repository can add the service to its stack: the settings are in the
-// template instead of parameters, and the table and the API have the same types and logical ids as in
-// template.yaml.
+// Ensure a module outside the repository can add the service to its stack. The template contains
+// the values of the settings instead of parameters. The table and the API have the same types and
+// logical ids as in template.yaml.
 func TestConsumer(t *testing.T) {
 	folder, dist := t.TempDir(), t.TempDir()
 	for _, f := range infra.New().Functions {

@@ -1,4 +1,4 @@
-// Package workspace is the service as a construct for apps of the AWS CDK:
+// Package workspace provides the service as a construct for AWS CDK apps:
 //
 //	workspace.NewWorkspace(stack, jsii.String("Workspace"), &workspace.Props{
 //		Code:     jsii.String("growth-workspace-lambda-v1.0.0"), // the unpacked zips of a release
@@ -6,9 +6,9 @@
 //	})
 //
 // The construct includes the CloudFormation template of package infra, so it has exactly the
-// resources and logical ids of template.yaml. A stack can hold one workspace.
+// resources and logical ids of template.yaml. A stack can contain only one workspace.
 //
-// settings.go contains the settings, and suppressions.go the rules of cdk-nag that the construct
+// settings.go contains the settings. suppressions.go lists the cdk-nag rules that the construct
 // does not follow, with reasons.
 package workspace
 
@@ -40,8 +40,8 @@ type Props struct {
 
 	Settings
 
-	// Parameters makes every setting that Settings leaves out a parameter of the stack, which is
-	// chosen at each deployment. Without it, such a setting has its default.
+	// If Parameters is true, each setting that Settings leaves out becomes a parameter of the
+	// stack, whose value is chosen at each deployment. Otherwise such a setting has its default.
 	Parameters *bool
 }
 
@@ -51,16 +51,18 @@ type Workspace interface {
 
 	// BaseURL is the URL of the service.
 	BaseURL() *string
-	// TableName is the name of the table: that of the workspace, or the existing one of the settings.
+	// TableName is the name of the table: the workspace's own table, or the existing table that the
+	// settings name.
 	TableName() *string
-	// Table is the table, for grants and metrics.
+	// Table is the table, which the app can use for grants and metrics.
 	Table() awsdynamodb.ITable
 	// API is the REST API.
 	API() awsapigateway.IRestApi
-	// Function is the alias that serves an area: company, plan, feedback, metrics, optimise, broadcast,
-	// context, changes, or one of mcp, openapi and recorder. It panics for another name.
+	// Function is the alias of the function that serves an area: company, plan, feedback, metrics,
+	// optimise, broadcast, context or changes. It also accepts mcp, openapi and recorder, and
+	// panics for any other name.
 	Function(area string) awslambda.IFunction
-	// AlarmTopic is the topic to which the alarms publish.
+	// AlarmTopic is the topic that the alarms publish to.
 	AlarmTopic() awssns.ITopic
 }
 
@@ -73,8 +75,8 @@ type workspace struct {
 	topic     awssns.ITopic
 }
 
-// NewWorkspace adds the service to a stack. Like other constructs, it panics for properties that are
-// not valid: a folder without the zips, or a setting with a value that its parameter does not allow.
+// NewWorkspace adds the service to a stack. Like other constructs, it panics if a property is
+// invalid: a folder without the zip files, or a value that a setting does not allow.
 func NewWorkspace(scope constructs.Construct, id *string, props *Props) Workspace {
 	if props == nil || props.Code == nil {
 		panic("workspace: Props.Code is required: the folder with the zip file of each function")
@@ -82,7 +84,8 @@ func NewWorkspace(scope constructs.Construct, id *string, props *Props) Workspac
 	m := infra.New()
 	w := &workspace{functions: map[string]awslambda.IFunction{}}
 	constructs.NewConstruct_Override(w, scope, id)
-	// The CDK uploads the zip files unchanged, so their digests are the CodeSha256 of the functions.
+	// The CDK uploads the zip files unchanged, so their digests equal the CodeSha256 of the
+	// functions.
 	code := map[string]awss3assets.Asset{}
 	for _, f := range m.Functions {
 		path := filepath.Join(*props.Code, f.Name+".zip")
@@ -95,7 +98,7 @@ func NewWorkspace(scope constructs.Construct, id *string, props *Props) Workspac
 		return infra.Code{Bucket: *code[f.ID()].S3BucketName(), Key: *code[f.ID()].S3ObjectKey()}
 	}), props.values(m.Parameters))
 	for _, f := range m.Functions {
-		// CfnInclude drops an update policy that is a condition.
+		// CfnInclude drops an update policy whose value is a condition.
 		w.included.GetResource(jsii.String(f.AliasID())).AddOverride(jsii.String("UpdatePolicy"), infra.JSON(f.UpdatePolicy()))
 		w.functions[f.Name] = awslambda.Function_FromFunctionArn(w, jsii.String(f.ID()+"Alias"), w.included.GetResource(jsii.String(f.AliasID())).Ref())
 	}
@@ -115,7 +118,7 @@ func NewWorkspace(scope constructs.Construct, id *string, props *Props) Workspac
 	return w
 }
 
-// values returns the values that replace the template's parameters.
+// values returns the values of the settings that replace the template's parameters.
 func (p Props) values(parameters []infra.Parameter) map[string]any {
 	values := p.chosen()
 	for _, parameter := range parameters {
@@ -135,13 +138,13 @@ func (p Props) values(parameters []infra.Parameter) map[string]any {
 		if err := parameter.Check(text); err != nil {
 			panic("workspace: " + err.Error())
 		}
-		values[parameter.Name] = text // the value of a parameter is a text in a template, even if it is a number
+		values[parameter.Name] = text // a template stores the value of a parameter as a string, even if it is a number
 	}
 	return values
 }
 
 // include creates a construct of the right type for each resource of a template, because cdk-nag
-// checks only such constructs. The values replace parameters.
+// checks only typed constructs. The values replace the template's parameters.
 func include(scope constructs.Construct, template infra.Object, values map[string]any) cloudformationinclude.CfnInclude {
 	folder, err := os.MkdirTemp("", "template")
 	if err != nil {

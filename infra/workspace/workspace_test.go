@@ -66,10 +66,10 @@ func synthesise(dist string) {
 	synthOutput.sam = readTemplate(dist)
 }
 
-// readTemplate reads template.yaml with the CDK's parser. The CDK drops properties of SAM's types
-// that it does not know, so readTemplate first renames these types to unknown ones, whose
-// properties the CDK keeps. It also adds the stage and the aliases, which SAM
-// creates and other resources refer to.
+// readTemplate reads template.yaml with the CDK's parser. For SAM's resource types, the CDK drops
+// properties that it does not know. So readTemplate first renames these types to unknown ones,
+// whose properties the CDK keeps. It also adds the stage and the aliases, which SAM generates and
+// other resources refer to.
 func readTemplate(folder string) document {
 	text, err := os.ReadFile("../../template.yaml")
 	if err != nil {
@@ -139,7 +139,7 @@ func TestNag(t *testing.T) {
 func TestSameAsTemplate(t *testing.T) {
 	for _, section := range []string{"Parameters", "Conditions", "Outputs"} {
 		have, want := maps.Clone(sectionOf(synthOutput.cdk, section)), maps.Clone(sectionOf(synthOutput.sam, section))
-		for _, own := range []string{"BootstrapVersion", "IsCanary"} { // the CDK's own; SAM has a mapping instead of the condition
+		for _, own := range []string{"BootstrapVersion", "IsCanary"} { // only the CDK has these; SAM has a mapping instead of the condition
 			delete(have, own)
 			delete(want, own)
 		}
@@ -193,9 +193,9 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// Ensure both stacks publish each function and move its alias in the same way. The test compares the
-// properties from which SAM creates a version, an alias and a canary with the CDK's resources;
-// scripts/judges/deploy compares with what SAM creates.
+// Ensure both templates publish each function and move its alias in the same way. The test compares
+// the properties from which SAM generates a version, an alias and a canary with the CDK's
+// resources. scripts/judges/deploy compares the CDK's resources with those that SAM generates.
 func TestRollout(t *testing.T) {
 	have, want := resources(synthOutput.cdk), resources(synthOutput.sam)
 	preference := sectionOf(synthOutput.sam, "Globals")["Function"].(document)["DeploymentPreference"].(document)

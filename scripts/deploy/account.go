@@ -21,10 +21,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 )
 
-// account is an AWS account in one region. It signs and sends requests to AWS itself, so
-// that the program needs no SDK clients. The CDK makes all changes of the stack. A deploy sends only
-// reads, except two: UpdateTable for an index that CloudFormation does not manage, and
-// DeleteChangeSet. The command smoke also creates and deletes what it tries.
+// account is an AWS account in one region. It signs and sends requests to AWS itself, so the
+// program needs no SDK clients. The CDK makes all changes of the stack. A deploy itself sends only
+// read requests, with two exceptions: UpdateTable for an index that CloudFormation does not manage,
+// and DeleteChangeSet. The smoke command also creates resources and deletes them.
 type account struct {
 	id, caller string
 	config     aws.Config
@@ -36,8 +36,8 @@ const cloudFormationVersion = "2010-05-15"
 // callTimeout is the timeout for one request to AWS.
 const callTimeout = 20 * time.Second
 
-// responseBytesMax is the maximum size of a response. A template has 1 MB at most, and XML writes
-// each of its quotes as five bytes.
+// responseBytesMax is the maximum size of a response. A template is at most 1 MB, and XML encodes
+// each quote in it as five bytes.
 const responseBytesMax = 8 << 20
 
 // openAccount finds the region and the credentials, and asks AWS to which account the credentials
@@ -149,7 +149,7 @@ func (a *account) stack(ctx context.Context, name string) (deployedStack, error)
 	return response.Stacks[0], nil
 }
 
-// template requests the template of a stack, as it was deployed.
+// template requests the deployed template of a stack.
 func (a *account) template(ctx context.Context, stack string) (template, error) {
 	text, err := a.templateText(ctx, stack)
 	if err != nil {
@@ -270,7 +270,7 @@ func (a *account) endpoint(service string) string {
 	return "https://" + service + "." + a.config.Region + "." + a.domain() + "/"
 }
 
-// domain returns the domain of AWS in the region's partition.
+// domain returns the domain name of AWS in the region's partition.
 func (a *account) domain() string {
 	if strings.HasPrefix(a.config.Region, "cn-") {
 		return "amazonaws.com.cn"

@@ -8,20 +8,22 @@ import (
 	"growthworkspace/infra"
 )
 
-// Adoption makes the existing table that a stack uses the stack's resource, so that later changes of
-// indexes, time to live and backups reach it. It is two updates:
+// Adoption makes the existing table that a stack uses a resource of the stack, so that later
+// changes of indexes, time to live and backups apply to it. It consists of two updates:
 //
-//  1. The deployed template, with the resource of the table added, is deployed with
-//     ImportExistingResources. CloudFormation imports only a table whose name is a literal in the
-//     template, whose DeletionPolicy is Retain, and which belongs to no stack. The resource has the
-//     table's actual settings, so that nothing changes.
-//  2. The new version is deployed with AdoptedTable=yes. There the name is the value of
-//     ExistingTableName, which is the same; what differs from the definition is changed.
+//  1. Add the table to the deployed template, and deploy it with ImportExistingResources.
+//     CloudFormation imports a table only if its name is a literal in the template, its
+//     DeletionPolicy is Retain, and it belongs to no stack. The resource in the template has the
+//     table's actual settings, so the import does not change them.
+//  2. Deploy the new version with AdoptedTable=yes. Its template takes the name from
+//     ExistingTableName, which is the same name. CloudFormation changes the settings that differ
+//     from the definition.
 //
-// If the second fails, the next deploy makes it up: it finds that the table is the stack's resource.
+// If the second update fails, the next deploy repeats it, because it finds that the table is a
+// resource of the stack.
 
-// adopt adopts the table that the deployed stack uses. A stack whose table is its resource stays as
-// it is.
+// adopt adopts the table that the deployed stack uses. It does nothing if the stack created the
+// table, or if the adoption is already complete.
 func (d *deployer) adopt(ctx context.Context, next template) error {
 	s, err := d.account.stack(ctx, d.stack)
 	if err != nil {
@@ -55,8 +57,9 @@ func (d *deployer) adopt(ctx context.Context, next template) error {
 	return nil
 }
 
-// holdDeployedThroughput moves the throughput of the deployed stack to d.throughput: the table does
-// not have it yet, and its change must be alone in an update.
+// holdDeployedThroughput moves the throughput parameters of the deployed stack to d.throughput. The
+// imported table does not have this throughput yet, and setting it must be the only change in an
+// update.
 func (d *deployer) holdDeployedThroughput(s deployedStack) {
 	for _, name := range infra.ThroughputParameters {
 		value := s.parameter(name)
@@ -70,7 +73,7 @@ func (d *deployer) holdDeployedThroughput(s deployedStack) {
 	}
 }
 
-// importTable makes the existing table the resource infra.TableID of the stack, and changes nothing
+// importTable makes the existing table the stack's resource infra.TableID, and changes nothing
 // else.
 func (d *deployer) importTable(ctx context.Context, name string) error {
 	definition, err := d.account.tableDefinition(ctx, name)
@@ -94,7 +97,7 @@ func (d *deployer) importTable(ctx context.Context, name string) error {
 	return d.deployTemplate(ctx, t, changeSet.checkImport, "--import-existing-resources")
 }
 
-// checkImport returns an error unless the change set imports the table and does nothing else.
+// checkImport returns an error unless the change set imports the table and changes nothing else.
 func (c changeSet) checkImport() error {
 	if !slices.ContainsFunc(c.Changes, func(r resourceChange) bool { return r.ID == infra.TableID && r.Action == "Import" }) {
 		return fmt.Errorf("the change set does not import the table, and nothing was changed: %s", valueOr(c.Reason, c.summary()))

@@ -12,7 +12,7 @@ import (
 const importOfTable = "<member><ResourceChange><Action>Import</Action><LogicalResourceId>Table</LogicalResourceId>" +
 	"<ResourceType>AWS::DynamoDB::Table</ResourceType></ResourceChange></member>"
 
-// newStackOnTable returns an account whose stack uses an existing table.
+// newStackOnTable returns an account with a stack that uses an existing table.
 func newStackOnTable(t *testing.T) *fakeAWS {
 	t.Helper()
 	w := newFakeAWS(t)
@@ -20,7 +20,8 @@ func newStackOnTable(t *testing.T) *fakeAWS {
 	return w
 }
 
-// Ensure --adopt imports the table alone, with a literal name and its actual settings, and then deploys the definition.
+// Ensure --adopt first imports only the table, with a literal name and its actual settings, and
+// then deploys the definition.
 func TestAdopt(t *testing.T) {
 	w := newStackOnTable(t)
 	requireContains(t, w.deploy(0, "--yes", "--adopt"), "adopt     update 1 of 2: import the table restored", "adopt     update 2 of 2")
@@ -35,7 +36,7 @@ func TestAdopt(t *testing.T) {
 	requireUpdates(t, w, "-AdoptedTable=yes")
 }
 
-// Ensure a deploy ends an adoption that stopped after the import, with and without --adopt.
+// Ensure a deploy completes an adoption that stopped after the import, with and without --adopt.
 func TestAdoptionGoesOn(t *testing.T) {
 	for _, args := range [][]string{{"--yes"}, {"--yes", "--adopt"}} {
 		w := newStackOnTable(t)
@@ -48,7 +49,7 @@ func TestAdoptionGoesOn(t *testing.T) {
 	}
 }
 
-// Ensure an import that would not import the table, or do something else, is refused.
+// Ensure --adopt refuses a change set that does not import the table or that changes anything else.
 func TestErrImport(t *testing.T) {
 	const other = "<member><ResourceChange><Action>Modify</Action><LogicalResourceId>PlanRole</LogicalResourceId><ResourceType>AWS::IAM::Role</ResourceType></ResourceChange></member>"
 	for changes, want := range map[string]string{
@@ -65,8 +66,8 @@ func TestErrImport(t *testing.T) {
 	}
 }
 
-// Ensure the template of an import has the table's actual settings, without values that are null, which CloudFormation
-// refuses.
+// Ensure the template of an import has the table's actual settings. It must not contain null
+// values, which CloudFormation rejects.
 func TestImportedDefinition(t *testing.T) {
 	newStackOnTable(t)
 	account, err := openAccount(t.Context(), "", "")
@@ -87,8 +88,8 @@ func TestImportedDefinition(t *testing.T) {
 	}
 }
 
-// Ensure every difference of a table is named, with the command that mends it, and only those that break functions are
-// fatal.
+// Ensure every difference of a table is reported together with the command that fixes it. Only
+// differences that break functions are fatal.
 func TestDifferences(t *testing.T) {
 	if found := wantedTable().differences(wantedTable()); len(found) != 0 {
 		t.Fatalf("the definition differs from itself: %v", found)
@@ -128,7 +129,7 @@ func TestDifferences(t *testing.T) {
 		requireContains(t, found[0].text("T"), want, test.command)
 	}
 	d := wantedTable()
-	d.GlobalSecondaryIndexes = nil // a deploy adds them
+	d.GlobalSecondaryIndexes = nil // a deploy adds the missing indexes
 	if found := d.differences(wantedTable()); len(found) != 0 {
 		t.Errorf("found %v", found)
 	}

@@ -18,8 +18,8 @@ import (
 )
 
 // prepare builds the Lambda functions and the CDK app. It installs the CDK's command line program
-// if necessary. The folder of the builds stays locked until the program exits, because the CDK and
-// the checks read it.
+// if necessary. The folder with the builds stays locked until the program exits, because the CDK
+// and the checks read it.
 func (d *deployer) prepare(ctx context.Context) error {
 	goarch := map[string]string{"arm64": "arm64", "x86_64": "amd64"}
 	arch, _ := d.parameters.lookup(infra.ParamArchitecture)
@@ -41,8 +41,8 @@ func (d *deployer) prepare(ctx context.Context) error {
 	return nil
 }
 
-// lockBuilds locks the folder of the builds. Without the lock, another run in the same clone could
-// replace the builds with those of another architecture while they are deployed.
+// lockBuilds locks the folder with the builds. Without the lock, another run in the same clone
+// could replace the builds with builds for a different architecture while they are being deployed.
 func (d *deployer) lockBuilds() (err error) {
 	dist := filepath.Join(d.root, "dist")
 	if err := os.MkdirAll(dist, 0o755); err != nil {
@@ -115,8 +115,8 @@ func (d *deployer) cdk(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// cloud returns the folder of the CDK's cloud assembly: the stack's template and what the CDK
-// uploads with it.
+// cloud returns the folder of the CDK's cloud assembly, which contains the stack's template and the
+// files that the CDK uploads with it.
 func (d *deployer) cloud() string { return filepath.Join(d.tmp, "cloud") }
 
 // synthesiseTemplate writes the cloud assembly of the new version and returns its template.
@@ -132,7 +132,7 @@ func (d *deployer) synthesiseTemplate(ctx context.Context) (template, error) {
 }
 
 // useTemplate replaces the template in the cloud assembly. The CDK uploads a template under its
-// digest, so useTemplate also replaces the digest.
+// digest, so useTemplate also updates the digest.
 func (d *deployer) useTemplate(t template) error {
 	file, text := d.stack+".template.json", t.text()
 	manifest := filepath.Join(d.cloud(), d.stack+".assets.json")

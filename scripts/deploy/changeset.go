@@ -13,11 +13,11 @@ import (
 	"growthworkspace/infra"
 )
 
-// changeSetName is the name of the change set of every update. The CDK deletes one that an
-// interrupted deploy left.
+// changeSetName is the name of the change set of every update. The CDK deletes a change set that an
+// interrupted deploy left behind.
 const changeSetName = "growth-workspace-deploy"
 
-// changeSet is what an update would change in a stack.
+// changeSet describes what an update would change in a stack.
 type changeSet struct {
 	Status  string           `xml:"DescribeChangeSetResult>Status"`
 	Reason  string           `xml:"DescribeChangeSetResult>StatusReason"`
@@ -25,23 +25,23 @@ type changeSet struct {
 	Next    string           `xml:"DescribeChangeSetResult>NextToken"`
 }
 
-// resourceChange is what an update would change in a resource.
+// resourceChange describes what an update would change in a resource.
 type resourceChange struct {
 	Action       string // Add, Modify, Remove, Import or Dynamic
 	ID           string `xml:"LogicalResourceId"`
 	Type         string `xml:"ResourceType"`
-	Replacement  string // of a Modify: True, False or Conditional
+	Replacement  string // for Modify: True, False or Conditional
 	PolicyAction string // what happens to a resource that is removed or replaced, such as Retain
 	Details      []struct {
 		Attribute          string `xml:"Target>Attribute"` // Properties, Metadata, Tags, …
 		Property           string `xml:"Target>Name"`
 		RequiresRecreation string `xml:"Target>RequiresRecreation"` // Always, Conditionally or Never
-		Evaluation         string // Static, or Dynamic if CloudFormation knows it only during the update
+		Evaluation         string // Static, or Dynamic if CloudFormation knows the value only during the update
 		Cause              string `xml:"CausingEntity"`
 	} `xml:"Details>member"`
 }
 
-// changeSet requests all changes of a change set.
+// changeSet requests a change set with all its changes.
 func (a *account) changeSet(ctx context.Context, stack string) (out changeSet, err error) {
 	for next := ""; ; {
 		form := url.Values{"Action": {"DescribeChangeSet"}, "StackName": {stack}, "ChangeSetName": {changeSetName}}
@@ -74,12 +74,13 @@ func (c changeSet) isEmpty() bool {
 }
 
 // lastingTypes are the types of the resources that a deploy must not replace or remove: the table
-// has the records, and the base URL is that of the API and its stage.
+// contains the records, and the API and its stage determine the base URL.
 var lastingTypes = []string{"AWS::DynamoDB::Table", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage"}
 
 // check returns an error if the change set replaces or removes the table, the API or its stage.
-// deployed and next are the templates. releasesTable reports whether the operator chose another
-// table, so that the stack keeps its own one without managing it.
+// deployed and next are the templates before and after the update. releasesTable reports whether
+// the operator chose a different table, so that the stack retains its own table but no longer
+// manages it.
 func (c changeSet) check(deployed, next template, releasesTable bool) error {
 	var problems []error
 	for _, change := range c.Changes {
@@ -116,8 +117,8 @@ func (c changeSet) mayReplace(change resourceChange, deployed, next template) bo
 		if d.Evaluation == "Dynamic" && other >= 0 && !c.mayReplace(c.Changes[other], deployed, next) {
 			continue
 		}
-		// For CloudFormation, an attribute definition may replace the table. It does so only if the
-		// attribute was defined before, with another type.
+		// CloudFormation reports that a change of an attribute definition may replace the table. It
+		// does so only if the attribute was already defined with a different type.
 		if change.Type == "AWS::DynamoDB::Table" && (d.Property == "AttributeDefinitions" || d.Property == "GlobalSecondaryIndexes") && sameTableKeys(deployed, next) {
 			continue
 		}
@@ -126,8 +127,8 @@ func (c changeSet) mayReplace(change resourceChange, deployed, next template) bo
 	return false
 }
 
-// sameTableKeys reports whether the tables of two templates have the same primary key and the same
-// types of the attributes that both define.
+// sameTableKeys reports whether the tables of two templates have the same primary key, and the same
+// type for each attribute that both define.
 func sameTableKeys(a, b template) bool {
 	first, err := a.table()
 	second, err2 := b.table()
@@ -146,7 +147,7 @@ func sameTableKeys(a, b template) bool {
 	return true
 }
 
-// recreating returns the properties that replace the resource when they change.
+// recreating returns the properties whose change replaces the resource.
 func (r resourceChange) recreating() (out []string) {
 	for _, d := range r.Details {
 		if name := valueOr(d.Property, d.Attribute); d.RequiresRecreation != "Never" && !slices.Contains(out, name) {
@@ -156,9 +157,9 @@ func (r resourceChange) recreating() (out []string) {
 	return out
 }
 
-// checkTableAlone returns an error if the change set does anything but the action, Modify or Import,
-// to the table. Properties that refer to the table are listed, too: CloudFormation cannot tell
-// whether they change.
+// checkTableAlone returns an error if the change set does anything besides action, which is Modify
+// or Import, on the table. It ignores other resources with properties that refer to the table.
+// CloudFormation lists these resources because it cannot tell whether they change.
 func (c changeSet) checkTableAlone(action string) error {
 	for _, r := range c.Changes {
 		if r.ID == infra.TableID && r.Action == action {
@@ -175,7 +176,7 @@ func (c changeSet) checkTableAlone(action string) error {
 	return nil
 }
 
-// print lists the changes, and with details also which properties change.
+// print lists the changes. With details, it also lists the properties that change.
 func (c changeSet) print(out io.Writer, details bool) {
 	changes := slices.Clone(c.Changes)
 	slices.SortStableFunc(changes, func(a, b resourceChange) int { return strings.Compare(a.verb()+a.ID, b.verb()+b.ID) })
@@ -188,7 +189,7 @@ func (c changeSet) print(out io.Writer, details bool) {
 	}
 }
 
-// verb says in a word what happens to the resource.
+// verb describes in one word what happens to the resource.
 func (r resourceChange) verb() string {
 	switch {
 	case r.Action == "Modify" && r.Replacement == "True":
@@ -199,7 +200,7 @@ func (r resourceChange) verb() string {
 	return strings.ToLower(r.Action)
 }
 
-// summary counts the changes by verb.
+// summary returns the number of changes for each verb.
 func (c changeSet) summary() string {
 	count := map[string]int{}
 	for _, r := range c.Changes {

@@ -9,7 +9,7 @@ import (
 	"growthworkspace/infra"
 )
 
-// detail returns a detail of a change as DescribeChangeSet sends it.
+// detail returns a detail of a change in the form that DescribeChangeSet sends.
 func detail(property, recreation, evaluation, cause string) string {
 	return fmt.Sprintf("<member><Target><Attribute>Properties</Attribute><Name>%s</Name><RequiresRecreation>%s</RequiresRecreation></Target><Evaluation>%s</Evaluation><CausingEntity>%s</CausingEntity></member>",
 		property, recreation, evaluation, cause)
@@ -31,9 +31,9 @@ const (
 	stageType = "AWS::ApiGateway::Stage"
 )
 
-// Ensure a change set that replaces or removes the table, the API or its stage is deleted and not
-// executed. Replacements of other resources are fine, and so is a change of indexes that
-// CloudFormation calls a possible replacement.
+// Ensure a change set that replaces or removes the table, the API or its stage is deleted without
+// being executed. Replacements of other resources are allowed, and so are changes of indexes that
+// CloudFormation reports as possible replacements.
 func TestReplacementsAreRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		changes, want string
@@ -76,8 +76,8 @@ func TestReplacementsAreRefused(t *testing.T) {
 	}
 }
 
-// Ensure a table whose key or attribute types change is refused, although CloudFormation names only
-// the attribute definitions.
+// Ensure a change of the table's key or of an attribute type is refused, although CloudFormation
+// names only the attribute definitions.
 func TestAttributeTypesAreKept(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "CREATE_COMPLETE"
@@ -88,7 +88,7 @@ func TestAttributeTypesAreKept(t *testing.T) {
 	requireContains(t, w.deploy(1, "--yes"), "it replaces the resource Table")
 }
 
-// Ensure the update of an index is refused when it would change something else.
+// Ensure the update of an index is refused if it would also change something else.
 func TestTableChangesAlone(t *testing.T) {
 	for want, changes := range map[string]string{
 		"":                                      modify("RecorderStream", "AWS::Lambda::EventSourceMapping", "Conditional", detail("EventSourceArn", "Always", "Dynamic", "Table.StreamArn")),
@@ -114,8 +114,8 @@ func TestTableChangesAlone(t *testing.T) {
 	}
 }
 
-// Ensure --plan lists the steps and the changes of resources and permissions, deletes its change
-// set, and executes nothing. It fails when a deploy would be refused.
+// Ensure --plan lists the steps and the changes of resources and permissions. It must delete its
+// change set without executing it, and fail if a deploy would be refused.
 func TestPlan(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "CREATE_COMPLETE"

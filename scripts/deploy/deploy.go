@@ -51,8 +51,8 @@ func (d *deployer) completeParameters(ctx context.Context, s deployedStack) erro
 	table, ok := d.parameters.lookup(infra.ParamTable)
 	switch deployed := s.parameter(infra.ParamTable); {
 	case ok && deployed == "" && (table == "" || table == s.output("TableName")):
-		// The stack created this table. With a name it would be an existing table, and the stack
-		// would lose it.
+		// The stack created this table. If its name were passed as a parameter, it would become an
+		// existing table, which the stack does not manage.
 		d.parameters, d.keepsTable = d.parameters.without(infra.ParamTable), true
 	case ok && table == "":
 		return fmt.Errorf("%s: the stack uses the table %s, and with a new one the service would have no records; deploy another stack for a new table, with --stack", infra.ParamTable, deployed)
@@ -85,8 +85,8 @@ func (d *deployer) completeParameters(ctx context.Context, s deployedStack) erro
 	return d.completeAdoption(ctx, s, table)
 }
 
-// completeAdoption sets AdoptedTable if the table is a resource of the stack, which an adoption that
-// stopped after its import has left without it.
+// completeAdoption sets AdoptedTable to yes if the table is a resource of the stack but the
+// parameter is not set. An adoption that stopped after its import leaves the stack in this state.
 func (d *deployer) completeAdoption(ctx context.Context, s deployedStack, table string) error {
 	if table == "" || table != s.parameter(infra.ParamTable) || s.parameter(infra.ParamAdopted) == "yes" {
 		return nil
@@ -148,7 +148,7 @@ func (d *deployer) deploy(ctx context.Context, s deployedStack) error {
 	return d.printOutputs(ctx)
 }
 
-// printIntent prints what the program is going to do.
+// printIntent prints what the program is about to do.
 func (d *deployer) printIntent(s deployedStack, prepared bool) {
 	table, ok := d.parameters.lookup(infra.ParamTable)
 	if !ok {
@@ -237,7 +237,7 @@ func (d *deployer) withProfile(command string) string {
 	return strings.ReplaceAll(command, "AWS_REGION=", "AWS_PROFILE="+quoteForShell(d.profile)+" AWS_REGION=")
 }
 
-// quoteForShell returns a word of a shell's command.
+// quoteForShell quotes a word for a shell command.
 func quoteForShell(word string) string {
 	if regexp.MustCompile(`^[\w.@-]+$`).MatchString(word) {
 		return word

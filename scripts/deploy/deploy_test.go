@@ -40,18 +40,18 @@ type fakeAWS struct {
 	identityError  string // the error code of GetCallerIdentity; empty if the call succeeds
 	noTable        bool   // whether DescribeTable finds no table
 	tableStatus    string
-	keys           []string        // the attributes of the table's key
-	indexes        []string        // the table's indexes besides those of the deployed template
+	keys           []string        // the attributes of the table's primary key
+	indexes        []string        // the table's indexes that are not in the deployed template
 	missing        string          // an index that the table lacks
 	stream         string          // the view type of the table's stream; empty if it has none
 	template       template        // the deployed template
-	parameters     settings        // those of the stack that do not have their defaults
+	parameters     settings        // the stack's parameters that differ from their defaults
 	managed        string          // the table that is a resource of the stack; empty if there is none
 	changes        string          // the changes of every change set, as XML
-	creating       map[string]bool // the indexes that are CREATING in one response, and whether it was sent
+	creating       map[string]bool // indexes that are CREATING in one response, and whether that response was sent
 	warmReads      map[string]int  // the warm throughput of indexes, and of the table under an empty name
 	wrong          string          // what the new version does wrong; empty if it works
-	concurrency    int             // the account's concurrency, of which nothing is reserved
+	concurrency    int             // the account's concurrency; none of it is reserved
 	logsRole       string          // API Gateway's role for logs; empty if there is none
 }
 
@@ -94,8 +94,9 @@ func newFakeAWS(t *testing.T) *fakeAWS {
 	return w
 }
 
-// fakeCDK is the CDK's command line program. A synthesis writes the template in $LOG.next. The
-// execution of a change set writes the template that was prepared to $LOG.deployed.
+// fakeCDK is a fake of the CDK's command line program. The command synth writes a cloud assembly
+// with the template in $LOG.next. Executing a change set writes the prepared template to
+// $LOG.deployed.
 const fakeCDK = `
 all=" $* "
 while [ $# -gt 0 ]; do
@@ -122,7 +123,7 @@ esac
 : >"$LOG.cdk"
 exit ${CDK_EXIT-0}`
 
-// newTemplate returns a template with the resources of the new version that the deploy looks at.
+// newTemplate returns a template with the resources of the new version that a deploy reads.
 func newTemplate(t *testing.T) template {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"Resources": infra.JSON(infra.New().PlainResources())})
@@ -234,7 +235,7 @@ func (w *fakeAWS) logCall(line string) {
 	}
 }
 
-// prepares returns the arguments of the calls that prepared a change set.
+// prepares returns the arguments of each call that prepared a change set.
 func (w *fakeAWS) prepares() (out []string) {
 	for line := range strings.Lines(w.loggedCalls()) {
 		if strings.Contains(line, " prepare-change-set ") {
@@ -244,8 +245,8 @@ func (w *fakeAWS) prepares() (out []string) {
 	return out
 }
 
-// deployedParameters returns the parameters of the stack that do not have their defaults, and the
-// table that is a resource of the stack, after all change sets that were executed.
+// deployedParameters returns the state of the stack after all executed change sets: the parameters
+// that differ from their defaults, and the table that is a resource of the stack.
 func (w *fakeAWS) deployedParameters() (parameters settings, managed string) {
 	parameters, managed = w.parameters, w.managed
 	prepared := ""
@@ -286,7 +287,7 @@ func (w *fakeAWS) deployedTemplate() template {
 }
 
 // serveDynamoDB handles the requests for the table. A new index is CREATING in the first response
-// that has it.
+// that contains it.
 func (w *fakeAWS) serveDynamoDB(rw http.ResponseWriter, r *http.Request) {
 	var request struct {
 		GlobalSecondaryIndexUpdates []map[string]struct{ IndexName string }
@@ -392,7 +393,7 @@ func (w *fakeAWS) deploy(want int, args ...string) string {
 	return output.String()
 }
 
-// noPause returns a channel that has a value at once.
+// noPause returns a channel that already contains a value.
 func noPause(time.Duration) <-chan time.Time {
 	out := make(chan time.Time, 1)
 	out <- time.Time{}
@@ -465,8 +466,8 @@ func TestErrTools(t *testing.T) {
 	})
 }
 
-// Ensure documents and scripts name the version of Node.js that this program asks for. scripts/test
-// must accept the same versions.
+// Ensure documents and scripts state the version of Node.js that this program requires.
+// scripts/test must accept the same versions.
 func TestDocumentsNameNode(t *testing.T) {
 	mention := regexp.MustCompile(`Node\.js(?:\]\([^)]*\))? ([0-9][0-9.]*)( or later)?`)
 	for _, page := range []string{
@@ -701,8 +702,8 @@ func TestDiffAndDestroy(t *testing.T) {
 	requireContains(t, w.deploy(1, "--destroy", "--yes"), "there is no stack growth-workspace")
 }
 
-// Ensure a run does not build while another one in the same clone uses the builds, and that a run
-// releases them.
+// Ensure that a run does not build while another run in the same clone uses the builds, and that a
+// run releases the builds when it ends.
 func TestErrBuildsInUse(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "CREATE_COMPLETE"
@@ -732,7 +733,8 @@ func TestSynth(t *testing.T) {
 	requireContains(t, w.loggedCalls(), "synth growth-workspace --quiet --output ")
 }
 
-// Ensure a shell gets the profile unchanged from the command that a deploy prints.
+// Ensure the shell passes on the profile unchanged when it runs a command that a deploy has
+// printed.
 func TestPrintedCommandQuotesProfile(t *testing.T) {
 	for _, profile := range []string{"prod", "Ada's profile", "a$(id)"} {
 		d := &deployer{options: options{profile: profile}}

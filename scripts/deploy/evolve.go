@@ -6,45 +6,46 @@ import (
 	"strings"
 )
 
-// An update of the stack changes at most one index of the table, and nothing else in the same
-// update: CloudFormation accepts no more than one, does not wait until a new index is filled, and
-// rolls the whole update back when something else in it fails. So an index is added before the
-// functions that query it are deployed, and removed after the functions that queried it are gone.
+// An update that changes an index of the table changes only this one index and nothing else in the
+// stack. CloudFormation accepts at most one index change per update, does not wait until a new
+// index is backfilled, and rolls back the whole update if something else in it fails. So an index
+// is added before the functions that query it are deployed. It is removed after the functions that
+// queried it are gone.
 
-// evolution is what the steps of a deploy are planned from.
+// evolution is the state from which the steps of a deploy are planned.
 type evolution struct {
-	// managed reports whether the table belongs to the stack. Otherwise DynamoDB's UpdateTable
-	// changes the indexes, because CloudFormation would not.
+	// managed reports whether the table is a resource of the stack. Otherwise the indexes are
+	// changed with DynamoDB's UpdateTable, because CloudFormation would not change them.
 	managed  bool
 	table    tableState // the table that the new version uses; the zero value if the stack creates it
-	deployed []index    // the indexes in the deployed template: the deployed functions may query them
+	deployed []index    // the indexes in the deployed template, which the deployed functions may query
 	wanted   []index    // the indexes in the new template
 }
 
-// step is one change of the account.
+// step is one change to the account.
 type step struct {
 	kind  stepKind
 	index index
-	// indexes are the indexes of the table in the template that the step deploys. It has none in a
-	// step without a template.
+	// indexes are the table's indexes in the template that the step deploys, or empty for a step
+	// that deploys no template.
 	indexes []index
 }
 
 type stepKind int
 
 const (
-	addIndex         stepKind = iota // deploy the deployed template with one index more
+	addIndex         stepKind = iota // deploy the template that is deployed now, with one more index
 	deployStack                      // deploy the new template; the table keeps the indexes that later steps remove
-	removeIndex                      // deploy the new template with one index less
+	removeIndex                      // deploy the new template with one index fewer
 	createTableIndex                 // add an index with UpdateTable
 	deleteTableIndex                 // remove an index with UpdateTable
 )
 
-// indexesMax is how many global secondary indexes DynamoDB allows in a table.
+// indexesMax is the maximum number of global secondary indexes that DynamoDB allows per table.
 const indexesMax = 20
 
-// steps returns the steps of a deploy, in order. A deploy that stopped after any of them is planned
-// again from the state that it left, and goes on.
+// steps returns the steps of a deploy, in order. If a deploy stops after any step, the next deploy
+// plans the remaining steps from the state that it finds.
 func (e evolution) steps() (out []step, err error) {
 	if err := e.check(); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (e evolution) steps() (out []step, err error) {
 		case !e.table.exists():
 			// CloudFormation creates the table with all its indexes.
 		case e.managed && !inTemplate:
-			if inTable { // left by an update that was rolled back: CloudFormation would refuse to create it
+			if inTable { // a rolled-back update left this index; CloudFormation would refuse to create it
 				out = append(out, step{kind: deleteTableIndex, index: i})
 			}
 			indexes = append(indexes, i)
@@ -85,7 +86,7 @@ func (e evolution) steps() (out []step, err error) {
 	return out, nil
 }
 
-// check returns an error if no sequence of steps leads to the wanted indexes.
+// check returns an error if no sequence of steps can produce the wanted indexes.
 func (e evolution) check() error {
 	for _, i := range e.wanted {
 		n := slices.IndexFunc(e.deployed, func(d index) bool { return d.name == i.name })
@@ -116,8 +117,8 @@ func changedIndexError(i index, is indexKeys) error {
 		i.name, is.keys, is.projection, i.keys, i.projection)
 }
 
-// foreign returns the names of the table's indexes that neither version knows. Somebody has added
-// them, or an update that was rolled back left them.
+// foreign returns the names of the table's indexes that are in neither version. Somebody added
+// them, or an update that was rolled back left them behind.
 func (e evolution) foreign() (names []string) {
 	for _, i := range e.table.indexes {
 		if !has(e.deployed, i.name) && !has(e.wanted, i.name) {
@@ -135,7 +136,7 @@ func without(indexes []index, name string) []index {
 	return slices.DeleteFunc(slices.Clone(indexes), func(i index) bool { return i.name == name })
 }
 
-// String says what the step does.
+// String describes what the step does.
 func (s step) String() string {
 	switch s.kind {
 	case addIndex:
@@ -150,7 +151,7 @@ func (s step) String() string {
 	return "deploy the functions and everything else"
 }
 
-// name returns the name of a step for files and change sets.
+// name returns the name of a step for use in the names of files and change sets.
 func (s step) name() string {
 	switch s.kind {
 	case addIndex, createTableIndex:
@@ -161,7 +162,7 @@ func (s step) name() string {
 	return "stack"
 }
 
-// indexAdded returns the index that the step adds, if it does.
+// indexAdded returns the index that the step adds, or nil if it adds none.
 func (s step) indexAdded() []index {
 	if s.kind == addIndex || s.kind == createTableIndex {
 		return []index{s.index}
@@ -169,7 +170,8 @@ func (s step) indexAdded() []index {
 	return nil
 }
 
-// missing returns what the functions of a version wait for before they can query its indexes.
+// missing returns a function that describes which of the wanted indexes cannot be queried yet. Its
+// result is empty if all of them can be queried.
 func missing(wanted []index) func(tableState) string {
 	return func(t tableState) string {
 		var parts []string

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// world is an account in the test of the planner: what CloudFormation and DynamoDB would do with
-// each step.
+// world is a simulated account in the tests of the planner. It changes as CloudFormation and
+// DynamoDB would change it in each step.
 type world struct {
 	managed   bool
 	template  []string // the indexes in the deployed template
@@ -47,7 +47,7 @@ func namesOf(indexes []index) (out []string) {
 	return out
 }
 
-// apply makes the change of a step, or returns why AWS would refuse it.
+// apply makes the change of a step, or returns an error that says why AWS would refuse it.
 func (w *world) apply(s step) error {
 	name := s.index.name
 	next := namesOf(s.indexes)
@@ -92,10 +92,9 @@ func difference(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return slices.Contains(b, name) })
 }
 
-// Ensure that from every state of the account, with at most three changes of indexes, every step is
-// one that AWS accepts, functions never run without an index that they query, and a deploy that
-// stops after any step, or during a step that adds an index, reaches the same end when it is run
-// again.
+// Ensure AWS accepts every planned step, from every state of the account with at most three index
+// changes. Functions must never run without an index that they query. A deploy that stops after a
+// step, or during a step that adds an index, must reach the same final state when it is run again.
 func TestSteps(t *testing.T) {
 	all := []string{"gsi1", "gsi2", "gsi3", "gsi4"}
 	count := 0
@@ -118,7 +117,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// checkWorld plans and makes the changes, stopping after each step to plan again, up to depth times.
+// checkWorld plans the steps and applies them. If depth is not 0, it also stops after each step and
+// plans again from there.
 func checkWorld(t *testing.T, w world, depth int) {
 	t.Helper()
 	steps, err := w.evolution().steps()
@@ -126,7 +126,7 @@ func checkWorld(t *testing.T, w world, depth int) {
 		t.Fatalf("%+v: %v", w, err)
 	}
 	start := w.clone()
-	ran := len(difference(w.functions, w.table)) == 0 // whether the functions had all their indexes
+	ran := len(difference(w.functions, w.table)) == 0 // whether the functions had all their indexes at the start
 	for n, s := range steps {
 		before := w.clone()
 		if err := w.apply(s); err != nil {
@@ -141,7 +141,7 @@ func checkWorld(t *testing.T, w world, depth int) {
 		if n+1 < len(steps) {
 			checkWorld(t, w.clone(), 0)
 		}
-		if s.kind == addIndex { // the update is rolled back, and leaves the index
+		if s.kind == addIndex { // as if the update had been rolled back but had left the index
 			before.table = append(before.table, s.index.name)
 			checkWorld(t, before, 0)
 		}
@@ -173,7 +173,7 @@ func subsets(names []string) [][]string {
 	return out
 }
 
-// Ensure a new table is created with all its indexes in one step, also after a failed first deploy.
+// Ensure a new table is created with all its indexes in one step, even after a failed first deploy.
 func TestStepsOfANewTable(t *testing.T) {
 	steps, err := evolution{managed: true, wanted: indexesOf([]string{"gsi1", "gsi2"})}.steps()
 	if err != nil || len(steps) != 1 || steps[0].kind != deployStack || len(steps[0].indexes) != 2 {
@@ -181,8 +181,8 @@ func TestStepsOfANewTable(t *testing.T) {
 	}
 }
 
-// Ensure an index that another version defines differently is refused, and so are more indexes than
-// DynamoDB allows.
+// Ensure an index that another version defines differently is refused. More indexes than DynamoDB
+// allows must be refused, too.
 func TestErrSteps(t *testing.T) {
 	for _, managed := range []bool{true, false} {
 		e := world{managed: managed, template: []string{"gsi1"}, table: []string{"gsi1"}, wanted: []string{"gsi1"}}.evolution()
@@ -205,8 +205,9 @@ func TestErrSteps(t *testing.T) {
 	}
 }
 
-// Ensure an upgrade adds an index alone, waits until it is ACTIVE, deploys the functions, and then
-// removes the index that the new version does not have, alone.
+// Ensure an upgrade first adds an index in an update of its own and waits until the index is
+// ACTIVE. It then deploys the functions. Finally it removes the index that the new version does not
+// have, again in an update of its own.
 func TestUpgradeOfIndexes(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "UPDATE_COMPLETE"
@@ -217,7 +218,7 @@ func TestUpgradeOfIndexes(t *testing.T) {
 	if w.template, err = w.template.withIndexes(all[1:]); err != nil { // the deployed version lacks gsi1
 		t.Fatal(err)
 	}
-	next, err := newTemplate(t).withIndexes(all[:len(all)-1]) // the new one lacks the last index
+	next, err := newTemplate(t).withIndexes(all[:len(all)-1]) // the new version lacks the last index
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,8 +248,8 @@ func TestUpgradeOfIndexes(t *testing.T) {
 	}
 }
 
-// Ensure an index that a rolled-back update left is removed before it is added again, one that is
-// missing in the table is added, and one that neither version knows stays and is named.
+// Ensure an index that a rolled-back update left behind is removed before it is added again. An
+// index that the table lacks is added. An index that is in neither version stays and is reported.
 func TestLeftIndexes(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "UPDATE_ROLLBACK_COMPLETE"
@@ -267,7 +268,8 @@ func TestLeftIndexes(t *testing.T) {
 	}
 }
 
-// Ensure an interruption while DynamoDB fills an index says that the deploy can be run again.
+// Ensure the error after an interruption while DynamoDB backfills an index says that the deploy can
+// be run again.
 func TestErrInterruptedWait(t *testing.T) {
 	w := newFakeAWS(t)
 	ctx, cancel := context.WithCancel(t.Context())

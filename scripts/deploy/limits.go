@@ -14,13 +14,14 @@ import (
 )
 
 const (
-	// unreservedMin is the concurrency that AWS keeps for functions without a reservation.
+	// unreservedMin is the concurrency that AWS requires to stay unreserved, for functions without
+	// a reservation.
 	unreservedMin = 100
-	// concurrencyQuota is AWS's code of the quota of concurrent executions.
+	// concurrencyQuota is the AWS quota code for concurrent executions.
 	concurrencyQuota = "L-B99A9384"
 )
 
-// checkLimits checks the parameters against limits of the account and of the table, before anything
+// checkLimits checks the parameters against the limits of the account and the table before anything
 // is built. It also chooses the role for API Gateway's logs.
 func (d *deployer) checkLimits(ctx context.Context, s deployedStack) error {
 	if err := d.checkConcurrency(ctx, s); err != nil {
@@ -34,9 +35,10 @@ func (d *deployer) checkLimits(ctx context.Context, s deployedStack) error {
 	return nil
 }
 
-// checkConcurrency returns an error if the account has not enough concurrency for the reservations
-// of the functions: AWS would refuse them after everything was built and uploaded. It prints a note
-// if the account can run only a few functions at once.
+// checkConcurrency returns an error if the account does not have enough concurrency for the
+// functions' reservations. AWS would refuse the reservations only after everything was built and
+// uploaded. checkConcurrency also prints a note if the account can run only a few functions at
+// once.
 func (d *deployer) checkConcurrency(ctx context.Context, s deployedStack) error {
 	var settings struct {
 		AccountLimit struct{ ConcurrentExecutions, UnreservedConcurrentExecutions int }
@@ -48,7 +50,7 @@ func (d *deployer) checkConcurrency(ctx context.Context, s deployedStack) error 
 	limit, functions := settings.AccountLimit, len(infra.New().Functions)
 	raise := "request more from AWS:\n  aws service-quotas request-service-quota-increase --service-code lambda --quota-code " + concurrencyQuota + " --desired-value 1000"
 	each := reservation(d.value(s, infra.ParamConcurrency))
-	// The reservations of the deployed stack are released first.
+	// The deploy releases the reservations of the deployed stack first.
 	free := limit.UnreservedConcurrentExecutions + functions*reservation(s.parameter(infra.ParamConcurrency))
 	if each > 0 && free-functions*each < unreservedMin {
 		choice := "Use -1, which reserves nothing"
@@ -66,14 +68,15 @@ func (d *deployer) checkConcurrency(ctx context.Context, s deployedStack) error 
 	return nil
 }
 
-// reservation returns the concurrency that a value of ReservedConcurrency takes for each function.
+// reservation returns the concurrency that a value of ReservedConcurrency reserves for each
+// function.
 func reservation(value string) int {
-	n, _ := strconv.Atoi(value) // an empty value, of a stack that does not exist, takes nothing
+	n, _ := strconv.Atoi(value) // the value is empty if the stack does not exist, and then reserves nothing
 	return max(n, 0)
 }
 
-// keepGatewayRole makes a new stack use the role with which API Gateway already writes logs, because
-// all APIs in the account and region share it. A flag takes precedence.
+// keepGatewayRole makes a new stack use the role with which API Gateway already writes logs,
+// because all APIs in the account and region share one role. A flag takes precedence.
 func (d *deployer) keepGatewayRole(ctx context.Context, s deployedStack) {
 	if _, ok := d.parameters.lookup(infra.ParamGatewayLogs); ok || s.exists() && !s.neverDeployed() {
 		return
@@ -93,7 +96,7 @@ func (d *deployer) keepGatewayRole(ctx context.Context, s deployedStack) {
 }
 
 // checkThroughput returns an error if a parameter would lower the warm throughput of the stack's
-// table or of an index, which DynamoDB refuses.
+// table or of an index. DynamoDB does not allow that.
 func (d *deployer) checkThroughput(ctx context.Context, s deployedStack) error {
 	changed := d.changedThroughput(s)
 	if len(changed) == 0 || !s.exists() {
@@ -111,7 +114,7 @@ func (d *deployer) checkThroughput(ctx context.Context, s deployedStack) error {
 		return err
 	}
 	for _, p := range changed {
-		wanted, _ := strconv.Atoi(p.value) // Set has checked it
+		wanted, _ := strconv.Atoi(p.value) // Set has validated the value
 		for _, w := range warm {
 			if has := w.units(p.name); p.isWarmThroughput() && 0 < wanted && wanted < has {
 				return fmt.Errorf("%s=%d: %s can already serve %d, and DynamoDB cannot lower that; choose %d or more, or 0 to leave it as it is",
@@ -136,8 +139,8 @@ func (d *deployer) changedThroughput(s deployedStack) (out settings) {
 	return out
 }
 
-// holdThroughput moves the throughput parameters that change in a deployed stack from d.parameters to
-// d.throughput, because they must be alone in an update of the table.
+// holdThroughput moves the throughput parameters that change in a deployed stack from d.parameters
+// to d.throughput, because they must be the only change in an update of the table.
 func (d *deployer) holdThroughput(s deployedStack) {
 	if !s.exists() || s.neverDeployed() {
 		return
@@ -148,7 +151,7 @@ func (d *deployer) holdThroughput(s deployedStack) {
 	})
 }
 
-// deployThroughput changes the throughput of the table and its indexes, and nothing else.
+// deployThroughput deploys only the changes of the throughput of the table and its indexes.
 func (d *deployer) deployThroughput(ctx context.Context, p plan) error {
 	if len(d.throughput) == 0 {
 		return nil
@@ -162,7 +165,7 @@ func (d *deployer) deployThroughput(ctx context.Context, p plan) error {
 	return nil
 }
 
-// flags returns the CDK's flags for settings of the stack.
+// flags returns the settings as flags for the CDK.
 func (s settings) flags(stack string) (out []string) {
 	for _, p := range s {
 		out = append(out, "--parameters", stack+":"+p.name+"="+p.value)
@@ -170,7 +173,8 @@ func (s settings) flags(stack string) (out []string) {
 	return out
 }
 
-// value returns the value that a parameter will have, if it is neither its default nor changed by the
+// value returns the value that a parameter will have: the value that was chosen in this run,
+// otherwise that of the deployed stack. It does not consider defaults or later changes by the
 // program itself.
 func (d *deployer) value(s deployedStack, name string) string {
 	if value, ok := d.parameters.lookup(name); ok {
@@ -179,7 +183,7 @@ func (d *deployer) value(s deployedStack, name string) string {
 	return s.parameter(name)
 }
 
-// warmThroughput is what a table or an index can serve at once.
+// warmThroughput is the throughput that a table or an index can serve at once.
 type warmThroughput struct {
 	name          string
 	reads, writes int

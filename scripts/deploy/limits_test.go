@@ -9,8 +9,8 @@ import (
 	"growthworkspace/infra"
 )
 
-// Ensure a small concurrency is a note that says how to raise it, and that a reservation that AWS
-// would refuse is an error before anything is built.
+// Ensure that an account with little concurrency gets a note on how to raise it. A reservation that
+// AWS would refuse must be an error before anything is built.
 func TestConcurrency(t *testing.T) {
 	functions := len(infra.New().Functions)
 	for name, test := range map[string]struct {
@@ -48,8 +48,8 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// Ensure a new stack keeps the account's role for API Gateway's logs, unless a flag says otherwise.
-// An upgrade keeps the stack's parameter.
+// Ensure a new stack keeps the account's existing role for API Gateway's logs, unless a flag
+// chooses otherwise. An upgrade keeps the stack's parameter.
 func TestGatewayRole(t *testing.T) {
 	const role, setting = "arn:aws:iam::111122223333:role/logs", "growth-workspace:GatewayLogsRole="
 	w := newFakeAWS(t)
@@ -70,7 +70,7 @@ func TestGatewayRole(t *testing.T) {
 	}
 }
 
-// Ensure a warm throughput can be raised and switched off, but not lowered.
+// Ensure a warm throughput can be raised or set to 0, but not lowered.
 func TestWarmThroughput(t *testing.T) {
 	for value, want := range map[string]string{
 		"13000": "", "0": "", "16000": "",
@@ -87,8 +87,8 @@ func TestWarmThroughput(t *testing.T) {
 	}
 }
 
-// Ensure the throughput changes alone in an update, after everything else, but is part of the first
-// deploy.
+// Ensure a change of throughput is an update of its own, after everything else. In the first deploy
+// of a stack, the throughput is part of the same update.
 func TestThroughputChangesAlone(t *testing.T) {
 	const maximum = "growth-workspace:MaxWriteUnits=2000"
 	w := newFakeAWS(t)

@@ -5,17 +5,17 @@
 //	go run ./scripts/deploy smoke
 //
 // It first checks the tools, the region, the credentials and the state of the stack. Then it prints
-// what it is going to do and asks for a confirmation. If it stops early, it says in which state the
-// account is. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback, teardown and
-// restore.
+// what it is about to do and asks for confirmation. If it stops early, it prints the state in which
+// it leaves the account. `--help` lists the flags; infra/RUNBOOK.md covers upgrade, rollback,
+// teardown and restore.
 //
-// options.go contains the flags, required_tools.go, account.go, usable.go and limits.go the checks, and
-// state.go the states of a stack. deploy.go and plan.go make the changes, all of which run the CDK:
-// evolve.go plans the order of changes of indexes, changeset.go checks each update before it is
-// executed, switch.go switches to another table, and adopt.go imports it. sam.go writes the steps for
-// stacks that SAM deployed. rollout.go takes back a version that does not work.
+// options.go contains the flags. required_tools.go, account.go, usable.go and limits.go contain the
+// checks, and state.go the states of a stack. deploy.go and plan.go make the changes with the CDK.
+// evolve.go plans the order of index changes, changeset.go checks each update before it is
+// executed, switch.go switches to a different table, and adopt.go imports a table. sam.go writes
+// the steps for stacks that SAM deployed. rollout.go reverts a version that does not work.
 //
-// The command smoke is in smoke_command.go, and its checks are in smoke.go, smoke_account.go and
+// The smoke command is in smoke_command.go, and its checks are in smoke.go, smoke_account.go and
 // smoke_role.go.
 package main
 
@@ -43,13 +43,13 @@ type deployer struct {
 	options
 	in          *bufio.Reader
 	out, errOut io.Writer
-	root        string   // the folder of the repository
+	root        string   // the root folder of the repository
 	cache       string   // the folder in which the CDK's command line program is installed
 	tmp         string   // a temporary folder, removed when the program exits
-	lock        *os.File // the lock of the folder of the builds; nil before prepare
+	lock        *os.File // the lock on the folder with the builds; nil before prepare
 	account     *account
 	throughput  settings                             // the throughput parameters, which are deployed after everything else
-	after       func(time.Duration) <-chan time.Time // time.After, which tests replace
+	after       func(time.Duration) <-chan time.Time // time.After, or a replacement in tests
 	keepsTable  bool                                 // whether --table names the table that the stack created
 }
 
@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return 0
 }
 
-// start runs all checks, and then does what the options say.
+// start runs all checks, and then does what the options request.
 func (d *deployer) start(ctx context.Context) error {
 	if d.sam != nil {
 		return d.startPlan(ctx)
@@ -123,7 +123,7 @@ func (d *deployer) start(ctx context.Context) error {
 	return d.deploy(ctx, stack)
 }
 
-// startPlan runs the command plan, which needs no tools, and with --from no account.
+// startPlan runs the plan command. It needs no tools, and with --from no account.
 func (d *deployer) startPlan(ctx context.Context) (err error) {
 	if d.sam.from == "" {
 		if d.account, err = openAccount(ctx, d.region, d.profile); err != nil {

@@ -21,8 +21,8 @@ type options struct {
 	destroy, confirmed     bool
 	adoptTable             bool
 	synthDir               string
-	sam                    *samOptions   // of the command plan
-	smoke                  *smokeOptions // of the command smoke
+	sam                    *samOptions   // the flags of the plan command; nil for other commands
+	smoke                  *smokeOptions // the flags of the smoke command; nil for other commands
 }
 
 // setting is a parameter of the stack and its new value.
@@ -140,12 +140,12 @@ func countTrue(values ...bool) (n int) {
 	return n
 }
 
-// with returns a copy of s in which a parameter has the value.
+// with returns a copy of s in which the parameter has the given value.
 func (s settings) with(name, value string) settings {
 	return append(s.without(name), setting{name, value})
 }
 
-// without returns a copy of s without the parameters.
+// without returns a copy of s without the given parameters.
 func (s settings) without(names ...string) settings {
 	return slices.DeleteFunc(slices.Clone(s), func(x setting) bool { return slices.Contains(names, x.name) })
 }

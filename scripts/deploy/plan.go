@@ -10,13 +10,13 @@ import (
 	"growthworkspace/infra"
 )
 
-// plan is the steps of a deploy, and what they were planned from.
+// plan contains the steps of a deploy and the state from which they were planned.
 type plan struct {
 	evolution
 	steps          []step
 	deployed, next template // deployed is nil for a new stack
-	updates        []update // of the step deployStack: more than one while the stack switches to another table
-	releasesTable  bool     // whether the operator chose another table than the stack's own
+	updates        []update // the updates in the step deployStack: more than one if the stack switches to a different table
+	releasesTable  bool     // whether the operator chose a table other than the stack's own
 }
 
 // plan compares the deployed version and the table with the new version.
@@ -59,7 +59,7 @@ func (d *deployer) plan(ctx context.Context, s deployedStack, next template) (p 
 	return p, err
 }
 
-// print lists the steps if there is more than one, and what the operator should know of the table.
+// print lists the steps if there is more than one. It also prints notes on the table's indexes.
 func (p plan) print(d *deployer) {
 	if len(p.steps) > 1 {
 		fmt.Fprintf(d.out, "\nThe indexes of the table %s change, so there are %d steps:\n", p.table.name, len(p.steps))
@@ -88,7 +88,7 @@ func (p plan) template(s step) (template, error) {
 	return p.next.withIndexes(s.indexes)
 }
 
-// run makes the changes of a plan, step by step.
+// run performs the steps of a plan.
 func (d *deployer) run(ctx context.Context, p plan) error {
 	for n, s := range p.steps {
 		if len(p.steps) > 1 {
@@ -136,14 +136,14 @@ func (d *deployer) runStep(ctx context.Context, p plan, s step) error {
 	}
 	return d.waitForTable(ctx, table, func(t tableState) string {
 		if waitsFor := missing(s.indexAdded())(t); waitsFor != "" {
-			return waitsFor // a response may be older than the update
+			return waitsFor // the response may be older than the update
 		}
 		return t.busy()
 	})
 }
 
-// removeTableIndex removes an index of the table with UpdateTable. DynamoDB can remove an index
-// that it is filling, but no index before that.
+// removeTableIndex removes an index of the table with UpdateTable. DynamoDB can delete an index
+// while it is backfilling it, but not before the backfilling has started.
 func (d *deployer) removeTableIndex(ctx context.Context, table, name string) error {
 	err := d.waitForTable(ctx, table, func(t tableState) string {
 		i, ok := t.index(name)
@@ -176,7 +176,8 @@ func (d *deployer) updateStack(ctx context.Context, p plan, s step) error {
 	return d.deployTemplate(ctx, t, func(c changeSet) error { return c.checkStep(p, s, t) }, d.flags(s)...)
 }
 
-// flags returns the CDK's flags for a step. Only the new version has new parameters.
+// flags returns the CDK's flags for a step. Only the step that deploys the new version changes
+// parameters.
 func (d *deployer) flags(s step) []string {
 	if s.kind != deployStack {
 		return nil
@@ -265,7 +266,8 @@ func (c changeSet) checkStep(p plan, s step, t template) error {
 	return c.check(p.deployed, t, p.releasesTable && s.kind == deployStack)
 }
 
-// prepareChangeSet uploads a template and what it refers to, and makes its change set.
+// prepareChangeSet uploads a template and the files that it refers to, and creates a change set for
+// it.
 func (d *deployer) prepareChangeSet(ctx context.Context, t template, flags ...string) (changeSet, error) {
 	if err := d.useTemplate(t); err != nil {
 		return changeSet{}, err
@@ -277,8 +279,8 @@ func (d *deployer) prepareChangeSet(ctx context.Context, t template, flags ...st
 	return d.account.changeSet(ctx, d.stack)
 }
 
-// printPlanned shows what a deploy would change, and changes nothing. It makes a change set and
-// deletes it.
+// printPlanned shows what a deploy would change, without changing anything. It creates a change set
+// and deletes it again.
 func (d *deployer) printPlanned(ctx context.Context, s deployedStack) error {
 	toolkit, err := d.account.stack(ctx, "CDKToolkit")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // policyStatements returns the statements of all policies in a template, as "resource: statement".
-// The policies of roles, queues and topics differ in where they are, so a statement is any object
-// with an effect.
+// The policies of roles, queues and topics are in different properties, so any object with an
+// Effect counts as a statement.
 func policyStatements(t template) map[string]bool {
 	out := map[string]bool{}
 	resources, _ := t["Resources"].(map[string]any)
@@ -55,7 +55,7 @@ func compactJSON(value any) string {
 	return strings.TrimSpace(out.String())
 }
 
-// printPolicyChanges lists the statements that go (-) and come (+).
+// printPolicyChanges lists the statements that are removed (-) and added (+).
 func printPolicyChanges(out io.Writer, deployed, next template) {
 	before, after := policyStatements(deployed), policyStatements(next)
 	fmt.Fprintln(out, "\nChanges of permissions:")

@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// ignoreTerminal makes cmd run in a process group of its own, so that Ctrl-C at the terminal does not
-// reach it.
+// ignoreTerminal makes cmd run in its own process group, so that Ctrl-C in the terminal does not
+// interrupt it.
 func ignoreTerminal(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

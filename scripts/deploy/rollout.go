@@ -13,20 +13,22 @@ import (
 	"growthworkspace/infra"
 )
 
-// An update of the stack moves all requests to the new version. Then the read-only checks of
-// smoke.go run. If one fails, the stack is updated back to the template and the parameters that it
-// had: CloudFormation publishes the earlier code again and moves the aliases, so the state of the
-// stack is what runs. Aliases that were moved without CloudFormation would serve the earlier
-// version sooner, by a minute or two, but the next update of the stack would not know of it.
+// An update of the stack moves all requests to the new version. Then the read-only checks in
+// smoke.go run. If a check fails, the stack is updated back to its earlier template and parameters.
+// CloudFormation then publishes the earlier code again and moves the aliases, so the stack's
+// template describes the version that runs. Moving the aliases without CloudFormation would restore
+// the earlier version a minute or two sooner, but the next update of the stack would not know about
+// it.
 
-// earlierVersion is what the stack was before an update.
+// earlierVersion is the state of the stack before an update.
 type earlierVersion struct {
 	stack    deployedStack
 	template template
-	document []byte // the OpenAPI document that it served; nil if unknown
+	document []byte // the OpenAPI document that the earlier version served; nil if unknown
 }
 
-// earlierVersion reads what the stack is now. It is nil if there is no earlier version.
+// earlierVersion reads the current state of the stack. It returns nil if no version was deployed
+// before.
 func (d *deployer) earlierVersion(ctx context.Context) (*earlierVersion, error) {
 	stack, err := d.account.stack(ctx, d.stack)
 	if err != nil || !stack.exists() || stack.neverDeployed() {
@@ -46,8 +48,8 @@ func (d *deployer) earlierVersion(ctx context.Context) (*earlierVersion, error) 
 	return before, nil
 }
 
-// checkRollout runs the read-only checks after an update of the stack. If one fails, it goes back
-// to the earlier version and returns an error.
+// checkRollout runs the read-only checks after an update of the stack. If a check fails, it reverts
+// the stack to the earlier version and returns an error.
 func (d *deployer) checkRollout(ctx context.Context, before *earlierVersion) error {
 	now, err := d.account.stack(ctx, d.stack)
 	if err != nil {
@@ -78,8 +80,8 @@ func (d *deployer) checkRollout(ctx context.Context, before *earlierVersion) err
 	return d.goBack(ctx, before, now, failure)
 }
 
-// goBack updates the stack back to the earlier version. It always returns an error, which says what
-// failed and what is running now.
+// goBack reverts the stack to the earlier version. It always returns an error, which says what
+// failed and which version is running now.
 func (d *deployer) goBack(ctx context.Context, before *earlierVersion, now deployedStack, failure error) error {
 	deployed, err := d.account.template(ctx, d.stack)
 	if err != nil {
@@ -114,8 +116,8 @@ func (d *deployer) goBack(ctx context.Context, before *earlierVersion, now deplo
 	return fmt.Errorf("the new version does not work: %w\n%s", failure, text)
 }
 
-// blocksWayBack returns why the stack cannot be updated back without the operator's decision, or
-// an empty string.
+// blocksWayBack returns the reason why the stack cannot be reverted without a decision by the
+// operator, or an empty string.
 func (v *earlierVersion) blocksWayBack(now deployedStack, deployed template) string {
 	if v == nil {
 		return "there is no earlier version to go back to. Fix the cause, and deploy again"
@@ -143,11 +145,11 @@ func (v *earlierVersion) blocksWayBack(now deployedStack, deployed template) str
 	return ""
 }
 
-// parameters returns the parameters of the earlier version. During the way back there is no canary:
-// it would leave most requests with the version that does not work.
+// parameters returns the parameters of the earlier version, but without a canary. With a canary,
+// most requests would still go to the version that does not work until the canary ends.
 func (v *earlierVersion) parameters() (out settings) {
 	for _, p := range v.stack.Parameters {
-		if p.Parameter == "BootstrapVersion" { // the CDK's own, which names a parameter of Systems Manager
+		if p.Parameter == "BootstrapVersion" { // the CDK's own parameter; its value names a Systems Manager parameter
 			continue
 		}
 		value := p.Value
@@ -159,15 +161,15 @@ func (v *earlierVersion) parameters() (out settings) {
 	return out
 }
 
-// rolloutChange returns the earlier value of the parameter for canaries, and reports whether the
-// way back changes it.
+// rolloutChange returns the earlier value of the Rollout parameter, and reports whether reverting
+// the stack changes it.
 func (v *earlierVersion) rolloutChange() (value string, changed bool) {
 	value = v.stack.parameter(infra.ParamRollout)
 	return value, value == infra.RolloutCanary
 }
 
-// checks returns the read-only checks that the earlier version can pass: one from before the
-// functions had aliases fails the check of these.
+// checks returns the read-only checks that the earlier version can pass. A version without aliases
+// would fail the check of the aliases.
 func (v *earlierVersion) checks() []smokeCheck {
 	checks := readOnlyChecks()
 	if v.template.resource(infra.New().Functions[0].AliasID()) == nil {

@@ -17,7 +17,7 @@ import (
 
 const fakeDocument = `{"openapi":"3.1.0"}`
 
-// writeBuild writes the files of a build into the folder of the repository.
+// writeBuild writes the files of a build to the folder of the repository.
 func (w *fakeAWS) writeBuild() {
 	w.t.Helper()
 	for _, f := range infra.New().Functions {
@@ -35,7 +35,7 @@ func (w *fakeAWS) writeInFolder(name, text string) {
 	w.write(path, text)
 }
 
-// isWrong reports whether the deployed version is the new one, and does this wrong.
+// isWrong reports whether the new version is deployed and has the given fault.
 func (w *fakeAWS) isWrong(what string) bool {
 	return w.wrong == what && w.deployedTemplate()["Description"] != "the earlier version"
 }
@@ -114,7 +114,8 @@ func (w *fakeAWS) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	fault.Write(rw, r, requestID, answer)
 }
 
-// newUpgrade returns a stack with an earlier version, and a new version that does something wrong.
+// newUpgrade returns an account with a deployed earlier version and a new version that has the
+// given fault.
 func newUpgrade(t *testing.T, wrong string) *fakeAWS {
 	t.Helper()
 	w := newFakeAWS(t)
@@ -124,7 +125,7 @@ func newUpgrade(t *testing.T, wrong string) *fakeAWS {
 	return w
 }
 
-// Ensure a deploy checks the new version.
+// Ensure a deploy runs every read-only check on the new version.
 func TestChecks(t *testing.T) {
 	w := newUpgrade(t, "")
 	output := w.deploy(0, "--yes")
@@ -133,8 +134,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// Ensure each fault of a new version is found by its check, and the stack goes back to the earlier
-// template and parameters.
+// Ensure each fault of a new version is found by the right check. The stack must then be reverted
+// to the earlier template and parameters.
 func TestWayBack(t *testing.T) {
 	for wrong, check := range map[string]string{
 		"code": "aliases", "settings": "aliases", "document": "document", "status of the document": "document", "table": "functions",
@@ -153,7 +154,7 @@ func TestWayBack(t *testing.T) {
 	}
 }
 
-// Ensure the way back does without a canary, and says so.
+// Ensure that the stack is reverted without a canary, and that the output says so.
 func TestWayBackFromCanary(t *testing.T) {
 	w := newUpgrade(t, "document")
 	w.parameters = settings{{infra.ParamRollout, infra.RolloutCanary}}
@@ -161,7 +162,7 @@ func TestWayBackFromCanary(t *testing.T) {
 	requireContains(t, w.loggedCalls(), "growth-workspace:Rollout=all-at-once")
 }
 
-// Ensure a version without aliases can be gone back to.
+// Ensure the stack can be reverted to a version without aliases.
 func TestWayBackToVersionWithoutAliases(t *testing.T) {
 	w := newUpgrade(t, "document")
 	delete(w.template["Resources"].(map[string]any), "CompanyFunctionAliaslive")
@@ -172,7 +173,7 @@ func TestWayBackToVersionWithoutAliases(t *testing.T) {
 	}
 }
 
-// Ensure an API that cannot be reached is not taken for a version that does not work.
+// Ensure an unreachable API is not treated as a version that does not work.
 func TestErrUnreachable(t *testing.T) {
 	w := newUpgrade(t, "connection")
 	output := w.deploy(1, "--yes")
@@ -182,7 +183,8 @@ func TestErrUnreachable(t *testing.T) {
 	}
 }
 
-// Ensure the first version, and a deploy that changes nothing, have nothing to go back to.
+// Ensure nothing is reverted after the first deploy of a stack or after a deploy that changed
+// nothing.
 func TestErrNoWayBack(t *testing.T) {
 	w := newFakeAWS(t)
 	w.wrong, w.statusAfterCDK = "document", "CREATE_COMPLETE"
@@ -194,7 +196,8 @@ func TestErrNoWayBack(t *testing.T) {
 	requireContains(t, w.deploy(1, "--yes"), "does not work", "the update has changed nothing")
 }
 
-// Ensure the operator decides when the update has changed the table, or has added an index.
+// Ensure the stack is not reverted without the operator's decision if the update switched the table
+// or added an index.
 func TestErrWayBackOfTable(t *testing.T) {
 	w := newUpgrade(t, "")
 	d := &deployer{options: options{stack: "growth-workspace"}}
@@ -226,14 +229,15 @@ func TestStoppedServiceIsNotChecked(t *testing.T) {
 	requireContains(t, w.deploy(0, "--yes"), "checked   nothing: the service is stopped")
 }
 
-// Ensure the way back to a stopped service does not take the stop for a failure.
+// Ensure reverting to a version whose service was stopped does not report the stop as a failure.
 func TestWayBackToStoppedService(t *testing.T) {
 	w := newUpgrade(t, "document")
 	w.parameters = settings{{infra.ParamConcurrency, "0"}}
 	requireContains(t, w.deploy(1, "--yes", "--param", "ReservedConcurrency=-1"), "The stack is back at the earlier version, which is stopped, as before")
 }
 
-// Ensure the way back from the last update of a switch says that the service refuses writes.
+// Ensure the output says that the service refuses writes if the last update of a switch is
+// reverted.
 func TestWayBackIntoSwitch(t *testing.T) {
 	w := newUpgrade(t, "document")
 	w.parameters, w.managed = settings{{infra.ParamTable, "restored"}, {infra.ParamSecondTable, "the-table"}}, ""

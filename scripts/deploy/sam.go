@@ -12,7 +12,7 @@ import (
 	"growthworkspace/infra"
 )
 
-// samOptions are the flags of the command plan.
+// samOptions are the flags of the plan command.
 type samOptions struct{ from, to, out string }
 
 const planHelpText = `usage: go run ./scripts/deploy plan [flags]
@@ -25,7 +25,7 @@ after scripts/sam build. It reads the account and changes nothing.
 Flags:
 `
 
-// parsePlanFlags parses the arguments of the command plan.
+// parsePlanFlags parses the arguments of the plan command.
 func parsePlanFlags(args []string, errOut io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("deploy plan", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // discard the message, because run prints the error
@@ -56,7 +56,7 @@ func parsePlanFlags(args []string, errOut io.Writer) (o options, err error) {
 	return o, nil
 }
 
-// writePlan writes the template of each step, and prints the commands.
+// writePlan writes the template of each step and prints the commands that deploy them.
 func (d *deployer) writePlan(ctx context.Context) error {
 	next, err := os.ReadFile(d.sam.to)
 	if err != nil {
@@ -100,8 +100,8 @@ func (d *deployer) writePlan(ctx context.Context) error {
 	return nil
 }
 
-// samPlan plans from the file --from, or from the account. It also returns the text of the deployed
-// template.
+// samPlan plans the steps from the deployed template, which it reads from the file --from or from
+// the account. It also returns the text of this template.
 func (d *deployer) samPlan(ctx context.Context, next []byte) (p plan, deployed []byte, err error) {
 	to, err := parseTemplate(next)
 	if err != nil {
@@ -148,7 +148,7 @@ func (d *deployer) samPlan(ctx context.Context, next []byte) (p plan, deployed [
 	return p, deployed, err
 }
 
-// printUpdateTable prints the command of a step that CloudFormation does not make.
+// printUpdateTable prints the AWS CLI command for a step that CloudFormation does not perform.
 func (d *deployer) printUpdateTable(table string, s step) {
 	change, attributes := map[string]any{"Delete": map[string]any{"IndexName": s.index.name}}, ""
 	if s.kind == createTableIndex {
@@ -158,7 +158,7 @@ func (d *deployer) printUpdateTable(table string, s step) {
 	d.printWait(table)
 }
 
-// awsFlags returns the region and the profile of this run as flags of the AWS command line, and of SAM's.
+// awsFlags returns the region and the profile of this run as flags for the AWS CLI and the SAM CLI.
 func (d *deployer) awsFlags() (flags string) {
 	if d.account != nil {
 		flags = " --region " + d.account.config.Region
@@ -169,15 +169,16 @@ func (d *deployer) awsFlags() (flags string) {
 	return flags
 }
 
-// printWait prints a command that waits until DynamoDB has changed the table and its indexes. It
-// does not take a failed call for the end. A table without indexes has the text None.
+// printWait prints a command that waits until DynamoDB has changed the table and its indexes. The
+// command keeps waiting after a failed call. For a table without indexes, the AWS CLI prints None.
 func (d *deployer) printWait(table string) {
 	fmt.Fprintf(d.out, `until busy=$(aws dynamodb describe-table%s --table-name %s --query "Table.GlobalSecondaryIndexes[?IndexStatus!='ACTIVE'].IndexName" --output text) && [ -z "${busy#None}" ]; do sleep 15; done
 `, d.awsFlags(), table)
 }
 
-// replaceIndexes returns the text of a template with the indexes of another one. Everything else
-// stays as it is, in its order: SAM's digest of the API depends on the order of the functions.
+// replaceIndexes returns the text of a template with the indexes of another template. Everything
+// else stays unchanged and in the same order, because SAM's digest of the API depends on the order
+// of the functions.
 func replaceIndexes(text []byte, with template) (out []byte, err error) {
 	properties, _ := with.resource(infra.TableID)["Properties"].(map[string]any)
 	out = text

@@ -28,16 +28,16 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-// smoke checks a deployed stack from outside, with requests that change nothing and need no key.
+// smoke checks a deployed stack from outside. Its requests change nothing and need no valid key.
 type smoke struct {
 	account   *account
-	base      *url.URL // of the gateway's stage
+	base      *url.URL // the URL of the gateway's stage
 	client    *http.Client
-	functions map[string]string // the names of the deployed functions, by their names in the model
-	key       string            // well-formed, and of no company
+	functions map[string]string // the names of the deployed functions; the keys are their names in the model
+	key       string            // a well-formed key that belongs to no company
 
-	// What the stack should serve. Without a build, any is right.
-	dist     string // the folder with the zip files of the build
+	// What the stack should serve. If a field is empty, nothing is compared with it.
+	dist     string // the folder that contains the zip files of the build
 	document []byte // the OpenAPI document
 }
 
@@ -48,7 +48,7 @@ type smokeCheck struct {
 	run    func(context.Context, *smoke) error
 }
 
-// readOnlyChecks returns the checks that change nothing and need no key.
+// readOnlyChecks returns the checks that change nothing and need no valid key.
 func readOnlyChecks() []smokeCheck {
 	return []smokeCheck{
 		{"aliases", "the alias of each function names a version with the code of this build and the stack's configuration", checkAliases},
@@ -61,20 +61,20 @@ func readOnlyChecks() []smokeCheck {
 	}
 }
 
-// How often a check runs until it succeeds. API Gateway and Lambda take seconds to pass on a change,
-// and the name of a new API takes longer to be known.
+// The maximum number of attempts of a check. API Gateway and Lambda take seconds to propagate a
+// change, and the DNS name of a new API takes longer to resolve.
 const (
 	smokeAttempts   = 10
 	connectAttempts = 60
 	smokePause      = 2 * time.Second
 )
 
-// errUnreachable is the error of a check that got no response at all, which says nothing about the
-// build.
+// errUnreachable is the error of a check that got no response at all. It says nothing about the
+// deployed version.
 var errUnreachable = errors.New("the API cannot be reached from here")
 
-// newSmoke returns the checks' view of the stack. It uses the gateway's own URL, because a domain's
-// DNS record may not exist yet.
+// newSmoke returns the data that the checks need about the stack. It uses the gateway's own URL,
+// because the DNS record of a custom domain may not exist yet.
 func (d *deployer) newSmoke(ctx context.Context) (*smoke, error) {
 	api, err := d.account.stackResource(ctx, d.stack, infra.APIID)
 	if err != nil {
@@ -94,8 +94,8 @@ func (d *deployer) newSmoke(ctx context.Context) (*smoke, error) {
 	return s, err
 }
 
-// gateway returns the URL of an API's stage, and a client for it. With AWS_ENDPOINT_URL, the client
-// connects to that address instead, as all other requests do.
+// gateway returns the URL of an API's stage and an HTTP client for it. If AWS_ENDPOINT_URL is set,
+// the client connects to that address instead, like all other requests.
 func (a *account) gateway(api string) (*url.URL, *http.Client, error) {
 	base, err := url.Parse(a.endpoint("execute-api"))
 	if err != nil {
@@ -113,14 +113,14 @@ func (a *account) gateway(api string) (*url.URL, *http.Client, error) {
 	return base, &http.Client{Transport: transport, Timeout: callTimeout}, nil
 }
 
-// smokeResponse is a response to a request of a check.
+// smokeResponse is the response to a request that a check sends.
 type smokeResponse struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// excerpt returns the beginning of the body on one line.
+// excerpt returns the beginning of the body as a single line.
 func (r smokeResponse) excerpt() string {
 	return strings.Join(strings.Fields(fmt.Sprintf("%.200s", r.body)), " ")
 }
@@ -146,8 +146,8 @@ func (s *smoke) request(ctx context.Context, method, path, key string) (smokeRes
 	return smokeResponse{response.StatusCode, response.Header, body}, nil
 }
 
-// requireError sends a request and returns an error unless the response is the given error, with
-// the envelope and the headers of the service.
+// requireError sends a request and returns an error unless the response is the given error with the
+// service's envelope and headers.
 func (s *smoke) requireError(ctx context.Context, method, path, key string, code fault.Code) (http.Header, error) {
 	got, err := s.request(ctx, method, path, key)
 	if err != nil {
@@ -176,8 +176,8 @@ func (s *smoke) requireError(ctx context.Context, method, path, key string, code
 	return got.header, nil
 }
 
-// checkAliases compares the version that each alias names with the build and with the function's
-// newest configuration.
+// checkAliases checks the version that each alias points to: it must have the code of the build,
+// and the function's newest configuration.
 func checkAliases(ctx context.Context, s *smoke) error {
 	for _, f := range infra.New().Functions {
 		live, err := s.account.functionConfiguration(ctx, s.functions[f.Name], infra.AliasName)
@@ -218,8 +218,8 @@ func checkDocument(ctx context.Context, s *smoke) error {
 	return nil
 }
 
-// checkFunctions sends a well-formed key that no company has. The function looks for it in the
-// table, so the response shows that the function's role and the name of the table are right.
+// checkFunctions sends a well-formed key that belongs to no company. The function looks up the key
+// in the table, so the response shows that the function's role and its table name are correct.
 func checkFunctions(ctx context.Context, s *smoke) error {
 	for _, area := range functions.All() {
 		path := ""
@@ -236,7 +236,7 @@ func checkFunctions(ctx context.Context, s *smoke) error {
 	return nil
 }
 
-// withoutParameters replaces the parameters of a path by a value that no record has.
+// withoutParameters replaces the parameters in a path with a value that no record has.
 func withoutParameters(path string) string {
 	segments := strings.Split(path, "/")
 	for n, segment := range segments {
@@ -280,8 +280,8 @@ func checkMCP(ctx context.Context, s *smoke) error {
 	return s.requireAllow(ctx, http.MethodGet, mcpserver.Path, "POST")
 }
 
-// runChecks runs checks one after the other, and repeats each until it succeeds or has failed often
-// enough.
+// runChecks runs the checks one after the other. It repeats each check until it succeeds or has
+// reached the maximum number of attempts.
 func (d *deployer) runChecks(ctx context.Context, s *smoke, checks []smokeCheck) error {
 	for _, c := range checks {
 		for n := 1; ; n++ {
@@ -317,8 +317,7 @@ type functionState struct {
 	functionSettings
 }
 
-// functionSettings are the settings of a function that a version contains, as far as the stack sets
-// them.
+// functionSettings are the settings in a function's version that the stack sets.
 type functionSettings struct {
 	Role, Handler, Runtime string
 	Architectures          []string
@@ -327,8 +326,8 @@ type functionSettings struct {
 	LoggingConfig          map[string]string
 }
 
-// functionConfiguration requests the configuration of a function's version. qualifier is an alias,
-// a version or $LATEST.
+// functionConfiguration requests the configuration of a version of a function. qualifier is an
+// alias, a version number or $LATEST.
 func (a *account) functionConfiguration(ctx context.Context, name, qualifier string) (out functionState, err error) {
 	err = a.get(ctx, "lambda", "2015-03-31/functions/"+url.PathEscape(name)+"/configuration?Qualifier="+url.QueryEscape(qualifier), &out)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// checkOperate creates the company of the checks, which tidy deletes.
+// checkOperate creates the company that the checks use. tidy deletes it.
 func checkOperate(ctx context.Context, a *acceptance) error {
 	var made struct{ CompanyID, Key string }
 	if err := a.operate(ctx, &made, "company", "create", "--name", "Smoke test", "--issue-key"); err != nil {
@@ -39,7 +39,7 @@ func checkOperate(ctx context.Context, a *acceptance) error {
 	return nil
 }
 
-// send sends a request with the company's key. The headers are added to it.
+// send sends a request with the company's key and the given additional headers.
 func (a *acceptance) send(ctx context.Context, method, path string, body []byte, headers map[string]string) (smokeResponse, error) {
 	at := *a.base.JoinPath(path)
 	r, err := http.NewRequestWithContext(ctx, method, at.String(), bytes.NewReader(body))
@@ -62,7 +62,8 @@ func (a *acceptance) send(ctx context.Context, method, path string, body []byte,
 	return smokeResponse{response.StatusCode, response.Header, text}, err
 }
 
-// requireEnvelope returns an error unless the response is an error with the code, in the envelope.
+// requireEnvelope returns an error unless the response is an error with the given code in the
+// envelope.
 func requireEnvelope(got smokeResponse, code fault.Code) error {
 	var envelope struct{ Errors []struct{ Code string } }
 	if got.status != code.Status() || json.Unmarshal(got.body, &envelope) != nil || len(envelope.Errors) != 1 || envelope.Errors[0].Code != string(code) {
@@ -71,7 +72,7 @@ func requireEnvelope(got smokeResponse, code fault.Code) error {
 	return nil
 }
 
-// requireRetryAfter returns an error unless the response has a Retry-After of at least a second.
+// requireRetryAfter returns an error unless the response has a Retry-After of at least one second.
 func requireRetryAfter(got smokeResponse) error {
 	if seconds, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || seconds < 1 {
 		return fmt.Errorf("the response %d should have Retry-After, and has %q", got.status, got.header.Get("Retry-After"))
@@ -79,8 +80,8 @@ func requireRetryAfter(got smokeResponse) error {
 	return nil
 }
 
-// checkCreateKey sends the same request twice. The transaction writes in two partitions, and AWS
-// does not say whether IAM checks their keys together.
+// checkCreateKey sends the same request twice. Its transaction writes to two partitions, and AWS
+// does not document whether IAM checks their keys together.
 func checkCreateKey(ctx context.Context, a *acceptance) error {
 	var ids []string
 	for range 2 {
@@ -149,7 +150,7 @@ func checkCompression(ctx context.Context, a *acceptance) error {
 	return nil
 }
 
-// gatewayBodyMax is the largest body that API Gateway accepts.
+// gatewayBodyMax is the maximum size of a request body that API Gateway accepts.
 const gatewayBodyMax = 10 << 20
 
 func checkOversize(ctx context.Context, a *acceptance) error {
@@ -161,14 +162,16 @@ func checkOversize(ctx context.Context, a *acceptance) error {
 	return requireEnvelope(got, fault.PayloadTooLarge)
 }
 
-// checkSaturation takes all instances from the function of the OpenAPI document, and gives them back.
+// checkSaturation makes the function that serves the OpenAPI document run out of instances, by
+// reserving a concurrency of 0, and then removes the reservation.
 func checkSaturation(ctx context.Context, a *acceptance) (err error) {
 	if a.stack.parameter(infra.ParamConcurrency) != "-1" {
 		return fmt.Errorf("%w: the stack reserves concurrency, which this check would change", errNotAnswered)
 	}
 	function := a.functions["openapi"]
 	path := "2017-10-31/functions/" + url.PathEscape(function) + "/concurrency"
-	// The deferred call also runs after an error, because AWS may have done what it did not confirm.
+	// The deferred call also runs after an error, because AWS may have made the change without
+	// confirming it.
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
 		back := a.retry(ctx, func() error { return a.account.rest(ctx, http.MethodDelete, "lambda", path, nil) })
@@ -202,13 +205,13 @@ func (a *account) rest(ctx context.Context, method, service, path string, body [
 	return a.send(ctx, service, r, body, func([]byte) error { return nil })
 }
 
-// The burst of checkThrottle. 3,000 requests for the description of one operation cost about a cent.
+// The burst that checkThrottle sends. 3,000 requests cost about a cent.
 const (
 	burstRequests = 3000
 	burstAtOnce   = 200
 )
 
-// checkThrottle sends a burst until the gateway throttles.
+// checkThrottle sends a burst of requests until the gateway throttles one.
 func checkThrottle(ctx context.Context, a *acceptance) error {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
@@ -289,7 +292,8 @@ func (a *acceptance) codeDeploy(ctx context.Context, action string, in, out any)
 // cloudWatchVersion is the version of CloudWatch's API.
 const cloudWatchVersion = "2010-08-01"
 
-// checkAlarm sets off an alarm. CloudWatch notes in the alarm's history whether the topic got it.
+// checkAlarm puts an alarm into the ALARM state. CloudWatch records in the alarm's history whether
+// it published to the topic.
 func checkAlarm(ctx context.Context, a *acceptance) error {
 	name, err := a.account.stackResource(ctx, a.d.stack, "AuthFailuresAlarm")
 	if err != nil {
@@ -303,10 +307,10 @@ func checkAlarm(ctx context.Context, a *acceptance) error {
 	if err := set(ctx, "ALARM"); err != nil {
 		return err
 	}
-	defer func() { _ = set(context.WithoutCancel(ctx), "OK") }() // the alarm's own evaluation would do the same within minutes
+	defer func() { _ = set(context.WithoutCancel(ctx), "OK") }() // the alarm's own evaluation would also reset it within minutes
 	kind := "Action"
 	if a.account.emulated() {
-		kind = "StateUpdate" // an emulator changes the state, and publishes nothing
+		kind = "StateUpdate" // an emulator changes the state but publishes nothing
 	}
 	err = a.retry(ctx, func() error {
 		var history struct {
@@ -334,7 +338,7 @@ func checkAlarm(ctx context.Context, a *acceptance) error {
 	return err
 }
 
-// checkLogs runs the saved query with the id of a request.
+// checkLogs runs the saved query with the id of a request that it sends.
 func checkLogs(ctx context.Context, a *acceptance) error {
 	got, err := a.send(ctx, http.MethodGet, "/v1/companies/"+a.company, nil, nil)
 	if err != nil {
@@ -354,7 +358,7 @@ func checkLogs(ctx context.Context, a *acceptance) error {
 		return fmt.Errorf("there are %d saved queries %s/request", len(saved.QueryDefinitions), a.d.stack)
 	}
 	query := saved.QueryDefinitions[0]
-	return a.retry(ctx, func() error { // the lines are there within a minute
+	return a.retry(ctx, func() error { // the log lines can be found within a minute
 		var started struct {
 			QueryID string `json:"queryId"`
 		}
@@ -398,16 +402,16 @@ func (a *acceptance) logs(ctx context.Context, action string, in map[string]any,
 	return a.account.call(ctx, "logs", "application/x-amz-json-1.1", "Logs_20140328."+action, body, func(text []byte) error { return json.Unmarshal(text, out) })
 }
 
-// A restore takes minutes in an account, and hours for a large table.
+// A restore takes minutes in a real account, and hours for a large table.
 const (
 	restoreAttempts = 720
 	restorePause    = 10 * time.Second
 )
 
-// checkRestore restores the table into a copy, looks for the company's profile there, and deletes the
-// copy.
+// checkRestore restores the table to a copy, looks for the company's records in the copy, and
+// deletes the copy.
 func checkRestore(ctx context.Context, a *acceptance) (err error) {
-	// A table can be restored to a moment of about five minutes ago.
+	// The latest time to which a table can be restored is about five minutes ago.
 	if err := a.wait(ctx, func() (bool, error) {
 		var backups struct {
 			ContinuousBackupsDescription struct {
@@ -421,7 +425,8 @@ func checkRestore(ctx context.Context, a *acceptance) (err error) {
 		return err
 	}
 	name := a.table + "-smoke"
-	// Without its response, nobody knows whether there is a copy to delete.
+	// This call cannot be cancelled: without its response, it is unknown whether there is a copy to
+	// delete.
 	if err := a.account.callDynamoDB(context.WithoutCancel(ctx), "RestoreTableToPointInTime", map[string]any{
 		"SourceTableName": a.table, "TargetTableName": name, "UseLatestRestorableTime": true,
 	}, &struct{}{}); err != nil {
@@ -453,7 +458,7 @@ func checkRestore(ctx context.Context, a *acceptance) (err error) {
 	return nil
 }
 
-// wait calls a function until it reports that it is done.
+// wait calls a function repeatedly until it reports that it is done.
 func (a *acceptance) wait(ctx context.Context, done func() (bool, error)) error {
 	for range restoreAttempts {
 		if ok, err := done(); ok || err != nil {

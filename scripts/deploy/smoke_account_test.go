@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure a response passes only if it has the status, the envelope and the header that are required.
+// Ensure a response passes only if it has the required status, envelope and header.
 func TestSmokeResponses(t *testing.T) {
 	t.Parallel()
 	envelope := `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`
@@ -43,7 +43,7 @@ func TestSmokeResponses(t *testing.T) {
 	}
 }
 
-// Ensure the names of checks are different, because --skip names them.
+// Ensure every check has a different name, because --skip selects checks by name.
 func TestSmokeCheckNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -55,7 +55,7 @@ func TestSmokeCheckNames(t *testing.T) {
 	}
 }
 
-// Ensure smoke refuses a stack that cannot answer, and leaves no folder behind.
+// Ensure smoke refuses a stack that cannot serve requests, and leaves no folder behind.
 func TestErrSmokeStack(t *testing.T) {
 	for want, set := range map[string]func(*fakeAWS){
 		"there is no deployed stack":             func(w *fakeAWS) { w.status = "ROLLBACK_COMPLETE" },
@@ -76,7 +76,8 @@ func TestErrSmokeStack(t *testing.T) {
 	}
 }
 
-// Ensure the operator's commands have the credentials of this program, and not those of the environment.
+// Ensure the operator's commands use the credentials of this program instead of those in the
+// environment.
 func TestCommandEnvironment(t *testing.T) {
 	a := &account{config: aws.Config{Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "token")}}
 	cmd := exec.Command("none")
@@ -93,7 +94,8 @@ func TestCommandEnvironment(t *testing.T) {
 	}
 }
 
-// Ensure the function gets its instances back although the response to the call that took them is lost.
+// Ensure checkSaturation removes the reservation even if the response to the call that set it was
+// lost.
 func TestSaturationIsTakenBack(t *testing.T) {
 	var methods []string
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -121,7 +123,8 @@ func TestSaturationIsTakenBack(t *testing.T) {
 	}
 }
 
-// Ensure the printed wait takes neither a failed call nor a busy index for the end, and ends without indexes.
+// Ensure the printed command keeps waiting after a failed call and while an index is busy. It must
+// end if the table has no indexes.
 func TestPrintedWait(t *testing.T) {
 	var out bytes.Buffer
 	(&deployer{out: &out, account: &account{config: aws.Config{Region: "eu-central-1"}}, options: options{profile: "my profile"}}).printWait("the-table")

@@ -17,9 +17,9 @@ import (
 	"growthworkspace/infra"
 )
 
-// smokeOptions are the values of the flags of the command smoke.
+// smokeOptions are the values of the flags of the smoke command.
 type smokeOptions struct {
-	skipped []string // names of checks
+	skipped []string // the names of the checks to skip
 }
 
 const smokeHelpText = `usage: go run ./scripts/deploy smoke [flags]
@@ -45,7 +45,7 @@ func parseSmokeFlags(args []string, errOut io.Writer) (options, error) {
 	flags.StringVar(&o.profile, "profile", "", "the `profile` of AWS's configuration")
 	flags.BoolVar(&o.confirmed, "yes", false, "do not ask for a confirmation")
 	flags.Func("skip", "leave out the check with this `name`; may be repeated", func(name string) error {
-		optional := accountChecks()[1:] // the first one creates the company, which the others need
+		optional := accountChecks()[1:] // the first check creates the company that the other checks need
 		if !slices.ContainsFunc(optional, func(c accountCheck) bool { return c.name == name }) {
 			var names []string
 			for _, c := range optional {
@@ -77,11 +77,12 @@ func parseSmokeFlags(args []string, errOut io.Writer) (options, error) {
 	return o, nil
 }
 
-// accountCheck is a check of the command smoke that needs an operator's credentials.
+// accountCheck is a check of the smoke command that needs an operator's credentials.
 type accountCheck struct {
 	name   string
 	proves string
-	// emulated is whether an emulated account can answer. Otherwise the check runs only in a real one.
+	// emulated reports whether the check can run in an emulated account. Otherwise it runs only in
+	// a real account.
 	emulated bool
 	run      func(context.Context, *acceptance) error
 }
@@ -111,16 +112,16 @@ type acceptance struct {
 	d           *deployer
 	stack       deployedStack
 	table       string
-	company     string // made by checkOperate, deleted by tidy
+	company     string // created by checkOperate, deleted by tidy
 	companyKey  string
 	companyMade time.Time
 }
 
-// errNotAnswered marks a check whose question the account has not answered, such as a burst that was
-// too slow.
+// errNotAnswered is the error of a check that could not find out whether the account is correct,
+// for example because a burst was too slow.
 var errNotAnswered = errors.New("not answered")
 
-// runSmoke runs the command smoke.
+// runSmoke runs the smoke command.
 func (d *deployer) runSmoke(ctx context.Context) (err error) {
 	if err := d.prepareFolders(); err != nil {
 		return err
@@ -190,11 +191,12 @@ func (d *deployer) runSmoke(ctx context.Context) (err error) {
 	return nil
 }
 
-// emulated reports whether requests go to an emulator instead of AWS.
+// emulated reports whether requests are sent to an emulator instead of AWS.
 func (a *account) emulated() bool { return !strings.Contains(a.endpoint("sts"), ".amazonaws.com") }
 
-// operate runs the operator's command line on the stack's table, and decodes its JSON output. An
-// interruption does not end the command: its output names the company that tidy must delete.
+// operate runs the operator's command line program on the stack's table, and decodes its JSON
+// output. An interruption does not stop the command, because its output names the company that tidy
+// must delete.
 func (a *acceptance) operate(ctx context.Context, out any, args ...string) error {
 	args = append([]string{"run", "./scripts/workspace", "--json", "--table", a.table}, args...)
 	cmd := exec.Command("go", args...)
@@ -216,8 +218,8 @@ func (a *acceptance) operate(ctx context.Context, out any, args ...string) error
 	return json.Unmarshal(text, out)
 }
 
-// environment adds the account's region, credentials and endpoint to an environment. The credentials
-// take precedence over those of a profile, so a command uses the same account as this program.
+// environment adds the account's region, credentials and endpoint to env. These credentials take
+// precedence over those of a profile, so a command uses the same account as this program.
 func (a *account) environment(ctx context.Context, env []string) ([]string, error) {
 	c, err := a.config.Credentials.Retrieve(ctx)
 	if err != nil {
@@ -231,7 +233,7 @@ func (a *account) environment(ctx context.Context, env []string) ([]string, erro
 	return env, nil
 }
 
-// tidy deletes what the checks have created and not yet deleted.
+// tidy deletes what the checks created and did not delete themselves.
 func (a *acceptance) tidy(ctx context.Context) error {
 	if a.company == "" {
 		return nil

@@ -17,13 +17,14 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// iamVersion and stsVersion are the versions of the APIs of two services.
+// iamVersion and stsVersion are the API versions of IAM and STS.
 const (
 	iamVersion = "2010-05-08"
 	stsVersion = "2011-06-15"
 )
 
-// A role that was just made takes some seconds until it can be assumed and its policy holds.
+// After a role is created, it takes some seconds until the role can be assumed and its policy takes
+// effect.
 const (
 	roleAttempts = 30
 	rolePause    = 2 * time.Second
@@ -36,7 +37,8 @@ type probeRole struct {
 	account  *account // with the role's credentials
 }
 
-// checkRoleMay tries, for each area that a function serves, one call that its operations make.
+// checkRoleMay tries one call in each area that a function serves. The operations of the function
+// make the same call.
 func checkRoleMay(ctx context.Context, a *acceptance) error {
 	return a.eachRole(ctx, func(r probeRole) error {
 		for _, g := range r.function.Grants {
@@ -51,11 +53,11 @@ func checkRoleMay(ctx context.Context, a *acceptance) error {
 	})
 }
 
-// checkRoleDenied tries calls that no function needs. A call that AWS allows is a failure.
+// checkRoleDenied tries calls that no function needs. It fails if AWS allows any of them.
 func checkRoleDenied(ctx context.Context, a *acceptance) error {
 	return a.eachRole(ctx, func(r probeRole) error {
 		own := r.function.Grants[0].Area
-		if err := a.retry(ctx, func() error { return a.getItem(ctx, r.account, own) }); err != nil { // until the policy holds
+		if err := a.retry(ctx, func() error { return a.getItem(ctx, r.account, own) }); err != nil { // until the policy takes effect
 			return fmt.Errorf("the role of %s: %w", r.function.Name, err)
 		}
 		denied := map[string]func() error{
@@ -91,15 +93,15 @@ func checkRoleDenied(ctx context.Context, a *acceptance) error {
 	})
 }
 
-// getItem reads a record that does not exist, in the company's partition of an area.
+// getItem tries to read a record that does not exist in the company's partition of an area.
 func (a *acceptance) getItem(ctx context.Context, as *account, area string) error {
 	return as.callDynamoDB(ctx, "GetItem", map[string]any{
 		"TableName": a.table, "Key": map[string]any{"pk": map[string]string{"S": table.Partition(a.company, area)}, "sk": map[string]string{"S": "none"}},
 	}, &struct{}{})
 }
 
-// eachRole makes a role for each function that uses the table, runs a function with it, and deletes
-// the roles, also if something fails.
+// eachRole creates a role for each function that uses the table, and calls run with each role. It
+// deletes the roles even if something fails.
 func (a *acceptance) eachRole(ctx context.Context, run func(probeRole) error) (err error) {
 	var roles []probeRole
 	defer func() {
@@ -128,8 +130,8 @@ func (a *acceptance) eachRole(ctx context.Context, run func(probeRole) error) (e
 	return nil
 }
 
-// createRole makes a role that this account may assume, with the inline policies of the function's
-// role.
+// createRole creates a role that this account may assume. The role has the inline policies of the
+// function's role.
 func (a *acceptance) createRole(ctx context.Context, r probeRole) error {
 	from, err := a.account.stackResource(ctx, a.d.stack, r.function.RoleID())
 	if err != nil {
@@ -164,7 +166,7 @@ func (a *acceptance) createRole(ctx context.Context, r probeRole) error {
 	return nil
 }
 
-// deleteRole deletes a role with its policies. It is no error if there is no such role.
+// deleteRole deletes a role and its policies. It is not an error if the role does not exist.
 func (a *acceptance) deleteRole(ctx context.Context, name string) error {
 	var policies struct {
 		Names []string `xml:"ListRolePoliciesResult>PolicyNames>member"`
@@ -183,7 +185,8 @@ func (a *acceptance) deleteRole(ctx context.Context, name string) error {
 	return nil
 }
 
-// iam calls IAM, whose requests all regions share. The pairs are names and values of parameters.
+// iam calls IAM, which has one endpoint for all regions of a partition. pairs contains the names
+// and values of the request's parameters.
 func (a *account) iam(ctx context.Context, out any, action string, pairs ...string) error {
 	form := url.Values{"Action": {action}}
 	for n := 0; n < len(pairs); n += 2 {
@@ -202,7 +205,7 @@ func (a *account) iam(ctx context.Context, out any, action string, pairs ...stri
 	return nil
 }
 
-// partition is the partition of the account's region, such as aws.
+// partition returns the partition of the account's region, such as aws.
 func (a *account) partition() string {
 	switch {
 	case strings.HasPrefix(a.config.Region, "cn-"):
@@ -213,7 +216,7 @@ func (a *account) partition() string {
 	return "aws"
 }
 
-// assume returns the account with the credentials of a role.
+// assume returns a copy of the account that uses the credentials of the role.
 func (a *acceptance) assume(ctx context.Context, role string) (*account, error) {
 	var response struct {
 		Credentials struct{ AccessKeyId, SecretAccessKey, SessionToken string } `xml:"AssumeRoleResult>Credentials"`
@@ -231,7 +234,7 @@ func (a *acceptance) assume(ctx context.Context, role string) (*account, error) 
 	return &as, nil
 }
 
-// retry runs a function until it succeeds, because IAM takes some seconds to pass on a change.
+// retry calls a function until it succeeds, because IAM takes some seconds to propagate a change.
 func (a *acceptance) retry(ctx context.Context, run func() error) error {
 	for n := 1; ; n++ {
 		err := run()

@@ -9,22 +9,26 @@ import (
 	"growthworkspace/infra"
 )
 
-// A switch to another table is three updates of the stack. Within one update CloudFormation changes
-// the roles and functions one by one, so the service must also work half-way through each:
+// A switch to a different table consists of three updates of the stack. Within an update,
+// CloudFormation changes the roles and functions one by one, so the service must also work while an
+// update is half complete:
 //
-//  1. SecondTableName is the new table. The roles may use both tables, and the functions refuse
+//  1. SecondTableName names the new table. The roles may use both tables, and the functions refuse
 //     writes with 503.
-//  2. ExistingTableName is the new table and SecondTableName the old one. The functions read from
-//     the new table, and the alarms and the feed of changes follow. The roles still may use both.
-//  3. SecondTableName is empty. The functions accept writes, and the roles lose the old table.
+//  2. ExistingTableName names the new table, and SecondTableName the old one. The functions read
+//     from the new table, and the alarms and the feed of changes also use it. The roles may still
+//     use both tables.
+//  3. SecondTableName is empty. The functions accept writes, and the roles lose access to the old
+//     table.
 //
-// So no call is denied, and no write that was accepted after update 1 is in the old table. A switch
-// that stopped goes on when the same command runs again: the parameters of the stack say where it
-// is. Until then the service reads from one of the tables or both, and refuses writes.
+// So no call is denied, and no write that is accepted after update 1 goes to the old table. If a
+// switch stops, running the same command again continues it, because the parameters of the stack
+// show how far it got. Until then the service reads from one of the tables or from both, and
+// refuses writes.
 
 // update is one update of the stack in the step deployStack.
 type update struct {
-	what       string // empty for an update that does not belong to a switch
+	what       string // a description; empty for an update that is not part of a switch
 	parameters settings
 }
 
@@ -61,7 +65,7 @@ It uses %[2]s, and may also use %[3]s. To end the switch with one of them:
 		update{last + ", and allow the use of " + table + " only", moved.with(infra.ParamSecondTable, "")}), nil
 }
 
-// requestTimeMax is how long a request may go on that began before an update.
+// requestTimeMax is the maximum time that a request can still run if it started before an update.
 const requestTimeMax = infra.TimeoutSeconds * time.Second
 
 // runUpdates runs the updates of the step deployStack.
@@ -88,9 +92,9 @@ func (d *deployer) runUpdates(ctx context.Context, p plan, s step) error {
 	return nil
 }
 
-// checkSwitch returns an error if a switch, or another stop of the writes, could not end. The
-// functions of the new version use the deployed table until a switch is over, so that it needs their
-// indexes.
+// checkSwitch returns an error if a switch, or a change that turns writes off or on, could not be
+// completed. Until a switch is complete, the functions of the new version use the deployed table.
+// So the deployed table must have the indexes that they need.
 func (d *deployer) checkSwitch(ctx context.Context, s deployedStack, p plan) error {
 	refusesWrites := len(p.updates) > 1 || s.parameter(infra.ParamSecondTable) != "" || s.parameter(infra.ParamWrites) == "off" || d.value(s, infra.ParamWrites) == "off"
 	if refusesWrites && d.value(s, infra.ParamRollout) == infra.RolloutCanary {

@@ -7,8 +7,9 @@ import (
 	"growthworkspace/infra"
 )
 
-// requireUpdates checks the parameters of the updates that were prepared: each has all words of its line, and none of
-// those after a minus.
+// requireUpdates checks the parameters of the prepared updates against one line per update. An
+// update must have every word of its line, except the words with a minus sign, which it must not
+// have.
 func requireUpdates(t *testing.T, w *fakeAWS, want ...string) {
 	t.Helper()
 	got := w.prepares()
@@ -25,7 +26,8 @@ func requireUpdates(t *testing.T, w *fakeAWS, want ...string) {
 	}
 }
 
-// Ensure a switch refuses writes and grants both tables, then changes the table, and then accepts writes.
+// Ensure a switch first refuses writes and grants access to both tables, then changes the table,
+// and finally accepts writes.
 func TestSwitch(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "UPDATE_COMPLETE"
@@ -38,7 +40,8 @@ func TestSwitch(t *testing.T) {
 		email+"ExistingTableName=restored SecondTableName= AdoptedTable=no")
 }
 
-// Ensure a switch that stopped goes on where it stopped, or back, and that no other deploy runs in the middle of it.
+// Ensure a switch that stopped can continue, go back, or go to a third table. No other deploy may
+// run until the switch is complete.
 func TestSwitchGoesOn(t *testing.T) {
 	middle := settings{{infra.ParamSecondTable, "restored"}}
 	end := settings{{infra.ParamTable, "restored"}, {infra.ParamSecondTable, "the-table"}}
@@ -72,7 +75,7 @@ func TestSwitchGoesOn(t *testing.T) {
 	requireContains(t, w.deploy(1, "--yes", "--table", "restored"), "The switch of the table is not complete", "run this again")
 }
 
-// Ensure the stack keeps a table that CloudFormation named, although --table names it.
+// Ensure the stack still manages a table that CloudFormation named when --table names this table.
 func TestOwnTableIsKept(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "UPDATE_COMPLETE"
@@ -80,7 +83,7 @@ func TestOwnTableIsKept(t *testing.T) {
 	requireUpdates(t, w, "-ExistingTableName=the-table")
 }
 
-// Ensure a switch waits for a version whose indexes the deployed table has.
+// Ensure a switch is refused if the deployed table lacks an index that the new version needs.
 func TestErrSwitchNeedsIndexes(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status, w.missing = "UPDATE_COMPLETE", "gsi3"
@@ -90,7 +93,8 @@ func TestErrSwitchNeedsIndexes(t *testing.T) {
 	}
 }
 
-// Ensure writes are not stopped or accepted by a canary, which the alarm about 503 would roll back.
+// Ensure writes are not turned off or on with a canary, because the alarm on 5xx responses would
+// roll it back.
 func TestErrReadOnlyCanary(t *testing.T) {
 	canary := settings{{infra.ParamRollout, infra.RolloutCanary}}
 	for name, test := range map[string]struct {
@@ -114,15 +118,15 @@ func TestErrReadOnlyCanary(t *testing.T) {
 	}
 }
 
-// Ensure a switch does not promise writes while the parameter Writes is off.
+// Ensure a switch does not announce that writes are accepted while the parameter Writes is off.
 func TestSwitchWithoutWrites(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status, w.parameters = "UPDATE_COMPLETE", settings{{infra.ParamWrites, "off"}}
 	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "update 3 of 3: still refuse writes, because Writes is off")
 }
 
-// Ensure an empty name of the table changes nothing for the stack's own table, and does not replace an
-// existing one by an empty table.
+// Ensure an empty table name changes nothing if the stack uses its own table. It must not replace
+// an existing table with a new, empty one.
 func TestEmptyTableName(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "UPDATE_COMPLETE"

@@ -9,26 +9,27 @@ import (
 	"time"
 )
 
-// tableState is what DynamoDB says about a table. It is the zero value if the table does not exist.
+// tableState is the state of a table as DynamoDB describes it. It is the zero value if the table
+// does not exist.
 type tableState struct {
 	name      string
 	status    string
 	keys      []string // the attributes of the primary key
 	indexes   []tableIndex
-	streamARN string // of the stream with old and new images; empty if the table has none
+	streamARN string // the stream with old and new images; empty if the table has no such stream
 }
 
 // tableIndex is an index of a table in the account.
 type tableIndex struct {
 	indexKeys
 	status      string // CREATING, UPDATING, DELETING or ACTIVE
-	backfilling bool   // whether DynamoDB is filling a new index; only then can it be deleted before it is ACTIVE
+	backfilling bool   // whether DynamoDB is backfilling a new index; only then can the index be deleted before it is ACTIVE
 }
 
-// indexKeys identifies an index: DynamoDB can change none of it.
+// indexKeys identifies an index. DynamoDB cannot change any of these fields.
 type indexKeys struct {
 	name       string
-	keys       string // the attributes, with HASH or RANGE
+	keys       string // the key attributes, with HASH or RANGE
 	projection string
 }
 
@@ -75,7 +76,7 @@ func (a *account) table(ctx context.Context, name string) (tableState, error) {
 
 func (t tableState) exists() bool { return t.status != "" }
 
-// usable returns an error unless the table exists and can be used at once.
+// usable returns an error unless the table exists and can be used now.
 func (t tableState) usable(table, region string) error {
 	switch {
 	case !t.exists():
@@ -96,8 +97,8 @@ func (t tableState) index(name string) (tableIndex, bool) {
 	return tableIndex{}, false
 }
 
-// busy returns what DynamoDB is changing in the table, or nothing if the table accepts the next
-// change.
+// busy describes what DynamoDB is changing in the table. It is empty if the table is ready for the
+// next change.
 func (t tableState) busy() string {
 	var parts []string
 	if t.status != "ACTIVE" {
@@ -111,7 +112,8 @@ func (t tableState) busy() string {
 	return strings.Join(parts, ", ")
 }
 
-// keySchema and projection are members of the API of DynamoDB and of CloudFormation's templates.
+// keySchema and projection are types that DynamoDB's API and CloudFormation's templates have in
+// common.
 type keySchema []struct{ AttributeName, KeyType string }
 
 func (k keySchema) String() string {
@@ -141,7 +143,7 @@ func (a *account) callDynamoDB(ctx context.Context, action string, in, out any) 
 		func(body []byte) error { return json.Unmarshal(body, out) })
 }
 
-// createIndex adds an index to a table. DynamoDB fills it afterwards.
+// createIndex adds an index to a table. DynamoDB backfills it afterwards.
 func (a *account) createIndex(ctx context.Context, table string, i index) error {
 	return a.updateIndex(ctx, map[string]any{
 		"TableName": table, "AttributeDefinitions": i.attributes,
@@ -166,8 +168,8 @@ const (
 	pauseMax = 15 * time.Second
 )
 
-// waitForTable waits until ready returns an empty text for the state of the table, and reports on
-// out what ready returns.
+// waitForTable waits until ready returns an empty string for the state of the table. It prints any
+// other result of ready to d.out.
 func (d *deployer) waitForTable(ctx context.Context, name string, ready func(tableState) string) error {
 	said := ""
 	for pause := pauseMin; ; pause = min(2*pause, pauseMax) {

@@ -10,18 +10,18 @@ import (
 	"growthworkspace/infra"
 )
 
-// template is a CloudFormation template: the JSON object, with intrinsic functions in their long
+// template is a CloudFormation template as a JSON object. Its intrinsic functions are in their long
 // form.
 type template map[string]any
 
 // index is a global secondary index in a template.
 type index struct {
 	indexKeys
-	definition map[string]any   // the member of GlobalSecondaryIndexes
-	attributes []map[string]any // the definitions of the attributes of its key
+	definition map[string]any   // the element of GlobalSecondaryIndexes
+	attributes []map[string]any // the definitions of its key attributes
 }
 
-// core returns the members of the definition that have no reference to anything in the template.
+// core returns the members of the definition that do not refer to anything in the template.
 func (i index) core() map[string]any {
 	out := map[string]any{}
 	for _, name := range []string{"IndexName", "KeySchema", "Projection"} {
@@ -32,7 +32,7 @@ func (i index) core() map[string]any {
 	return out
 }
 
-// parseTemplate parses a template, which is JSON or YAML.
+// parseTemplate parses a template in JSON or YAML.
 func parseTemplate(text []byte) (template, error) { return infra.ParseTemplate(text) }
 
 // text returns the template as JSON.
@@ -58,7 +58,7 @@ func (t template) resource(id string) map[string]any {
 	return resource
 }
 
-// tableProperties are the properties of the table that name its keys and indexes.
+// tableProperties are the properties of the table that define its keys and indexes.
 type tableProperties struct {
 	AttributeDefinitions   []map[string]any
 	KeySchema              keySchema
@@ -117,13 +117,13 @@ func (k keySchema) contains(attribute any) bool {
 	return false
 }
 
-// withIndexes returns a copy of the template whose table has exactly the given indexes. Of
-// everything else, only the definitions of attributes change: DynamoDB refuses one that no key
-// uses.
+// withIndexes returns a copy of the template whose table has exactly the given indexes. Besides the
+// indexes, it changes only the attribute definitions, because DynamoDB refuses the definition of an
+// attribute that no key uses.
 //
 // The definition of an index from another version may refer to parameters and conditions that this
-// template does not have, such as those of a maximum throughput. It keeps such a member only if an
-// index of this template has the same one.
+// template does not have, such as those of a maximum throughput. withIndexes keeps a member with
+// such references only if an index in this template has an equal member.
 func (t template) withIndexes(indexes []index) (template, error) {
 	out, err := parseTemplate(t.text()) // a copy
 	if err != nil {
@@ -160,7 +160,7 @@ func (t template) withIndexes(indexes []index) (template, error) {
 			attributes, defined[name] = append(attributes, a), true
 		}
 	}
-	properties := out.resource(infra.TableID)["Properties"].(map[string]any) // as table has read them
+	properties := out.resource(infra.TableID)["Properties"].(map[string]any) // cannot panic: table has already read the properties
 	properties["AttributeDefinitions"] = attributes
 	if properties["GlobalSecondaryIndexes"] = definitions; len(definitions) == 0 {
 		delete(properties, "GlobalSecondaryIndexes")

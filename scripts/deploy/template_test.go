@@ -13,7 +13,7 @@ import (
 	"growthworkspace/infra"
 )
 
-// Ensure an index can be removed and added again, and nothing else of the template changes.
+// Ensure an index can be removed and added again without any other change in the template.
 func TestWithIndexes(t *testing.T) {
 	whole := newTemplate(t)
 	all, err := whole.indexes()
@@ -52,11 +52,12 @@ func TestWithIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok := none.resource(infra.TableID)["Properties"].(map[string]any)["GlobalSecondaryIndexes"]; ok {
-		t.Error("a table without indexes has the property") // CloudFormation refuses an empty list
+		t.Error("a table without indexes has the property") // CloudFormation rejects an empty list
 	}
 }
 
-// Ensure an index from another version brings no reference to a parameter that the template lacks.
+// Ensure an index from another version does not add a reference to a parameter that the template
+// lacks.
 func TestIndexWithReferences(t *testing.T) {
 	throughput := map[string]any{"Fn::If": []any{"HasMaximum", map[string]any{"Ref": "Maximum"}, map[string]any{"Ref": "AWS::NoValue"}}}
 	older := newTemplate(t)
@@ -88,7 +89,8 @@ func TestIndexWithReferences(t *testing.T) {
 	}
 }
 
-// Ensure plan writes templates for SAM in which only the indexes differ, in the order of the steps.
+// Ensure plan writes a template for SAM for each step, in order, and that the templates differ only
+// in the indexes.
 func TestSAMPlan(t *testing.T) {
 	folder := t.TempDir()
 	text, err := os.ReadFile("../../template.yaml")
@@ -150,7 +152,8 @@ func TestSAMPlan(t *testing.T) {
 	requireContains(t, w.deploy(2, "plan", "--steps"), "flag provided but not defined")
 }
 
-// Ensure plan compares with the account, and refuses a stack that SAM did not deploy.
+// Ensure plan compares the new template with the deployed one, and refuses a stack that was not
+// deployed with SAM.
 func TestSAMPlanOfAccount(t *testing.T) {
 	folder := t.TempDir()
 	to := filepath.Join(folder, "template.yaml")
@@ -188,7 +191,7 @@ func withoutIndexes(t *testing.T, text []byte) template {
 	return out
 }
 
-// Ensure a template replaces the one of the cloud assembly, under its own digest.
+// Ensure useTemplate replaces the template of the cloud assembly and updates its digest.
 func TestUseTemplate(t *testing.T) {
 	d := &deployer{options: options{stack: "s"}, tmp: t.TempDir()}
 	if err := os.Mkdir(d.cloud(), 0o755); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // tableDefinition is the definition of a table as the properties of a CloudFormation resource. It
-// has the properties that the stack's table sets.
+// includes only the properties that the stack's table sets.
 type tableDefinition struct {
 	TableName                        string `json:",omitempty"`
 	BillingMode                      string
@@ -42,11 +42,11 @@ type timeToLiveSpecification struct {
 	Enabled       bool
 }
 
-// wantedTable returns the definition of the table in this version.
+// wantedTable returns the table's definition in this version.
 func wantedTable() (out tableDefinition) {
 	resource := infra.JSON(infra.New().PlainResources()).(map[string]any)[infra.TableID].(map[string]any)
 	properties := resource["Properties"].(map[string]any)
-	delete(properties, "TableName") // an expression, whose value is the name of an adopted table
+	delete(properties, "TableName") // an expression that resolves to the name of an adopted table
 	text, err := json.Marshal(properties)
 	if err == nil {
 		err = json.Unmarshal(text, &out)
@@ -57,7 +57,7 @@ func wantedTable() (out tableDefinition) {
 	return out
 }
 
-// tableDefinition requests the definition of an existing table.
+// tableDefinition requests the definition of an existing table from AWS.
 func (a *account) tableDefinition(ctx context.Context, name string) (out tableDefinition, err error) {
 	var described struct {
 		Table struct {
@@ -116,14 +116,14 @@ func (a *account) tableDefinition(ctx context.Context, name string) (out tableDe
 // tableDifference is one difference between a table and the definition.
 type tableDifference struct {
 	what    string
-	command string // the arguments of the AWS command line that mend it; empty if nothing but a deploy can
-	// isFatal reports whether the functions would fail. Other differences cost money, a backup or
-	// the feed of changes.
+	command string // the AWS CLI arguments that fix the difference; empty if no command can
+	// isFatal reports whether the difference would make the functions fail. Other differences cost
+	// money, a backup or the feed of changes.
 	isFatal bool
 }
 
-// differences compares a table with the definition. It does not report indexes that are missing or
-// superfluous: a deploy adds and removes those.
+// differences compares a table with the wanted definition. It does not report missing or extra
+// indexes, because a deploy adds and removes them.
 func (t tableDefinition) differences(wanted tableDefinition) (out []tableDifference) {
 	add := func(differs, isFatal bool, what, command string) {
 		if differs {
@@ -168,7 +168,7 @@ func (t tableDefinition) differences(wanted tableDefinition) (out []tableDiffere
 	return out
 }
 
-// text returns the difference and the command that mends it.
+// text describes the difference and the command that fixes it.
 func (x tableDifference) text(table string) string {
 	if x.command == "" {
 		return x.what
@@ -177,7 +177,7 @@ func (x tableDifference) text(table string) string {
 	return fmt.Sprintf("%s:\n            aws dynamodb %s --table-name %s %s", x.what, action, table, arguments)
 }
 
-// usable returns an error if the functions could not work with the table. It prints the other
+// usable returns an error if the functions would not work with the table. It prints all other
 // differences between the table and the definition.
 func (t tableDefinition) usable(out io.Writer) error {
 	var fatal []error

@@ -10,8 +10,8 @@ import (
 
 const settingsFile = "infra/workspace/settings.go"
 
-// settingsOf returns the Go file that declares the settings of the CDK construct, one for each
-// parameter of the stack.
+// settingsOf returns the Go file that declares the settings of the CDK construct, with one setting
+// for each parameter of the stack.
 func settingsOf(parameters []infra.Parameter) ([]byte, error) {
 	var fields, values strings.Builder
 	for _, p := range parameters {

@@ -1,5 +1,5 @@
-// Command consumer is an app of another team, in a module of its own: it adds the service to a stack
-// and lets a role of its own read the table.
+// Command consumer is an example of another team's app, in its own module. It adds the service to a
+// stack and lets one of the app's roles read the table.
 package main
 
 import (

@@ -10,7 +10,7 @@ type Query struct {
 // QueryPlaceholder is the text in a query that its user replaces.
 const QueryPlaceholder = "REQUEST_ID"
 
-// queries returns the saved queries. CloudWatch keeps them for free and charges for what they read.
+// queries returns the saved queries. CloudWatch charges for what they read.
 //
 // The first one finds every line with an id of a request. Lines of the gateway and of a function have
 // the same four ids, but a line of Lambda about an invocation has only lambdaRequestId.

@@ -11,11 +11,11 @@ const TableID = "Table"
 //	existing  the table in ParamTable, which is not a resource of the stack
 //	adopted   the same, after a resource import has made it the resource TableID
 //
-// A resource import may change nothing but the imported resource. So tableName, from which the
-// functions, policies, alarms, dashboard and outputs get the name, has the same text and the same
-// value before, during and after an import: it does not depend on ParamAdopted. A parameter of
-// Systems Manager as the one place would need a resource more, and every name would then be an
-// attribute that CloudFormation learns only while it deploys.
+// The update that imports the table changes nothing else. So tableName, from which the functions,
+// policies, alarms, dashboard and outputs get the name, has the same text and the same value
+// before, during and after an import: it does not depend on ParamAdopted. A parameter of Systems
+// Manager as the one place would need a resource more, and every name would then be an attribute
+// that CloudFormation learns only while it deploys.
 
 // tableName returns the name of the table that CloudFormation named, or of the table in ParamTable.
 func tableName() Object { return IfCondition(ifNewTable, Ref(TableID), Ref(ParamTable)) }

@@ -56,7 +56,7 @@ func (d *deployer) adopt(ctx context.Context, next template) error {
 }
 
 // holdDeployedThroughput moves the throughput of the deployed stack to d.throughput: the table does
-// not have it yet, and its change must be alone in an update.
+// not have it yet, and it is changed in an update of its own.
 func (d *deployer) holdDeployedThroughput(s deployedStack) {
 	for _, name := range infra.ThroughputParameters {
 		value := s.parameter(name)

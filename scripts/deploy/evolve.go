@@ -40,7 +40,8 @@ const (
 	deleteTableIndex                 // remove an index with UpdateTable
 )
 
-// indexesMax is how many global secondary indexes DynamoDB allows in a table.
+// indexesMax is how many global secondary indexes a table may have in CloudFormation. It is also
+// DynamoDB's default quota.
 const indexesMax = 20
 
 // steps returns the steps of a deploy, in order. A deploy that stopped after any of them is planned

@@ -137,7 +137,7 @@ func (d *deployer) changedThroughput(s deployedStack) (out settings) {
 }
 
 // holdThroughput moves the throughput parameters that change in a deployed stack from d.parameters to
-// d.throughput, because they must be alone in an update of the table.
+// d.throughput, because they are changed in an update of their own (infra.ParamMaxReads).
 func (d *deployer) holdThroughput(s deployedStack) {
 	if !s.exists() || s.neverDeployed() {
 		return

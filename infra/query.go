@@ -10,8 +10,7 @@ type Query struct {
 // QueryPlaceholder is the string in a query that the user replaces with an id of a request.
 const QueryPlaceholder = "REQUEST_ID"
 
-// queries returns the saved queries. CloudWatch stores them for free and charges for the data that
-// they scan.
+// queries returns the saved queries. CloudWatch charges for what they read.
 //
 // The first query finds every log line that contains a given request id. The lines of the gateway
 // and of a function have the same four ids, but Lambda's own line about an invocation has only

@@ -11,12 +11,11 @@ const TableID = "Table"
 //	existing  ParamTable names the table, which is not a resource of the stack
 //	adopted   like existing, but a resource import has made the table the resource TableID
 //
-// A resource import must not change anything except the imported resource. Functions, policies,
-// alarms, dashboard and outputs get the table's name from tableName. So tableName has the same
-// expression and the same value before, during and after an import, and does not depend on
-// ParamAdopted. The name could instead be stored in a Systems Manager parameter, but this would
-// need one more resource. Each use of the name would then be an attribute that CloudFormation
-// resolves only during the deployment.
+// The update that imports the table changes nothing else. So tableName, from which the functions,
+// policies, alarms, dashboard and outputs get the name, has the same text and the same value
+// before, during and after an import: it does not depend on ParamAdopted. A parameter of Systems
+// Manager as the one place would need a resource more, and every name would then be an attribute
+// that CloudFormation resolves only while it deploys.
 
 // tableName returns the name of the table: the generated name if CloudFormation named the table,
 // otherwise ParamTable.

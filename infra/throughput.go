@@ -1,9 +1,9 @@
 package infra
 
-// The parameters for the throughput of the table and of each of its indexes, in units per second.
-// If a parameter is 0, the property is not set. A change of one of these parameters must be the
-// only change in an update of the table, and DynamoDB does not allow a warm throughput to be
-// lowered. scripts/deploy enforces both rules.
+// The parameters of the throughput of the table and of each of its indexes, in units a second. With
+// 0 the table lacks the property. DynamoDB makes one kind of change to a table at a time, and
+// refuses to lower a warm throughput. So scripts/deploy changes these parameters in an update of
+// the table alone, and never lowers a warm throughput.
 const (
 	ParamMaxReads   = "MaxReadUnits"
 	ParamMaxWrites  = "MaxWriteUnits"

@@ -57,9 +57,8 @@ func (d *deployer) adopt(ctx context.Context, next template) error {
 	return nil
 }
 
-// holdDeployedThroughput moves the throughput parameters of the deployed stack to d.throughput. The
-// imported table does not have this throughput yet, and setting it must be the only change in an
-// update.
+// holdDeployedThroughput moves the throughput of the deployed stack to d.throughput: the table does
+// not have it yet, and it is changed in an update of its own.
 func (d *deployer) holdDeployedThroughput(s deployedStack) {
 	for _, name := range infra.ThroughputParameters {
 		value := s.parameter(name)

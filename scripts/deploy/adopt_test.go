@@ -111,7 +111,7 @@ func TestDifferences(t *testing.T) {
 		"it is not protected from deletion":                      {func(d *tableDefinition) { d.DeletionProtectionEnabled = false }, false, "--deletion-protection-enabled"},
 		"point-in-time recovery is off": {func(d *tableDefinition) { d.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled = false }, false,
 			"update-continuous-backups --table-name T --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"},
-		"its key is not in KMS": {func(d *tableDefinition) { d.SSESpecification.SSEEnabled = false }, false, "--sse-specification Enabled=true,SSEType=KMS"},
+		"its key is not one of the account": {func(d *tableDefinition) { d.SSESpecification.SSEEnabled = false }, false, "--sse-specification Enabled=true,SSEType=KMS"},
 		"it has no stream":      {func(d *tableDefinition) { d.StreamSpecification = nil }, false, "StreamViewType=NEW_AND_OLD_IMAGES"},
 		"its stream does not":   {func(d *tableDefinition) { d.StreamSpecification = &streamSpecification{"KEYS_ONLY"} }, false, "StreamEnabled=false"},
 		"time to live is off":   {func(d *tableDefinition) { d.TimeToLiveSpecification = nil }, false, "update-time-to-live --table-name T --time-to-live-specification Enabled=true,AttributeName=ttl"},

@@ -41,7 +41,8 @@ const (
 	deleteTableIndex                 // remove an index with UpdateTable
 )
 
-// indexesMax is the maximum number of global secondary indexes that DynamoDB allows per table.
+// indexesMax is how many global secondary indexes a table may have in CloudFormation. It is also
+// DynamoDB's default quota.
 const indexesMax = 20
 
 // steps returns the steps of a deploy, in order. If a deploy stops after any step, the next deploy

@@ -139,8 +139,8 @@ func (d *deployer) changedThroughput(s deployedStack) (out settings) {
 	return out
 }
 
-// holdThroughput moves the throughput parameters that change in a deployed stack from d.parameters
-// to d.throughput, because they must be the only change in an update of the table.
+// holdThroughput moves the throughput parameters that change in a deployed stack from d.parameters to
+// d.throughput, because they are changed in an update of their own (infra.ParamMaxReads).
 func (d *deployer) holdThroughput(s deployedStack) {
 	if !s.exists() || s.neverDeployed() {
 		return

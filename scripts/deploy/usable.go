@@ -154,7 +154,7 @@ func (t tableDefinition) differences(wanted tableDefinition) (out []tableDiffere
 	add(wanted.DeletionProtectionEnabled && !t.DeletionProtectionEnabled, false, "it is not protected from deletion", "update-table --deletion-protection-enabled")
 	add(wanted.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled && !t.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled, false,
 		"point-in-time recovery is off", "update-continuous-backups --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true")
-	add(wanted.SSESpecification.SSEEnabled && !t.SSESpecification.SSEEnabled, false, "its key is not in KMS", "update-table --sse-specification Enabled=true,SSEType=KMS")
+	add(wanted.SSESpecification.SSEEnabled && !t.SSESpecification.SSEEnabled, false, "its key is not one of the account", "update-table --sse-specification Enabled=true,SSEType=KMS")
 	add(t.StreamSpecification == nil, false, "it has no stream, so there is no feed of changes",
 		"update-table --stream-specification StreamEnabled=true,StreamViewType="+wanted.StreamSpecification.StreamViewType)
 	add(t.StreamSpecification != nil && *t.StreamSpecification != *wanted.StreamSpecification, false,

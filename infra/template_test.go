@@ -475,7 +475,7 @@ func TestRunbookHasTheThrottle(t *testing.T) {
 		paths += len(f.Routes)
 	}
 	total := strconv.Itoa(paths * rate)
-	want := fmt.Sprintf("admits %d requests a second for each of its paths until you change `ThrottleRate`; with its %d paths that is up to %s,%s a second",
+	want := fmt.Sprintf("admits %d requests a second for each of its paths until you change `ThrottleRate`, including those of callers without a key. Its %d paths together would be %s,%s a second",
 		rate, paths, total[:len(total)-3], total[len(total)-3:])
 	if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), want) {
 		t.Errorf("RUNBOOK.md does not say: %s", want)

@@ -112,9 +112,9 @@ func TestDifferences(t *testing.T) {
 		"point-in-time recovery is off": {func(d *tableDefinition) { d.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled = false }, false,
 			"update-continuous-backups --table-name T --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"},
 		"its key is not one of the account": {func(d *tableDefinition) { d.SSESpecification.SSEEnabled = false }, false, "--sse-specification Enabled=true,SSEType=KMS"},
-		"it has no stream":      {func(d *tableDefinition) { d.StreamSpecification = nil }, false, "StreamViewType=NEW_AND_OLD_IMAGES"},
-		"its stream does not":   {func(d *tableDefinition) { d.StreamSpecification = &streamSpecification{"KEYS_ONLY"} }, false, "StreamEnabled=false"},
-		"time to live is off":   {func(d *tableDefinition) { d.TimeToLiveSpecification = nil }, false, "update-time-to-live --table-name T --time-to-live-specification Enabled=true,AttributeName=ttl"},
+		"it has no stream":                  {func(d *tableDefinition) { d.StreamSpecification = nil }, false, "StreamViewType=NEW_AND_OLD_IMAGES"},
+		"its stream does not":               {func(d *tableDefinition) { d.StreamSpecification = &streamSpecification{"KEYS_ONLY"} }, false, "StreamEnabled=false"},
+		"time to live is off":               {func(d *tableDefinition) { d.TimeToLiveSpecification = nil }, false, "update-time-to-live --table-name T --time-to-live-specification Enabled=true,AttributeName=ttl"},
 		"time to live uses the attribute expires instead of ttl": {func(d *tableDefinition) {
 			d.TimeToLiveSpecification = &timeToLiveSpecification{"expires", true}
 		}, false, "Enabled=false,AttributeName=expires"},

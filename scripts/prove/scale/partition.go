@@ -42,8 +42,7 @@ type TableLoad struct {
 // units that is throttled.
 type TableOutcome struct {
 	FirstMinute, LastMinute float64
-	Partitions              int     // at the end
-	HottestItem             float64 // write units per second
+	Partitions              int // at the end
 }
 
 // item is a partition key to which companies write.
@@ -65,9 +64,6 @@ type tablePartition struct {
 // units are on each side. DynamoDB cannot split a single item.
 func SimulateTable(load TableLoad, seed uint64) (out TableOutcome) {
 	all := itemsOf(load, rand.New(rand.NewPCG(seed, seed)))
-	for _, i := range all {
-		out.HottestItem = max(out.HottestItem, i.units)
-	}
 	var partitions []*tablePartition
 	for n := range load.Partitions {
 		from, until := float64(n)/float64(load.Partitions), float64(n+1)/float64(load.Partitions)

@@ -113,7 +113,7 @@ func signedRequests(t *testing.T) map[string]bool {
 				t.Errorf("%s: this test does not know which permission GET %s of %s needs", name, path, service)
 			}
 		}
-		for _, m := range find(`(?:callQueryAPI|\.call|\.send|\.get)\(ctx, "(\w+)"`) {
+		for _, m := range find(`(?:callQueryAPI|\.call|\.callJSON|\.send|\.get)\(ctx, "(\w+)"`) {
 			if !slices.Contains([]string{"sts", "cloudformation", "dynamodb", "lambda", "apigateway"}, m[1]) {
 				t.Errorf("%s sends requests to %s, which this test does not know", name, m[1])
 			}

@@ -216,6 +216,16 @@ func (a *account) callQueryAPI(ctx context.Context, service, version string, for
 		func(body []byte) error { return xml.Unmarshal(body, out) })
 }
 
+// callJSON sends a request to an AWS service with the JSON protocol in the given version, and
+// decodes the response into out. target is the version of the API and the action.
+func (a *account) callJSON(ctx context.Context, service, version, target string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	return a.call(ctx, service, "application/x-amz-json-"+version, target, body, func(text []byte) error { return json.Unmarshal(text, out) })
+}
+
 func (a *account) call(ctx context.Context, service, contentType, target string, body []byte, decode func([]byte) error) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.endpoint(service), bytes.NewReader(body))
 	if err != nil {

@@ -71,6 +71,16 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return 0
 }
 
+// pause waits, or returns the context's error if the context ends first.
+func (d *deployer) pause(ctx context.Context, t time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-d.after(t):
+		return nil
+	}
+}
+
 // start runs all checks, and then does what the options request.
 func (d *deployer) start(ctx context.Context) error {
 	if d.sam != nil {

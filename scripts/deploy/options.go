@@ -79,9 +79,7 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 	o := options{}
 	flags := flag.NewFlagSet("deploy", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // discard the message, because run prints the error
-	flags.StringVar(&o.stack, "stack", "growth-workspace", "the `name` of the stack")
-	flags.StringVar(&o.region, "region", "", "the AWS `region` (default: that of the environment or the profile)")
-	flags.StringVar(&o.profile, "profile", "", "the `profile` of AWS's configuration")
+	o.addStackFlags(flags)
 	flags.StringVar(&o.table, "table", "", "use this existing `table`, such as a restored one")
 	flags.BoolVar(&o.adoptTable, "adopt", false, "make the existing table a resource of the stack, so that later changes of its indexes and\n"+
 		"settings reach it")
@@ -106,10 +104,11 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 		return o, errHelp
 	case err != nil:
 		return o, err
-	case flags.NArg() > 0:
-		return o, fmt.Errorf("unknown argument %q", flags.Arg(0))
-	case !stackNamePattern.MatchString(o.stack):
-		return o, fmt.Errorf("--stack %q: must be a letter, then letters, digits and hyphens", o.stack)
+	}
+	if err := o.checkArguments(flags); err != nil {
+		return o, err
+	}
+	switch {
 	case countTrue(o.diff, o.planned, o.destroy, o.synthDir != "") > 1:
 		return o, errors.New("--diff, --plan, --destroy and --synth cannot be combined")
 	case o.destroy && (o.table != "" || o.arch != "" || len(o.parameters) > 0):
@@ -129,6 +128,25 @@ func parseFlags(args []string, errOut io.Writer) (options, error) {
 		}
 	}
 	return o, nil
+}
+
+// addStackFlags adds the flags that every command has.
+func (o *options) addStackFlags(flags *flag.FlagSet) {
+	flags.StringVar(&o.stack, "stack", "growth-workspace", "the `name` of the stack")
+	flags.StringVar(&o.region, "region", "", "the AWS `region` (default: that of the environment or the profile)")
+	flags.StringVar(&o.profile, "profile", "", "the `profile` of AWS's configuration")
+}
+
+// checkArguments returns an error for an argument that is not a flag, and for a stack name that AWS
+// does not allow.
+func (o *options) checkArguments(flags *flag.FlagSet) error {
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	if !stackNamePattern.MatchString(o.stack) {
+		return fmt.Errorf("--stack %q: must be a letter, then letters, digits and hyphens", o.stack)
+	}
+	return nil
 }
 
 func countTrue(values ...bool) (n int) {

@@ -202,10 +202,8 @@ func (d *deployer) deployTemplate(ctx context.Context, t template, check func(ch
 			return err
 		}
 		fmt.Fprintf(d.out, "again     in a minute, because AWS throttled the creation of the stack\n")
-		select {
-		case <-ctx.Done():
+		if d.pause(ctx, createPause) != nil {
 			return err
-		case <-d.after(createPause):
 		}
 	}
 }

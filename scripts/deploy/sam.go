@@ -30,9 +30,7 @@ func parsePlanFlags(args []string, errOut io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("deploy plan", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // discard the message, because run prints the error
 	o.sam = &samOptions{}
-	flags.StringVar(&o.stack, "stack", "growth-workspace", "the `name` of the stack")
-	flags.StringVar(&o.region, "region", "", "the AWS `region` (default: that of the environment or the profile)")
-	flags.StringVar(&o.profile, "profile", "", "the `profile` of AWS's configuration")
+	o.addStackFlags(flags)
 	flags.StringVar(&o.sam.from, "from", "", "the deployed template as a `file`, instead of the account's stack and table")
 	flags.StringVar(&o.sam.to, "to", filepath.Join(".aws-sam", "build", "template.yaml"), "the `file` of the new template")
 	flags.StringVar(&o.sam.out, "out", "", "the `folder` for the templates (default: that of the new template, to which its paths are relative)")
@@ -45,10 +43,9 @@ func parsePlanFlags(args []string, errOut io.Writer) (o options, err error) {
 		return o, errHelp
 	case err != nil:
 		return o, err
-	case flags.NArg() > 0:
-		return o, fmt.Errorf("unknown argument %q", flags.Arg(0))
-	case !stackNamePattern.MatchString(o.stack):
-		return o, fmt.Errorf("--stack %q: must be a letter, then letters, digits and hyphens", o.stack)
+	}
+	if err := o.checkArguments(flags); err != nil {
+		return o, err
 	}
 	if o.sam.out == "" {
 		o.sam.out = filepath.Dir(o.sam.to)

@@ -125,25 +125,37 @@ func (r smokeResponse) excerpt() string {
 	return strings.Join(strings.Fields(fmt.Sprintf("%.200s", r.body)), " ")
 }
 
-// request sends a request to a path below the stage.
+// request sends a request without a body to a path below the stage.
 func (s *smoke) request(ctx context.Context, method, path, key string) (smokeResponse, error) {
-	r, err := http.NewRequestWithContext(ctx, method, s.base.JoinPath(path).String(), http.NoBody)
+	return s.do(ctx, method, path, key, nil, nil)
+}
+
+// do sends a request with the given additional headers to a path below the stage. key may be empty,
+// and body nil.
+func (s *smoke) do(ctx context.Context, method, path, key string, body []byte, headers map[string]string) (smokeResponse, error) {
+	r, err := http.NewRequestWithContext(ctx, method, s.base.JoinPath(path).String(), bytes.NewReader(body))
 	if err != nil {
 		return smokeResponse{}, err
 	}
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range headers {
+		r.Header.Set(name, value)
+	}
 	response, err := s.client.Do(r)
 	if err != nil {
 		return smokeResponse{}, fmt.Errorf("%w: %w", errUnreachable, err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, responseBytesMax))
+	text, err := io.ReadAll(io.LimitReader(response.Body, responseBytesMax))
 	if err != nil {
 		return smokeResponse{}, fmt.Errorf("%w: %w", errUnreachable, err)
 	}
-	return smokeResponse{response.StatusCode, response.Header, body}, nil
+	return smokeResponse{response.StatusCode, response.Header, text}, nil
 }
 
 // requireError sends a request and returns an error unless the response is the given error with the
@@ -299,10 +311,8 @@ func (d *deployer) runChecks(ctx context.Context, s *smoke, checks []smokeCheck)
 			if n >= attempts {
 				return fmt.Errorf("the check %q failed: %w", c.name, err)
 			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-d.after(smokePause):
+			if err := d.pause(ctx, smokePause); err != nil {
+				return err
 			}
 		}
 		fmt.Fprintf(d.out, "checked   %s\n", c.proves)

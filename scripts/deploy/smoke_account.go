@@ -41,25 +41,7 @@ func checkOperate(ctx context.Context, a *acceptance) error {
 
 // send sends a request with the company's key and the given additional headers.
 func (a *acceptance) send(ctx context.Context, method, path string, body []byte, headers map[string]string) (smokeResponse, error) {
-	at := *a.base.JoinPath(path)
-	r, err := http.NewRequestWithContext(ctx, method, at.String(), bytes.NewReader(body))
-	if err != nil {
-		return smokeResponse{}, err
-	}
-	r.Header.Set("Authorization", "Bearer "+a.companyKey)
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for name, value := range headers {
-		r.Header.Set(name, value)
-	}
-	response, err := a.client.Do(r)
-	if err != nil {
-		return smokeResponse{}, fmt.Errorf("%w: %w", errUnreachable, err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, responseBytesMax))
-	return smokeResponse{response.StatusCode, response.Header, text}, err
+	return a.do(ctx, method, path, a.companyKey, body, headers)
 }
 
 // requireEnvelope returns an error unless the response is an error with the given code in the
@@ -282,11 +264,7 @@ func checkCanary(ctx context.Context, a *acceptance) error {
 }
 
 func (a *acceptance) codeDeploy(ctx context.Context, action string, in, out any) error {
-	body, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
-	return a.account.call(ctx, "codedeploy", "application/x-amz-json-1.1", "CodeDeploy_20141006."+action, body, func(text []byte) error { return json.Unmarshal(text, out) })
+	return a.account.callJSON(ctx, "codedeploy", "1.1", "CodeDeploy_20141006."+action, in, out)
 }
 
 // cloudWatchVersion is the version of CloudWatch's API.
@@ -315,7 +293,6 @@ func checkAlarm(ctx context.Context, a *acceptance) error {
 	err = a.retry(ctx, func() error {
 		var history struct {
 			Items []struct {
-				Kind    string `xml:"HistoryItemType"`
 				Summary string `xml:"HistorySummary"`
 			} `xml:"DescribeAlarmHistoryResult>AlarmHistoryItems>member"`
 		}
@@ -375,10 +352,8 @@ func checkLogs(ctx context.Context, a *acceptance) error {
 			Results [][]json.RawMessage `json:"results"`
 		}
 		for result.Status != "Complete" {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-a.d.after(time.Second):
+			if err := a.d.pause(ctx, time.Second); err != nil {
+				return err
 			}
 			if err := a.logs(ctx, "GetQueryResults", map[string]any{"queryId": started.QueryID}, &result); err != nil {
 				return err
@@ -394,12 +369,8 @@ func checkLogs(ctx context.Context, a *acceptance) error {
 	})
 }
 
-func (a *acceptance) logs(ctx context.Context, action string, in map[string]any, out any) error {
-	body, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
-	return a.account.call(ctx, "logs", "application/x-amz-json-1.1", "Logs_20140328."+action, body, func(text []byte) error { return json.Unmarshal(text, out) })
+func (a *acceptance) logs(ctx context.Context, action string, in, out any) error {
+	return a.account.callJSON(ctx, "logs", "1.1", "Logs_20140328."+action, in, out)
 }
 
 // A restore takes minutes in a real account, and hours for a large table.
@@ -464,10 +435,8 @@ func (a *acceptance) wait(ctx context.Context, done func() (bool, error)) error 
 		if ok, err := done(); ok || err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-a.d.after(restorePause):
+		if err := a.d.pause(ctx, restorePause); err != nil {
+			return err
 		}
 	}
 	return errors.New("the restore has not ended after two hours")

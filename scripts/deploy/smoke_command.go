@@ -40,9 +40,7 @@ func parseSmokeFlags(args []string, errOut io.Writer) (options, error) {
 	o := options{smoke: &smokeOptions{}}
 	flags := flag.NewFlagSet("smoke", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.stack, "stack", "growth-workspace", "the `name` of the stack")
-	flags.StringVar(&o.region, "region", "", "the AWS `region` (default: that of the environment or the profile)")
-	flags.StringVar(&o.profile, "profile", "", "the `profile` of AWS's configuration")
+	o.addStackFlags(flags)
 	flags.BoolVar(&o.confirmed, "yes", false, "do not ask for a confirmation")
 	flags.Func("skip", "leave out the check with this `name`; may be repeated", func(name string) error {
 		optional := accountChecks()[1:] // the first check creates the company that the other checks need
@@ -69,10 +67,9 @@ func parseSmokeFlags(args []string, errOut io.Writer) (options, error) {
 		return o, errHelp
 	case err != nil:
 		return o, err
-	case flags.NArg() > 0:
-		return o, fmt.Errorf("unknown argument %q", flags.Arg(0))
-	case !stackNamePattern.MatchString(o.stack):
-		return o, fmt.Errorf("--stack %q: must be a letter, then letters, digits and hyphens", o.stack)
+	}
+	if err := o.checkArguments(flags); err != nil {
+		return o, err
 	}
 	return o, nil
 }
@@ -162,7 +159,7 @@ func (d *deployer) runSmoke(ctx context.Context) (err error) {
 		result, detail := "ok", ""
 		switch {
 		case slices.Contains(d.smoke.skipped, c.name):
-			result, detail = "skipped", ""
+			result = "skipped"
 			open++
 		case !c.emulated && d.account.emulated():
 			result, detail = "NOT CHECKED", ": only a real account can answer"

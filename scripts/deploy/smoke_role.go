@@ -241,10 +241,8 @@ func (a *acceptance) retry(ctx context.Context, run func() error) error {
 		if err == nil || n == roleAttempts || ctx.Err() != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-a.d.after(rolePause):
+		if err := a.d.pause(ctx, rolePause); err != nil {
+			return err
 		}
 	}
 }

@@ -71,12 +71,8 @@ const requestTimeMax = infra.TimeoutSeconds * time.Second
 // runUpdates runs the updates of the step deployStack.
 func (d *deployer) runUpdates(ctx context.Context, p plan, s step) error {
 	for n, u := range p.updates {
-		if n > 0 {
-			select {
-			case <-ctx.Done():
-				return errors.New("interrupted between two updates of the switch: the service refuses writes; run this again")
-			case <-d.after(requestTimeMax):
-			}
+		if n > 0 && d.pause(ctx, requestTimeMax) != nil {
+			return errors.New("interrupted between two updates of the switch: the service refuses writes; run this again")
 		}
 		if u.what != "" {
 			fmt.Fprintf(d.out, "table     update %d of %d: %s\n", n+1, len(p.updates), u.what)

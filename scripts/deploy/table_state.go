@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -135,12 +134,7 @@ func (p projection) String() string {
 
 // callDynamoDB sends a request to DynamoDB.
 func (a *account) callDynamoDB(ctx context.Context, action string, in, out any) error {
-	body, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
-	return a.call(ctx, "dynamodb", "application/x-amz-json-1.0", "DynamoDB_20120810."+action, body,
-		func(body []byte) error { return json.Unmarshal(body, out) })
+	return a.callJSON(ctx, "dynamodb", "1.0", "DynamoDB_20120810."+action, in, out)
 }
 
 // createIndex adds an index to a table. DynamoDB backfills it afterwards.
@@ -188,10 +182,8 @@ func (d *deployer) waitForTable(ctx context.Context, name string, ready func(tab
 			fmt.Fprintf(d.out, "waiting   %s\n", waitsFor)
 			said = waitsFor
 		}
-		select {
-		case <-ctx.Done():
+		if d.pause(ctx, pause) != nil {
 			return fmt.Errorf("interrupted while %s, which goes on in DynamoDB; run this again", waitsFor)
-		case <-d.after(pause):
 		}
 	}
 }

@@ -135,6 +135,12 @@ func TestRegistry(t *testing.T) {
 	}
 	slices.Sort(created)
 	registered := s.Table.NewID("co")
+	if err := store.Create(t.Context(), company.Company{ID: registered, Name: &registered}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Table.Transact(t.Context(), s.Table.WriteDelete(table.RegistryKey(registered), "", nil, nil)); err != nil { // as an older version created it
+		t.Fatal(err)
+	}
 	for n, added := range []bool{true, false} {
 		if got, err := store.Register(t.Context(), registered); got != added || err != nil {
 			t.Errorf("registration %d: added %t, error %v; want %t", n, got, err, added)
@@ -147,12 +153,13 @@ func TestRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	created = slices.Delete(created, 3, 4)
+	created = slices.Sorted(slices.Values(append(created, registered)))
 	ids, err := table.RegisteredCompanies(t.Context(), s.Table)
-	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(created, id) && id != registered }) // other tests create companies, too
-	if want := slices.Sorted(slices.Values(append(slices.Clone(created), registered))); err != nil || !slices.Equal(ids, want) {
-		t.Errorf("the registry has %v, error %v; want %v", ids, err, want)
+	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(created, id) }) // other tests create companies, too
+	if err != nil || !slices.Equal(ids, created) {
+		t.Errorf("the registry has %v, error %v; want %v", ids, err, created)
 	}
-	all, err := store.GetMany(t.Context(), ids)
+	all, err := store.GetMany(t.Context(), append(ids, s.Table.NewID("co"))) // the last one has no profile
 	if err != nil || len(all) != len(created) {
 		t.Fatalf("%d profiles, error %v; want %d", len(all), err, len(created))
 	}

@@ -64,24 +64,15 @@ func (s Store) Create(ctx context.Context, c Company) error {
 	return err
 }
 
-// Register enters a company in the registry if it is not already there. Create already enters the
-// companies that it creates.
-func (s Store) Register(ctx context.Context, companyID string) (added bool, err error) {
-	err = s.table.Insert(ctx, table.Keys{Key: table.RegistryKey(companyID)}, struct{}{})
-	if errors.Is(err, table.ErrExists) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // Registry is the migration to the registry, for companies that an older version created.
 var Registry = migration.NewAction("registry", profileArea, profileSortKey, func(ctx context.Context, t *table.Client, c Company) (bool, error) {
-	return NewStore(t).registerStored(ctx, c.ID)
+	return NewStore(t).Register(ctx, c.ID)
 })
 
-// registerStored is like Register but does nothing if the company has no profile: Erase may have
+// Register enters a company in the registry if it is not already there. Create already enters the
+// companies that it creates. Register does nothing if the company has no profile: Erase may have
 // deleted the company since the caller read its profile.
-func (s Store) registerStored(ctx context.Context, companyID string) (added bool, err error) {
+func (s Store) Register(ctx context.Context, companyID string) (added bool, err error) {
 	err = s.table.Transact(ctx, s.table.WriteCheckExists(profileKey(companyID)), s.table.WriteCreate(table.Keys{Key: table.RegistryKey(companyID)}, struct{}{}))
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {

@@ -208,9 +208,7 @@ func (a *account) warmThroughput(ctx context.Context, table string) (out []warmT
 			}
 		}
 	}
-	err = a.call(ctx, "dynamodb", "application/x-amz-json-1.0", "DynamoDB_20120810.DescribeTable", fmt.Appendf(nil, `{"TableName":%q}`, table),
-		func(body []byte) error { return json.Unmarshal(body, &response) })
-	if err != nil {
+	if err := a.callDynamoDB(ctx, "DescribeTable", map[string]any{"TableName": table}, &response); err != nil {
 		return nil, fmt.Errorf("read the table %s: %w", table, err)
 	}
 	t := response.Table

@@ -16,7 +16,6 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/functions/company"
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/change"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
@@ -52,36 +51,41 @@ func Lines(now time.Time) []Line {
 const batchMax = 200
 
 // Seed writes the demo company. Its records pass the same checks as imported records, and it
-// publishes the board through the store. It writes the profile last, and the company does not exist
-// without a profile. So a caller that finds no company runs Seed again after an interruption. As
-// with an import, the feed of changes does not report the records.
+// publishes the board through the store. It creates the company last, with its entry in the registry
+// and its feed of changes. So a caller that finds no company runs Seed again after an interruption.
+// As with an import, the feed of changes does not report the records.
 func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 	t = t.AsImport()
+	var profile company.Company
 	lines := Lines(now)
-	types := functions.Transfers(t)
-	profile := slices.IndexFunc(types, func(t transfer.Type) bool { return t.Name == companyTypeName })
-	for i, kind := range types {
-		if i != profile {
-			if err := writeLines(ctx, kind, lines); err != nil {
-				return err
+	for _, kind := range functions.Transfers(t) {
+		records, err := checkLines(kind, lines)
+		if err != nil {
+			return err
+		}
+		if kind.Name == companyTypeName {
+			profile = records[0].(company.Company)
+			continue
+		}
+		for batch := range slices.Chunk(records, batchMax) {
+			if err := kind.Write(ctx, CompanyID, batch); err != nil {
+				return fmt.Errorf("write records of type %s: %w", kind.Name, err)
 			}
 		}
 	}
 	if err := publishBoard(ctx, plan.NewStore(t)); err != nil {
 		return err
 	}
-	if _, err := change.EnsureCounter(ctx, t, CompanyID); err != nil {
-		return fmt.Errorf("begin the feed of changes: %w", err)
+	if err := company.NewStore(t).Create(ctx, profile); err != nil {
+		return fmt.Errorf("create the company: %w", err)
 	}
-	if _, err := company.NewStore(t).Register(ctx, CompanyID); err != nil {
-		return fmt.Errorf("register the company: %w", err)
-	}
-	return writeLines(ctx, types[profile], lines)
+	return nil
 }
 
 const companyTypeName = "company"
 
-func writeLines(ctx context.Context, kind transfer.Type, lines []Line) error {
+// checkLines returns the records of the lines of a type, checked as an import checks them.
+func checkLines(kind transfer.Type, lines []Line) ([]any, error) {
 	var records []any
 	for _, line := range lines {
 		if line.Type != kind.Name {
@@ -89,18 +93,13 @@ func writeLines(ctx context.Context, kind transfer.Type, lines []Line) error {
 		}
 		text, err := json.Marshal(line.Record)
 		if err != nil {
-			return fmt.Errorf("encode a %s: %w", kind.Name, err)
+			return nil, fmt.Errorf("encode a %s: %w", kind.Name, err)
 		}
 		record, problems := kind.Check(text)
 		if len(problems) > 0 {
-			return fmt.Errorf("a %s is invalid: %s: %s", kind.Name, strings.Join(problems, "; "), text)
+			return nil, fmt.Errorf("a %s is invalid: %s: %s", kind.Name, strings.Join(problems, "; "), text)
 		}
 		records = append(records, record)
 	}
-	for batch := range slices.Chunk(records, batchMax) {
-		if err := kind.Write(ctx, CompanyID, batch); err != nil {
-			return fmt.Errorf("write records of type %s: %w", kind.Name, err)
-		}
-	}
-	return nil
+	return records, nil
 }

@@ -50,7 +50,6 @@ func (k *runner) unknownID(area, collection string) string {
 	return prefix + "_" + strings.Repeat("0", 26)
 }
 
-// otherCompanyID returns the id of another company.
 func (k *runner) otherCompanyID() string {
 	prefix, _, found := strings.Cut(k.company, "_")
 	if !found {
@@ -78,7 +77,7 @@ func checkUnknownRecord(k *runner) {
 			return // the path contains no id but the company's
 		}
 		if p.IsList() {
-			return // instead of a 404, a list may be empty if its parent does not exist
+			return // a list may be empty instead of a 404 if its parent does not exist
 		}
 		here := k.get(k.pathWithUnknownIDs(p.Path))
 		k.checkError(here, fault.NotFound, "")

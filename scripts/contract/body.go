@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// checkInvalidBodies sends invalid bodies and requires errors. Each element of bodies is a body and
-// the field that the error message must name.
+// checkInvalidBodies sends each body and requires an error. An element of bodies is a pair: the
+// invalid body, and the field that the error message must name.
 func (k *runner) checkInvalidBodies(path, byID string, bodies [][2]string) {
 	for _, b := range bodies {
 		got := k.do(http.MethodPost, path, b[0])

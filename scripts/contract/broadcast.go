@@ -38,9 +38,8 @@ func checkIdeaLifecycle(k *runner) {
 	k.checkDelete(idea)
 }
 
-// checkPostDays checks the from and to parameters of the list of posts. from is the day of the
-// second post in the full list, and to is the day of the first. In both orders, the result must
-// contain exactly the posts of these days.
+// checkPostDays lists the posts from the day of the second post in the full list to the day of the
+// first. In both sort orders, the result must contain exactly the posts of these days.
 func checkPostDays(k *runner) {
 	k.eachList(func(p discoveredRead) {
 		whole := p.records()

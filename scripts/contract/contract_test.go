@@ -135,8 +135,8 @@ type injectedFault struct {
 	changeResponse func(r *http.Response, body string) string
 }
 
-// injectedFaults maps the name of each rule to a bug that breaks the rule. If a rule has several
-// bugs, the keys are the rule's name, a slash and a description.
+// injectedFaults returns bugs by the name of the rule that each breaks. If several bugs break a
+// rule, each key is the rule's name, a slash and a description of the bug.
 func injectedFaults(companyID, key string) map[string]injectedFault {
 	letIn := injectedFault{changeRequest: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
 	var previews, ids atomic.Int64
@@ -441,8 +441,9 @@ func faultyProxy(t *testing.T, serviceURL string, f injectedFault) string {
 	return server.URL
 }
 
-// prerequisiteRules lists rules that send no requests of their own, but only inspect the responses
-// to others. It maps each to a rule that must run before it to send requests.
+// The keys of prerequisiteRules are rules that send no requests of their own, but inspect the
+// responses to those of other rules. The values are rules that send such requests and must run
+// first.
 var prerequisiteRules = map[string]string{
 	ruleEnvelope: "unknown-path", ruleVersion: "unknown-path", ruleJSON: "unknown-parameter", ruleChallenge: "missing-key",
 }

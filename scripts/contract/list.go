@@ -145,8 +145,8 @@ const (
 )
 
 // checkPaging compares three pages of two records with one page of six records. It ignores the
-// order of the records: the first page of metric points has the newest ones, but each page begins
-// with its oldest point.
+// order of the records, because the first page of metric points has the newest ones, but each page
+// begins with its oldest point.
 func checkPaging(k *runner) {
 	k.eachPagedList(func(p discoveredRead, _ schema.Field) {
 		if p.header.Get("Service-Has-More") == "" {
@@ -186,7 +186,7 @@ func checkPaging(k *runner) {
 			case next != "" && len(page.Items) != pageSize:
 				k.fail("%s: a page before the last has %d records", got.request, len(page.Items))
 			}
-			if isFeed(got) { // it may have grown since the whole list was read
+			if isFeed(got) { // the feed may have grown since the whole list was read
 				parts = parts[:min(len(parts), len(wholeList.Items))]
 			}
 		}
@@ -196,8 +196,8 @@ func checkPaging(k *runner) {
 	})
 }
 
-// isFeed reports whether a response is of a list that grows at its end, whose clients go on with
-// Service-After.
+// isFeed reports whether a response is a page of a feed: a list that grows at its end, and that
+// clients resume from the cursor in the Service-After header.
 func isFeed(r response) bool { return r.header.Get("Service-After") != "" }
 
 // nextPage returns the path of the next page, or "" if r is the last page. It returns an error if

@@ -90,7 +90,6 @@ func (k *runner) deletePoints(from, to int) (deleted float64) {
 	return deleted
 }
 
-// removeMetric deletes testMetricKey.
 func (k *runner) removeMetric(path string) {
 	k.deletePoints(0, len(testMetricValues))
 	k.deletePath(path)
@@ -147,8 +146,8 @@ func checkRollup(k *runner) {
 	}
 }
 
-// bucketStart returns a string that identifies the week or month of a point. It consists of the
-// first day and the point's dimensions.
+// bucketStart returns a string that identifies the week or month to which a point belongs. day is
+// its first day. Points with different dimensions belong to different buckets.
 func bucketStart(p map[string]any, day string) string { return fmt.Sprint(day, " ", p["dims"]) }
 
 // combineIntoBuckets combines daily points into weeks or months. It returns the value of each week
@@ -201,8 +200,8 @@ func aggregateDays(days []float64, aggregation any) float64 {
 	return rounded
 }
 
-// checkMetricNames reads a metric by its key with and without the prefix "custom.", and pushes a
-// point with the form that createMetric did not use.
+// checkMetricNames reads a metric by its key with and without the prefix "custom.". Of these two
+// forms of the key, it pushes a point under the one that createMetric did not use.
 func checkMetricNames(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {
@@ -259,7 +258,7 @@ func checkMetricTotal(k *runner) {
 	if got := k.listCheckPoints(testMetricKey, "day", "seriesId", series); !reflect.DeepEqual(got, own) {
 		k.fail("with the seriesId %s, %d points are listed; %d points have it", series, len(got), len(own))
 	}
-	var points []map[string]any // without dims
+	var points []map[string]any // the points in days, without their dims
 	for _, p := range days {
 		p = maps.Clone(p)
 		p["dims"] = nil

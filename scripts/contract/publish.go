@@ -112,7 +112,7 @@ func checkEveryReadHasRecord(k *runner) {
 		k.count()
 		if p.reason != "" {
 			k.fail("%s", p.reason)
-		} else if p.IsList() && !p.IsFeed() && len(p.records()) == 0 { // nothing may have changed
+		} else if p.IsList() && !p.IsFeed() && len(p.records()) == 0 { // a feed is empty if nothing has changed
 			k.fail("%s: the list is empty", p.request)
 		}
 		if p.ID != "list_optimise_audits" {

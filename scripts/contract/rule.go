@@ -11,8 +11,8 @@ const (
 	levelAllRecords                  // needs a company with a record of every kind
 )
 
-// The values of Rule.specified. The specification states a specRule, and this project has added an
-// ownRule.
+// The values of Rule.specified. A specRule is stated by the specification. An ownRule was added by
+// this project.
 const (
 	specRule = true
 	ownRule  = false

@@ -25,7 +25,7 @@ type runner struct {
 	version          string              // the Service-Version header of the first response
 	discovered       []discoveredRead    // the read operations, each with the response to its first request
 	requestIDs       map[string]bool     // the request ids in the responses so far
-	observedProblems map[string][]string // what checkResponse found, by the rule that is broken
+	observedProblems map[string][]string // the problems that checkResponse found, by the rule that is broken
 	observedCounts   map[string]int      // how many responses checkResponse has checked against each rule
 }
 

@@ -152,8 +152,8 @@ func checkSlugScripts(k *runner) {
 	}
 }
 
-// checkPostThread checks how the service splits posts for the platform x. The test knows the weight
-// of each post's text.
+// checkPostThread checks how the service splits posts for the platform x, which gives characters,
+// emoji and links different weights.
 func checkPostThread(k *runner) {
 	wide, family := strings.Repeat("日", 140), strings.Repeat("👩‍👩‍👧‍👦", 140)
 	link := "https://example.com/" + strings.Repeat("a", 300)

@@ -102,9 +102,9 @@ var (
 	pageLink    = regexp.MustCompile(`\]\(([^)]+)\)`)
 )
 
-// pageList returns the lists in the documentation's index, with absolute links. These are the
-// tutorial, and the headings and list items of the sections that pageHeading matches. It leaves out
-// items that link to files that the service does not serve.
+// pageList returns the documentation's index with absolute links. It contains the tutorial, and the
+// headings and list items of the sections that pageHeading matches. It leaves out items that link
+// to files that the service does not serve.
 func pageList(readme string) (string, error) {
 	var out strings.Builder
 	out.WriteString("## Start\n\n- [Tutorial]({base}" + openapi.PagesPath + "tutorial.md): an empty company becomes a full one\n" +

@@ -14,7 +14,7 @@ type clientModel struct {
 	enums      map[string]reflect.Type // the closed lists of values, by their name in the client
 	enumOrder  []string                // the names of the closed lists, in the order in which they are declared
 	inputTypes map[string][]string     // the allowed values of arrays in an area's inputs, by field name
-	maps       map[string]bool         // the names of the fields in an area's inputs that are maps
+	maps       map[string]bool         // the names of the map fields in an area's inputs
 	err        error
 }
 

@@ -23,8 +23,8 @@ func (m *clientModel) operationsOf(operations []api.Operation) string {
 	return importsOf(body.String()) + body.String()
 }
 
-// inputOf returns the input fields of an operation, except those in headers. In the client, these
-// are call options.
+// inputOf returns the input fields of an operation, except those in headers. The client has call
+// options for the headers.
 func inputOf(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In == schema.InHeader })
 }
@@ -168,8 +168,8 @@ func (m *clientModel) declareMethod(out *strings.Builder, op api.Operation) {
 	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InBody }) {
 		out.WriteString(", hasBody: true")
 	}
-	// A request may be repeated if it is idempotent. Only a POST that creates a record is not; a
-	// POST that is a read is.
+	// An idempotent request may be repeated. Every request is idempotent, except a POST that is not
+	// a read.
 	if op.Method != http.MethodPost || op.Effect == api.Read {
 		out.WriteString(", repeatable: true")
 	}

@@ -135,9 +135,9 @@ func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) str
 		return "time.Time"
 	}
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	// An input may limit the values in a list of strings to an enum although the record does not.
-	// The record's field still gets the type of the input's field, so that a value from a record
-	// can be sent.
+	// An input may limit the values in a list of strings to an enum, even though the record does
+	// not. The record's field still gets the type of the input's field, so that a value from a
+	// record can be sent.
 	if list := m.enumWithValues(m.inputTypes[name]); list != "" && isStringSlice(t) {
 		return "[]" + list
 	}

@@ -1,7 +1,8 @@
 // Command gen writes every generated file in the repository: the OpenAPI document, the table of
 // operations in the documentation, the MCP tool snapshots, the agent skills, llms.txt, the sample
-// events, the Go client, template.yaml and the settings of the CDK construct. It adds an example to the fixture company for each
-// record type that the company lacks. Run it from the repository's root:
+// events, the Go client, template.yaml and the settings of the CDK construct. It adds an example to
+// the fixture company for each record type that the company lacks. Run it from the repository's
+// root:
 //
 //	go run ./scripts/gen               writes the files that are out of date
 //	go run ./scripts/gen -check        writes nothing, and fails when a file is out of date

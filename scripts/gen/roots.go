@@ -34,8 +34,7 @@ func refreshRoots(from, to string, now time.Time) error {
 	return os.WriteFile(to, out, 0o644)
 }
 
-// publishedRoots returns those certificates in text that are published roots, in the published
-// order.
+// publishedRoots returns the certificates in text that are published roots, in the published order.
 func publishedRoots(text []byte) ([]byte, error) {
 	found := map[string]*x509.Certificate{}
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {

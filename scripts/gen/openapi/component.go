@@ -62,7 +62,7 @@ func (b *builder) addRecord(name string, t reflect.Type) {
 func (b *builder) addComponent(name string, t reflect.Type) bool {
 	known, ok := b.types[name]
 	if ok && known != t {
-		b.problem("%v and %v are both called %s", known, t, name) // the type of a body is nil here
+		b.problem("%v and %v are both called %s", known, t, name) // a nil type in the message is that of a body
 	}
 	b.types[name] = t
 	return !ok
@@ -268,8 +268,8 @@ func (b *builder) responses() (out orderedObject[response]) {
 }
 
 // separateCodes are the codes that are newer than the released document, and that only some
-// operations return. Each has schemas of its own, because another value of the common list would be
-// a breaking change of every error response.
+// operations return. Each has schemas of its own, because adding a value to the common list would
+// be a breaking change to every error response.
 var separateCodes = []fault.Code{fault.NotImplemented}
 
 // errorEnvelope returns the schema of an error response's body (scripts/docs/reference/errors.md).

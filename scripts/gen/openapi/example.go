@@ -23,10 +23,11 @@ func (b *builder) responseExample(op api.Operation) json.RawMessage {
 	return b.marshal(orderedObject[[]json.RawMessage]{{"items", []json.RawMessage{b.recordExample(op.Output.Field(0).Type.Elem())}}})
 }
 
-// parameterExample returns an example of a parameter, or an empty string. For an id in a path, it
-// is the id in the example of the record that a GET of the path up to that id returns. The example
-// of a required query parameter is a day, if that is its format. Otherwise, it is the property with
-// the same name in the example of a record, if there is a list at the same path.
+// parameterExample returns an example of a path parameter or of a required query parameter, or an
+// empty string. For a path parameter, it finds the read whose path ends with the parameter, and
+// returns the id in the example of that read's record. For a day in the query, it returns a fixed
+// day. For any other query parameter of a list, it returns the property with the parameter's name
+// from the example of the list's record.
 func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	if f.In == schema.InQuery && f.Required && f.Format == "day" {
 		return "2026-08-11"

@@ -55,8 +55,8 @@ func pack(programPath, zipPath string) (size int, sum string, err error) {
 }
 
 // containsProgram reports whether packed, the zip of an earlier build, already contains the
-// program. If it does, compressing the program again would give the same zip: a program contains
-// its Go version, so the same version of Go has compressed it.
+// program. If it does, there is no need to compress the program again: the result depends only on
+// the program and on the version of Go, which is part of the program.
 func containsProgram(packed, program []byte) bool {
 	archive, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil || len(archive.File) != 1 {

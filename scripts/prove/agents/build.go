@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// company identifies a company on a server, and contains a key for it.
+// company identifies a company on a server, with a key for it.
 type company struct{ base, id, key string }
 
 // build is a running build of the service: either this one or another one that the trial compares

@@ -155,7 +155,8 @@ func findGrowth(days int, enough func([]record) bool) agent {
 	}
 }
 
-// correctKey is the key of the metric whose points a program pushed under a wrong key.
+// correctKey is the key under which a program should have pushed its points. It used a wrong key
+// instead.
 const correctKey = "growth.signups"
 
 func wrongNameTask() task {

@@ -120,8 +120,8 @@ func handOverTask() task {
 	}
 }
 
-// handOver returns an agent that sets the status of drafted replies to reviews with at most the
-// given number of stars.
+// handOver returns an agent that looks for reviews with at most the given number of stars, and sets
+// the status of their drafted replies.
 func handOver(status string, stars float64) agent {
 	return func(s *session, _ map[string]string) answer {
 		for _, r := range s.list("list_feedback", arguments{"replyStatus": "draft"}, nil, "kind", "rating", "title", "replyBody") {

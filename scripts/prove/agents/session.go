@@ -100,10 +100,8 @@ func (s *session) acceptsArgument(tool, argument string) bool {
 	return ok
 }
 
-// arguments are the arguments of a tool.
 type arguments map[string]any
 
-// call calls a tool.
 func (s *session) call(tool string, a arguments) (r result) {
 	if s.err != nil {
 		return r
@@ -172,8 +170,8 @@ func (s *session) list(tool string, a arguments, enough func([]record) bool, fie
 }
 
 // part returns the part of a large record that a JSON Pointer refers to. If the tool cannot return
-// parts, the part is taken from whole, the result that contains the record. If whole is empty, the
-// agent reads the record first.
+// parts, part takes it from whole, a result that contains the record. If whole is empty, the agent
+// reads the record first.
 func (s *session) part(tool string, a arguments, whole result, pointer string) any {
 	if !s.acceptsArgument(tool, "at") {
 		if whole.Content == nil {

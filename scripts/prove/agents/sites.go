@@ -211,7 +211,7 @@ func lowestScore(scores []any) int {
 }
 
 // auditNewSite returns an agent that creates a site and an audit, waits for the crawler, and reads
-// the page that choose picks from the table of scores.
+// the page that the choose function selects from the table of scores.
 func auditNewSite(link bool, choose func(scores []any) int) agent {
 	return func(s *session, words map[string]string) answer {
 		site := s.call("create_optimise_site", arguments{"name": words["site"], "domains": []string{words["host"]}}).asRecord()

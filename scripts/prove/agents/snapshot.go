@@ -23,7 +23,8 @@ func pointsOfMetric(key string) string   { return "points of " + key }
 func goalsOfSite(siteID string) string   { return "goals of " + siteID }
 func itemsOfBoard(boardID string) string { return "items of " + boardID }
 
-// listPaths are the lists that belong directly to a company, with the path that returns each.
+// listPaths are the paths of the lists that belong directly to a company, by the names that a
+// snapshot uses for the lists.
 var listPaths = map[string]string{
 	"boards": "plan/boards", "feedback": "feedback", "definitions": "metrics/definitions", "sites": "optimise/sites", "audits": "optimise/audits",
 	"plans": "broadcast/plans", "ideas": "broadcast/ideas", "posts": "broadcast/posts", "channels": "broadcast/channels",

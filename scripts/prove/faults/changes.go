@@ -202,8 +202,9 @@ type feedFollower struct {
 	after   string
 }
 
-// startFollowers starts the followers. stop waits until each has read the creation of an item, and
-// returns context.DeadlineExceeded if that takes longer than lastChangeMax.
+// startFollowers starts the followers. The returned stop function takes the id of the last item. It
+// waits until every follower has read the creation of that item, and returns
+// context.DeadlineExceeded if that takes longer than lastChangeMax.
 func startFollowers(ctx context.Context, c *client, followers []*feedFollower) (stop func(lastID string) error) {
 	ctx, cancel := context.WithCancel(ctx)
 	last := make(chan string, len(followers))

@@ -62,8 +62,8 @@ func editCalls(next http.RoundTripper, choose func(call string) bool, edit func(
 	})
 }
 
-// failUpdateConditions makes the conditions of all updates fail. A service then acts as if other
-// callers had always changed the quota's bucket in between.
+// failUpdateConditions makes the conditions of all updates fail. The service then acts as if,
+// before each update of a quota's bucket, another caller had changed the bucket.
 func failUpdateConditions(next http.RoundTripper) http.RoundTripper {
 	return editCalls(next, func(call string) bool { return call == "UpdateItem" }, func(body map[string]any) {
 		if condition, ok := body["ConditionExpression"].(string); ok {
@@ -132,7 +132,7 @@ func (p mutant) stream(from testbed.StreamReader) testbed.StreamReader {
 	return from
 }
 
-// ownShards is a reader that adds the process's id to the shards.
+// ownShards is a reader that adds the process's id to the ids of the shards.
 type ownShards struct{ testbed.StreamReader }
 
 // Poll implements testbed.StreamReader.

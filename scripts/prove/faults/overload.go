@@ -76,8 +76,8 @@ type loadedServer struct {
 
 const itemsPath = "plan/boards/brd_1/items"
 
-// boardItems is the number of items on the board. A page of a list with all 200 of them has about
-// 450 KB.
+// boardItems is the number of items on the board. A list page with all 200 of them has about 450
+// KB.
 const boardItems = 200
 
 // companyWithItems creates a company with a board of boardItems items.
@@ -154,7 +154,7 @@ func (p loadOptions) runClients(ctx context.Context, n int, do func(ctx context.
 	})
 }
 
-// repeatFor calls the function do repeatedly in n goroutines, until the time d is over.
+// repeatFor calls the function do repeatedly in n goroutines for the duration d.
 func repeatFor(ctx context.Context, n int, d time.Duration, do func(ctx context.Context, n int)) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -180,7 +180,7 @@ func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 }
 
 // compareUnderLoad measures a polite client's median response time without and with a load. It
-// requires that the load does not make it much longer. startLoad starts the load, counts its
+// requires that this time is not much longer under load. startLoad starts the load, counts its
 // requests in sent, and returns a function that stops the load.
 func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, startLoad func(ctx context.Context, sent *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
 	const rounds, warm = 3, 5

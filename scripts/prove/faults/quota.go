@@ -33,7 +33,7 @@ type burst struct {
 	startsEmpty bool          // whether the key's bucket starts empty instead of full
 	// No engine is fast enough to use up a very large quota. If shortfallMax is not zero, the burst
 	// measures how many requests the engine can handle if each admission is only a bare write of
-	// one item. The number of admitted requests may fall short of that by the share shortfallMax.
+	// one item. The number of admitted requests may be smaller than that by at most this share.
 	shortfallMax float64
 }
 
@@ -96,8 +96,8 @@ func (q *quotaRun) client(n int, c testbed.Company) *client {
 	return newClient(q.servers[n%serverProcesses].base, c)
 }
 
-// sendRead sends a request for the company and reports whether it was admitted. Only the company's
-// key is stored, so the response to an admitted request is a 404.
+// sendRead sends a read of the company and reports whether it was admitted. Only the company's key
+// is stored, so the response to an admitted request is a 404.
 func sendRead(ctx context.Context, c *client) (out response, admitted bool, err error) {
 	out, err = c.call(ctx, http.MethodGet, "", nil)
 	return out, out.status == http.StatusNotFound || out.status == http.StatusOK, err
@@ -191,8 +191,8 @@ func (q *quotaRun) exhaustBucket(ctx context.Context, c testbed.Company, quota a
 }
 
 // sendReads makes all clients send reads without a pause. It counts all requests in sent and the
-// admitted ones in admissions. It ends once duration is over and sent has reached admissionsMax,
-// which takes longer on a busy machine.
+// admitted ones in admissions. It stops when the duration is over and sent has reached
+// admissionsMax. On a busy machine, that takes longer than the duration.
 func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company testbed.Company, duration time.Duration, admissionsMax int64, admissions, sent *atomic.Int64) error {
 	begin := time.Now()
 	return parallel.Do(burstClients, burstClients, func(n int) error {
@@ -215,8 +215,8 @@ func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company tes
 	})
 }
 
-// waitForRetryAfter uses up quotas of several sizes until it gets a 429. Each time, it waits for
-// the time in Retry-After and requires that the next request is admitted.
+// waitForRetryAfter uses up quotas of several sizes. After each 429, it waits for the time in
+// Retry-After and requires that the next request is admitted.
 func (q *quotaRun) waitForRetryAfter(ctx context.Context) error {
 	var waits, admissions, longest atomic.Int64
 	err := parallel.Do(q.waitingKeys, max(1, q.waitingKeys), func(n int) error {

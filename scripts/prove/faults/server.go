@@ -36,8 +36,8 @@ const attemptTimeout = 2500 * time.Millisecond
 // busy machine, the default timeouts could end the only attempt whose response is not lost.
 const patientTimeout = time.Minute
 
-// serve serves the whole API in this process until the end of the run. The service uses transport
-// for its calls to the table, and patientTimeout.
+// serve serves the whole API in this process until the end of the run. The service calls the table
+// through the given transport, with patientTimeout.
 func (t *checkRun) serve(transport http.RoundTripper) (base string) {
 	client := testbed.Client(t.Engine.Endpoint, transport, patientTimeout, time.Now)
 	config := api.NewConfig(client, slog.New(slog.DiscardHandler))

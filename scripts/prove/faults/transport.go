@@ -44,7 +44,6 @@ func isWrite(call string) bool {
 	return slices.Contains([]string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"}, call)
 }
 
-// delayCalls delays each call by d.
 func delayCalls(next http.RoundTripper, d time.Duration) http.RoundTripper {
 	if d == 0 {
 		return next

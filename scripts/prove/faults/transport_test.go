@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// recordingTransport is a transport that records calls.
 type recordingTransport struct{ calls, bodies []string }
 
 func (s *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -25,12 +25,12 @@ const (
 	longestPause = 200 * time.Millisecond
 )
 
-// Sizes are the sizes of the items of a feed, in bytes, as measured.
+// Sizes are the sizes of the items of a feed, as measured, in bytes.
 type Sizes struct {
-	Counter      int // of the counter, with one shard
-	CounterShard int // of each further shard in the counter
-	Packet       int // of a packet without changes
-	Change       int // of each change in a packet
+	Counter      int // the counter, with one shard
+	CounterShard int // each further shard in the counter
+	Packet       int // a packet without changes
+	Change       int // each change in a packet
 }
 
 // Load describes the simulated load: a loud company, which writes a lot, and a quiet one, which

@@ -23,8 +23,8 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// Ensure one company's 1,000 writes per second need about 300 write units per second. Another
-// company's changes must be delayed by no more than seconds.
+// Ensure one company's 1,000 writes per second need about 300 write units per second, and delay
+// another company's changes by no more than a few seconds.
 func TestLoudCompany(t *testing.T) {
 	t.Parallel()
 	for _, shards := range []int{1, 4, 16} {

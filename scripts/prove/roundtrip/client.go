@@ -37,9 +37,8 @@ const readConcurrency = 4
 // readCounts counts what a check has read.
 type readCounts struct{ lists, pages, records int }
 
-// check reads a list with every combination of its filters, and without filters in every window of
-// time. It does not combine filters with windows other than the first. It compares each result with
-// the expected records.
+// check reads a list in its first window with every combination of filters, and in every other
+// window without filters. It compares each result with the expected records.
 func (c *reader) check(ctx context.Context, l expectedList) (total readCounts, err error) {
 	if len(l.windows) == 0 {
 		l.windows = []window{{}}

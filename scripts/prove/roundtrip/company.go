@@ -33,7 +33,7 @@ type generatedCompany struct {
 	listLines []listLine
 	records   map[string][]record
 
-	ideasWithPosts int // the number of ideas that have posts; the list of posts is filtered by them
+	ideasWithPosts int // the number of ideas that have posts
 	random         *rand.Rand
 	values         map[string]map[string][]any // by type and field, the values that changeRecord chooses from; nil means null
 	optionalByKind map[string][]string         // the fields that may be null, by type of record

@@ -32,15 +32,15 @@ type expectedList struct {
 	dayParameters   [2]string        // the names of the two parameters that bound a window; if empty, from and to
 }
 
-// orderParameters lists, by operation, parameters that change the order of a list if they are sent,
-// and the order that results.
+// orderParameters maps an operation to two query parameters, and to the order of its list if they
+// are sent.
 var orderParameters = map[string]struct {
 	days  [2]string
 	order string
 }{"list_feedback": {[2]string{"postedFrom", "postedTo"}, "-postedAt"}}
 
 // readyRecords contains the operations that list only the records that a program can claim. It maps
-// each to a function that reports whether the list contains a record at a given time.
+// each operation to a function that reports whether its list contains a record at a given time.
 var readyRecords = map[string]func(r record, now string) bool{
 	"list_due_posts": func(r record, now string) bool {
 		at, _ := r["scheduledFor"].(string)

@@ -21,7 +21,7 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// errDiffers is the error that every error about a difference wraps.
+// errDiffers is wrapped by every error that reports a difference.
 var errDiffers = errors.New("a difference")
 
 func newDifference(format string, values ...any) error {

@@ -38,8 +38,8 @@ type TableLoad struct {
 	Length     time.Duration
 }
 
-// TableOutcome is the outcome of a simulated load. FirstMinute and LastMinute are the share of the
-// units that is throttled.
+// TableOutcome is the outcome of a simulated load. FirstMinute and LastMinute are the fractions of
+// the units that are throttled in the first and the last minute.
 type TableOutcome struct {
 	FirstMinute, LastMinute float64
 	Partitions              int // at the end
@@ -119,8 +119,8 @@ func (p *tablePartition) split() []*tablePartition {
 	return []*tablePartition{newPartition(p.items[:cut]), newPartition(p.items[cut:])}
 }
 
-// itemUnitsMax is the maximum number of units per second that the operator lets one API key use. A
-// company with more requests has more keys. It is less than one item can accept.
+// itemUnitsMax is the maximum number of units per second that the operator lets one API key use.
+// One item can accept more. A company with more requests has more keys.
 const itemUnitsMax = 500
 
 // itemsOf returns the items to which the companies write, ordered by hash.

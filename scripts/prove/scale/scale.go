@@ -137,7 +137,7 @@ func measureSize(ctx context.Context, t *table.Client) (s Size, err error) {
 // rates are the numbers of requests per second for which the page has a column.
 var rates = []float64{1_000, 10_000, 100_000}
 
-// printLimits prints how much of each limit each of the rates needs.
+// printLimits prints how much of each limit the load uses at each of the rates.
 func printLimits(out io.Writer, u Units) {
 	columns := make([][]Limit, len(rates))
 	for n, rps := range rates {
@@ -201,7 +201,7 @@ func printKeys(out io.Writer, seed uint64) {
 	fmt.Fprintln(out)
 }
 
-// printPartitions prints the share of the writes that is throttled in a table without earlier load.
+// printPartitions prints which share of the writes is throttled in a table that had no load before.
 func printPartitions(out io.Writer, u Units, seed uint64) {
 	fmt.Fprintln(out, "| Requests | Warm write units | Companies | Throttled in the first minute | …, splits after 1 min | … after 5 min | Partitions at the end |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")

@@ -151,13 +151,13 @@ func (s *engineBed) idsFor(ctx context.Context, h http.Handler, op api.Operation
 }
 
 // importClaimable imports a record of the fixture company into the demo company, for an operation
-// that claims or reports it. It adds the record's id to the ids.
+// that claims a record or reports on it. It adds the record's id to ids.
 func (s *engineBed) importClaimable(ctx context.Context, op api.Operation, ids map[string]string) (map[string]string, error) {
 	tables, err := oracle.Load()
 	if err != nil {
 		return nil, err
 	}
-	o, _ := tables.Lookup(op.ID) // bodyOf reports a missing line
+	o, _ := tables.Lookup(op.ID) // ignore a missing line, because bodyOf reports it
 	text, err := os.ReadFile("functions/testdata/company.jsonl")
 	if err != nil {
 		return nil, err

@@ -66,8 +66,8 @@ func DescribeModes() string {
 	return out.String()
 }
 
-// Run measures and prints the results. allMet is false if "count" is the only mode and a goal is
-// missed.
+// Run measures and prints the results. allMet is false only if "count" is the only mode and a goal
+// is missed.
 func Run(ctx context.Context, o Options, out, log io.Writer) (allMet bool, err error) {
 	chosen, err := o.choose()
 	if err != nil {

@@ -35,12 +35,12 @@ func TestPricesAreTheRunbooks(t *testing.T) {
 	}
 }
 
-// Ensure runtimeAPI sends an event to a program and accepts its response. It returns an error that
-// the program reports.
+// Ensure runtimeAPI sends an event to a program and accepts the program's response. If the program
+// reports an error, runtimeAPI must return it.
 func TestRuntimeAPI(t *testing.T) {
 	api := newRuntimeAPI()
 	var programWG sync.WaitGroup
-	defer programWG.Wait() // wait until its requests have ended
+	defer programWG.Wait() // wait until the program's requests have ended
 	defer api.Close()
 	base := api.URL + runtimePrefix
 	programWG.Go(func() {

@@ -115,7 +115,7 @@ func (r *runtimeAPI) invoke(ctx context.Context, event []byte) (took time.Durati
 
 // startUsage is the time and memory that one process of a function used.
 type startUsage struct {
-	init, firstInvocation, warmMedian time.Duration // the times until it is ready, of the first invocation, and (median) of the later ones
+	init, firstInvocation, warmMedian time.Duration // the time until the process is ready, the time of the first invocation, and the median time of the later ones
 	residentMiB                       float64       // peak memory in MiB
 }
 

@@ -152,8 +152,8 @@ func (m *transferRunner) importRecords(ctx context.Context, kind string, n int) 
 // baselinePartition is the partition to which the bare loop writes metric points.
 const baselinePartition = "bare#metrics"
 
-// baselinePoint returns an item with only the n-th point. A program would store it like this if it
-// did not pack several points into one item.
+// baselinePoint returns an item with only the n-th point. A program that does not pack several
+// points into one item would store a point like this.
 func (m *transferRunner) baselinePoint(n int) table.Item {
 	item := table.Item{"pk": table.String(baselinePartition)}
 	point := m.records.Record("metric-point", n)
@@ -202,7 +202,7 @@ func (b *bench) measureBaseline(ctx context.Context, data, partition string, n i
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, bed.Close()) }()
-	const batchMost, lanes = 25, 8 // the numbers of items in a batch and of concurrent batches, the same as in an import
+	const batchMost, lanes = 25, 8 // the number of items in a batch and the number of concurrent batches, as in an import
 	db := dynamoClient(bed.Engine)
 	begin := time.Now()
 	err = parallel.Do((n+batchMost-1)/batchMost, lanes, func(batch int) error {

@@ -154,8 +154,9 @@ func (r *release) writeFiles(ctx context.Context, chosen []string, lambda, image
 	return nil
 }
 
-// readCommit reads the hash and the time of the commit. Unless changes is set, it returns an error
-// if any file differs from the commit, because nobody could reproduce such a release.
+// readCommit reads the hash and the time of the commit. It returns an error if any file differs
+// from the commit, because nobody could reproduce such a release. If changes is set, it allows such
+// differences.
 func (r *release) readCommit(ctx context.Context, changes bool) error {
 	status, err := output(ctx, "git", "status", "--porcelain")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // it.
 const sumsName = "SHA256SUMS"
 
-// signatureNamespace is the purpose of a signature. Verification rejects signatures that were created for a
-// different purpose.
+// signatureNamespace is the purpose of a signature. Verification rejects signatures that were
+// created for a different purpose.
 const signatureNamespace = "growth-workspace-release"
 
 // writeSums writes the digests. If there is a key, it also writes their signature with ssh-keygen.

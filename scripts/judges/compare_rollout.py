@@ -26,7 +26,7 @@ def transformed(path, rollout):
 
 
 def resolved(value, canary):
-    """Resolves the condition of a canary, and what the two tools write differently."""
+    """Resolves the condition IsCanary, and removes what the two tools write differently."""
     if isinstance(value, list):
         return [resolved(element, canary) for element in value]
     if not isinstance(value, dict):
@@ -50,7 +50,7 @@ def rollout_of(template, canary):
         if resource.get("UpdatePolicy") == {"CodeDeployLambdaAliasUpdate": {"Ref": "AWS::NoValue"}}:
             del resource["UpdatePolicy"]
         out[name] = resource
-    # The end of a version's id is a digest, which the two tools compute of different things.
+    # The id of a version ends with a digest, which the two tools compute from different input.
     return json.loads(re.sub(r"(FunctionVersion)[0-9a-f]{10}\b", r"\1", json.dumps(out)))
 
 

@@ -1,5 +1,5 @@
-// Checks the links of the pages within the repository and their anchors, the names of files and tests in code quotes, and that
-// scripts/docs/README.md has a link to every page of scripts/docs.
+// Checks that the links of the pages to files and headings in the repository are valid. The files and tests named in code quotes
+// must exist, and scripts/docs/README.md must link to every page of scripts/docs.
 // usage: node scripts/judges/docs_links.mjs ROOT
 import fs from 'node:fs';
 import path from 'node:path';

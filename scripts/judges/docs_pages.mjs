@@ -1,8 +1,9 @@
 // Runs the code blocks of pages. scripts/judges/docs starts it; its --help describes the blocks.
 // usage: node scripts/judges/docs_pages.mjs ROOT TMP PAGE...
 //
-// If the environment variable PAGES_PATH is set, as scripts/judges/release does, the pages run with an
-// empty cache and only the programs in these folders. Blocks that need Go are left out.
+// If the environment variable PAGES_PATH is set, as it is by scripts/judges/release, the pages run
+// with an empty cache and only the programs in the folders that it lists. Blocks that need Go are
+// left out.
 import { execFileSync, spawn } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
@@ -13,9 +14,9 @@ import { blocks } from './docs_blocks.mjs';
 const secondsMax = 180; // for all pages
 const graceMs = 20_000; // for a service to finish its requests, which takes at most 15 s
 const [root, tmp, ...pages] = process.argv.slice(2);
-const mark = `@@${crypto.randomBytes(12).toString('hex')}`; // a text that no page prints
+const mark = `@@${crypto.randomBytes(12).toString('hex')}`; // a string that no page prints
 
-// The README describes values from the output of serve in words, where other pages use a variable.
+// In the README, words stand for values from the output of serve. Other pages use a variable.
 const filled = [
   [/<the company>/g, '"$COMPANY"'],
   [/<the key>/g, '"$KEY"'],
@@ -70,7 +71,7 @@ function script(page, env, port) {
   const isReadme = page === 'README.md';
   const parts = ['set -euo pipefail\nexec 2>&1'], runs = []; // one pipe keeps the order of standard output and error
   const here = text => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
-  let served = false, left = 0, leftOut = false; // whether the last block was left out
+  let served = false, left = 0, leftOut = false; // leftOut: whether the last block was left out
   for (const b of blocks(page, fs.readFileSync(path.join(root, page), 'utf8'))) {
     if (b.kind.endsWith(' output')) {
       if (leftOut) continue;
@@ -104,7 +105,8 @@ function script(page, env, port) {
 
 const escaped = text => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-// prints reports whether a text contains the expected one.
+// prints reports whether the actual output contains the expected output, in which … matches
+// anything.
 function prints(actual, expected) {
   const parts = expected.trim().split('…').map(part => part.split(/\s+/).map(escaped).join('\\s*'));
   return new RegExp(parts.join('[\\s\\S]*?')).test(actual);

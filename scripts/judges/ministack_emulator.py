@@ -5,12 +5,13 @@ MiniStack's CloudFormation rejects an alarm on a formula over several metrics. H
 its formula instead, so that the whole stack can be deployed. cfn-lint checks the definition of the alarm; no test checks when
 the alarm is triggered.
 
-MiniStack's CloudFormation does not know saved queries. Here one is stored as its properties. MiniStack's gateway has the same id
-for a request twice. Here the extended id differs from it and has the form of AWS's, in events and in gateway responses.
+MiniStack's CloudFormation does not know saved queries. Here one is stored as its properties. MiniStack's gateway uses one
+value for both ids of a request. Here the extended request id is a different value in the form of AWS's, in events and in
+gateway responses.
 
 MiniStack invokes a function with the records of a table's stream, but does not know time windows. Here such an event also has
-the members that Lambda adds for a window, of which the recorder needs the shard's id, and a response without a state is an
-error, as in Lambda. MiniStack's streams have one shard, and it never invokes a function for the end of a window.
+the members that Lambda adds for a window, because the recorder needs one of them, the shard's id. As in Lambda, a response
+without a state is an error. MiniStack's streams have one shard, and it never invokes a function for the end of a window.
 """
 
 import base64

@@ -2,8 +2,9 @@
 
 It adds the association of a web ACL with a stage. MiniStack evaluates the rules of no web ACL, so no request is blocked.
 
-A change set says which properties replace a resource. For a REST API and its stage, MiniStack takes every property for one that
-may. By CloudFormation's schemas no property of an API does, and of a stage the two that identify it.
+A change set says whether a change to a property replaces the resource. For a REST API and its stage, MiniStack says so of every
+property. According to CloudFormation's schemas, no property of an API replaces it, and only the two properties that identify a
+stage replace the stage.
 """
 
 from ministack.services import apigateway_v1, waf

@@ -1,4 +1,4 @@
-"""Adds to MiniStack that a REST API is also reached at the name that it has in AWS, <api>.execute-api.<region>.amazonaws.com.
+"""Makes MiniStack serve a REST API also at the name that it has in AWS, <api>.execute-api.<region>.amazonaws.com.
 MiniStack itself knows only <api>.execute-api.localhost. scripts/deploy takes the name from the stack and connects to the
 emulator."""
 

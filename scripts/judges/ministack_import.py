@@ -6,7 +6,7 @@ MiniStack compares the templates without their conditions.
 CloudFormation sets a table's time to live and point-in-time recovery. MiniStack ignores both.
 
 IAM refuses calls to a table that the function's role does not name. MiniStack checks no policies. Here a function that is invoked
-while its role does not name its table answers as if DynamoDB had denied a call. No other part of a policy is evaluated.
+while its role does not name its table responds as if DynamoDB had denied a call. No other part of a policy is evaluated.
 
 While the file that IMPORT_FAILS names exists, an import fails after it has started.
 """

@@ -1,12 +1,13 @@
 """Makes MiniStack change the indexes of a table as DynamoDB and CloudFormation document it.
 
-DynamoDB accepts one index change at a time. A new index is CREATING for a while, in which the table is UPDATING first and the
-index is filled (Backfilling) afterwards; it cannot be queried before it is ACTIVE. A deleted index is DELETING for a while.
+DynamoDB accepts one index change at a time. A new index is CREATING for a while. During this time, the table is first
+UPDATING, and then the index is filled (Backfilling). The index cannot be queried until it is ACTIVE. A deleted index is
+DELETING for a while.
 
 CloudFormation refuses an update with two index changes, and does not wait for the index. When an update that adds an index is
 rolled back, the index stays in the table: "you must manually delete the index".
 
-A change of the throughput of the table and its indexes is stored and shown, and limits nothing.
+A change to the throughput of the table or its indexes is stored and shown, but limits nothing.
 
 INDEX_SECONDS is how long DynamoDB works on an index. While the file that INDEX_HOLDS names exists, no new index becomes ACTIVE.
 While the file that INDEX_FAILS names exists, an update that adds an index fails after it has started.
@@ -21,7 +22,7 @@ from ministack.services import dynamodb
 from ministack.services.cloudformation import provisioners, stacks
 
 SECONDS = float(os.environ.get("INDEX_SECONDS", "4"))
-SINCE = "_Since"  # when the change of an index began; no response has it
+SINCE = "_Since"  # the time at which the change of an index began; no response contains it
 THROUGHPUT = ("OnDemandThroughput", "WarmThroughput")
 rolling_back = contextvars.ContextVar("rolling_back", default=False)
 
@@ -32,7 +33,7 @@ revert_update = stacks._revert_update
 
 def settle(table):
     """Ends the changes of indexes that have lasted long enough."""
-    # The indexes of a table of CloudFormation have no status, and are the properties of the stack's resource: copy them.
+    # Indexes that CloudFormation created have no status, and they are the properties of the stack's resource, so copy them.
     if any("IndexStatus" not in index for index in table.get("GlobalSecondaryIndexes", [])):
         table["GlobalSecondaryIndexes"] = [{"IndexStatus": "ACTIVE", **index} for index in table["GlobalSecondaryIndexes"]]
     held = os.path.exists(os.environ.get("INDEX_HOLDS", ""))
@@ -89,7 +90,7 @@ def description(name):
 
 
 def with_numbers(record):
-    """Returns a table or an index whose throughput is in numbers: CloudFormation passes on the values of parameters as text."""
+    """Returns a table or an index with its throughput as numbers. CloudFormation passes the values of parameters as strings."""
     return {key: {unit: int(units) if str(units).isdigit() else units for unit, units in value.items()} if key in THROUGHPUT else value
             for key, value in record.items()}
 

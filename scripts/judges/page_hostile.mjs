@@ -1,4 +1,4 @@
-// A company whose texts are as long, as wide and as odd as the API accepts.
+// A company whose strings are as long, as wide and as odd as the API accepts.
 
 const word = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerk';
 const texts = [
@@ -13,7 +13,7 @@ export async function fill(api, company, key) {
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
     return response.json();
   }
-  // text returns one of the texts, with at most this many characters.
+  // text returns the next of the texts, cut to at most the given number of characters.
   let n = 0;
   const text = (most = 200) => {
     const one = texts[n++ % texts.length];

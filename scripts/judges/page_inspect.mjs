@@ -1,7 +1,8 @@
 // What is wrong with the layout of a page. inspect runs in the page, so it uses nothing from outside of it.
 
-// inspect returns what looks broken in a window of a width, and the height of the page. A phone's own innerWidth is that of the content. It opens every details; those that open over the
-// page, the menus, one at a time.
+// inspect returns what looks broken in a window of the given width, and the height of the page. It needs the width, because a
+// phone's innerWidth is that of the content. It opens all details elements at once, except menus, which open over the page. It
+// opens these one at a time.
 export function inspect({ width, focus }) {
   const problems = new Set();
   const slack = 1; // fractions of a pixel
@@ -32,7 +33,7 @@ export function inspect({ width, focus }) {
     return shownCache.get(element);
   };
 
-  // clip returns the part of the window's plane in which an element can be seen: its ancestors may scroll or hide what does not fit.
+  // clip returns the area in which an element can be seen. Ancestors that scroll or hide what does not fit limit this area.
   const everything = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
   const cut = (a, b) => ({ left: Math.max(a.left, b.left), top: Math.max(a.top, b.top), right: Math.min(a.right, b.right), bottom: Math.min(a.bottom, b.bottom) });
   const clips = new Map();
@@ -48,7 +49,7 @@ export function inspect({ width, focus }) {
   const seen = (box, element) => cut(box, clip(element));
   const empty = box => box.right - box.left < 1 || box.bottom - box.top < 1;
 
-  // texts returns the boxes of the visible texts: the lines of each text, and the controls that one types or chooses in.
+  // texts returns the boxes of the visible text: one for each line, and one for each control.
   const texts = (root, skipped) => {
     const out = [];
     const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, node =>
@@ -64,7 +65,7 @@ export function inspect({ width, focus }) {
       range.selectNodeContents(node);
       const lines = [...range.getClientRects()].filter(r => r.width > 0.5);
       for (const line of lines) {
-        // A line is higher than its letters.
+        // The box of a line is taller than its letters.
         const rim = line.height * 0.2;
         const box = seen({ left: line.left + 0.5, right: line.right - 0.5, top: line.top + rim, bottom: line.bottom - rim }, element);
         if (!empty(box)) out.push({ element, node, box, lines: lines.length, chart: element.closest('svg') });
@@ -100,7 +101,7 @@ export function inspect({ width, focus }) {
     }
   };
 
-  // room checks that a text wraps between words, in lines of at least eight characters.
+  // room checks that text wraps between words, in lines of at least eight characters.
   const canvas = new OffscreenCanvas(1, 1).getContext('2d');
   const eight = element => {
     canvas.font = style(element).font;
@@ -129,7 +130,7 @@ export function inspect({ width, focus }) {
       for (const word of t.node.data.slice(0, 400).matchAll(/(?<![\p{L}\p{M}\p{N}_./:@-])[A-Za-z]{2,12}(?![\p{L}\p{M}\p{N}_./:@-])/gu)) {
         range.setStart(t.node, word.index);
         range.setEnd(t.node, word.index + word[0].length);
-        const pieces = [...range.getClientRects()].filter(r => !empty(seen(r, t.element))).map(r => Math.round(r.top)); // an ellipsis makes two on a line
+        const pieces = [...range.getClientRects()].filter(r => !empty(seen(r, t.element))).map(r => Math.round(r.top)); // an ellipsis splits a word into two boxes on one line
         if (new Set(pieces).size > 1) { problems.add(`${name(t.element)} breaks the word “${word[0]}”`); break; }
       }
     }
@@ -178,7 +179,7 @@ export function inspect({ width, focus }) {
     else document.activeElement?.blur();
   };
 
-  // rules checks what needs no geometry of pairs: tabs are one row, controls can be hit, links have whole queries.
+  // rules checks elements one by one: tabs must be in one row, controls large enough to hit, and the queries of links complete.
   const rules = root => {
     for (const group of root.querySelectorAll('nav.group')) {
       if (style(group).borderTopWidth === '0px') continue; // tabs that are not joined may wrap

@@ -1,6 +1,6 @@
-// Tests in a browser that no screen of the studio looks broken, at any width, with any content. It follows the studio's links, so a new
-// screen is tested without being named. scripts/judges/page starts it, with the addresses of three studios in environment variables:
-// of the demo company, of an empty one, and of one that this program fills with hostile texts.
+// Tests in a browser that no screen of the studio looks broken, at any width, with any content. It follows the studio's links, so a
+// new screen is tested without being named. scripts/judges/page starts it, with the addresses of three studios in environment
+// variables. They show the demo company, an empty company, and one that this program fills with hostile strings.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { check, end, newPage, steps } from './page_browser.mjs';
@@ -11,18 +11,18 @@ const { JUDGE_STUDIO, JUDGE_EMPTY, JUDGE_HOSTILE, JUDGE_URL: api, JUDGE_HOSTILE_
 
 const widths = [1440, 1024, 820, 768, 390, 320];
 
-// heights is how much higher a page may be than at 1440 pixels.
+// heights is the maximum height of a page by the width of the window, as a multiple of its height at 1440 pixels.
 const heights = { 1440: 1, 1024: 3, 820: 3, 768: 3, 390: 6, 320: 6 };
 
-// shape returns what the addresses of one screen have in common. Only the first of a shape is tested, because the others differ in data.
-// The parameters that choose another layout are part of it.
+// shape returns a string that the addresses of one screen share. Only the first address of each shape is tested, because the others
+// differ only in data. Parameters that select another layout are part of the shape.
 function shape(url) {
   const path = url.pathname.replace(/[a-z]{2,5}_[A-Za-z0-9_-]+/g, '*');
   const parameters = [...url.searchParams.keys()].filter(name => !['done', 'from', 'to'].includes(name)).sort();
   return [path, ...new Set(parameters), url.searchParams.get('view'), url.searchParams.get('by')].join(' ');
 }
 
-// crawl calls look with every screen that can be reached from the overview, once per shape.
+// crawl calls the look function for every screen that can be reached from the overview, once per shape.
 async function crawl(page, start, more, look) {
   const seen = new Set();
   const queue = [];
@@ -59,7 +59,7 @@ async function judge(visit, name, door, more, tall) {
     const screen = {};
     for (const width of widths) {
       const phone = width < 500;
-      await debug.send('Emulation.setDeviceMetricsOverride', { width, height: phone ? 844 : 900, deviceScaleFactor: 1, mobile: phone }); // a phone has no hover
+      await debug.send('Emulation.setDeviceMetricsOverride', { width, height: phone ? 844 : 900, deviceScaleFactor: 1, mobile: phone }); // a phone cannot hover
       await debug.send('Emulation.setTouchEmulationEnabled', { enabled: phone });
       for (const theme of width === 768 ? ['light'] : ['light', 'dark']) {
         await debug.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: theme }, { name: 'prefers-reduced-motion', value: 'reduce' }] });

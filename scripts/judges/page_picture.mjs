@@ -1,4 +1,4 @@
-// Takes the pictures of the README and the documents: the studio of the demo company. "scripts/judges/page picture" starts it, with
+// Takes the pictures of the demo company's studio for the README and the documents. "scripts/judges/page picture" starts it, with
 // the server and the browser in environment variables.
 // usage: node scripts/judges/page_picture.mjs FOLDER
 import { statSync } from 'node:fs';

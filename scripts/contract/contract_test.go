@@ -394,7 +394,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 	}
 }
 
-// raiseLimitParameter sets the parameter limit to 200 in requests for two lists, as if the service
+// raiseLimitParameter sets the limit parameter to 200 in requests for two lists, as if the service
 // did not apply its default.
 func raiseLimitParameter(r *http.Request) {
 	query := r.URL.Query()

@@ -124,8 +124,8 @@ func (k *runner) hasScope(scope auth.Scope) bool {
 	return false
 }
 
-// areaSegment is the index of the segment of a path that names the area. The name of a collection
-// does not say which area it belongs to, because two areas have goals.
+// areaSegment is the index of the path segment that names the area. The name of a collection does
+// not identify its area, because two areas have goals.
 const areaSegment = 4
 
 // fillPath replaces the parameters of a path with ids from the lists that discover has read. It
@@ -172,7 +172,7 @@ func (r response) records() []map[string]any {
 
 // eachRead calls visit for every operation that discover has called. For every other read
 // operation, it records why the rule skips it. A deployment without a feed of changes responds to
-// list_changes with the error not_implemented; that response is not visited.
+// list_changes with the error not_implemented. eachRead skips that response.
 func (k *runner) eachRead(visit func(discoveredRead)) {
 	for _, p := range k.discovered {
 		switch {
@@ -205,7 +205,7 @@ func (k *runner) eachPagedList(visit func(discoveredRead, schema.Field)) {
 }
 
 // isSpecifiedList reports whether the specification states the minimum and maximum of a list's
-// parameter limit.
+// limit parameter.
 func isSpecifiedList(op api.Operation) bool {
 	return slices.Contains([]string{"list_metric_definitions", "list_metric_points", "list_optimise_audits"}, op.ID)
 }

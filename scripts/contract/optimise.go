@@ -37,8 +37,8 @@ func checkSiteLifecycle(k *runner) {
 	k.checkError(k.get(goal.path), fault.NotFound, "")
 }
 
-// checkAuditLifecycle creates an audit with the status running, replaces its findings, completes it
-// and deletes it.
+// checkAuditLifecycle creates an audit whose status is "running", replaces its findings, completes
+// it and deletes it.
 func checkAuditLifecycle(k *runner) {
 	audit, ok := k.create(k.companyPath("/optimise/audits"), `{"rootUrl":"https://example.com","status":"running","findings":[1]}`, auditByID)
 	if !ok {

@@ -121,7 +121,7 @@ func ListName(t reflect.Type) string {
 }
 
 // ElementName returns the type name for the elements of an array field, in the OpenAPI document and
-// in the Go client. For example, an element of the field points of push_metric_points is a
+// in the Go client. For example, an element of the points field of push_metric_points is a
 // PushMetricPointsPoint.
 func ElementName(operation, field string) string {
 	return pascal(operation) + strings.TrimSuffix(pascal(field), "s")

@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Source contains what cannot be derived from the declarations: descriptions and examples of the
+// Source contains what cannot be derived from the declarations: descriptions and examples for the
 // document.
 type Source struct {
 	Areas   map[string]SourceArea      `json:"areas"`   // by path segment, or "company"

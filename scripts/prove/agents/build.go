@@ -23,8 +23,7 @@ import (
 // company identifies a company on a server, with a key for it.
 type company struct{ base, id, key string }
 
-// build is a running build of the service: either this one or another one that the trial compares
-// it with.
+// build is a running build of the service: either this build or another one to compare it with.
 type build interface {
 	// newCompany creates a company with the given records, and a key with every scope.
 	newCompany(ctx context.Context, lines []demo.Line) (company, error)

@@ -26,7 +26,7 @@ func changesTask() task {
 						continue
 					}
 					r := record(line.Record)
-					if g.chance(8) { // changed recently, although created long ago
+					if g.chance(8) { // changed recently, but created long ago
 						r["updatedAt"] = max(r.text("createdAt"), g.today.Add(-time.Hour).Format("2006-01-02T15:04:05.000Z"))
 					}
 					if r.text("updatedAt") >= day(monday) {

@@ -31,8 +31,8 @@ func (c *Counts) add(o Counts) {
 }
 
 // session is an agent's connection to the tools of one company. It keeps everything that the agent
-// was shown. A call with an id, cursor, ETag or metric key that the agent was never shown fails, so
-// an agent cannot use what only the seeding code knows.
+// was shown. If a call contains an id, cursor, ETag or metric key that the agent was never shown,
+// the call fails. So an agent cannot use what only the seeding code knows.
 //
 // The first error ends a session: later calls return an empty result, and err is reported.
 type session struct {

@@ -58,7 +58,7 @@ func newBoard(ctx context.Context, t *checkRun, size int) (*board, error) {
 const fullEditItemsMax = 200
 
 // edit changes the titles and statuses of items, so that the next publish makes items appear,
-// disappear and change. The first edit gives every item the status published. On a small board,
+// disappear and change. The first edit gives every item the status "published". On a small board,
 // later edits alternate: one gives that status to every second item, the next to every item. On a
 // large board, a later edit gives it to half of the items that it changes. To publish a large
 // board, the service writes more records than a transaction accepts.

@@ -21,8 +21,8 @@ import (
 // recorders is the number of server processes that record the same changes concurrently.
 const recorders = 2
 
-// lastChangeMax is how long it may take until the followers have read the change of the last write.
-// It allows for a very busy machine.
+// lastChangeMax is how long it may take until the followers have read the change made by the last
+// write. It allows for a very busy machine.
 const lastChangeMax = 10 * time.Minute
 
 // checkFeed kills servers, each of which also records changes, while clients create, change and

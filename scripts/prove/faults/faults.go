@@ -1,7 +1,7 @@
 // Package faults proves that the service keeps its promises when processes are killed, responses
 // are lost, and clients overload the service. Each check proves one claim. It uses its own database
-// engine with a data file, and prints one line of figures. For each check, a test injects a bug
-// into the service that the check must find. The tests of package functions and of its areas cover
+// engine with a data file, and prints one line of figures. For each check, a test injects into the
+// service a bug that the check must find. The tests of package functions and of its areas cover
 // crashes at a particular call to the table, and tables that throttle.
 //
 // Reading order: this file, transport.go (the faults), mutant.go (the bugs that tests inject),

@@ -15,7 +15,7 @@ const (
 	// https://docs.aws.amazon.com/lambda/latest/dg/scaling-behavior.html
 	lambdaInstances       = 1_000 // quota of an account and region; a new account may have 10
 	requestsPerInstance   = 10    // maximum per second, however short the requests are
-	newInstancesPerSecond = 100   // of one function
+	newInstancesPerSecond = 100   // per function
 	// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 	// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html
 	tableUnits          = 40_000 // per second, reads and writes each: quota of an on-demand table

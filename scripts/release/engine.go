@@ -35,7 +35,7 @@ func (r *release) fetchEngine(ctx context.Context, platform string) ([]byte, err
 		return nil, err
 	}
 	// npm only compares the package with the digest in the registry. unpackEngine compares it with
-	// the pinned digest, to detect a change of the registry's package.
+	// the pinned digest, to detect a change to the package in the registry.
 	if _, err := outputIn(ctx, dir, nil, "npm", "pack", p.Name+"@"+version, "--silent", "--ignore-scripts"); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 // Package contract checks a service against the rules of the API. `workspace check` uses it to
-// check the rules of the specification on any implementation. `prove contract` uses it to check all
-// rules, including those that only this implementation has, on a deployment. The deployment must
-// have a company with a record of every kind.
+// check the rules of the specification on any implementation. `prove contract` uses it to check a
+// deployment against all rules, including those that only this implementation has. The deployment
+// must have a company with a record of every kind.
 //
 // Reading order: this file (a run and its report), rule.go (the rules), runner.go (requests and
 // their checks), discover.go (the first requests of a run), observe.go (the rules of every

@@ -171,7 +171,7 @@ func (r response) records() []map[string]any {
 }
 
 // eachRead calls visit for every operation that discover has called. For every other read
-// operation, it records why the rule skips it. A deployment without a feed of changes responds to
+// operation, it calls skip with the reason. A deployment without a feed of changes responds to
 // list_changes with the error not_implemented. eachRead skips that response.
 func (k *runner) eachRead(visit func(discoveredRead)) {
 	for _, p := range k.discovered {

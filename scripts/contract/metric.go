@@ -200,8 +200,8 @@ func aggregateDays(days []float64, aggregation any) float64 {
 	return rounded
 }
 
-// checkMetricNames reads a metric by its key with and without the prefix "custom.". Of these two
-// forms of the key, it pushes a point under the one that createMetric did not use.
+// checkMetricNames reads a metric by its key with and without the prefix "custom.". It pushes a
+// point under the form of the key that createMetric did not use.
 func checkMetricNames(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {

@@ -55,8 +55,8 @@ func publishOneTask() task {
 // publishSteps selects the steps that an agent takes.
 type publishSteps struct{ holdBack, putBack, publish bool }
 
-// publishOne returns an agent that moves an item and publishes the board. Before it publishes, it
-// undoes the unpublished edits of others. Afterwards it restores them.
+// publishOne returns an agent that moves an item and publishes the board. The agent undoes the
+// unpublished edits of others before it publishes, and restores these edits afterwards.
 func publishOne(do publishSteps) agent {
 	return func(s *session, words map[string]string) answer {
 		boardID := boardNamed(s, words["board"])

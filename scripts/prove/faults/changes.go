@@ -25,9 +25,9 @@ const recorders = 2
 // write. It allows for a very busy machine.
 const lastChangeMax = 10 * time.Minute
 
-// checkFeed kills servers, each of which also records changes, while clients create, change and
-// delete items, and while followers read the feed. At the end, the feed must contain each write in
-// the stream exactly once. The changes of each item must be in the order of the stream, and each
+// checkFeed kills servers while clients create, change and delete items, and while followers read
+// the feed. Each of the servers also records changes. At the end, the feed must contain each write
+// in the stream exactly once. The changes of each item must be in the order of the stream, and each
 // follower must have read the same changes.
 func checkFeed(ctx context.Context, t *checkRun, kills int) (err error) {
 	t.recordsChanges = true

@@ -118,7 +118,8 @@ func (t *checkRun) recordHistory(ctx context.Context, bases []string, requests i
 	return history, err
 }
 
-// replyEdit is a request that sets the reply's text or its status. If it has neither, it is a read.
+// replyEdit is a request that sets the reply's text or its status. A request that sets neither is a
+// read.
 type replyEdit struct{ text, status string }
 
 // drawEdit returns the m-th request of a client. Every request that sets the text sets a different

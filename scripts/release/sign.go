@@ -19,9 +19,9 @@ const sumsName = "SHA256SUMS"
 // created for a different purpose.
 const signatureNamespace = "growth-workspace-release"
 
-// writeSums writes the digests. If there is a key, it also writes their signature with ssh-keygen.
-// This tool is part of Linux, macOS and Windows, so people can verify a signature without
-// installing anything, and no service is involved. Ed25519 signatures are deterministic.
+// writeSums writes the digests. If there is a key, it also signs them with ssh-keygen. This tool is
+// part of Linux, macOS and Windows, so people can verify a signature without installing anything,
+// and no service is involved. Ed25519 signatures are deterministic.
 func (r *release) writeSums(ctx context.Context) error {
 	entries, err := os.ReadDir(r.out)
 	if err != nil {

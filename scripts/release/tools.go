@@ -17,9 +17,9 @@ var (
 	goLicenses = tool{"github.com/google/go-licenses/v2", "v2.0.1", ""}
 )
 
-// install returns the path of a tool in the user's cache, and builds it if it is not there. It
-// builds the tool in a temporary module, because `go run module@version` also requests the list of
-// the module's versions, which some proxies refuse.
+// install returns the path of a tool in the user's cache. If the cache lacks the tool, install
+// builds it in a temporary module, because `go run module@version` also requests the list of the
+// module's versions, which some proxies refuse.
 func (t tool) install(ctx context.Context) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

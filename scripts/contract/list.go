@@ -197,7 +197,7 @@ func checkPaging(k *runner) {
 }
 
 // isFeed reports whether a response is a page of a feed: a list that grows at its end, and that
-// clients resume from the cursor in the Service-After header.
+// clients continue from the position in the Service-After header.
 func isFeed(r response) bool { return r.header.Get("Service-After") != "" }
 
 // nextPage returns the path of the next page, or "" if r is the last page. It returns an error if

@@ -26,8 +26,8 @@ func (b *builder) responseExample(op api.Operation) json.RawMessage {
 // parameterExample returns an example of a path parameter or of a required query parameter, or an
 // empty string. For a path parameter, it finds the read whose path ends with the parameter, and
 // returns the id in the example of that read's record. For a day in the query, it returns a fixed
-// day. For any other query parameter of a list, it returns the property with the parameter's name
-// from the example of the list's record.
+// day. For any other required query parameter, it returns the property with the parameter's name
+// from the example of a record that a list at the same path returns.
 func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	if f.In == schema.InQuery && f.Required && f.Format == "day" {
 		return "2026-08-11"

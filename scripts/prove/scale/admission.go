@@ -61,9 +61,9 @@ func SimulateKey(load KeyLoad, seed uint64) KeyOutcome {
 // a bucket is unused.
 var epoch = time.Unix(1_786_440_600, 0)
 
-// attempt tries to admit a request. If the bucket had room when the process last saw it, attempt
-// charges the bucket. Otherwise, it reads the key to confirm that the bucket is empty. n is the
-// number of the attempt.
+// attempt tries to admit a request. If the bucket has room according to the TAT that the process
+// last saw, attempt charges the bucket. Otherwise, it reads the key to confirm that the bucket is
+// empty. n is the number of the attempt.
 func (s *keySimulation) attempt(process int, begin time.Duration, n int) {
 	charge, room := s.load.Quota.Charge(s.known[process], epoch.Add(s.Now()))
 	if room {

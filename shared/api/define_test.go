@@ -143,7 +143,8 @@ func TestOperation(t *testing.T) {
 	}
 }
 
-// Ensure every effect except Create is repeatable, and that Write and Destructive overwrite values.
+// Ensure that every effect except Create is repeatable, and that Write and Destructive overwrite
+// values.
 func TestEffects(t *testing.T) {
 	for effect, want := range map[api.Effect][2]bool{api.Read: {true, false}, api.Create: {false, false}, api.Write: {true, true}, api.Destructive: {true, true}} {
 		if got := [2]bool{effect.Repeatable(), effect.Overwrites()}; got != want {

@@ -1,5 +1,5 @@
 // Package api turns declared operations into a service: it contains the registry, the pipeline and
-// HTTP. Read the files in this order:
+// the HTTP transport. Read the files in this order:
 //
 //   - operation.go: Define declares an operation from a Spec and a function with typed input and
 //     output. Routes, tools, the OpenAPI document, templates and sample events are derived from the

@@ -8,10 +8,10 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Nobody may approve content without having read it. A record that a key with a DraftScope (see
-// Spec) can change stores the names of the properties that were last written by such a key. This
-// list is hidden from clients. Drafted updates the list, and RequireRead checks it before an
-// approval.
+// Nobody may approve content without having read it. If keys with a DraftScope (see Spec) can
+// change a record, the record stores the names of the properties that were last written by such a
+// key. This list is hidden from clients. Drafted updates the list, and RequireRead checks it before
+// an approval.
 
 // Drafted returns the new list of drafted properties for a record to which the body will be
 // applied: those that were last written by a key that may only draft. before is the stored list.

@@ -63,7 +63,7 @@ func TestHostilePaths(t *testing.T) {
 	s.requireError(s.request("GET", "/", "", withRawURL(own+"/items/itm%5F1")), 200, "")
 }
 
-// Ensure an unsupported method gets a 405 even with an invalid key, and that Allow lists the
+// Ensure that an unsupported method gets a 405 even with an invalid key, and that Allow lists the
 // supported methods, including HEAD wherever GET is supported.
 func TestMethods(t *testing.T) {
 	s := start(t)
@@ -113,7 +113,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// Ensure a body of 256 KB is accepted, and that a body that is one byte larger gets a 413.
+// Ensure that a body of 256 KB is accepted, and that a body that is one byte larger gets a 413.
 func TestBodySize(t *testing.T) {
 	s := start(t)
 	body := func(size int) string { return `{"title":"` + strings.Repeat("a", size-len(`{"title":""}`)) + `"}` }

@@ -105,8 +105,8 @@ func TestInternalErrors(t *testing.T) {
 	}
 }
 
-// Ensure an overloaded service responds with 503 and Retry-After, and that only the log contains
-// the reason. The response must not be stored under an Idempotency-Key.
+// Ensure that an overloaded service responds with 503 and Retry-After, and that only the log
+// contains the reason. The response must not be stored under an Idempotency-Key.
 func TestUnavailable(t *testing.T) {
 	refused := fmt.Errorf("admit: %w: planted", fault.ErrUnavailable)
 	for name, spoil := range map[string]func(s *service){
@@ -146,8 +146,8 @@ func TestPanicOutsideOfACall(t *testing.T) {
 	}
 }
 
-// Ensure an invalid request adds only a few kilobytes to the log, and that a key in the wrong place
-// in a request is not logged.
+// Ensure that an invalid request adds only a few kilobytes to the log, and that a key in the wrong
+// place in a request is not logged.
 func TestLogOfInvalidRequests(t *testing.T) {
 	s := start(t)
 	body := `{"title":"a",` + strings.Repeat(`"`+strings.Repeat("x", 100)+`":1,`, 2000) + `"z":1}`

@@ -17,7 +17,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure the body of an empty list is exactly {"items":[]}, and that Service-Has-More is false.
+// Ensure that the body of an empty list is exactly {"items":[]}, and that Service-Has-More is
+// false.
 func TestEmptyList(t *testing.T) {
 	s := start(t)
 	for name, list := range map[string]api.List[record]{"nil": api.NewList(table.Page[record]{}), "zero": {}, "empty": api.NewList(table.Page[record]{Records: []record{}})} {
@@ -33,8 +34,8 @@ func TestEmptyList(t *testing.T) {
 	}
 }
 
-// nextPageURL requests a page of a list, after which the next page begins at the position next. It
-// returns the URL in the Link header.
+// nextPageURL requests a page of a list whose next page begins at the position next. It returns the
+// URL in the response's Link header.
 func (s *service) nextPageURL(target, next string) *url.URL {
 	s.t.Helper()
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {

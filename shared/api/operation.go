@@ -51,7 +51,7 @@ type Spec struct {
 	Summary     string        // one line
 	Description string        // what the summary leaves out; may be empty
 	BodyBytes   int           // maximum size of the body over HTTP; 0 means 256 KB. A body of more than 256 KB is read only after the key and its scope have been checked
-	NotTool     bool          // whether it is not an MCP tool, because its response contains a secret, which must not enter a model's context, or because only programs should send something
+	NotTool     bool          // whether it is not an MCP tool: its response contains a secret, which must not enter a model's context, or only programs should call it
 	Errors      []fault.Code  // codes that the function may return, in addition to the common ones
 	Changes     []change.Type // the types of changes that the operation may make; empty for one that changes nothing
 }
@@ -292,7 +292,7 @@ func (op *Operation) isDraft(input reflect.Value) bool {
 	})
 }
 
-// ForDrafting returns the operation as it is for keys with the DraftScope but not the Scope: its
+// ForDrafting returns the operation for keys with the DraftScope but not the Scope: its
 // fields accept only the values that such a key may set.
 func (op Operation) ForDrafting() Operation {
 	op.Input = slices.Clone(op.Input)
@@ -307,7 +307,8 @@ func (op Operation) ForDrafting() Operation {
 // IsList reports whether the operation returns a List.
 func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[listResult]()) }
 
-// IsFeed reports whether the operation lists a feed, whose clients go on with the argument after.
+// IsFeed reports whether the operation lists a feed, which clients resume by passing the after
+// parameter.
 func (op Operation) IsFeed() bool { return op.IsList() && op.field(schema.InQuery, "after") != nil }
 
 // Record returns the type of the record that the operation returns or lists.

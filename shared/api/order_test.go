@@ -81,8 +81,8 @@ func TestAllProblemsInOneResponse(t *testing.T) {
 	}
 }
 
-// Ensure every authenticated response has the rate limit headers, and that a 429 has a Retry-After
-// of at least a second.
+// Ensure that every authenticated response has the rate limit headers, and that a 429 has a
+// Retry-After of at least a second.
 func TestQuotaHeaders(t *testing.T) {
 	s := start(t)
 	for _, r := range []*http.Request{
@@ -121,8 +121,8 @@ func TestKeys(t *testing.T) {
 	s.requireError(s.request("GET", itemPath, "", header("Authorization", "bearer  "+s.key+" ")), 200, "")
 }
 
-// Ensure a missing version and the current one are accepted, and that any other is rejected with a
-// message that lists the supported dates.
+// Ensure that a missing version and the current one are accepted, and that any other is rejected
+// with a message that lists the supported dates.
 func TestVersion(t *testing.T) {
 	s := start(t)
 	s.requireError(s.request("GET", itemPath, "", header("Service-Version", "2026-08-11")), 200, "")
@@ -164,7 +164,7 @@ func TestIfNoneMatch(t *testing.T) {
 	}
 }
 
-// Ensure the Caller is derived from the key, and that repeated headers are joined.
+// Ensure that the Caller is derived from the key, and that repeated headers are joined.
 func TestCallerAndHeaders(t *testing.T) {
 	s := start(t)
 	var seen createInput

@@ -33,9 +33,9 @@ func listOfSizes(asJSON, backward bool, next string, sizes ...int) (list interfa
 	return api.NewList(table.Page[textRecord]{Records: records, Next: next, PositionAfter: behind, Backward: backward})
 }
 
-// Ensure a page contains as many records as fit into table.PageBytes, but at least one, and that
-// the next page continues after the last of them. Records that do not fit must be left out at the
-// end of the page, or at its beginning if the list is read backward.
+// Ensure that a page contains as many records as fit into table.PageBytes, but at least one, and
+// that the next page continues after the last of them. Records that do not fit must be left out at
+// the end of the page, or at its beginning if the list is read backward.
 func TestPagesEndAtBytes(t *testing.T) {
 	const envelope = len(`{"items":[]}`)
 	const half = (table.PageBytes - envelope - len(",")) / 2

@@ -121,8 +121,8 @@ func (c Call) replay(ctx context.Context, t *callState, stored *idempotency.Resp
 	return t.replayResponse(stored)
 }
 
-// verify checks the key, and that it has one of the scopes (or none if scopes is empty). If the key
-// is refused, verify returns the reason, and otherwise refusal, which may be nil.
+// verify verifies the key and requires one of the scopes (or none if scopes is empty). If the key
+// is refused, it returns the reason; otherwise it returns the parameter refusal, which may be nil.
 func (a *API) verify(ctx context.Context, c Call, t *callState, scopes []auth.Scope, refusal error) (err error) {
 	t.admission.Quota, err = a.keys.Verify(ctx, t.token, scopes, c.Operation.Class)
 	return cmp.Or(err, refusal)

@@ -25,7 +25,7 @@ type Response struct {
 	Header http.Header // the rate limit and the entity tag; the transport adds its own headers
 	More   *bool       // whether there is more to list or to do; nil if the result is neither a list nor a PartialResult
 	Next   string      // cursor of the next page of a list; empty at the end
-	After  string      // where a feed continues, even at its end; empty for any other response
+	After  string      // the cursor from which to continue a feed, set even on its last page; empty for any other response
 
 	// Backward is true for a list whose next page contains earlier records.
 	Backward bool

@@ -35,9 +35,9 @@ func NewList[T any](page table.Page[T]) List[T] {
 	return List[T]{page.Records, listPage{nextPosition: page.Next, positionAfter: page.PositionAfter, backward: page.Backward}}
 }
 
-// NewFeed returns a page of a list that grows at its end, so that clients go on from where they
-// are. page.Next is the position after the page, even at the end of the list. Clients get positions
-// as they are, in Service-After, and hasMore in Service-Has-More.
+// NewFeed returns a page of a feed: a list that grows at its end, which clients resume where they
+// stopped. page.Next is the position after the page, set even at the end of the list. Clients get
+// that position unchanged in the Service-After header, and hasMore in Service-Has-More.
 func NewFeed[T any](page table.Page[T], hasMore bool) List[T] {
 	return List[T]{page.Records, listPage{nextPosition: page.Next, positionAfter: page.PositionAfter, isFeed: true, feedHasMore: hasMore}}
 }
@@ -152,7 +152,7 @@ type result struct {
 	tag  string // entity tag; empty: none
 	more *bool  // whether there is more to list or to do; nil if it is neither a list nor a PartialResult
 
-	empty bool   // whether it is a list without records; never set for a feed, which names no reason
+	empty bool   // whether it is a list without records; never set for a feed, whose empty pages need no explanation
 	note  string // see Response.Note
 }
 

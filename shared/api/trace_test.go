@@ -7,8 +7,8 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// Ensure a valid traceparent is parsed according to W3C Trace Context, and that any other value is
-// ignored.
+// Ensure that a valid traceparent is parsed according to W3C Trace Context, and that any other
+// value is ignored.
 func TestParseTrace(t *testing.T) {
 	t.Parallel()
 	id, parent := strings.Repeat("4b", 16), strings.Repeat("f0", 8)

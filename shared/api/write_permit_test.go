@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure an operation's function starts while the key is being verified, and that its write waits
-// for the verification. If the key is rejected, the write must never run.
+// Ensure that an operation's function starts while the key is being verified, and that its write
+// waits for the verification. If the key is rejected, the write must never run.
 func TestWriteWaitsForTheKey(t *testing.T) {
 	for name, refusal := range map[string]error{"admitted": nil, "revoked": auth.ErrUnauthorised, "suspended": auth.ErrSuspended, "scope": errMissingScope, "table": errors.New("down")} {
 		t.Run(name, func(t *testing.T) {
@@ -83,8 +83,8 @@ func TestNoFunctionWithoutArguments(t *testing.T) {
 	s.requireError(s.request("POST", itemsPath, `{"title":"a"}`, header("Authorization")), 401, "")
 }
 
-// Ensure a call gets a deadline that is earlier than the gateway's, and that it responds with the
-// error envelope when its context ends.
+// Ensure that a call gets a deadline that is earlier than the gateway's, and that it responds with
+// the error envelope when its context ends.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testDeadline)

@@ -53,8 +53,8 @@ func TestAdmitsExactlyBucketAndRefill(t *testing.T) {
 	}
 }
 
-// Ensure a request is admitted after RetryAfter and not a second earlier, and that Remaining is the
-// number of requests that are admitted now.
+// Ensure that a request is admitted after RetryAfter and not a second earlier, and that Remaining
+// is the number of requests that are admitted now.
 func TestRetryAfterAndRemainingAreTrue(t *testing.T) {
 	for _, q := range []auth.Quota{1, 7, 600, 601, 6000} {
 		var tat int64
@@ -102,7 +102,7 @@ func checkReset(t *testing.T, q auth.Quota, tat, size int64) {
 	}
 }
 
-// Ensure a quota of 0 admits nothing, and that its state says only that it is frozen.
+// Ensure that a quota of 0 admits nothing, and that its state says only that it is frozen.
 func TestFrozen(t *testing.T) {
 	for _, tat := range []int64{0, start.UnixNano(), start.Add(time.Hour).UnixNano()} {
 		if admit(0, &tat, start) {

@@ -85,8 +85,8 @@ func recordsOf(packets []change.Packet) (out []string) {
 	return out
 }
 
-// Ensure occurrences that are already recorded are recognised, wherever a batch begins and ends,
-// and that sequence numbers are compared as numbers.
+// Ensure that occurrences that are already recorded are recognised, wherever a batch begins and
+// ends, and that sequence numbers are compared as numbers.
 func TestAppendRecognisesWhatItRecorded(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)
@@ -165,7 +165,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Ensure shards that append at the same time all succeed, and that their packets form one chain.
+// Ensure that shards that append at the same time all succeed, and that their packets form one
+// chain.
 func TestConcurrentAppends(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Ensure the changes in a packet are decoded as they were encoded, whatever characters they
+// Ensure that the changes in a packet are decoded as they were encoded, whatever characters they
 // contain, and that the encoding of a hundred changes stays small.
 func TestEncodeChanges(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {

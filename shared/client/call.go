@@ -44,7 +44,7 @@ type Response struct {
 func (r Response) ETag() string { return r.Header.Get("ETag") }
 
 // HasMore reports whether there is more than the response contains. After a delete of many points,
-// it reports whether some points remain, which repeating the call deletes.
+// it reports whether some points remain; repeating the call deletes them.
 func (r Response) HasMore() bool { return r.Header.Get("Service-Has-More") == "true" }
 
 // RateLimit is the state of the quota that a request used.

@@ -202,8 +202,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// Ensure a wait ends when the context is cancelled, and that the error also wraps the error of the
-// last response.
+// Ensure that a wait ends when the context is cancelled, and that the error also wraps the error of
+// the last response.
 func TestContextEnds(t *testing.T) {
 	t.Parallel()
 	s := serve(t, rateLimitedResponse)
@@ -222,8 +222,8 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// Ensure the backoff doubles up to its limit, and that each wait is between half of the backoff and
-// all of it.
+// Ensure that the backoff doubles up to its limit, and that each wait is between half of the
+// backoff and all of it.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	for random, want := range map[float64][]time.Duration{
@@ -339,8 +339,8 @@ func TestResponseTooLarge(t *testing.T) {
 	}
 }
 
-// Ensure the key is sent only to the base URL, not to the target of a redirect or a Link, and that
-// it is never printed.
+// Ensure that the key is sent only to the base URL, not to the target of a redirect or a Link, and
+// that it is never printed.
 func TestKeyIsSentOnlyToBaseURL(t *testing.T) {
 	t.Parallel()
 	other := serve(t, fakeResponse{body: `{"items":[]}`})
@@ -373,7 +373,8 @@ func TestKeyIsSentOnlyToBaseURL(t *testing.T) {
 	}
 }
 
-// Ensure an iterator ends after the first error, and that a page that links to itself is an error.
+// Ensure that an iterator ends after the first error, and that a page that links to itself is an
+// error.
 func TestPagesEnd(t *testing.T) {
 	t.Parallel()
 	first := fakeResponse{body: `{"items":[{"id":"brd_1"},{"id":"brd_2"}]}`, header: []string{"Link", `<http://x/?cursor=a>; rel="next"`}}
@@ -470,8 +471,8 @@ func TestDims(t *testing.T) {
 	}
 }
 
-// Ensure the company is requested only once if the key does not contain it, and that it is an error
-// if the response does not list exactly one company.
+// Ensure that the company is requested only once if the key does not contain it, and that it is an
+// error if the response does not list exactly one company.
 func TestCompany(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{body: `{"items":[{"id":"co_7"}]}`}, boardResponse)

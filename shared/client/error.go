@@ -22,7 +22,7 @@ type Error struct {
 	RetryAfter time.Duration // time to wait before a retry; zero if the response does not contain it
 
 	// Attempts is the number of attempts. If it is greater than 1, an earlier attempt may have
-	// succeeded although its response was lost. That can explain a not_found from a delete, or a
+	// succeeded even though its response was lost. That can explain a not_found from a delete, or a
 	// precondition_failed from an update.
 	Attempts int
 	Waited   time.Duration // total time that the call waited

@@ -56,7 +56,7 @@ func TestOptionalQuery(t *testing.T) {
 	}
 }
 
-// Ensure the three states are distinct, and that each is decoded as it was encoded.
+// Ensure that the three states are distinct, and that each is decoded as it was encoded.
 func TestOptionalStates(t *testing.T) {
 	t.Parallel()
 	type record struct {

@@ -15,8 +15,8 @@ type Page[T any] struct {
 	// Next is the cursor of the next page. It is empty at the end of the list.
 	Next string `json:"-"`
 
-	// After is where a list of changes continues, even at its end. HasMore reports whether it
-	// continues now. Both are set only for such a list.
+	// After is the position from which to continue a list of changes, set even at the end of the
+	// list. HasMore reports whether there are more changes now. Both are set only for such a list.
 	After   string `json:"-"`
 	HasMore bool   `json:"-"`
 }

@@ -17,8 +17,8 @@ var fakeVersions = fault.SupportedVersions{
 	{Date: "2025-01-01", DeprecatedAt: time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC), SunsetAt: time.Date(2028, 8, 11, 0, 0, 0, 0, time.UTC)},
 }
 
-// Ensure a supported version in the header is accepted, and that any other value is rejected with a
-// list of the supported versions.
+// Ensure that a supported version in the header is accepted, and that any other value is rejected
+// with a list of the supported versions.
 func TestVersionOfHeader(t *testing.T) {
 	for _, versions := range []fault.SupportedVersions{fault.Versions(), fakeVersions} {
 		for _, good := range [][]string{nil, {fault.Version}, {" " + fault.Version + " "}} {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure only one caller at a time gets the lock, and that the file can be locked again after its
-// release.
+// Ensure that only one caller at a time gets the lock, and that the file can be locked again after
+// its release.
 func TestTry(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "lock")

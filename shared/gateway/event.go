@@ -36,7 +36,7 @@ var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 //
 // An event is JSON, so its strings are UTF-8. Invalid UTF-8 in a header or in the query becomes
 // U+FFFD, so different values can become equal. A handler must reject U+FFFD wherever the
-// difference matters. A gateway that decodes bytes as Latin-1 instead converts each byte to one
+// difference matters. A gateway that instead decodes bytes as Latin-1 converts each byte to one
 // character, so different values stay different. The path stays encoded, and a body that is not
 // UTF-8 is encoded in base64, so both arrive unchanged. A query parameter with a malformed escape
 // is not decoded.

@@ -62,8 +62,8 @@ func TestEvent(t *testing.T) {
 	}
 }
 
-// Ensure the query parameters in an event are decoded as a REST API would, and that the handler
-// gets every pair.
+// Ensure that the query parameters in an event are decoded as a REST API would, and that the
+// handler gets every pair.
 func TestEventQuery(t *testing.T) {
 	t.Parallel()
 	type query = map[string][]string

@@ -15,7 +15,7 @@
 // A REST API changes a request before the function receives it:
 //
 //   - The path arrives percent-encoded, as the client sent it, and h gets it that way. It includes
-//     the base path of a custom domain, so do not map domains with one.
+//     the base path of a custom domain, so do not map domains with a base path.
 //   - The query arrives decoded, as a map. Repeated values keep their order, but the order of the
 //     names is lost, and so is the difference between "a" and "a=". This package sorts the names.
 //     The gateway treats ";" like "&", and rejects a malformed "%" escape itself.

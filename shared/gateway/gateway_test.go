@@ -72,7 +72,7 @@ func TestProxyConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// Ensure the runtime library accepts Proxy's function as a handler, and that the event and the
+// Ensure that the runtime library accepts Proxy's function as a handler, and that the event and the
 // response use the JSON keys of payload 1.0.
 func TestProxyInvoke(t *testing.T) {
 	t.Parallel()

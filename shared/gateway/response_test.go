@@ -228,8 +228,8 @@ func TestProxyResponse(t *testing.T) {
 	}
 }
 
-// Ensure the same size limit applies to every kind of body, and that a smaller body arrives intact.
-// Text of up to a megabyte must leave the function as text, and any other body in base64.
+// Ensure that the same size limit applies to every kind of body, and that a smaller body arrives
+// intact. Text of up to a megabyte must leave the function as text, and any other body in base64.
 func TestProxyLargeResponse(t *testing.T) {
 	t.Parallel()
 	for name, unit := range map[string]string{"Text": "x", "Escaped": `"`, "Controls": "\x00", "Separators": "\u2028", "Emojis": "😀", "Binary": "\xff"} {

@@ -95,8 +95,8 @@ func TestPublicKey(t *testing.T) {
 	}
 }
 
-// Ensure ids generated before a time sort before the id that LowerBound returns for that time, and
-// that later ids do not.
+// Ensure that ids generated before a time sort before the id that LowerBound returns for that time,
+// and that later ids do not.
 func TestLowerBound(t *testing.T) {
 	now := time.UnixMilli(1_786_440_600_123)
 	for random, want := range map[byte]bool{0: true, 255: true} {

@@ -100,7 +100,8 @@ func (f fixture) lookup(a idempotency.Identity) *idempotency.Response {
 	return kept
 }
 
-// Ensure a change and its response are stored together, and that a second attempt changes nothing.
+// Ensure that a change and its response are stored together, and that a second attempt changes
+// nothing.
 func TestChangeHappensOnce(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -130,8 +131,8 @@ func TestChangeHappensOnce(t *testing.T) {
 	}
 }
 
-// Ensure a change of one record and its response are stored together, even after a lost race, and
-// that a second attempt changes nothing.
+// Ensure that a change of one record and its response are stored together, even after a lost race,
+// and that a second attempt changes nothing.
 func TestModify(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -223,8 +224,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// Ensure a response of any size is stored completely, and that the parts stored by the slower of
-// two attempts do not interfere.
+// Ensure that a response of any size is stored completely, and that the parts stored by the slower
+// of two attempts do not interfere.
 func TestLargeResponses(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -257,8 +258,8 @@ func TestLargeResponses(t *testing.T) {
 	}
 }
 
-// Ensure a stored response is found only with the same company, key, operation and Idempotency-Key,
-// and that it can be decrypted only with the caller's key.
+// Ensure that a stored response is found only with the same company, key, operation and
+// Idempotency-Key, and that it can be decrypted only with the caller's key.
 func TestIdentitiesAreSeparate(t *testing.T) {
 	t.Parallel()
 	f := start(t)

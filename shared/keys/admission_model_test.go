@@ -279,7 +279,7 @@ func loadAtRefillRate(quota auth.Quota, latency time.Duration, requests int) loa
 }
 
 // Ensure the simulation finds the faults that it is meant to find. Without a lag, callers at the
-// pace of the refill guess wrong whether the bucket is full, until they give up. Callers that
+// pace of the refill guess wrongly whether the bucket is full, until they give up. Callers that
 // repeat a charge of an empty bucket race for each token. A write without an upper limit admits too
 // much.
 func TestLoadFindsInjectedBugs(t *testing.T) {

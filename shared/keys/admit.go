@@ -50,7 +50,7 @@ const attemptsMax = 12
 // admissionTokenPrefix is the prefix of the write tokens of admissions.
 const admissionTokenPrefix = "a"
 
-// Admit verifies a key, requires one of the scopes (none if there are none) and takes one request
+// Admit verifies a key, requires one of the scopes (none if scopes is empty) and takes one request
 // from the bucket of the class. It is exact for any number of concurrent callers, because the
 // arithmetic is part of the write and its condition.
 //
@@ -140,7 +140,7 @@ func (k storedKey) checkAdmission(scopes []auth.Scope, class auth.Class, now tim
 	return nil
 }
 
-// hasOneOf reports whether the key has one of the scopes. If there are none, every key does.
+// hasOneOf reports whether the key has one of the scopes. It returns true if scopes is empty.
 func (k storedKey) hasOneOf(scopes []auth.Scope) bool {
 	return len(scopes) == 0 || slices.ContainsFunc(scopes, func(s auth.Scope) bool { return slices.Contains(k.Scopes, string(s)) })
 }

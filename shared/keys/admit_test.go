@@ -64,8 +64,8 @@ func (f *fixture) admitAs(t *testing.T, secret string, scope auth.Scope) (auth.Q
 	return admission.Quota, err
 }
 
-// Ensure a wrong secret with the correct ids is refused even if the right key is remembered, and
-// that it takes nothing from that key's quota.
+// Ensure that a wrong secret with the correct ids is refused even if the right key is remembered,
+// and that it takes nothing from that key's quota.
 func TestWrongSecretLearnsNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

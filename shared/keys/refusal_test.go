@@ -191,8 +191,8 @@ func TestCorruptArrivalTime(t *testing.T) {
 			t.Errorf("%s ahead, a minute later: %+v, %v", ahead, state, err)
 		}
 	}
-	// A stored arrival time that is too far in the future is treated as corrupt. Even the furthest
-	// one accepted makes a request wait only about one window.
+	// A stored arrival time that is too far in the future is treated as corrupt. Even the latest
+	// accepted arrival time makes a request wait only about one window.
 	f.Clock.Advance(time.Hour)
 	f.setAttribute(t, f.key.ID, "tatRead", table.Item{":value": table.Number(f.Clock.Now().Add(2 * auth.QuotaWindow).UnixNano())})
 	_, err := f.admit(f.Keys, auth.ClassRead)
@@ -244,8 +244,7 @@ func TestCorruptResponse(t *testing.T) {
 	}
 }
 
-// gatedTransport holds back the first read of a record after it has been armed, until releaseCall
-// is closed.
+// gatedTransport, once armed, holds back the next read of a record until releaseCall is closed.
 type gatedTransport struct {
 	next http.RoundTripper
 

@@ -145,8 +145,8 @@ func TestRotateWhileTheKeyChanges(t *testing.T) {
 	}
 }
 
-// Ensure an expiring key cannot obtain a longer life by rotating another key, and that a rotation
-// by the operator keeps the rotated key's own expiry.
+// Ensure that an expiring key cannot obtain a longer life by rotating another key, and that a
+// rotation by the operator keeps the rotated key's own expiry.
 func TestRotateBoundByExpiry(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -106,8 +106,8 @@ func (s *Store) modifyAll(ctx context.Context, companyID string, change func(*st
 }
 
 // insertKey writes the key that prepare returns, together with otherWrites. The key is suspended if
-// the company is suspended at the time of the write. prepare runs in parallel with that check. If a
-// condition fails because of a concurrent change, both run again.
+// the company is suspended at the time of the write. prepare runs in parallel with the check for a
+// suspension. If a condition of the write fails because of a concurrent change, both run again.
 func (s *Store) insertKey(ctx context.Context, companyID string, prepare func() (fresh storedKey, secret string, otherWrites []table.Write, err error)) (IssuedKey, error) {
 	key := suspensionKey(companyID)
 	for range attemptsMax {

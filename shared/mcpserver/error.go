@@ -10,8 +10,8 @@ import (
 )
 
 // explainError adapts an error response to a tool call. Its messages then name arguments
-// (`scheduledFor: …`) instead of fields of an HTTP request (`body.scheduledFor: …`), and "no such
-// record" also says which tool lists the ids.
+// (`scheduledFor: …`) instead of fields of an HTTP request (`body.scheduledFor: …`), and the
+// message "no such record" also names the tool that lists the ids.
 func (s *Server) explainError(response api.Response, call api.Call) api.Response {
 	refused := *response.Err
 	refused.Messages = slices.Clone(refused.Messages)

@@ -23,8 +23,8 @@ import (
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// Ensure an HTTP error has the envelope and is sent before the message is parsed, and that the key
-// is verified only if necessary.
+// Ensure that an HTTP error has the envelope and is sent before the message is parsed, and that the
+// key is verified only if necessary.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -153,8 +153,8 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// Ensure any message gets a 401 if the key is invalid and a 403 if it is suspended, and that the
-// key is verified only once.
+// Ensure that any message gets a 401 if the key is invalid and a 403 if it is suspended, and that
+// the key is verified only once.
 func TestBadKey(t *testing.T) {
 	t.Parallel()
 	for text, calls := range map[string]string{

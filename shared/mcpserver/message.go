@@ -216,8 +216,8 @@ func (m *message) withoutArguments(params json.RawMessage) (rest json.RawMessage
 }
 
 // parseID parses an id. It returns an empty id if raw is too long, or is neither a string nor a
-// whole number. If the SDK would change the id, such as a large number or a string with a lone
-// surrogate, sent is the id as it was sent.
+// whole number. If the SDK would change the id, as it would a large number or a string with a lone
+// surrogate, the result sent is the unchanged raw id.
 func parseID(raw json.RawMessage) (id jsonrpc.ID, sent json.RawMessage) {
 	var value any
 	if len(raw) > idBytesMax || json.Unmarshal(raw, &value) != nil {

@@ -47,8 +47,8 @@ var toolNamePattern = regexp.MustCompile(`\bservice_[a-z_]+[a-z]`)
 // Tools returns the names of the tools in a step, in order of appearance.
 func (s PromptStep) Tools() []string { return toolNamePattern.FindAllString(s.Text, -1) }
 
-// isFor reports whether a key can be used for the step. tools contains the tools that the key can
-// call.
+// isFor reports whether a key can call every tool in the step. tools contains the tools that the
+// key can call.
 func (s PromptStep) isFor(tools map[string]bool) bool {
 	return !slices.ContainsFunc(s.Tools(), func(name string) bool { return !tools[name] })
 }
@@ -58,8 +58,8 @@ func (p Prompt) IsFor(tools map[string]bool) bool {
 	return !slices.ContainsFunc(p.Steps, func(s PromptStep) bool { return !s.Optional && !s.isFor(tools) })
 }
 
-// Text returns the prompt in Markdown, with the steps for which a key can be used. tools contains
-// the tools that the key can call. An argument that is left out gets its default value.
+// Text returns the prompt in Markdown, without the steps that need tools the key cannot call. tools
+// contains the tools that the key can call. An argument that is left out gets its default value.
 func (p Prompt) Text(arguments map[string]string, tools map[string]bool) string {
 	var values []string
 	for _, a := range p.Arguments {

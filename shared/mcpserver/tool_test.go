@@ -41,8 +41,8 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// Ensure a page contains the cursor of the next page in _meta and as text, and that the last page
-// contains no cursor.
+// Ensure that a page contains the cursor of the next page in _meta and as text, and that the last
+// page contains no cursor.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -70,8 +70,8 @@ type partialDelete struct {
 
 func (l partialDelete) HasMore() bool { return l.Count > 0 }
 
-// Ensure _meta says whether a result is partial, and that the text says so if it is. Over HTTP, the
-// Service-Has-More header must have the same value.
+// Ensure that _meta says whether a result is partial, and that the text says so if it is. Over
+// HTTP, the Service-Has-More header must have the same value.
 func TestPartial(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -148,8 +148,8 @@ func TestResultType(t *testing.T) {
 	}
 }
 
-// Ensure an error contains the envelope as text and no structured content, and that an internal
-// error also says how long to wait.
+// Ensure that an error contains the envelope as text and no structured content, and that an
+// internal error also says how long to wait.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for arguments, want := range map[string]string{
@@ -212,8 +212,8 @@ func TestErrorsNameArguments(t *testing.T) {
 	}
 }
 
-// Ensure a number or boolean that is sent as a string is accepted, even in a nested value, and that
-// a boolean is accepted for an enum that contains it as a string.
+// Ensure that a number or boolean that is sent as a string is accepted, even in a nested value, and
+// that a boolean is accepted for an enum that contains it as a string.
 func TestNumbersAndBooleansAsStrings(t *testing.T) {
 	t.Parallel()
 	s := start(t)

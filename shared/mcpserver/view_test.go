@@ -19,8 +19,8 @@ func (r response) size() (text, all int) {
 	return text, text + len(r.Result.StructuredContent)
 }
 
-// Ensure a record that does not fit is outlined, and that the text says how to read the rest. With
-// the argument "at", the tool must return the value in slices.
+// Ensure that a record that does not fit is outlined, and that the text says how to read the rest.
+// With the argument "at", the tool must return the value in slices.
 func TestOutlinedRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -46,8 +46,8 @@ func TestOutlinedRecord(t *testing.T) {
 	}
 }
 
-// Ensure a list that does not fit ends after a whole record, and that its cursor continues from
-// there, with and without the argument "fields".
+// Ensure that a list that does not fit ends after a whole record, and that its cursor continues
+// from there, with and without the argument "fields".
 func TestCutList(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -163,8 +163,8 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// Ensure tools that read have the argument "fields", and that tools that read one record also have
-// "at". The server's instructions must describe both arguments.
+// Ensure that tools that read have the argument "fields", and that tools that read one record also
+// have "at". The server's instructions must describe both arguments.
 func TestViewArguments(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{"list_items": "fields", "get_item": "fields at", "get_self": "fields at", "create_item": "", "delete_item": ""}

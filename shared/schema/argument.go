@@ -62,9 +62,9 @@ func (a argument) asInteger() (int64, bool) {
 	return n, err == nil && -SafeIntegerMax <= n && n <= SafeIntegerMax
 }
 
-// plainInteger returns the value of number written as an integer, without a fraction or an
-// exponent. It returns "" if the number is not an integer, or has more digits than an int64 can
-// hold. A huge exponent, as in 1e-999999999, is never expanded.
+// plainInteger returns a number in integer notation, without a fraction or an exponent. It returns
+// "" if the number is not an integer, or has more digits than an int64 can hold. A huge exponent,
+// as in 1e-999999999, is never expanded.
 func plainInteger(number string) string {
 	number, negative := strings.CutPrefix(number, "-")
 	digits, exponentText := number, "0"
@@ -111,8 +111,8 @@ func (a argument) asNumber() (n float64, problem string, ok bool) {
 	return n + 0, problem, true // -0 + 0 is 0
 }
 
-// isZero reports whether a number is exactly 0. The result of ParseFloat does not tell, because it
-// is 0 also for 1e-400.
+// isZero reports whether a number is exactly 0. ParseFloat cannot tell, because it also returns 0
+// for 1e-400.
 func isZero(number string) bool {
 	digits, _, _ := strings.Cut(strings.ToLower(number), "e")
 	return !strings.ContainsAny(digits, "123456789")

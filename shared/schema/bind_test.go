@@ -72,8 +72,8 @@ func bindShapes(text string) (shapes, []string) {
 	return b.Input.Interface().(shapes), problems
 }
 
-// Ensure a body is checked against every constraint in the tags, and that each problem begins with
-// the path of its field.
+// Ensure that a body is checked against every constraint in the tags, and that each problem begins
+// with the path of its field.
 func TestBodyProblems(t *testing.T) {
 	point := func(rest string) string {
 		return `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1` + rest + `}]}`
@@ -219,8 +219,8 @@ func TestBodyProblems(t *testing.T) {
 	}
 }
 
-// Ensure valid values are bound unchanged, and that nested objects get their defaults. A time must
-// be bound in UTC, and -0 as 0.
+// Ensure that valid values are bound unchanged, and that nested objects get their defaults. A time
+// must be bound in UTC, and -0 as 0.
 func TestBodyValues(t *testing.T) {
 	in, problems := bindShapes(`{"whole":-500e-2,"at":"2026-08-11T09:30:00.5+02:00","tags":[],"dims":{"a":"\u0001"},"number":-0.0,"name":"\ud83d\ude00\\u","points":[{"key":"a.b","ts":"2026-08-11T00:00:00Z","value":1,"dims":{}},{"key":"b","ts":"2026-08-11T00:00:00Z","value":2,"grain":"green"}]}`)
 	if problems != nil {
@@ -254,8 +254,8 @@ type textInput struct {
 	Match  *string       `header:"If-Match"`
 }
 
-// Ensure each value has only one valid spelling in a path or a query, and that a limit that is out
-// of range is rejected, not clamped.
+// Ensure that each value has only one valid spelling in a path or a query, and that a limit that is
+// out of range is rejected, not clamped.
 func TestTextProblems(t *testing.T) {
 	fields := schema.Fields(reflect.TypeFor[textInput]())
 	for _, tt := range []struct{ field, text, want string }{

@@ -147,7 +147,7 @@ func TestBodyApply(t *testing.T) {
 	}
 }
 
-// Ensure a create gets its defaults, for which Sent returns false, and that null has the same
+// Ensure that a create gets its defaults, for which Sent returns false, and that null has the same
 // effect as leaving a property out.
 func TestBodyCreate(t *testing.T) {
 	t.Parallel()
@@ -225,8 +225,8 @@ type updateAlbumInput struct {
 	schema.Body[albumRecord] `body:"update"`
 }
 
-// Ensure a request can set such a field only to a list of objects, which replaces the stored JSON.
-// An imported record may contain any JSON in that field.
+// Ensure a request can set a field with an element type only to a list of objects, which replaces
+// the stored JSON. An imported record may contain any JSON in that field.
 func TestElementTyper(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

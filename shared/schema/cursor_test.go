@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Ensure a cursor for a position of the maximum length is accepted, and that different filters
+// Ensure that a cursor for a position of the maximum length is accepted, and that different filters
 // never have the same cursor.
 func TestCursorBounds(t *testing.T) {
 	scope := CursorScope{"list_items", []string{"b=2", "a=1"}}

@@ -86,8 +86,8 @@ type Field struct {
 type Enum interface{ Values() []string }
 
 // DraftEnum is an Enum some of whose values are decisions, such as an approval. Drafts returns the
-// other values, which are the only ones that a key that may only draft can set
-// (api.Spec.DraftScope). Drafts must work on the zero value.
+// other values: the only ones that a draft-only key can set (api.Spec.DraftScope). Drafts must work
+// on the zero value.
 type DraftEnum interface {
 	Enum
 	Drafts() []string

@@ -52,7 +52,7 @@ func ParseObject(text []byte, root string) (Object, []string) {
 }
 
 // ParseObjectWithRaw is like ParseObject, but for an object in which some properties may contain
-// megabytes of JSON, which would take twenty times as much memory as a tree. The values of the
+// megabytes of JSON. As a tree, that JSON would take twenty times as much memory. The values of the
 // properties in rawNames are not parsed: each is a json.RawMessage without insignificant
 // whitespace, or nil for null. If the JSON has more than bytesMax bytes outside these values,
 // tooLarge is true, and the rest is not read.

@@ -59,8 +59,8 @@ func TestParseObjectRefuses(t *testing.T) {
 	}
 }
 
-// Ensure the character NUL is refused in every string and key, and that the problem contains its
-// path. In the path, a key that contains NUL is escaped as in JSON.
+// Ensure that the character NUL is refused in every string and key, and that the problem contains
+// its path. In the path, a key that contains NUL is escaped as in JSON.
 func TestNULIsRefused(t *testing.T) {
 	for text, want := range map[string][]string{
 		`{"a":"\u0000"}`:                           {"body.a"},
@@ -95,8 +95,8 @@ func TestParseObjectUnicode(t *testing.T) {
 	}
 }
 
-// Ensure a repeated key is a problem, in small and in large objects, and that the first value is
-// kept.
+// Ensure that a repeated key is a problem, in small and in large objects, and that the first value
+// is kept.
 func TestParseObjectRepeated(t *testing.T) {
 	for _, size := range []int{1, 15, 16, 17, 100} {
 		for _, again := range []int{0, size / 2, size - 1} {

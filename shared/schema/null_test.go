@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure a Clearable distinguishes a property that is left out, null and a value, and that each has
-// the intended effect.
+// Ensure that a Clearable distinguishes a property that is left out, null and a value, and that
+// each has the intended effect.
 func TestClearable(t *testing.T) {
 	t.Parallel()
 	stored := func() (note *string, size *int64, labels []string) { return new("old"), new(int64(7)), []string{"old"} }
@@ -50,8 +50,8 @@ type nullableInput struct {
 	Points []point           `json:"points" items:"3"`
 }
 
-// Ensure null in an optional property of a create has the same effect as leaving the property out,
-// and that null is refused in all other properties.
+// Ensure that null in an optional property of a create has the same effect as leaving the property
+// out, and that null is refused in all other properties.
 func TestNullOfACreate(t *testing.T) {
 	t.Parallel()
 	typ := reflect.TypeFor[nullableInput]()

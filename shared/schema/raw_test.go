@@ -67,7 +67,7 @@ func TestAnyJSON(t *testing.T) {
 	}
 }
 
-// Ensure null clears a property that accepts any JSON, and that any other value is stored.
+// Ensure that null clears a property that accepts any JSON, and that any other value is stored.
 func TestAnyJSONClears(t *testing.T) {
 	t.Parallel()
 	fields := schema.Fields(reflect.TypeFor[rawInput]())

@@ -25,8 +25,8 @@ type record struct {
 	Unset  string          `json:"-"`
 }
 
-// Ensure a record may be partial, that its timestamps are normalised, and that its free-form JSON
-// is unchanged.
+// Ensure that a record may be partial, that its timestamps are normalised, and that its free-form
+// JSON is unchanged.
 func TestDecodeRecord(t *testing.T) {
 	var r record
 	text := `{"rank":-0.5e1,"count":70e-1,"id":"x_1","name":null,"colour":"red","tags":[],"times":["2026-08-11T09:30:00+02:00"],"media": {"b" : 1.00, "a":[ 1e400,"\u003c<"] } ,"at":"2026-08-11t09:30:00.1234z","active":false}`

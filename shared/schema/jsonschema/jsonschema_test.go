@@ -74,8 +74,8 @@ func define[Out any](method, path string) api.Operation {
 
 var operation = define[thing]("POST", "/v1/companies/{companyId}/things/{thingId}")
 
-// Ensure the arguments of a tool form one flat object, that the name of a header is in camel case,
-// and that the schemas contain only what is useful to a model.
+// Ensure that the arguments of a tool form one flat object, that the name of a header is in camel
+// case, and that the schemas contain only what is useful to a model.
 func TestInput(t *testing.T) {
 	t.Parallel()
 	compare(t, jsonschema.Arguments(operation.Input, operation.HasCompanyID()), `{
@@ -103,8 +103,8 @@ func TestInput(t *testing.T) {
 "required":["thingId","name","points","active"]}`)
 }
 
-// Ensure the schema of an update accepts null only for properties that null clears, and that their
-// descriptions say so. A parameter of an HTTP request must never accept null.
+// Ensure that the schema of an update accepts null only for properties that null clears, and that
+// their descriptions say so. A parameter of an HTTP request must never accept null.
 func TestClearable(t *testing.T) {
 	t.Parallel()
 	type update struct {
@@ -302,8 +302,8 @@ func validate(t *testing.T, s *judge.Schema, text string) error {
 	return s.Validate(value)
 }
 
-// Ensure a map that limits the length of its values also limits the length of its keys, and that no
-// other map does.
+// Ensure that a map that limits the length of its values also limits the length of its keys, and
+// that no other map does.
 func TestMaps(t *testing.T) {
 	t.Parallel()
 	type in struct {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Ensure each pause between the attempts of a call is random, between half of a maximum and the
-// whole maximum. The maximum doubles up to 200 ms. A call that is not throttled must end after its
-// third attempt.
+// Ensure that each pause between attempts is a random time between half of a maximum and that
+// maximum. The maximum doubles with each attempt, up to 200 ms. A call that is not throttled must
+// end after its third attempt.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	cut := errors.New("cut off")

@@ -33,7 +33,7 @@ type Options struct {
 	Now                func() time.Time
 	NewID              id.Generator
 	Random             io.Reader // source of randomness for public keys; nil: crypto/rand
-	NoStream           bool      // the table has no stream, so nothing records the changes of its records
+	NoStream           bool      // the table has no stream, so changes to its records are not recorded
 
 	// Operator returns the name of whoever runs a command, for the operator's trail. If it is nil,
 	// the name is "operator".
@@ -41,7 +41,7 @@ type Options struct {
 }
 
 // Client reads and writes the table. A write needs a permit: a context with a Request whose key was
-// verified. Safe for concurrent use.
+// verified. A Client is safe for concurrent use.
 type Client struct {
 	db       *dynamodb.Client
 	name     string
@@ -99,7 +99,7 @@ func (c *Client) AsOperator() *Client {
 	return &o
 }
 
-// HasStream reports whether the table has a stream, from which the changes of records are known.
+// HasStream reports whether the table has a stream, which reports changes to its records.
 func (c *Client) HasStream() bool { return !c.noStream }
 
 // Name returns the table's name.
@@ -108,9 +108,9 @@ func (c *Client) Name() string { return c.name }
 // Now returns the current time in the format of timestamp fields.
 func (c *Client) Now() string { return timestamp.Format(c.now()) }
 
-// NowAfter returns the new updatedAt of a record whose previous updatedAt is stored. It is the
-// current time or one millisecond after stored, whichever is later. So updatedAt never decreases,
-// even if the writers' clocks disagree.
+// NowAfter returns the new updatedAt of a record. The parameter stored is the record's previous
+// updatedAt. The result is the current time or one millisecond after stored, whichever is later. So
+// updatedAt never decreases, even if the writers' clocks disagree.
 func (c *Client) NowAfter(stored *string) string {
 	now := c.Now()
 	if stored == nil {
@@ -160,8 +160,8 @@ func (c *Client) Create(ctx context.Context) error {
 	return nil
 }
 
-// indexesActive reports whether every index of a table contains all its records. An emulator of AWS
-// may report no status.
+// indexesActive reports whether every index of a table is active, which means that it contains all
+// records. An emulator of AWS may report no status.
 func indexesActive(t *types.TableDescription) bool {
 	return t != nil && !slices.ContainsFunc(t.GlobalSecondaryIndexes, func(i types.GlobalSecondaryIndexDescription) bool {
 		return i.IndexStatus != types.IndexStatusActive && i.IndexStatus != ""
@@ -193,8 +193,8 @@ func (c *Client) addIndexes(ctx context.Context) error {
 	return nil
 }
 
-// EnableStream gives the table a stream with the old and the new image of each write. It succeeds
-// if the table has such a stream. It is for local engines and tests.
+// EnableStream gives the table a stream with the old and the new image of each write. It does
+// nothing if the table already has such a stream. It is for local engines and tests.
 func (c *Client) EnableStream(ctx context.Context) error {
 	found, err := c.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.name})
 	if err != nil {

@@ -42,7 +42,7 @@ type recordType struct {
 
 // field is a field of a record.
 type field struct {
-	name   string // of its attribute
+	name   string // name of the field's attribute
 	index  []int
 	inJSON bool // clients see it
 	silent bool // a change to only this field does not change updatedAt

@@ -22,7 +22,7 @@ var gzipWriters = sync.Pool{New: func() any {
 	return w
 }}
 
-// Compress compresses a long text for storage in an item.
+// Compress compresses text for storage in an item.
 func Compress(text []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w := gzipWriters.Get().(*gzip.Writer)

@@ -7,8 +7,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure packed text is smaller and can be unpacked, and unpacking truncated or invalid data is an
-// error.
+// Ensure compressed text is smaller and can be decompressed. Decompressing truncated or invalid
+// data must be an error.
 func TestCompress(t *testing.T) {
 	text := strings.Repeat("a long text ", 1000)
 	packed, err := table.Compress([]byte(text))

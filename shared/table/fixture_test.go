@@ -118,7 +118,7 @@ func newTestClient(t *testing.T, transport http.RoundTripper) (*table.Client, *a
 	return s.Table, s.Clock
 }
 
-// options returns the options for a client of the real engine, but not for an operator's client.
+// options returns the options for a client of the real engine that is not an operator's client.
 func options(t *testing.T, transport http.RoundTripper) table.Options {
 	t.Helper()
 	return apitest.Options(t, time.Now, transport)
@@ -143,7 +143,7 @@ func offline(transport http.RoundTripper) *table.Client {
 }
 
 // note is the record type of these tests. It has a field of every type that areas use, and its
-// indexes are sorted by n.
+// indexes are sorted by the field n.
 type note struct {
 	ID        string          `json:"id"`
 	Company   string          `json:"companyId"`

@@ -42,9 +42,9 @@ func MapPage[R, T any](p Page[R], f func(R) T) Page[T] {
 }
 
 // List returns one page. Only the last page has fewer than Limit records, except that a page ends
-// early if its records exceed PageBytes of JSON. A record that this program did not write causes an
-// error for its own page and, because List reads one record more than a page, perhaps for the page
-// before.
+// early if its records exceed PageBytes of JSON. List returns an error if the page contains a
+// record that this program did not write. Because List reads one record beyond the page, such a
+// record may also cause an error for the page before its own.
 func List[T any](ctx context.Context, c *Client, q Query) (Page[T], error) {
 	return list(ctx, q, recordFetcher[T](c, q.Index.SK()))
 }
@@ -154,8 +154,8 @@ func (p partitionRead[R]) countFinal(q Query, places []recordRef) int {
 	return sort.Search(len(places), func(i int) bool { return q.compare(places[i].key, last) > 0 })
 }
 
-// missingCount returns how many records a page still needs after the known ones, to have as many as
-// want says. It is 0 if the known ones fill PageBytes.
+// missingCount returns how many more records a page needs, in addition to the known ones, to have
+// want records. It returns 0 if the known records already fill PageBytes.
 func missingCount(known []recordRef, want int) int {
 	size := 0
 	for _, at := range known[:min(want, len(known))] {

@@ -295,8 +295,8 @@ func TestModifyOfADeletedRecord(t *testing.T) {
 	}
 }
 
-// Ensure Modify and Remove start again if the record is replaced in between, even though an
-// imported record starts at the same rev.
+// Ensure Modify and Remove start again if the record is replaced between the read and the write,
+// even though an imported record starts at the same rev.
 func TestModifyOfAReplacedRecord(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)
@@ -526,8 +526,8 @@ func TestCreateAddsIndexes(t *testing.T) {
 	}
 }
 
-// Ensure a change in a transaction is made once if its response is lost and the engine does not
-// recognise the retry, as a local engine does not that was restarted in between.
+// Ensure a change in a transaction is made once even if its response is lost and the engine does
+// not recognise the retry. A local engine does not recognise it if it was restarted in between.
 func TestModifyWithUnrecognisedRetry(t *testing.T) {
 	t.Parallel()
 	sent := 0

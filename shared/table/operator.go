@@ -45,8 +45,7 @@ func WorkKey(list, at, companyID, recordID string) Key {
 }
 
 // CompaniesWithWork returns the sorted ids of the companies that have an entry with a time up to
-// until in a list of GSI6. An empty until means any time. It reads these entries and nothing of
-// other companies.
+// until in a list of GSI6. An empty until means any time. It reads only these entries.
 func CompaniesWithWork(ctx context.Context, c *Client, list, until string) ([]string, error) {
 	in := Collection{Index: GSI6}
 	if until != "" {

@@ -80,8 +80,8 @@ func countPartitionRecords(t *testing.T, c *table.Client, n note) int {
 	return len(all)
 }
 
-// Ensure a parent with children is removed only together with its children, which leaves nothing.
-// It can be removed only once, and no child can be created under it afterwards.
+// Ensure a parent with children is removed only together with them, and nothing is left. It can be
+// removed only once, and no child can be created under it afterwards.
 func TestRemoveParent(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)
@@ -153,7 +153,7 @@ func TestRemoveParentWithoutChildren(t *testing.T) {
 	}
 }
 
-// Ensure a removal that is interrupted at any of its calls leaves the parent either removed or
+// Ensure that a removal that is interrupted at any of its calls leaves the parent either removed or
 // intact, and that the next removal completes it.
 func TestRemovalCrashes(t *testing.T) {
 	t.Parallel()

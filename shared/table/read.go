@@ -128,9 +128,9 @@ func sortKeys(items []Item, attribute string) []string {
 // small.
 const filteredReadMin = 500
 
-// readPartition reads records of one partition, at most as many as want says, but stops early once
-// their JSON exceeds a limit: most, in bytes. found.hasMore reports whether the partition may have
-// further records.
+// readPartition reads at most want records of one partition. It stops early once their JSON exceeds
+// the limit in most, in bytes. found.hasMore reports whether the partition may have further
+// records.
 func readPartition[R any](ctx context.Context, q Query, partition string, want, most int, read fetchFunc[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}

@@ -27,8 +27,8 @@ const recentWriteTTL = 10 * time.Second
 // fault test, there were 100 other writes in one pause, so a list of 40 was too short.
 const recentWritesMax = 400
 
-// nextRecentWrites returns the list of write tokens that the write after stored must store. The
-// list is empty if no token needs to be kept.
+// nextRecentWrites returns the list of write tokens to store with the next write of a record. The
+// parameter stored is the record before that write. The list is empty if no token needs to be kept.
 func (c *Client) nextRecentWrites(stored Item) (list []types.AttributeValue) {
 	if l, ok := stored[recentWritesAttr].(*types.AttributeValueMemberL); ok {
 		list = slices.Clone(l.Value)

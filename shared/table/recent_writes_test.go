@@ -38,8 +38,8 @@ func setTag(name string) func(*note) error {
 	return func(n *note) error { n.Tags, n.Count = append(n.Tags, name), n.Count+1; return nil }
 }
 
-// Ensure a change whose response was lost is applied once, even if others write the record before
-// the retry, and that its caller gets the record as its own change left it.
+// Ensure that a change whose response was lost is applied once, even if others write the record
+// before the retry, and that its caller gets the record as its own change left it.
 func TestModifyAfterALostResponseAndOtherWrites(t *testing.T) {
 	t.Parallel()
 	counts := []int{1, 5, 40, 150}

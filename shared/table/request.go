@@ -7,14 +7,15 @@ import (
 )
 
 // Request is the state of one request to the service: its permit to write and the capacity units
-// that it has used. The request's context carries it. Safe for concurrent use.
+// that it has used. The request's context carries it. A Request is safe for concurrent use.
 //
 // Reads run immediately, in parallel with the check of the caller's key. Writes wait until
 // SettlePermit permits or refuses them. So a read takes one round trip and a write takes two
 // (scripts/docs/explanation/one-round-trip.md).
 type Request struct {
-	// KeyID is the id of the key that makes the request, set before the request is used. Its writes
-	// have this writer; see WriterAttr. If it is empty, their writer is the operator.
+	// KeyID is the id of the key that makes the request, set before the request is used. It is
+	// stored as the writer of the request's writes; see WriterAttr. If it is empty, the writer is
+	// the operator.
 	KeyID string
 
 	// Attempt belongs to package idempotency, which stores the response with the request's change.

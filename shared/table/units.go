@@ -20,7 +20,7 @@ type Failure struct {
 	Stored     Item // the record under the key of that write; nil if there is none
 }
 
-// StoreUnits makes the writes of units, with as many units in each transaction as fit. If a
+// StoreUnits makes the writes of units, with as many units as fit in each transaction. If a
 // condition of a unit fails, the transaction is repeated without that unit. Each transaction makes
 // one write per parent to count its children. After an error, the writes of earlier transactions
 // remain stored.

@@ -288,8 +288,8 @@ func (c *Client) update(ctx context.Context, m modification, stored, current, wa
 	return out.Attributes, false, nil
 }
 
-// transact is update together with the other writes of m.commit. wanted is the record after the
-// update.
+// transact is like Client.update, but m.commit makes the update in a transaction with other writes.
+// wanted is the record after the update.
 func (m modification) transact(update Write, wanted Item) (item Item, lost bool, err error) {
 	record, err := decodeNew(wanted, m.recordType)
 	if err != nil {

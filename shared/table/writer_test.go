@@ -133,8 +133,8 @@ func everyWriteOfOneNote(c *table.Client) map[string]func(context.Context, *tabl
 	}
 }
 
-// Ensure a transaction that conflicts is repeated with the same expression, and that a write keeps
-// its writer if its response is lost.
+// Ensure that a transaction that conflicts is repeated with the same expression, and that a write
+// keeps its writer if its response is lost.
 func TestRetryKeepsTheWriter(t *testing.T) {
 	t.Parallel()
 	for name, call := range map[string]string{"UpdateItem": "UpdateItem", "Modify": "UpdateItem", "Insert": "PutItem", "ModifyWith": "TransactWriteItems"} {

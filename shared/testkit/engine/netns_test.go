@@ -41,9 +41,9 @@ func newPublicDir(t *testing.T) string {
 	return dir
 }
 
-// Ensure another user of the machine cannot connect to a folder's engine, even in a folder that
-// everyone can enter, and that no port of the machine leads to the engine. If the system refuses
-// namespaces, the engine's address must not be one that a web page would guess.
+// Ensure that another user of the machine cannot connect to a folder's engine, even in a folder
+// that everyone can enter, and that no port of the machine leads to the engine. If the system
+// refuses namespaces, the engine's address must not be one that a web page would guess.
 func TestSocket(t *testing.T) {
 	t.Parallel()
 	dir := newPublicDir(t)

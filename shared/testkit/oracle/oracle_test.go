@@ -37,7 +37,7 @@ func readerCells() map[string]string {
 	return map[string]string{"id": "get_shop", "method": "GET", "path": "/companies/{companyId}/shop", "scope": "any", "response": "as update_shop_till"}
 }
 
-// Ensure every column is read, and that "-" stands for the column's default value.
+// Ensure that every column is read, and that "-" stands for the column's default value.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	table, err := loadFiles(tableOf(updateCells()), tableOf(readerCells()))
@@ -93,8 +93,8 @@ func TestMalformedCells(t *testing.T) {
 	}
 }
 
-// Ensure only an update can have fields that null clears, and that the reader column can be "none"
-// only for an operation that has a reader by default.
+// Ensure that only an update can have fields that null clears, and that the reader column can be
+// "none" only for an operation that has a reader by default.
 func TestCellsOfOtherOperations(t *testing.T) {
 	t.Parallel()
 	create := updateCells()

@@ -92,8 +92,8 @@ func TestLongEmoji(t *testing.T) {
 	}
 }
 
-// Ensure the parts of any text consist of its words in order, and that no part weighs too much or
-// begins within a character. Text must be split if and only if it weighs too much.
+// Ensure that the parts of any text consist of its words in order, and that no part weighs too much
+// or begins within a character. Text must be split if and only if it weighs too much.
 func FuzzParts(f *testing.F) {
 	for _, seed := range []string{
 		"", " ", "hello", strings.Repeat("aé😀日 ", 100), strings.Repeat("日", 300), strings.Repeat("👩‍👩‍👧‍👦", 200), strings.Repeat("🇫🇷", 200), strings.Repeat("e\u0301", 300),

@@ -62,7 +62,7 @@ func defineType(stored *[]testRecord) transfer.Type {
 	})
 }
 
-// Ensure a record is decoded strictly, and that its id is kept and its company ignored.
+// Ensure that a record is decoded strictly, and that its id is kept and its company ignored.
 func TestCheck(t *testing.T) {
 	thing := defineType(new([]testRecord))
 	for _, tt := range []struct{ name, text, want string }{
@@ -94,8 +94,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Ensure a record that Check returns can be passed to the functions of WithUnique and WithVerify
-// and to Write, and that Export returns it.
+// Ensure that a record that Check returns can be passed to the functions of WithUnique and
+// WithVerify and to Write, and that Export returns it.
 func TestRoundTrip(t *testing.T) {
 	var stored []testRecord
 	thing := defineType(&stored)

@@ -69,7 +69,7 @@ func (q Quota) Interval() time.Duration {
 
 // lag returns how far in the past the theoretical arrival time (TAT) of a full bucket is. If a
 // bucket is used about as fast as it refills, its TAT is always close to the present. Without the
-// lag, a call would often guess wrong whether the bucket is full, because the TAT crosses the
+// lag, a call would often guess wrongly whether the bucket is full, because the TAT crosses the
 // present while the call is in flight. The lag shortens a burst by up to lag/Interval requests,
 // which is 0.4 % of the quota.
 func (q Quota) lag() time.Duration {

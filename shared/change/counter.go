@@ -29,8 +29,8 @@ func EnsureCounter(ctx context.Context, t *table.Client, companyID string) (crea
 	return err == nil, err
 }
 
-// RemoveCounter ends a company's feed by deleting its counter. Existing packets stay. It also
-// succeeds if there is no counter.
+// RemoveCounter ends a company's feed by deleting its counter. Existing packets stay. It does
+// nothing if there is no counter.
 func RemoveCounter(ctx context.Context, t *table.Client, companyID string) error {
 	return t.BatchDelete(ctx, []table.Key{CounterKey(companyID)})
 }

@@ -7,9 +7,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// gapShard is the beginning of the shard id that stands for a gap, because a gap comes from an
-// operator and not from a shard. The time follows it. So a gap is never mistaken for one that is
-// already recorded, even if the clock was ahead when an earlier gap was added.
+// gapShard is the beginning of a gap's shard id. A gap comes from an operator, not from a shard.
+// The rest of the id is the time, so a gap is never mistaken for one that is already recorded, even
+// if the clock was ahead when an earlier gap was added.
 const gapShard = "operator-"
 
 // AppendGap reports in a company's feed that changes are missing. It adds one change of each type,

@@ -61,7 +61,7 @@ type Kind[T interface{ current() Claim }] struct {
 }
 
 // IsHeldBy reports whether the claim c locks a record. If it does, an earlier attempt to write c
-// succeeded although its response was lost.
+// succeeded even though its response was lost.
 func (k Kind[T]) IsHeldBy(record T, c Claim) bool {
 	return k.Status(record) == k.ClaimedStatus && record.current().isHeldBy(*c.ClaimID)
 }

@@ -38,7 +38,7 @@ func Null[T any]() Optional[T] { return Optional[T]{state: null} }
 // Get returns the value. If the field is null or left out, ok is false and value is the zero value.
 func (o Optional[T]) Get() (value T, ok bool) { return o.value, o.state == present }
 
-// Or returns the value, or other if the field is null or left out.
+// Or returns the value, or the argument if the field is null or left out.
 func (o Optional[T]) Or(other T) T {
 	if o.state == present {
 		return o.value

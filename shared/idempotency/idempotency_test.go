@@ -131,7 +131,7 @@ func TestChangeHappensOnce(t *testing.T) {
 	}
 }
 
-// Ensure that a change of one record and its response are stored together, even after a lost race,
+// Ensure that a change to one record and its response are stored together, even after a lost race,
 // and that a second attempt changes nothing.
 func TestModify(t *testing.T) {
 	t.Parallel()

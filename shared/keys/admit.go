@@ -43,8 +43,8 @@ func NewStore(t *table.Client, now func() time.Time) *Store {
 }
 
 // attemptsMax is the maximum number of attempts to charge a bucket or to add a key. One wrong guess
-// about a bucket is common after a pause or a change of quota, and a second one if another caller
-// was faster.
+// about a bucket is common after a pause or a quota change, and so is a second one if another
+// caller was faster.
 const attemptsMax = 12
 
 // admissionTokenPrefix is the prefix of the write tokens of admissions.

@@ -1,9 +1,9 @@
 // Package migration adds the records of earlier builds to new indexes.
 //
 // DynamoDB fills a new index only with records that have the index's keys. Records that an earlier
-// build stored lack them. A Migration computes the keys and writes them, company by company. Lists
-// read the index once the migration is complete for the company, and until then read the records
-// themselves.
+// build stored lack those keys. A Migration computes the keys and writes them, company by company.
+// Lists read the index once the migration is complete for the company, and until then read the
+// records themselves.
 //
 // A mark records the migration's progress for one company. A further mark, the one for all
 // companies, records that the migration is complete for every company. A new company needs no mark:
@@ -104,8 +104,8 @@ func (m Migration) IsComplete(ctx context.Context, t *table.Client, companyID st
 	return isComplete(own, all), nil
 }
 
-// isComplete reports whether a migration is complete for a company with the given mark, or without
-// one. all is the mark for all companies, or the zero value if there is none.
+// isComplete reports whether a migration is complete for a company. own is the company's mark, or
+// nil if it has none. all is the mark for all companies, or the zero value if there is none.
 func isComplete(own *mark, all mark) bool {
 	if own == nil {
 		return all.CompleteAt != nil
@@ -135,8 +135,8 @@ func (m Migration) get(ctx context.Context, t *table.Client, companyID string) (
 // errMoved means that another process has written a mark.
 var errMoved = errors.New("another process runs the same migration")
 
-// put stores the mark after in place of before. It returns errMoved if the stored mark is not equal
-// to before. If before is nil, there must be no stored mark.
+// put replaces the stored mark, which must equal before, with the mark in after. It returns
+// errMoved if the stored mark is different. If before is nil, there must be no stored mark.
 func (m Migration) put(ctx context.Context, t *table.Client, companyID string, before *mark, after mark) error {
 	key := m.markKey(companyID)
 	if before == nil {

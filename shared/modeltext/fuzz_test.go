@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/modeltext"
 )
 
-// FuzzText checks that the output for any JSON object or any part of it is valid JSON and fits. At
-// must accept every pointer in it.
+// FuzzText checks that the output for any JSON object or any part of it is valid JSON and fits. The
+// function At must accept every pointer in the output.
 func FuzzText(f *testing.F) {
 	for _, pointer := range []string{"", "/", "/a", "/a/0", "/a/0-1", "/~1~0", "/a/99999999999-1", "//", "/a/-"} {
 		f.Add([]byte(`{"a":["x\\\"",{"b":[null,1e5,-0.5]},"é\u2028"],"/~":{},"companyId":"c"}`), pointer)

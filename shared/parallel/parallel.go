@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// Both makes two calls in parallel, so that they take one round trip. It always makes both calls
-// and returns their errors, that of a first.
+// Both makes two calls in parallel, so that they take one round trip. It always makes both calls,
+// and joins their errors in the order of the parameters.
 func Both(a, b func() error) error {
 	return Do(2, 2, func(n int) error {
 		if n == 0 {

@@ -52,7 +52,7 @@ func (k *Kind[T]) Key(companyID, id string) table.Key {
 }
 
 // ChangeSource recognises the writes that change records of the kind. The status of a change is the
-// record's field status, if it has one.
+// value of the record's status field, if it has one.
 func (k *Kind[T]) ChangeSource() change.Source {
 	return change.Records(k.Change, areaOf(k.Path), k.SortPrefix, statusAttribute(reflect.TypeFor[T]()))
 }

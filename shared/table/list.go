@@ -85,7 +85,7 @@ type recordRef struct {
 }
 
 // mergePartitions returns the first records of the query's partitions, merged in sort-key order. It
-// returns as many as wanted says, or fewer if there are no more.
+// returns up to wanted records: fewer only if there are no more.
 //
 // One partition takes one round trip. For several, a first wave requests firstWavePercent of a page
 // from each, in parallel. If the page needs more than that from a partition, a second wave requests
@@ -154,8 +154,8 @@ func (p partitionRead[R]) countFinal(q Query, places []recordRef) int {
 	return sort.Search(len(places), func(i int) bool { return q.compare(places[i].key, last) > 0 })
 }
 
-// missingCount returns how many more records a page needs, in addition to the known ones, to have
-// want records. It returns 0 if the known records already fill PageBytes.
+// missingCount returns how many more records a page of want records needs, in addition to the known
+// ones. It returns 0 if the known records already fill PageBytes.
 func missingCount(known []recordRef, want int) int {
 	size := 0
 	for _, at := range known[:min(want, len(known))] {

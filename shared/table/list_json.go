@@ -247,7 +247,7 @@ func (s *jsonScanner) scanAttribute() bool {
 	return ok
 }
 
-// scanSequence reads begin, elements separated by commas, and end.
+// scanSequence reads the byte begin, elements separated by commas, and the byte end.
 func (s *jsonScanner) scanSequence(begin, end byte, element func() bool) bool {
 	if !s.scanByte(begin) {
 		return false

@@ -38,8 +38,8 @@ func shardOf(recordID string) uint32 {
 }
 
 // WorkKey returns the GSI6 key of a record that a worker has to act on. list names the kind of
-// work. at is the entry's time, which CompaniesWithWork compares with until. It is empty if the
-// worker has to act at once.
+// work. The parameter at is the time of the entry, for CompaniesWithWork. It is empty if the worker
+// has to act at once.
 func WorkKey(list, at, companyID, recordID string) Key {
 	return Key{PK: operatorPartition(list, shardOf(recordID)), SK: JoinKey(at, companyID, recordID)}
 }

@@ -126,7 +126,8 @@ func (c *Client) removeAndWrite(ctx context.Context, key Key, t reflect.Type, ot
 	return ErrTooMuchContention
 }
 
-// sameChildrenCondition returns the condition that no child has been created since stored was read.
+// sameChildrenCondition returns the condition that no child has been created since the item in
+// stored was read.
 func (e *updateExpression) sameChildrenCondition(stored Item) string {
 	e.names["#children"] = childCountAttr
 	count := stored[childCountAttr]

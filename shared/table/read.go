@@ -129,8 +129,7 @@ func sortKeys(items []Item, attribute string) []string {
 const filteredReadMin = 500
 
 // readPartition reads at most want records of one partition. It stops early once their JSON exceeds
-// the limit in most, in bytes. found.hasMore reports whether the partition may have further
-// records.
+// most, a limit in bytes. found.hasMore reports whether the partition may have further records.
 func readPartition[R any](ctx context.Context, q Query, partition string, want, most int, read fetchFunc[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}

@@ -114,7 +114,7 @@ func ModifyItem[T any](ctx context.Context, c *Client, key Key, stored Item, key
 	return toRecord[T](c.modify(ctx, stored, modification{key, reflect.TypeFor[T](), changeFunc(keysOf, change), nil}))
 }
 
-// modification is a change of a record. Its functions get a pointer to the record.
+// modification is a change to a record. Its functions get a pointer to the record.
 type modification struct {
 	key        Key
 	recordType reflect.Type
@@ -405,9 +405,9 @@ func (e *updateExpression) setValue(attribute string, value types.AttributeValue
 	e.set(attribute, placeholder)
 }
 
-// unchangedCondition returns the condition that the record has not been written since stored was
-// read. It checks both rev and writeId: a record that was deleted and recreated, or replaced by an
-// import, starts at the same rev, and an update in a transaction keeps the writeId.
+// unchangedCondition returns the condition that the record has not been written since the item in
+// stored was read. It checks both rev and writeId: a record that was deleted and recreated, or
+// replaced by an import, starts at the same rev, and an update in a transaction keeps the writeId.
 func (e *updateExpression) unchangedCondition(stored Item) *string {
 	condition := "#rev = :rev"
 	e.names["#rev"], e.values[":rev"] = revAttr, stored[revAttr]

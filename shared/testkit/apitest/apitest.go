@@ -162,8 +162,8 @@ func startShared() {
 	sharedEngine.err = client.Create(ctx)
 }
 
-// SkipIfShort skips a test that takes seconds if the tests run with `go test -short`. scripts/test
-// runs such tests.
+// SkipIfShort skips a slow test if the tests run with `go test -short`. scripts/test runs slow
+// tests, too.
 func SkipIfShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

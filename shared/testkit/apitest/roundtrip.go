@@ -31,7 +31,7 @@ type RoundTripCounter struct {
 // f runs in a bubble of package synctest, and each call takes callLatency on the bubble's clock.
 // The clock stands still until all goroutines of f are waiting for a response, so parallel calls
 // start at the same time, however late a goroutine runs. A call that needs the response to another
-// one starts later than the other one.
+// call starts later than that call.
 //
 // f must use the t that it is passed. None of its goroutines may wait for a call in
 // sync.Mutex.Lock, because synctest does not detect such a wait, and the test would hang.

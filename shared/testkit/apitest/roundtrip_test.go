@@ -104,7 +104,7 @@ func TestRoundTripsOfLateParallelCall(t *testing.T) {
 }
 
 // Ensure a call extends the chain if it is made after a response that another goroutine receives,
-// however soon it follows.
+// however soon the call follows.
 func TestRoundTripsAcrossGoroutines(t *testing.T) {
 	t.Parallel()
 	c := &apitest.RoundTripCounter{Transport: newEngine()}

@@ -85,7 +85,7 @@ type Engine struct {
 	// Shared reports whether another process started the engine.
 	Shared bool
 	// Format is the format that the data folder had when it was opened. It is 0 if the folder had
-	// none. Then a program from before formats existed may have written the records.
+	// none. In that case, a program that predates formats may have written the records.
 	Format int
 
 	folder        *folder
@@ -225,6 +225,6 @@ func (e *Engine) watch(wait func(context.Context) error, end func() error) {
 	}()
 }
 
-// leaveRunning is the end function for watch if this process did not start the engine, which is
-// therefore left running.
+// leaveRunning is the end function for watch if this process did not start the engine. It leaves
+// the engine running.
 func leaveRunning() error { return nil }

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startedFile is the file that a fake engine that does not respond writes to its folder.
+// startedFile is the file that an unresponsive fake engine writes to its folder.
 const startedFile = "started"
 
 // runFakeEngine responds like Dynoxide, or misbehaves as specified by mode.

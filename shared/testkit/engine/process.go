@@ -33,8 +33,8 @@ type process struct {
 const portTries = 3
 
 // start runs the program and returns when it responds. With a data folder, the program runs in a
-// network namespace if the system permits it. Otherwise it listens at the endpoint last, or at a
-// free one if that is taken. The process inherits the lock, if any.
+// network namespace if the system permits it. Otherwise it listens at the previous engine's
+// endpoint, last, or at a free one if that is taken. The process inherits the lock, if any.
 func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os.File) (*process, error) {
 	if dir != "" && h.namespaces {
 		proc, err := h.startInNetns(ctx, p, dir, lock)
@@ -106,8 +106,8 @@ func (h *host) freePort(ctx context.Context, endpoint string) (*net.TCPAddr, err
 	return nil, errors.Join(errs...)
 }
 
-// launch runs the program. The program listens on the address listen, and clients reach it at the
-// address at.
+// launch runs the program. The program listens on the address in listen. The parameter at is the
+// address at which clients reach it.
 func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, lock *os.File) (*process, error) {
 	proc := &process{program: p, address: at, grace: h.grace, exited: make(chan struct{})}
 	if err := proc.openLog(dir); err != nil {
@@ -232,7 +232,7 @@ func (p *process) stop() error {
 	return nil
 }
 
-// exitError returns the error for a process that exited although stop was not called.
+// exitError returns the error for a process that exited on its own.
 func (p *process) exitError(how string) error {
 	why := "with exit status 0"
 	if p.err != nil {

@@ -33,7 +33,7 @@ type Operation struct {
 	Fixture                map[string]string // values by argument name
 	RoundTrips             int               // 0 means the default, which is 1 for a read and 2 for a write
 	ExtraRoundTripsWithKey int               // additional round trips with an Idempotency-Key
-	ConsistentReads        []string          // for each read, the action and, if any, a space and the prefix of the sort keys
+	ConsistentReads        []string          // one entry for each read: the action, followed by a space and the prefix of the sort keys if there is one
 	Reader                 string            // the id of the operation that reads the changed record; empty if there is none
 	CanConflict            bool
 	Sample                 map[string]any // the body; if nil, it is in the sample event

@@ -34,7 +34,7 @@ func Weight(text string) (weight int) {
 
 // Parts splits text that is too long for a single post on X. It cuts between words, or within a
 // word that is too long for one post, and drops only the white space at the cuts. It never cuts
-// within a textUnit. Returns nil when one post is enough or when text is only white space.
+// within a textUnit. It returns nil if one post is enough or text is only white space.
 func Parts(text string) []string {
 	rest, long := splitUnits(text), false
 	var parts []string

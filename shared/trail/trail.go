@@ -164,9 +164,9 @@ type Running struct {
 	began     Entry
 }
 
-// Begin adds the entry for the beginning of an act of many writes. first may contain the act's
-// first writes, which are made in the same transaction. Begin returns a *table.CanceledError if one
-// of their conditions fails.
+// Begin adds the entry for the beginning of an act of many writes. The parameter first contains the
+// act's own first writes, if any, which are made in the same transaction. Begin returns a
+// *table.CanceledError if one of their conditions fails.
 func Begin(ctx context.Context, t *table.Client, companyID string, act Act, first ...table.Write) (*Running, error) {
 	e := newEntry(ctx, t, companyID, act, Details{})
 	phase := Began

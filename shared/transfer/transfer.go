@@ -104,7 +104,7 @@ func KeepRules[In any](t Type, except ...string) Type {
 }
 
 // UniqueText is a string that only one record in a file can have, such as a slug on a board. A
-// second record with the same Text is rejected, unless both have the same Owner and it is not
+// second record with the same Text is rejected, unless both have the same Owner, which is not
 // empty.
 type UniqueText struct{ Text, Owner string }
 
@@ -160,7 +160,7 @@ func (r RefusedRecords) Err() error {
 const clockSkewMax = 24 * time.Hour
 
 // NotInFuture adds a check that a record's updatedAt, if any, is at most a day after now. updatedAt
-// never decreases, so if it were far in the future, every change of the record would only add a
+// never decreases, so if it were far in the future, every change to the record would only add a
 // millisecond to it.
 func NotInFuture(t Type, now func() time.Time) Type {
 	check := t.check
@@ -202,7 +202,8 @@ func WithVerify[T any](t Type, verify func(ctx context.Context, companyID string
 // WithExisting adds the functions for an import that skips existing records. exist gets a few
 // hundred records at once and reports, for each, whether a record with the same identity is stored
 // (see ExistsByKey). add stores records that did not exist, and returns how many it skipped because
-// they have been created since. Its writes must be conditional, so that it never replaces a record.
+// they have been created since. The writes of add must be conditional, so that it never replaces a
+// record.
 func WithExisting[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error),
 	add func(ctx context.Context, companyID string, records []T, file FileHasName) (skipped int, err error),
 ) Type {
@@ -244,11 +245,11 @@ type FileHasName func(name string) bool
 
 // WithAliases adds a rule for records that describe a thing that can have two names: a record is
 // not stored under one name if the thing is already stored under the other, unless the file
-// contains both names. names returns the record's own name and the other name of the same thing,
-// rival, which is empty if there is none. Names share one namespace across all types. verify
+// contains both names. names returns the record's own name, and the rival name: the other name of
+// the same thing, or "" if there is none. Names share one namespace across all types. verify
 // returns one message per record, as for WithVerify. A message is ignored if the file contains the
 // rival name. write replaces the write function of Define. It must make the rule a condition of its
-// writes, because there are other writers.
+// writes, because other callers may write at the same time.
 func WithAliases[T any](t Type, names func(T) (own, rival string), verify func(ctx context.Context, companyID string, records []T) ([]string, error),
 	write func(ctx context.Context, companyID string, records []T, file FileHasName) error,
 ) Type {

@@ -36,8 +36,8 @@ func Drafted[T any](in *schema.Body[T], record T, before, properties []string, m
 }
 
 // RequireRead returns conflict unless the request proves that the caller has read the drafted
-// properties of a record. The proof is either an If-Match with the record's current ETag, or that
-// the request contains each of these properties with its stored value.
+// properties of a record. The proof is either an If-Match with the record's current ETag, or a body
+// that contains each of these properties with its stored value.
 func (in *UpdateBody[T]) RequireRead(record T, drafted []string) error {
 	if in.IfMatch != nil && !strings.Contains(*in.IfMatch, "*") { // RequireMatch has already checked it
 		return nil

@@ -74,7 +74,6 @@ type LogLine struct {
 // errorBytesMax is the maximum length of the error of a 4xx response in the log.
 const errorBytesMax = 2000
 
-// attributesMax is the maximum number of attributes in a log line.
 const attributesMax = 24
 
 // Write writes the line. Attributes whose names begin with a capital letter are also metrics or

@@ -207,7 +207,6 @@ type asyncCall[T any] struct {
 	err    error
 }
 
-// startAsync runs do on a new goroutine.
 func startAsync[T any](do func() (T, error)) *asyncCall[T] {
 	s := &asyncCall[T]{done: make(chan struct{})}
 	go func() {

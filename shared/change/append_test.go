@@ -75,7 +75,6 @@ func packetsOf(t *testing.T, s *apitest.Service) (out []change.Packet) {
 	return out
 }
 
-// recordsOf returns the record ids of all changes.
 func recordsOf(packets []change.Packet) (out []string) {
 	for _, p := range packets {
 		for _, c := range p.Changes {

@@ -22,7 +22,6 @@ import (
 //	packets of changes      packet#<position>, ordered by time
 const Area = "changes"
 
-// packetPrefix begins the sort keys of packets.
 const packetPrefix = "packet#"
 
 // PacketKey returns the key of the packet at a position.
@@ -85,7 +84,6 @@ func DecodePacket(companyID string, item table.Item, now time.Time) (p Packet, e
 	return p, nil
 }
 
-// idPrefix is the prefix of the ids of changes.
 const idPrefix = "chg"
 
 // changeWords is the number of words in the line of a change. The first line of a packet's text

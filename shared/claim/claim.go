@@ -20,7 +20,6 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// idPrefix is the prefix of claim ids.
 const idPrefix = "clm"
 
 // Claim is the claim that locks a record, or the last one that did. Stored records embed it. An

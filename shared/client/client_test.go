@@ -36,14 +36,12 @@ type service struct {
 	bodies    []string
 }
 
-// requests returns the requests so far.
 func (s *service) requests() []*http.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.got)
 }
 
-// sentBodies returns the bodies of the requests so far.
 func (s *service) sentBodies() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

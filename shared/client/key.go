@@ -64,7 +64,6 @@ func companyOf(key string) string {
 	return "co_" + string(id[:])
 }
 
-// parseBase62 parses text as a number in base62.
 func parseBase62(text string) (n *big.Int, ok bool) {
 	n = new(big.Int)
 	for i := range len(text) {

@@ -21,7 +21,6 @@ type Page[T any] struct {
 	HasMore bool   `json:"-"`
 }
 
-// onePage reads one page.
 func onePage[T any](ctx context.Context, c *Client, op operation, in any, options []CallOption) (Page[T], error) {
 	request, err := op.request(in)
 	if err != nil {

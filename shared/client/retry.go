@@ -53,7 +53,6 @@ type callProgress struct {
 	err      error // the error of the last attempt
 }
 
-// recordFailure records an attempt that did not succeed.
 func (p *callProgress) recordFailure(r *Response, err error) {
 	p.attempts++
 	if p.err = err; err == nil {

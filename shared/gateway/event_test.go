@@ -139,7 +139,6 @@ func TestEventBody(t *testing.T) {
 	}
 }
 
-// endlessReader is a body that never ends.
 type endlessReader struct{}
 
 func (endlessReader) Read(p []byte) (int, error) { return len(p), nil }

@@ -18,7 +18,6 @@ type exchange struct {
 	callback []func(FinalResponse)
 }
 
-// exchangeKey is the context key for a request's exchange.
 type exchangeKey struct{}
 
 // exchangeOf returns the exchange in ctx, or nil outside Proxy.

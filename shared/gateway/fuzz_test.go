@@ -22,7 +22,6 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// allowAllKeys accepts every key.
 type allowAllKeys struct{}
 
 func (allowAllKeys) Admit(context.Context, auth.Token, []auth.Scope, auth.Class) (auth.Admission, error) {
@@ -42,7 +41,6 @@ type noteInput struct {
 	Text string `json:"text" max:"100000"`
 }
 
-// zeroReader is an endless reader of zeros.
 type zeroReader struct{}
 
 func (zeroReader) Read(p []byte) (int, error) { clear(p); return len(p), nil }

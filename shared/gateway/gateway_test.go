@@ -16,7 +16,6 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// exampleGetEvent is a small, valid event.
 var exampleGetEvent = events.APIGatewayProxyRequest{
 	HTTPMethod:     "GET",
 	Path:           "/v1",

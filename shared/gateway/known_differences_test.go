@@ -532,7 +532,6 @@ var (
 
 func isControl(c rune) bool { return c < ' ' || c == 0x7f }
 
-// mustBeEscaped reports whether c must be escaped in a path.
 func mustBeEscaped(c rune) bool { return c >= 0x7f || strings.ContainsRune(" \"<>\\^`{|}", c) }
 
 // isToken reports whether s is a token as defined in RFC 9110.

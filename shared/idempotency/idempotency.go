@@ -99,7 +99,6 @@ type Attempt struct {
 	reservation string // the token of this attempt's reservation; empty if there is none
 }
 
-// attemptState is the state of an attempt.
 type attemptState int
 
 const (
@@ -163,7 +162,6 @@ type storedState struct {
 	reservedAt    int64 // in milliseconds of Unix time
 }
 
-// collection returns the collection of this identity's records.
 func (i Identity) collection() table.Collection {
 	return table.Collection{Partition: i.partition(), Prefix: i.prefix(), Consistent: true}
 }

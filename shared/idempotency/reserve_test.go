@@ -26,7 +26,6 @@ func (f fixture) identityWithOtherArguments(n int) idempotency.Identity {
 	return out
 }
 
-// reserve reserves the Idempotency-Key of the attempt in ctx.
 func (f fixture) reserve(ctx context.Context) error { return idempotency.Reserve(ctx, f.table) }
 
 // finish stores a response whose body is text, as the pipeline does after a reserved change.

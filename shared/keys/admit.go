@@ -47,7 +47,6 @@ func NewStore(t *table.Client, now func() time.Time) *Store {
 // caller was faster.
 const attemptsMax = 12
 
-// admissionTokenPrefix is the prefix of the write tokens of admissions.
 const admissionTokenPrefix = "a"
 
 // Admit verifies a key, requires one of the scopes (none if scopes is empty) and takes one request

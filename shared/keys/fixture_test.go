@@ -19,7 +19,6 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// callCounter counts the calls to the table.
 type callCounter struct {
 	calls atomic.Int64
 	names sync.Map // number of calls by operation name
@@ -33,7 +32,6 @@ func (c *callCounter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// callsDuring returns how many calls f makes.
 func (c *callCounter) callsDuring(f func()) int {
 	before := c.calls.Load()
 	f()

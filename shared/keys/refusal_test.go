@@ -38,7 +38,6 @@ func (f *fixture) record(t *testing.T, keyID string) table.Item {
 	return item
 }
 
-// setAttribute changes an attribute of a key's record.
 func (f *fixture) setAttribute(t *testing.T, keyID, attribute string, value table.Item) {
 	t.Helper()
 	key := f.recordKey(keyID)

@@ -10,7 +10,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// postTo posts a body to /mcp with a query string.
 func (s *service) postTo(query, body string) httpResponse {
 	r := s.request(body)
 	r.URL.RawQuery = query

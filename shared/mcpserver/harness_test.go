@@ -212,7 +212,6 @@ func start(t testing.TB) *service {
 	return s
 }
 
-// httpResponse is an HTTP response.
 type httpResponse struct {
 	status int
 	header http.Header
@@ -248,7 +247,6 @@ func (s *service) post(body string, header ...string) httpResponse {
 	return s.do(r)
 }
 
-// frame returns a JSON-RPC request.
 func frame(method, params string) string {
 	if params != "" {
 		params = `,"params":` + params
@@ -256,12 +254,10 @@ func frame(method, params string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `"` + params + `}`
 }
 
-// call returns a tools/call request.
 func call(tool, arguments string) string {
 	return frame("tools/call", `{"name":"service_`+tool+`","arguments":`+arguments+`}`)
 }
 
-// response is a JSON-RPC response.
 type response struct {
 	ID     json.RawMessage
 	Error  *struct{ Code int64 }

@@ -80,7 +80,6 @@ func (m message) withError(code int64, text string) message {
 	return m
 }
 
-// serveBody serves the messages in a body.
 func (s *Server) serveBody(r *http.Request, call api.Call, text []byte) api.Response {
 	revision := r.Header.Get(versionHeader)
 	var batch []json.RawMessage
@@ -263,7 +262,6 @@ func httpStatus(err *jsonrpc.Error, revision string) int {
 	return http.StatusBadRequest
 }
 
-// encodeMessage encodes a JSON-RPC message as JSON.
 func encodeMessage(m jsonrpc.Message) []byte {
 	text, err := jsonrpc.EncodeMessage(m)
 	if err != nil {

@@ -42,7 +42,6 @@ type toolResult struct {
 	IsError           bool            `json:"isError,omitempty"`
 }
 
-// callTool calls the operation of a tool.
 func (s *Server) callTool(x *messageExchange, op *api.Operation, request *mcp.CallToolRequest) *toolResult {
 	call, view := x.call, &view{op: op}
 	call.Operation, call.Explain = op, true

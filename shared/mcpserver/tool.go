@@ -16,7 +16,6 @@ import (
 // ToolName returns the name of an operation's tool.
 func ToolName(op api.Operation) string { return "service_" + op.ID }
 
-// toolOperations returns the operations that are tools.
 func toolOperations(operations []api.Operation) []api.Operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op api.Operation) bool { return op.NotTool })
 }

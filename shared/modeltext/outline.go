@@ -135,7 +135,6 @@ func (s *typeSet) add(name string) {
 
 func (s typeSet) String() string { return strings.Join(s, " or ") }
 
-// encodeText encodes a string as JSON.
 func encodeText(text string) []byte {
 	out, err := schema.Encode(text)
 	if err != nil {

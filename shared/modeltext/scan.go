@@ -100,7 +100,6 @@ func count(value []byte) (n int) {
 	return n
 }
 
-// unquote decodes a JSON string.
 func unquote(quoted []byte) string {
 	if !bytes.Contains(quoted, []byte(`\`)) {
 		return string(quoted[1 : len(quoted)-1])
@@ -112,7 +111,6 @@ func unquote(quoted []byte) string {
 	return text
 }
 
-// typeName returns the JSON type of a value.
 func typeName(value []byte) string {
 	switch value[0] {
 	case '{':

@@ -85,7 +85,6 @@ func beginsWithPath(problem string, roots ...string) bool {
 	})
 }
 
-// hugeExponentPattern matches a number with a huge exponent.
 var hugeExponentPattern = regexp.MustCompile(`[eE][+-]?[0-9]{4,}`)
 
 // parseStrictly parses a JSON value with encoding/json, but rejects what encoding/json tolerates:

@@ -58,7 +58,6 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 // fieldsByRecord caches the results of recordFields, because an import decodes many records.
 var fieldsByRecord sync.Map
 
-// recordFields returns the fields of a struct that are encoded as JSON.
 func recordFields(t reflect.Type) []reflect.StructField {
 	if cached, ok := fieldsByRecord.Load(t); ok {
 		return cached.([]reflect.StructField)

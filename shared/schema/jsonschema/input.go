@@ -202,7 +202,6 @@ func openObject(all []property) *Schema {
 	return s
 }
 
-// defaultOf returns a field's default as JSON.
 func defaultOf(f schema.Field) json.RawMessage {
 	switch {
 	case f.Default == "":

@@ -91,7 +91,6 @@ func typeSchema(t reflect.Type, refer RefFunc) *Schema {
 	return s
 }
 
-// nestedSchema returns the schema for a record inside another record.
 func nestedSchema(t reflect.Type, refer RefFunc) *Schema {
 	if refer != nil {
 		return refer(t)

@@ -32,7 +32,6 @@ var (
 	bytesType   = reflect.TypeFor[[]byte]()
 )
 
-// recordType describes a record type.
 type recordType struct {
 	fields       []field
 	byName       map[string]int    // maps an attribute name to its index in fields
@@ -40,7 +39,6 @@ type recordType struct {
 	placeholders map[string]string // used in projection
 }
 
-// field is a field of a record.
 type field struct {
 	name   string // name of the field's attribute
 	index  []int

@@ -40,7 +40,6 @@ type allTypes struct {
 	Skipped string          `json:"-"`
 }
 
-// storeAndRead writes a record to the engine and reads it back.
 func storeAndRead(t testing.TB, c *table.Client, key table.Key, record allTypes) (out allTypes) {
 	t.Helper()
 	if err := c.BatchPut(t.Context(), []table.Item{c.NewItem(table.Keys{Key: key}, record)}); err != nil {

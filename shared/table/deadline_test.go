@@ -17,7 +17,6 @@ import (
 // These tests run with the clock of package synctest, so they measure the timeouts of a Lambda
 // function exactly.
 
-// silentProxy returns a proxy that never responds.
 func silentProxy() *faultProxy {
 	return &faultProxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()

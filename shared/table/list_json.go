@@ -263,7 +263,6 @@ func (s *jsonScanner) scanSequence(begin, end byte, element func() bool) bool {
 	return false
 }
 
-// scanByte reads the byte c.
 func (s *jsonScanner) scanByte(c byte) bool {
 	if s.offset == len(s.body) || s.body[s.offset] != c {
 		return false

@@ -12,7 +12,6 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// childKey returns the key of a child of a note.
 func childKey(n note, id string) table.Key {
 	return table.Key{PK: table.Partition(n.Company, "notes"), SK: table.JoinKey("child", n.ID, id)}
 }

@@ -10,7 +10,6 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// writeTokenPrefix is the prefix of write tokens.
 const writeTokenPrefix = "w"
 
 // recentWritesAttr lists the write tokens of a record's earlier writes, latest last. A write whose

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// Ensure the embedded roots are the ones that Amazon publishes. The test fails a year before one
-// expires, as a reminder to refresh them.
+// Ensure the embedded roots are the ones that Amazon publishes. The test fails a year before any of
+// them expires, as a reminder to refresh them.
 func TestAmazonRoots(t *testing.T) {
 	if err := CheckRoots(amazonRootsPEM, time.Now()); err != nil {
 		t.Error(err)

@@ -88,7 +88,6 @@ func (t *unitBatch) add(n int, units []Unit) bool {
 	return true
 }
 
-// writtenKey returns the key of the record that w writes.
 func writtenKey(w Write) Key {
 	switch {
 	case w.Put != nil:

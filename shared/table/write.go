@@ -34,7 +34,6 @@ func (c *Client) NewItem(keys Keys, record any) Item {
 	return item
 }
 
-// addIndexKeysTo adds the index keys to an item.
 func (k Keys) addIndexKeysTo(item Item) {
 	for n, key := range [...]Key{k.GSI1, k.GSI2, k.GSI3, k.GSI4, k.GSI5, k.GSI6} {
 		if i := GSI1 + Index(n); key.PK != "" {
@@ -202,7 +201,6 @@ func (c *Client) itemsToCompare(stored Item, before, after any, keys Keys) (curr
 	return current, wanted
 }
 
-// copyIndexKeysTo copies the index keys of one item to another.
 func copyIndexKeysTo(to, from Item) {
 	for _, i := range Indexes() {
 		for _, name := range [...]string{i.PK(), i.SK()} {

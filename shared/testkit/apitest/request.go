@@ -150,7 +150,6 @@ func argumentPlace(op api.Operation, name string) schema.Place {
 	return schema.InBody
 }
 
-// equalJSON reports whether two values have the same JSON encoding.
 func equalJSON(got, want any) bool {
 	a, err1 := json.Marshal(got)
 	b, err2 := json.Marshal(want)

@@ -155,7 +155,6 @@ func copyRequest(r *http.Request) (*http.Request, error) {
 	return out, nil
 }
 
-// bufferBody reads the body of a response into memory.
 func bufferBody(response *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err

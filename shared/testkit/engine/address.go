@@ -26,7 +26,6 @@ const socketFile = "engine.sock"
 // resolves, so a client without [Transport] gets an error instead of reaching another server.
 const socketEndpoint = "http://engine.invalid"
 
-// address is the location of an engine.
 type address struct {
 	endpoint string
 	socket   string // the path of the socket file; "" for TCP

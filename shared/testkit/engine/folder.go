@@ -70,7 +70,6 @@ func newFolder(dir string) (*folder, error) {
 	return &folder{abs}, nil
 }
 
-// addressOf returns the address of the folder's engine.
 func (f *folder) addressOf(s state) address {
 	if s.Endpoint == socketEndpoint {
 		return address{s.Endpoint, f.path(socketFile)}
@@ -118,8 +117,8 @@ func (f *folder) write(s state) error {
 	return nil
 }
 
-// engineKind returns the engine that the folder needs: the one that wrote its data, or prefer if
-// the folder has no data yet.
+// engineKind returns the engine that the folder needs: the one that wrote its data, or the
+// preferred one if the folder has no data yet.
 func (f *folder) engineKind(s state, prefer string) (string, error) {
 	switch {
 	case s.Name == "", s.Name == prefer:
@@ -153,7 +152,6 @@ func (f *folder) checkVersion(s state, p *program) error {
 		"or choose another folder", f.dir, "Dynoxide "+s.Version, p.title)
 }
 
-// versionNumbers returns the numbers in a version such as 1.2.1.
 func versionNumbers(version string) (numbers []int) {
 	for part := range strings.SplitSeq(version, ".") {
 		n, _ := strconv.Atoi(part) // 0 for anything that is not a number

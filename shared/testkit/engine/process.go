@@ -159,7 +159,6 @@ func (p *process) closeLog() {
 	}
 }
 
-// waitReady waits until the engine responds.
 func (p *process) waitReady(ctx context.Context, wait time.Duration) error {
 	for begin := time.Now(); ; {
 		ok := isEngine(ctx, p.program.kind, p.address)

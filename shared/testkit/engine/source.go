@@ -108,7 +108,6 @@ func (h *host) find(ctx context.Context, kind string, install bool) (*program, e
 	return nil, fmt.Errorf("%w:\n%s\n  or name a running one: --endpoint URL or AWS_ENDPOINT_URL_DYNAMODB", ErrNoEngine, strings.Join(missing, "\n"))
 }
 
-// cachePath returns the path of an installation in the user's cache.
 func (h *host) cachePath(name string) (string, error) {
 	dir, err := h.cacheDir()
 	if err != nil {

@@ -109,7 +109,6 @@ func findLinks(text string) (out [][]int) {
 	return out
 }
 
-// splitUnits splits text into units.
 func splitUnits(text string) (out []textUnit) {
 	links, linked := findLinks(text), -1 // linked is the index at which the current link begins, or -1 outside a link
 	for at, state := 0, -1; at < len(text); {

@@ -177,7 +177,6 @@ func NotInFuture(t Type, now func() time.Time) Type {
 	return t
 }
 
-// updatedAt returns a record's updatedAt, or "" if it has none.
 func updatedAt(record any) string {
 	field := reflect.ValueOf(record).FieldByName("UpdatedAt")
 	if !field.IsValid() {

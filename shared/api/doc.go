@@ -17,7 +17,7 @@
 //
 // An operation's function gets a Caller, whose company comes from the verified key, and an input
 // that has been validated against its tags. It returns a record, a List or an error. A *fault.Error
-// is sent to the caller. Any other error is only logged, and the caller gets the code internal. The
-// function runs while the key is being verified; its writes wait for the verification
+// is sent to the caller. Any other error is only logged, and the caller gets the code "internal".
+// The function runs while the key is being verified; its writes wait for the verification
 // (table.Request).
 package api

@@ -421,7 +421,7 @@ type Deleted struct {
 
 // Clearable is the type of a property that can be cleared with null in an update, such as
 // Clearable[*string] or Clearable[[]string]. Its method Apply assigns the value that was sent. For
-// a field of a record, use the tag set instead (schema.Body). In an operation with the method POST,
+// a field of a record, use the set tag instead (schema.Body). In an operation with the method POST,
 // null in any other optional property is the same as leaving it out, unless the property has the
 // tag null:"never".
 type Clearable[T any] = schema.Clearable[T]

@@ -128,7 +128,7 @@ func TestPanicInKeyCheckEndsFunction(t *testing.T) {
 }
 
 // Ensure an operation's function cannot write without the request's context. The response must have
-// the code internal, and the log must contain the reason.
+// the code "internal", and the log must contain the reason.
 func TestLostContextCannotWrite(t *testing.T) {
 	s := start(t)
 	s.create = func(context.Context, api.Caller, createInput) (record, error) {

@@ -52,7 +52,7 @@ func Start(h http.Handler) {
 // That function never returns an error: Lambda would report it as a crash, and the gateway would
 // send a 502 without a body. An event that is not a valid HTTP request is passed to h, which
 // rejects it. If h panics, sets an invalid status, or writes more than Lambda accepts, the response
-// is a 500 with the code internal, and the reason is logged. The request has the context of the
+// is a 500 with the code "internal", and the reason is logged. The request has the context of the
 // invocation.
 //
 // Proxy panics if h is nil.

@@ -33,7 +33,7 @@ func (f fixture) finish(ctx context.Context, text string) (*idempotency.Response
 	return attemptOf(ctx).Finish(ctx, &idempotency.Response{Status: 200, Body: []byte(text)})
 }
 
-// onFakeClock calls test with a fixture whose requests wait on the fake clock of a synctest bubble.
+// onFakeClock runs test with a fixture whose requests wait on the fake clock of a synctest bubble.
 func onFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
 	t.Helper()
 	counter := &apitest.RoundTripCounter{}

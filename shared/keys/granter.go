@@ -63,7 +63,7 @@ func (g granter) limitGrant(fresh *storedKey) {
 	g.limitExpiry(fresh)
 }
 
-// limitExpiry limits a new key to the expiry of the granting key.
+// limitExpiry makes a new key expire no later than the granting key.
 func (g granter) limitExpiry(fresh *storedKey) {
 	if g.key == nil {
 		return

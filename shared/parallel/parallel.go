@@ -29,9 +29,9 @@ func Recover(err *error) {
 	}
 }
 
-// Do calls call with each number from 0 to n-1, at most width of them at once, and returns their
-// errors in order. It always starts the first width calls. After a failure, it starts no further
-// calls and waits for those that are running.
+// Do runs call with each number from 0 to n-1, at most width calls at once, and joins their errors
+// in order. It always starts the first width calls. After a failure, it starts no further calls and
+// waits for those that are running.
 func Do(n, width int, call func(n int) error) error {
 	errs := make([]error, n)
 	slots := make(chan struct{}, width)

@@ -20,7 +20,7 @@ import (
 
 // Store stores the records of a kind. A record.Store implements it.
 type Store[T any] interface {
-	// Page returns the page of records after the position after.
+	// Page returns the page of records that follows the given position.
 	Page(ctx context.Context, companyID, after string, limit int) (table.Page[T], error)
 	// Get returns a record, or fault.ErrNotFound.
 	Get(ctx context.Context, companyID, id string) (T, error)

@@ -17,9 +17,10 @@ import (
 //	set:"filled"    a create may leave it out, and the operation fills it; null does not clear it
 //	default         a create may leave it out, and it then has this value; null does not clear it
 //
-// The value of the `set` tag may list further options, separated by commas. With the option create
-// or update, only that kind of operation may set the field. With the option first, the field comes
-// before the other fields in descriptions. Fields with neither tag are set only by the service.
+// The value of the `set` tag may list further options, separated by commas. With the option
+// "create" or "update", only that kind of operation may set the field. With the option "first", the
+// field comes before the other fields in descriptions. Fields with neither tag are set only by the
+// service.
 //
 // An unknown tag causes a panic, so that a misspelled tag cannot silently make a field read-only.
 type Body[T any] struct {
@@ -110,14 +111,14 @@ func (b *Binder) markReceived(f *Field) {
 	properties.sent = append(properties.sent, f)
 }
 
-// The values of the tag body.
+// The values of the body tag.
 const (
 	bodyOfCreate = "create"
 	bodyOfUpdate = "update"
 )
 
 // replacesListText is the end of the description of a list field in an update. In a tool, it is the
-// whole description unless the field has the tag tool, because the tool for the create already says
+// whole description unless the field has a tool tag, because the tool for the create already says
 // what the list is.
 const replacesListText = "replaces the list"
 
@@ -191,7 +192,7 @@ func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
 // CreateFields returns the fields of a record that a create with a Body can set.
 func CreateFields(record reflect.Type) []Field { return appendBody(nil, record, bodyOfCreate, nil) }
 
-// fieldSetting holds what the tags set and default of a field say.
+// fieldSetting holds the options in a field's set and default tags.
 type fieldSetting struct {
 	mode      string // "required", "optional", "filled" or ""
 	setBy     string // bodyOfCreate or bodyOfUpdate; empty if both may set the field

@@ -65,8 +65,8 @@ const (
 	toolClearText = "null clears it"
 )
 
-// What is added to the description of every field with the format day. dayText is for a request,
-// toolDayText for an argument of a tool.
+// What is added to the description of every field with the tag format:"day". dayText is for a
+// request, toolDayText for an argument of a tool.
 const (
 	dayText     = "a day such as 2026-08-11, or an RFC 3339 time"
 	toolDayText = "such as 2026-08-11"

@@ -105,8 +105,8 @@ func Body(fields []schema.Field, refer RefFunc) *Schema {
 }
 
 // Parameter returns the schema for one argument of an HTTP request. Only an argument in the body
-// can be null. The default of a nullable enum is given in the description: with the keyword
-// default, the Go client from OpenAPI Generator would not compile.
+// can be null. The default of a nullable enum is given in the description: with the "default"
+// keyword, the Go client from OpenAPI Generator would not compile.
 func Parameter(f schema.Field, refer RefFunc) *Schema {
 	s := valueSchema(f, refer)
 	if f.In == schema.InBody && f.Null != schema.NullRefused {

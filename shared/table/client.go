@@ -99,7 +99,7 @@ func (c *Client) AsOperator() *Client {
 	return &o
 }
 
-// HasStream reports whether the table has a stream, which reports changes to its records.
+// HasStream reports whether the table has a stream of changes.
 func (c *Client) HasStream() bool { return !c.noStream }
 
 // Name returns the table's name.

@@ -23,8 +23,8 @@ type Item = map[string]types.AttributeValue
 // as one string, because DynamoDB rejects numbers of more than 38 digits and deep nesting.
 //
 // nil means null and is stored as an absent attribute. An empty list is stored. The json tag names
-// the attribute. If clients never see the field, the store tag names it. With the option silent in
-// the store tag, a change to only this attribute does not change updatedAt. Embedded structs are
+// the attribute. If clients never see the field, the store tag names it. With the option "silent"
+// in the store tag, a change to only this attribute does not change updatedAt. Embedded structs are
 // flattened. The SDK's codec is not used, because it stores nulls and does not support raw JSON.
 
 var (

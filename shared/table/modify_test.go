@@ -29,7 +29,7 @@ func modify(t *testing.T, c *table.Client, n note, change func(*note) error) (no
 	return table.Modify(t.Context(), c, noteKey(n.Company, n.ID), keysOf, change)
 }
 
-// Ensure updatedAt changes only when a value changes, and nothing is written when none does.
+// Ensure updatedAt changes only when a value changes, and nothing is written when no value changes.
 func TestModifyWithoutChange(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
@@ -145,7 +145,7 @@ func TestModifySilently(t *testing.T) {
 }
 
 // Ensure the new updatedAt of a record is the clock's time, or a millisecond after the stored time
-// if the clock is behind that.
+// if the clock is behind the stored time.
 func TestNowAfter(t *testing.T) {
 	t.Parallel()
 	c, clock := newTestClient(t, nil)

@@ -46,7 +46,7 @@ func readInParts(pointer string, read func(string) (any, error)) (any, error) {
 }
 
 // readSlices reads a value with the given length in slices. If a slice does not fit, it tries one
-// of half the size. add appends a slice to whole and returns the slice's length.
+// of half the size. add appends a slice to the value read so far, and returns the slice's length.
 func readSlices(length int, pointer string, read func(string) (any, error), whole any, add func(whole, part any) (any, int)) (any, error) {
 	n := length
 	for first := 0; first < length; {

@@ -5,9 +5,9 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// CreateBody is the input of an operation that creates a record of type T. Its fields are those of
-// T whose tags allow a create to set them (schema.Body). An operation with more arguments embeds
-// it.
+// CreateBody is the input of an operation that creates a record of type T. Its fields are the
+// fields of T that a create may set, according to their tags (schema.Body). An operation with more
+// arguments embeds it.
 type CreateBody[T any] struct {
 	Idempotent
 	schema.Body[T] `body:"create"`
@@ -17,7 +17,7 @@ type CreateBody[T any] struct {
 func (in *CreateBody[T]) Check() []string { return in.Problems(in.Record) }
 
 // UpdateBody is the part of the input of an operation that updates a record of type T. Its fields
-// are those of T whose tags allow an update to set them (schema.Body).
+// are the fields of T that an update may set, according to their tags (schema.Body).
 type UpdateBody[T any] struct {
 	Condition
 	schema.Body[T] `body:"update"`

@@ -27,8 +27,7 @@ type draftEnum string
 func (draftEnum) Values() []string { return []string{"draft", "final"} }
 func (draftEnum) Drafts() []string { return []string{"draft"} }
 
-// Ensure ForDrafting limits an enum in the body to the values that can be set with a key that may
-// only draft.
+// Ensure ForDrafting limits an enum in the body to the values that a draft-only key can set.
 func TestForDrafting(t *testing.T) {
 	op := api.Define(api.Spec{
 		ID: "update_item", Method: "PATCH", Path: "/v1/items", Scope: auth.FeedbackWrite, DraftScope: auth.FeedbackDraft, Effect: api.Write, Summary: "s",

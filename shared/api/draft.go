@@ -13,8 +13,8 @@ import (
 // key. This list is hidden from clients. Drafted updates the list, and RequireRead checks it before
 // an approval.
 
-// Drafted returns the new list of drafted properties for a record to which the body will be
-// applied: those that were last written by a key that may only draft. before is the stored list.
+// Drafted returns the list of a record's properties that were last written by a draft-only key, as
+// it will be once the body is applied to the record. The parameter before is the stored list.
 // properties are the names of all properties that can be in the list. mayDecide is false if the
 // request's key may only draft. Such a key adds the properties that it changes. Any other key
 // removes the properties that it sends, even if their values are the stored ones.

@@ -277,7 +277,7 @@ func (op Operation) check() error {
 	return nil
 }
 
-// isDecision reports whether some values of a field cannot be set with a key that may only draft.
+// isDecision reports whether a field has values that a draft-only key cannot set.
 func isDecision(f schema.Field) bool { return f.In == schema.InBody && f.Drafts != nil }
 
 // isDraft reports whether an input contains no value that is a decision. It returns true for any

@@ -76,8 +76,8 @@ func TestPagesEndAtBytes(t *testing.T) {
 	}
 }
 
-// Ensure Service-Has-More is true for a page without the records that did not fit, even if the
-// store returned all remaining records.
+// Ensure Service-Has-More is true if some records did not fit in the page, even if the store
+// returned all remaining records.
 func TestShortPageHasMore(t *testing.T) {
 	s := start(t)
 	large := record{Text: strings.Repeat("x", table.PageBytes/2)}

@@ -34,9 +34,9 @@ type Call struct {
 }
 
 // Call serves a call. If several steps fail, the response has the error of the first one in this
-// order: key, version, company, scope, quota, arguments, function. They run in a different order:
-// the arguments are bound before the key is admitted, and the function runs in parallel with the
-// admission (see run).
+// order: key, version, company, scope, quota, arguments, function. The steps run in a different
+// order: the arguments are bound before the key is admitted, and the function runs in parallel with
+// the admission (see run).
 func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -97,8 +97,8 @@ func (a *API) serve(ctx context.Context, c Call, t *callState) (r result, err er
 // finish stores the response to a call under its Idempotency-Key, or returns the response to an
 // earlier request, which must be sent instead.
 //
-// An error from an operation with a CheckReplay is not stored. If it is a conflict, another request
-// with the same key may have made the conflicting change.
+// The error of an operation with a check function (CheckReplay) is not stored. If it is a conflict,
+// another request with the same key may have made the conflicting change.
 func (c Call) finish(ctx context.Context, attempt *idempotency.Attempt, out *callOutcome) (earlier *idempotency.Response, err error) {
 	if c.Operation.checkReplay == nil || out.err == nil {
 		return attempt.Finish(ctx, storableResponse(out.result, out.err))

@@ -157,8 +157,8 @@ type callState struct {
 	replayed   bool // whether an earlier request with the same Idempotency-Key stored the response
 }
 
-// replayResponse returns the stored response to an earlier request with the same Idempotency-Key as
-// the result of this request.
+// replayResponse converts the stored response to an earlier request with the same Idempotency-Key
+// into the result of this request.
 func (t *callState) replayResponse(earlier *idempotency.Response) (result, error) {
 	t.replayed = true
 	if earlier.Status == http.StatusOK {

@@ -84,8 +84,8 @@ func (c Condition) RequireAbsent() error {
 // (RFC 9110, section 13.1.1).
 func IfMatchHas(header, tag string) bool { return headerHasETag(header, `"`+tag+`"`, "") }
 
-// ifNoneMatchHas reports whether an If-None-Match header contains quoted, which is the value of an
-// ETag header. Weak tags match (section 13.1.2).
+// ifNoneMatchHas reports whether an If-None-Match header contains the entity tag in quoted, the
+// value of an ETag header. Weak tags match (section 13.1.2).
 func ifNoneMatchHas(header, quoted string) bool { return headerHasETag(header, quoted, "W/") }
 
 func headerHasETag(header, quoted, ignored string) bool {

@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Store verifies and stores keys. Safe for concurrent use.
+// Store verifies and stores keys. It is safe for concurrent use.
 type Store struct {
 	table     *table.Client
 	records   keyTable

@@ -9,7 +9,7 @@ import (
 
 // bucketCache contains the last known states of buckets. It saves calls to the table but decides
 // nothing: every admission is conditional on the stored state, and every refusal reads that state.
-// Safe for concurrent use.
+// It is safe for concurrent use.
 type bucketCache struct {
 	mu      sync.Mutex
 	buckets map[bucketKey]cachedBucket

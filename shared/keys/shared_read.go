@@ -13,8 +13,8 @@ import (
 
 // readGroup lets concurrent requests with the same key share the reads of its record, so that a
 // flood of refused requests makes one call at a time in each process. A request shares only a read
-// that begins after the request, because it must see every earlier revocation. Safe for concurrent
-// use.
+// that begins after the request, because it must see every earlier revocation. A readGroup is safe
+// for concurrent use.
 type readGroup struct {
 	mu          sync.Mutex
 	readsByHash map[[32]byte]*keyReads // by the hash of the whole key

@@ -16,7 +16,7 @@ import (
 // Binder fills an input struct from the arguments of a call and collects all problems. Bind returns
 // the Binder of an HTTP request, and BindFlat that of a tool call.
 type Binder struct {
-	Input    reflect.Value // the input struct; not valid if there are Problems, or if Missing or TooLarge is true
+	Input    reflect.Value // the input struct; not valid if there are Problems, or if NotFound or TooLarge is true
 	Problems []string      // each begins with the path of a field
 	NotFound bool          // whether the path contains an id that no record can have
 	TooLarge bool          // whether the body is larger than Source.BodyBytes; if so, nothing else was read

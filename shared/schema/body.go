@@ -32,11 +32,11 @@ type Body[T any] struct {
 type Properties struct{ sent []*Field }
 
 // RecordValidator is a record with rules that concern several fields. Problems returns one message
-// for each violation, which begins with the path of a property in the request (`body.endsAt: …`).
-// For a create, Problems is called with the fields of the request, even if some are invalid, so it
-// must not report problems with single fields again. For an update, it is called with the changed
-// record. sent reports whether the request contains a property: an imported record may already
-// break a rule, and its other properties must still be changeable.
+// for each violation. Each message begins with the path of a property in the request (`body.endsAt:
+// …`). For a create, Problems is called with the fields of the request, even if some are invalid,
+// so it must not report problems with single fields again. For an update, it is called with the
+// changed record. sent reports whether the request contains a property. Problems needs it because
+// an imported record may already break a rule, and its other properties must still be changeable.
 type RecordValidator interface {
 	Problems(sent func(property string) bool) []string
 }

@@ -76,7 +76,7 @@ func TestNullOfACreate(t *testing.T) {
 	}
 }
 
-// Ensure declaring a Clearable that null could not clear panics, so that the program does not
+// Ensure declaring a Clearable panics if null could not clear it, so that the program does not
 // start.
 func TestInvalidClearable(t *testing.T) {
 	t.Parallel()

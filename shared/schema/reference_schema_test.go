@@ -21,8 +21,8 @@ var patternTexts = map[string]string{"slug": `^[a-z0-9]+(-[a-z0-9]+)*$`, "metric
 	"origin": `^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`,
 	"host":   `^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`}
 
-// document returns the JSON Schema for the fields that the OpenAPI document and the tools must
-// contain.
+// document returns the JSON Schema that the OpenAPI document and the tools must contain for the
+// fields.
 func document(fields []schema.Field) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, f := range fields {

@@ -24,8 +24,8 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// Ensure jsonBytes returns an upper bound on the length of a string in JSON, which is exact for
-// plain text.
+// Ensure jsonBytes returns an upper bound on the length of a string in JSON. The bound must be
+// exact for plain text.
 func TestJSONBytes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "a b~": 4, "\x1f\x00": 12, `"\`: 4, "é": 2} {

@@ -76,7 +76,7 @@ func TestManyUnprocessed(t *testing.T) {
 }
 
 // unreadLeavingProxy returns a proxy that processes at most n keys of a batch and leaves the rest
-// unprocessed. It does so with the first batches; times is how many.
+// unprocessed. It does so only for the first batches; times is their number.
 func unreadLeavingProxy(t *testing.T, n, times int) *faultProxy {
 	t.Helper()
 	var mu sync.Mutex

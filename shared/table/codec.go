@@ -297,8 +297,8 @@ func parseInteger(text string) (n int64, ok bool) {
 const integerMax = 1<<53 - 1
 
 // FloorInteger rounds f down to a whole number and limits it to the range of record fields. A
-// whole-number field may be stored with a fraction, because imports by earlier builds accepted one.
-// Such a record must stay readable, and the order of records must not change.
+// whole-number field may be stored with a fraction, because imports by earlier builds accepted
+// fractions. Such a record must stay readable, and the order of records must not change.
 func FloorInteger(f float64) int64 { return int64(min(max(math.Floor(f), -integerMax), integerMax)) }
 
 // String returns a string attribute.

@@ -201,7 +201,8 @@ func TestDecodeOfAnotherType(t *testing.T) {
 	}
 }
 
-// Ensure encoding a struct that is not a record panics, so that the first test that uses it fails.
+// Ensure Encode panics on a struct that is not a record, so that the first test that uses the
+// struct fails.
 func TestEncodePanicsOnNoRecord(t *testing.T) {
 	t.Parallel()
 	for name, record := range map[string]any{
@@ -235,8 +236,8 @@ func TestEncodePanicsOnNoRecord(t *testing.T) {
 	}
 }
 
-// Ensure reading a page with a record that this program did not write fails, instead of returning
-// incomplete records.
+// Ensure reading a page fails if the page contains a record that this program did not write. It
+// must not return incomplete records.
 func TestForeignRecordInAList(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)

@@ -61,8 +61,8 @@ func (p *faultProxy) count(call string) (n int) {
 // first n calls of the named operation.
 func responseLosingProxy(name string, n int) *faultProxy { return responseLosingProxyFrom(name, 1, n) }
 
-// responseLosingProxyFrom is like responseLosingProxy, but starts at the call whose number is
-// first.
+// responseLosingProxyFrom is like responseLosingProxy, but loses no response to the calls before
+// number first.
 func responseLosingProxyFrom(name string, first, n int) *faultProxy {
 	var mu sync.Mutex
 	calls := 0

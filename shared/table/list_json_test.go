@@ -165,8 +165,8 @@ func FuzzListJSON(f *testing.F) {
 	})
 }
 
-// Ensure listing a type with a field that only encoding/json can encode panics, so that the first
-// test that uses the list fails.
+// Ensure listing a type panics if only encoding/json can encode one of its fields, so that the
+// first test that uses the list fails.
 func TestListJSONOfAnyType(t *testing.T) {
 	for name, list := range map[string]func(){
 		"y": func() {

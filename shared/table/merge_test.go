@@ -50,7 +50,7 @@ func TestMergeCalls(t *testing.T) {
 	t.Parallel()
 	const limit, want = 49, 50
 	tests := map[string]struct {
-		spread []noteStatus // the statuses of successive records, repeated
+		spread []noteStatus // the statuses of successive records, used in rotation
 		calls  int
 		most   int
 	}{

@@ -272,8 +272,8 @@ func TestModifyAfterALostResponse(t *testing.T) {
 	requireStored(t, c, got)
 }
 
-// Ensure changing a record that is deleted between the read and the write returns fault.ErrNotFound
-// and does not create a record.
+// Ensure Modify returns fault.ErrNotFound and creates no record if the record is deleted between
+// the read and the write.
 func TestModifyOfADeletedRecord(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)

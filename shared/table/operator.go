@@ -44,8 +44,9 @@ func WorkKey(list, at, companyID, recordID string) Key {
 	return Key{PK: operatorPartition(list, shardOf(recordID)), SK: JoinKey(at, companyID, recordID)}
 }
 
-// CompaniesWithWork returns the sorted ids of the companies that have an entry with a time up to
-// until in a list of GSI6. An empty until means any time. It reads only these entries.
+// CompaniesWithWork returns the sorted ids of the companies that have an entry in a list of GSI6
+// whose time is at most until. If until is empty, the time does not matter. It reads only these
+// entries.
 func CompaniesWithWork(ctx context.Context, c *Client, list, until string) ([]string, error) {
 	in := Collection{Index: GSI6}
 	if until != "" {

@@ -53,11 +53,12 @@ type ParentRemoval[T any] struct {
 
 // RemoveParent deletes a record and everything that belongs to it. First, one transaction replaces
 // the record with a marker, so the record is gone for every reader at once. Then RemoveChildren
-// runs, and finally the marker is deleted. A call for a record that is gone finishes an interrupted
-// removal and succeeds. Exactly one of several concurrent calls succeeds: the one that deletes the
-// marker, which need not be the one that stored it. The others return fault.ErrNotFound, as does a
-// call that finds neither record nor marker. RemoveParent returns ErrTooMuchContention after losing
-// very many races. If RemoveChildren is nil, one transaction does everything and stores no marker.
+// runs, and finally the marker is deleted. If the record is gone but its marker is left, a call
+// finishes the interrupted removal and succeeds. Exactly one of several concurrent calls succeeds:
+// the one that deletes the marker, which need not be the one that stored it. The others return
+// fault.ErrNotFound, as does a call that finds neither record nor marker. RemoveParent returns
+// ErrTooMuchContention after losing very many races. If RemoveChildren is nil, one transaction does
+// everything and stores no marker.
 func RemoveParent[T any](ctx context.Context, c *Client, key Key, r ParentRemoval[T]) error {
 	if r.RemoveChildren == nil {
 		return removeParentRecord(ctx, c, key, r)

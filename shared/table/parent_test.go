@@ -308,7 +308,7 @@ func TestRemovalWithLostResponse(t *testing.T) {
 	}
 }
 
-// Ensure an update of a parent is not retried because a child is created at the same time.
+// Ensure creating a child does not make a concurrent update of the parent start again.
 func TestChildKeepsRevision(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)

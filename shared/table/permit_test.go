@@ -61,7 +61,7 @@ func TestWritesWaitForThePermit(t *testing.T) {
 
 			request := table.NewRequest()
 			done := run(request)
-			requireStored(t, c, n) // the read needs no permit, and takes long enough for a write to finish that wrongly does not wait
+			requireStored(t, c, n) // a write that wrongly did not wait would finish during this read, which needs no permit
 			if _, err := table.Get[note](table.WithRequest(t.Context(), request), c, noteKey(n.Company, n.ID)); err != nil {
 				t.Error(err)
 			}

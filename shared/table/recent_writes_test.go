@@ -39,7 +39,7 @@ func setTag(name string) func(*note) error {
 }
 
 // Ensure that a change whose response was lost is applied once, even if others write the record
-// before the retry, and that its caller gets the record as its own change left it.
+// before the retry, and that the caller gets the record as this change left it.
 func TestModifyAfterALostResponseAndOtherWrites(t *testing.T) {
 	t.Parallel()
 	counts := []int{1, 5, 40, 150}

@@ -36,7 +36,7 @@ func amazonRoots() *x509.CertPool {
 // that no call is waiting for any more.
 const dialTimeout = 5 * time.Second
 
-// dialer opens TLS connections. Safe for concurrent use.
+// dialer opens TLS connections. It is safe for concurrent use.
 type dialer struct {
 	trusted, fallback *x509.CertPool
 	usesFallback      atomic.Bool // the fallback has verified a server that the trusted roots did not

@@ -91,8 +91,8 @@ func TestStoreUnitsDivides(t *testing.T) {
 	}
 }
 
-// Ensure a removal that looked for children before units were stored does not remove the parent.
-// Units whose parent is removed must be reported as orphans.
+// Ensure a removal does not remove the parent if units were stored after the removal looked for
+// children. Units whose parent is removed must be reported as orphans.
 func TestStoreUnitsAndARemoval(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)

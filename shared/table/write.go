@@ -19,9 +19,9 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// modifyAttemptsMax bounds how many times a compare-and-set starts again. Each lost race means that
-// another writer won, and returns that writer's record, so a race of n writers ends after n rounds.
-// Usually the deadline of the request comes first.
+// modifyAttemptsMax bounds how many times a compare-and-set starts again. After each lost race, it
+// continues with the winner's record, so a race of n writers ends after n rounds. Usually the
+// deadline of the request comes first.
 const modifyAttemptsMax = 500
 
 // NewItem returns the item of a new record: its fields, its keys, rev 1 and a new write token.

@@ -156,7 +156,7 @@ func TestGroups(t *testing.T) {
 		batch[n].RecordID, batch[n].Group = "mdf_1", group
 	}
 	batch = append(batch, occurrences(s, 6)...)
-	batch[5].Group = "a" // of another record
+	batch[5].Group = "a" // an occurrence of another record
 	appendTo(t, s, "shard-1", batch)
 	appendTo(t, s, "shard-1", batch[1:2])
 	if diff := cmp.Diff([]string{"mdf_1", "mdf_1", "mdf_1", "mdf_1", "6"}, recordsOf(packetsOf(t, s))); diff != "" {

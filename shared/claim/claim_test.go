@@ -39,8 +39,8 @@ func TestIsHeldBy(t *testing.T) {
 	}
 }
 
-// Ensure that a report succeeds only with the claim that locks the record and can be repeated with
-// that claim, and that any other report is a conflict.
+// Ensure that a report succeeds only with the claim that locks the record, that it can be repeated
+// with that claim, and that any other report is a conflict.
 func TestCheckReport(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

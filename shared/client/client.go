@@ -56,8 +56,8 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 		company: companyOf(key), attempts: attemptsDefault, waitMax: waitMaxDefault, backoff: jitteredBackoff(rand.Float64), random: rand.Float64, sleep: sleep, newIdempotencyKey: randomKey,
 		http: &http.Client{
 			Timeout: attemptTimeout,
-			// The API never redirects. If a proxy does, for example, the target of the redirect
-			// must not receive the key.
+			// The API never redirects. If a proxy does, the target of the redirect must not receive
+			// the key.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}

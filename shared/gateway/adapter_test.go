@@ -34,7 +34,7 @@ type exchange struct {
 // handlerScript lists what a handler does, in order.
 type handlerScript []scriptStep
 
-// scriptStep is one thing that a handler does: a call of a method of its http.ResponseWriter, or a
+// scriptStep is one thing that a handler does: a method call on its http.ResponseWriter, or a
 // panic.
 type scriptStep struct {
 	kind   string // header, status, write, flush or panic
@@ -247,7 +247,7 @@ func (v exchangeView) addResponse(t *testing.T, resp events.APIGatewayProxyRespo
 }
 
 // differingAspects returns the aspects in which the adapter and this package differ. If their
-// outcomes differ, it returns only outcome.
+// outcomes differ, it returns only aspectOutcome.
 func differingAspects(t *testing.T, x exchange) []aspect {
 	t.Helper()
 	adapter := observeProxy(t, func(h http.Handler) proxyFunction { return httpadapter.New(h).ProxyWithContext }, x)

@@ -82,7 +82,7 @@ func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyReq
 }
 
 // run serves the request. If h panics, it recovers and logs the panic. failure is the error to send
-// instead of the recorded response, or nil if that can be sent.
+// instead of the recorded response, or nil if the recorded response can be sent.
 func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) {
 	ctx := r.Context()
 	defer func() {

@@ -251,8 +251,8 @@ func TestEveryQuotaIsLive(t *testing.T) {
 	}
 }
 
-// Ensure callers that together are about as fast as the refill are refused only if the bucket is
-// empty. At this pace, the bucket keeps switching between full and in use while calls are in
+// Ensure callers whose combined rate is about the refill rate are refused only if the bucket is
+// empty. At this rate, the bucket keeps switching between full and in use while calls are in
 // flight.
 func TestCallersAtThePaceOfTheRefill(t *testing.T) {
 	t.Parallel()

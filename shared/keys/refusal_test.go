@@ -398,8 +398,8 @@ func TestFailuresAreReported(t *testing.T) {
 	}
 }
 
-// Ensure an admission that loses to other callers on every attempt fails with unavailable after
-// only a few writes.
+// Ensure an admission fails with the code "unavailable", after only a few writes, if it loses to
+// other callers on every attempt.
 func TestAdmitGivesUp(t *testing.T) {
 	t.Parallel()
 	m := &contendedTransport{}
@@ -416,8 +416,8 @@ func TestAdmitGivesUp(t *testing.T) {
 	}
 }
 
-// contendedTransport adds a condition that never holds to the writes of admissions, as if others
-// were always faster.
+// contendedTransport adds to the writes of admissions a condition that never holds, as if other
+// callers were always faster.
 type contendedTransport struct {
 	enabled    atomic.Bool
 	writeCount atomic.Int64

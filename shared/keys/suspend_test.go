@@ -81,8 +81,8 @@ func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response,
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a key whose creation starts during a suspension and finishes after it is not suspended,
-// because nothing would resume it.
+// Ensure a key is not suspended if its creation starts during a suspension and finishes after the
+// suspension has ended. Nothing would resume such a key.
 func TestResumeWhileIssuing(t *testing.T) {
 	t.Parallel()
 	s := &beforeTransactionTransport{}

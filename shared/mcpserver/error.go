@@ -47,7 +47,7 @@ func toArgumentPath(op *api.Operation, message string) string {
 
 // listToolHint returns what to add to the message "no such record". If there is a tool that lists
 // valid values for the last id in the operation's path, the hint names it. If the call contains
-// companyId, the hint advises to leave it out. The hint depends only on what was sent, so it does
+// companyId, the hint advises leaving it out. The hint depends only on what was sent, so it does
 // not reveal whether a record exists.
 func (s *Server) listToolHint(call api.Call) string {
 	out := ""

@@ -62,7 +62,7 @@ type Server struct {
 	operations []api.Operation
 	prompts    []Prompt
 	tools      func() []*Tool // returns the tools for operations, in the same order; built for the first tools/list
-	draftTools func() []*Tool // returns the same tools as they are for keys that can only draft
+	draftTools func() []*Tool // returns the same tools for draft-only keys; see forDrafting
 	sdk        http.Handler
 	newID      id.Generator
 	timeout    time.Duration

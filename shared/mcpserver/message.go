@@ -26,7 +26,7 @@ const (
 
 	// lastBatchRevision is the last protocol revision with batches. firstStatelessRevision is the
 	// first revision without initialization. From that revision on, results also have a resultType,
-	// and JSON-RPC errors an HTTP status.
+	// and JSON-RPC errors have an HTTP status.
 	lastBatchRevision      = "2025-03-26"
 	firstStatelessRevision = "2026-07-28"
 

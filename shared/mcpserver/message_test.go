@@ -171,7 +171,7 @@ func TestRejectedCallsCallNoOperation(t *testing.T) {
 	}
 }
 
-// Ensure a notification and a response get an empty 202, and count as one read.
+// Ensure a notification or a response gets an empty 202 and counts as one read.
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

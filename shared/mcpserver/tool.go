@@ -20,7 +20,7 @@ func toolOperations(operations []api.Operation) []api.Operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op api.Operation) bool { return op.NotTool })
 }
 
-// forDrafting returns the operations as they are for keys that can only draft.
+// forDrafting returns the operations for draft-only keys; see api.Operation.ForDrafting.
 func forDrafting(operations []api.Operation) []api.Operation {
 	out := make([]api.Operation, len(operations))
 	for i, op := range operations {
@@ -133,7 +133,7 @@ func hasIDs(list, op api.Operation) bool {
 	})
 }
 
-// listsIDsNamed reports whether name is the name of the ids in a list. It is if the path of an
+// listsIDsNamed reports whether name is the name of the ids in a list. That is so if the path of an
 // operation in the same area contains {name} right after the last segment of the list's path.
 func listsIDsNamed(name string, list api.Operation, operations []api.Operation) bool {
 	noun := list.Path[strings.LastIndex(list.Path, "/"):]

@@ -27,7 +27,7 @@ func decode(t testing.TB, text []byte) (value any) {
 	return value
 }
 
-// Ensure properties that are null and companyId are not shown. With View.Fields, only the id and
+// Ensure neither companyId nor a property that is null is shown. With View.Fields, only the id and
 // the named properties that are not null must be shown.
 func TestRecord(t *testing.T) {
 	t.Parallel()
@@ -348,8 +348,8 @@ func randomValue(r *rand.Rand, n int) any {
 	}
 }
 
-// Ensure every part of every record can be read. A reader that follows the outlines must get
-// exactly the record, and no Text on the way may exceed the limit.
+// Ensure every part of every record can be read. A reader that follows the outlines must get the
+// exact record, and no Text that it reads may exceed the limit.
 func TestReadInParts(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewSource(1))

@@ -103,7 +103,7 @@ func (n *roundTrips) roundTrip(transport http.RoundTripper, r *http.Request) (*h
 	}
 }
 
-// countCall counts a call. A call belongs to the next round trip if it is made when the first
+// countCall counts a call. A call belongs to the next round trip if it is made once the first
 // response of the latest round trip has arrived. No other arrival time is needed, because all calls
 // take the same time.
 func (n *roundTrips) countCall(now time.Time) error {

@@ -42,8 +42,8 @@ func call(t *testing.T, c *apitest.RoundTripCounter, path string) {
 	}
 }
 
-// Ensure the number of round trips is the length of the longest chain of calls, which parallel
-// calls do not increase.
+// Ensure the number of round trips is the length of the longest chain of calls. Parallel calls must
+// not increase it.
 func TestRoundTripsAreTheLongestChain(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

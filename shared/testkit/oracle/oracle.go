@@ -28,7 +28,7 @@ type Operation struct {
 
 	ID, Method, Path, Scope string
 
-	DraftScope             string            // if empty, a key that may only draft cannot call the operation
+	DraftScope             string            // if empty, a draft-only key cannot call the operation
 	SortOrder              []string          // empty if the operation is not a list, or its records cannot be imported
 	Fixture                map[string]string // values by argument name
 	RoundTrips             int               // 0 means the default, which is 1 for a read and 2 for a write
@@ -191,7 +191,7 @@ func FormatRow(cells map[string]string) string {
 }
 
 // Arguments returns the arguments of a request that succeeds on the fixture company. For a POST, it
-// returns only the required ones. The body comes from the column sample or, if that is empty, from
+// returns only the required ones. The body comes from the sample column or, if that is empty, from
 // event, which is the operation's sample event.
 func (o Operation) Arguments(event []byte) (map[string]any, error) {
 	body, err := EventBody(event)

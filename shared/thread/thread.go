@@ -1,6 +1,6 @@
-// Package thread splits the body of a post into a thread for X, and computes its weight, by which X
-// limits its length. The service stores the parts with the post, and the studio shows them before
-// the post is stored. The package imports nothing from this module.
+// Package thread splits the body of a post into a thread for X, and computes the weight of text, by
+// which X limits the length of posts. The service stores the parts with the post, and the studio
+// shows them before the post is stored. The package imports nothing from this module.
 package thread
 
 import (

@@ -104,8 +104,7 @@ func KeepRules[In any](t Type, except ...string) Type {
 }
 
 // UniqueText is a string that only one record in a file can have, such as a slug on a board. A
-// second record with the same Text is rejected, unless both have the same Owner, which is not
-// empty.
+// second record with the same Text is rejected, unless both have the same non-empty Owner.
 type UniqueText struct{ Text, Owner string }
 
 // WithUnique adds the rule that the strings that textsOf returns are unique in a file. If several
@@ -201,7 +200,7 @@ func WithVerify[T any](t Type, verify func(ctx context.Context, companyID string
 // WithExisting adds the functions for an import that skips existing records. exist gets a few
 // hundred records at once and reports, for each, whether a record with the same identity is stored
 // (see ExistsByKey). add stores records that did not exist, and returns how many it skipped because
-// they have been created since. The writes of add must be conditional, so that it never replaces a
+// they have been created since. The writes of add must be conditional, so that add never replaces a
 // record.
 func WithExisting[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error),
 	add func(ctx context.Context, companyID string, records []T, file FileHasName) (skipped int, err error),

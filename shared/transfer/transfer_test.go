@@ -94,8 +94,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Ensure that a record that Check returns can be passed to the functions of WithUnique and
-// WithVerify and to Write, and that Export returns it.
+// Ensure that a record that Check returns can be passed to Write and to the functions of WithUnique
+// and WithVerify, and that Export returns it.
 func TestRoundTrip(t *testing.T) {
 	var stored []testRecord
 	thing := defineType(&stored)

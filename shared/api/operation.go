@@ -159,7 +159,7 @@ func ExplainEmpty[In any](op Operation, why func(ctx context.Context, caller Cal
 }
 
 // AddNote returns the write operation with a function that is called after each successful tool
-// call. The function returns a sentence for the caller in addition to the result, or "". It may
+// call. The function returns a sentence to add to the result for the caller, or "" for none. It may
 // read the table. It cannot return an error, because the write has already been made, so its
 // sentence must say if a read failed.
 func AddNote[In, Out any](op Operation, note func(ctx context.Context, caller Caller, in In, out Out) string) Operation {

@@ -44,9 +44,9 @@ func WorkKey(list, at, companyID, recordID string) Key {
 	return Key{PK: operatorPartition(list, shardOf(recordID)), SK: JoinKey(at, companyID, recordID)}
 }
 
-// CompaniesWithWork returns the sorted ids of the companies that have an entry in a list of GSI6
-// whose time is at most until. If until is empty, the time does not matter. It reads only these
-// entries.
+// CompaniesWithWork returns the sorted ids of the companies that have an entry in a list of GSI6.
+// Entries whose time is after until do not count and are not read. If until is empty, all entries
+// count.
 func CompaniesWithWork(ctx context.Context, c *Client, list, until string) ([]string, error) {
 	in := Collection{Index: GSI6}
 	if until != "" {

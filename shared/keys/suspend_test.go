@@ -13,7 +13,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// checkAdmitAll checks that each secret is refused with the error want, or admitted if want is nil.
+// checkAdmitAll checks that each secret is refused with the error in want, or admitted if want is
+// nil.
 func (f *fixture) checkAdmitAll(t *testing.T, want error, secrets ...string) {
 	t.Helper()
 	for n, secret := range secrets {

@@ -287,7 +287,7 @@ func (r response) texts() (out []string) {
 	return out
 }
 
-// requireToolError checks that a tool's result is an error with the code want, and returns the
+// requireToolError checks that a tool's result is an error with the code in want, and returns the
 // result's texts.
 func (a httpResponse) requireToolError(t *testing.T, name, want string) (texts []string) {
 	t.Helper()

@@ -15,7 +15,6 @@ type accountsData struct {
 	Failure *failure
 }
 
-// accountRow is an account on a platform.
 type accountRow struct {
 	client.Channel
 
@@ -29,11 +28,10 @@ func (r accountRow) Name() string { return attention.ChannelName(r.Channel) }
 // Checked returns when the account was last checked, or the zero time if it never was.
 func (r accountRow) Checked() time.Time { return r.LastCheckedAt.Or(time.Time{}) }
 
-// accountsPath is the address of the page that lists the accounts.
 const accountsPath = "/posts/accounts"
 
-// accounts lists the accounts that posts are sent from. The service never has their credentials, so
-// the page explains who connects an account.
+// accounts shows the accounts that posts are sent from. The service never has the accounts'
+// credentials, so the page explains who connects an account.
 func (s *Studio) accounts(v *pageRequest) *view {
 	channels := v.listChannels()
 	v.wait()

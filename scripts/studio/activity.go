@@ -20,7 +20,7 @@ type activityData struct {
 	Period  string // the period in words
 	NoFeed  bool   // the service has no feed of changes
 	Failure *failure
-	Newer   bool // there are newer changes than those that the page reads
+	Newer   bool // there are changes newer than those that the page reads
 	Left    int  // the number of changes that the page leaves out
 	NoNames bool // the key cannot read the names of keys
 }
@@ -51,14 +51,14 @@ type activityRow struct {
 // actor describes who made a change.
 type actor struct {
 	Key  string // the name of a key
-	Text string // who made the change, if it was not another key; empty if that is unknown
+	Text string // who made the change, if Key is empty; empty if that is unknown
 }
 
-// actors are the names of keys.
+// actors holds the names of the company's keys.
 type actors struct {
 	names map[string]string
 	own   string // the id of the studio's key
-	all   bool   // names contains every key
+	all   bool   // names has an entry for every key
 }
 
 // by returns the actor that made a change.
@@ -82,8 +82,7 @@ func (v *pageRequest) listKeyNames() *result[client.Page[client.Key]] {
 	})
 }
 
-// actorsOf returns the names in a list of keys. If the call for the list failed, there are no
-// names.
+// actorsOf returns the names of the listed keys, or none if the call that lists them failed.
 func (v *pageRequest) actorsOf(keys *result[client.Page[client.Key]]) actors {
 	a := actors{names: map[string]string{}, all: keys.Failure == nil}
 	for _, k := range keys.Value.Items {
@@ -98,9 +97,9 @@ func (v *pageRequest) actorsOf(keys *result[client.Page[client.Key]]) actors {
 // changesPageMax is the maximum number of changes that one call returns.
 const changesPageMax = 200
 
-// listChanges starts the calls that read the changes since a time, oldest first. types is the types
-// parameter of the query; empty means all types. The list has at most pages * changesPageMax
-// changes.
+// listChanges starts the calls that list the changes since the given time, oldest first. types is
+// sent as the types parameter; if it is empty, changes of all types are listed. The list has at
+// most pages * changesPageMax changes.
 func (v *pageRequest) listChanges(since time.Time, types string, pages int) *result[client.Page[client.Change]] {
 	return startCall(v, anyScope, "What changed", func(ctx context.Context, options ...client.CallOption) (out client.Page[client.Change], err error) {
 		in := client.ListChangesInput{Since: client.Value(since.UTC().Format(time.RFC3339)), Types: optional(types), Limit: client.Value(changesPageMax)}
@@ -216,8 +215,8 @@ func activityRows(changes []client.Change, a actors) (rows []activityRow) {
 	return rows
 }
 
-// statusBefore returns the status that c's record had before c, according to the latest earlier
-// change to that record in changes. The status is absent if there is no such change.
+// statusBefore returns the status that c's record had before c. It finds the status in the last
+// change to that record before c. The status is absent if changes contains no such change.
 func statusBefore(changes []client.Change, c client.Change) (status client.Optional[string]) {
 	for _, other := range changes {
 		if other.ID == c.ID {
@@ -265,7 +264,6 @@ func changeVerb(c client.Change, before client.Optional[string]) string {
 	return "changed"
 }
 
-// changeWords describes a change in words.
 func changeWords(c client.Change, before client.Optional[string]) string {
 	noun := cmp.Or(changeNouns[c.Type], strings.ReplaceAll(string(c.Type), "_", " "))
 	switch {
@@ -286,9 +284,9 @@ func versionWords(version string) string {
 	return ": version " + version
 }
 
-// changePath returns the path of the page for the record of a change. If the change has no record
-// or deleted it, the page is the one for all records of the type. The path is empty if the studio
-// has no such page.
+// changePath returns the path of the page for the changed record. If the change has no record or
+// deleted it, the path is that of the page for all records of the type. The path is empty if the
+// studio has no such page.
 func changePath(c client.Change) string {
 	id := c.RecordID
 	if c.Action == client.ChangeActionDeleted || c.RecordID == c.CompanyID {
@@ -383,8 +381,8 @@ const (
 	overviewRowsMax  = 5
 )
 
-// readActivity starts the calls that read the changes of the last 24 hours. The function that it
-// returns must be called after wait.
+// readActivity starts the calls that read the changes of the last 24 hours. The returned function
+// must be called after wait.
 func (v *pageRequest) readActivity() func() *overviewActivity {
 	found, keys := v.listChanges(v.Now().Add(-24*time.Hour), "", overviewPagesMax), v.listKeyNames()
 	return func() *overviewActivity {

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// withFeed makes the service respond to list_changes with these changes. Each change has a type, a
-// record id, an action, a status, and the id of a key or "".
+// withFeed makes the service respond to list_changes with the given changes. Each change has a
+// type, a record id, an action, a status, and the id of a key or "".
 func withFeed(w *world, changes ...[5]string) {
 	var items []string
 	for n, c := range changes {
@@ -87,7 +87,7 @@ func TestActivity(t *testing.T) {
 }
 
 // Ensure a record's page does not show who made an earlier change if the last change is not in the
-// feed. An import never is, and a recent approval may not be there yet.
+// feed. An import is never in the feed, and a recent approval may not be there yet.
 func TestLastChangeIsOfThisVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

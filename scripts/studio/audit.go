@@ -58,7 +58,7 @@ type severityCount struct {
 	Count       int
 }
 
-// groupRow is a group of equal issues, as a row of the page shows it.
+// groupRow is the page's row for a group of equal issues.
 type groupRow struct {
 	findings.Group
 
@@ -103,8 +103,8 @@ func (v *pageRequest) getAudit(id, label string) *result[client.Audit] {
 }
 
 // audit shows an audit and compares it with the previous audit of the same site. The URL may
-// contain the id of the previous audit. If it does not, audit looks for one among the newest
-// audits.
+// contain the id of the previous audit. If it does not, audit looks for the previous audit among
+// the newest ones.
 func (s *Studio) audit(v *pageRequest) *view {
 	q := v.r.URL.Query()
 	d := &auditData{By: "severity"}

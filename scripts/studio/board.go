@@ -32,8 +32,8 @@ type boardData struct {
 	Gone       []string // titles of deleted items that visitors see until the next publish
 	known      []string // the ids of the columns that visitors see
 
-	// A refused renaming: the id of the column and the typed name. The form is then shown again. An
-	// empty name means that no renaming was refused.
+	// The id of the column whose renaming was refused, and the name that the user typed. The form is
+	// then shown again. NewName is empty if no renaming was refused.
 	Renaming, NewName string
 
 	MayWrite, MayPublish bool
@@ -151,8 +151,8 @@ func (d *boardData) WhyEmpty(id string) string {
 	return "A standard column that has no items."
 }
 
-// JoinName returns the heading of the column that the refused renaming of a column would join. It
-// returns "" if the renaming of this column was not refused.
+// JoinName returns the heading of the existing column that the column would join if it got the
+// refused name. It returns "" if the renaming of this column was not refused.
 func (d *boardData) JoinName(id string) string {
 	if d.NewName == "" || d.Renaming != id {
 		return ""

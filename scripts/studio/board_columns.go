@@ -96,8 +96,8 @@ func columnID(name string, known []string) string {
 	return name
 }
 
-// renames holds the columns that were renamed since the studio started: for each board, the new id
-// by the old one.
+// renames holds the columns that were renamed since the studio started. For each board, it maps the
+// old id of a column to the new one.
 type renames struct {
 	mu      sync.Mutex
 	byBoard map[string]map[string]string

@@ -91,10 +91,10 @@ func (s *Studio) move(v *pageRequest) *view {
 	return v.done("/roadmap", back, notice{Record: record, Text: text, Undo: undoMove(record, before)})
 }
 
-// writeMove makes the writes of a move, each on the condition that nobody has changed its item
-// since the items were listed. Lists contain no entity tags, so writeMove first reads every item
-// that it writes. It writes nothing if one of them has changed. It stops at a write that fails, and
-// returns the problem and what it has written.
+// writeMove sends the updates of a move. Each update fails if somebody has changed its item since
+// the items were listed. Lists contain no entity tags, so writeMove first reads every item that it
+// updates. If one of them has changed, it updates none. It stops at the first update that fails,
+// and returns the problem and what it needs to undo the earlier updates.
 func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanItemInput) (before []moveUndo, problem string) {
 	now := make([]*result[client.Item], len(writes))
 	for n, w := range writes {
@@ -131,15 +131,15 @@ func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanI
 	return before, ""
 }
 
-// changedBy names the items that somebody else has changed.
+// changedBy says which items somebody else has changed.
 func changedBy(titles []string) string {
 	return "somebody else has just changed " + quotedTitles(titles) + "."
 }
 
 func quotedTitles(titles []string) string { return "“" + strings.Join(titles, "”, “") + "”" }
 
-// moveUndo is what undoing a move needs: the place that an item had before the move, and the
-// item's entity tag after it.
+// moveUndo is what undoing a move needs: the place that an item had before the move, and the item's
+// entity tag after the move.
 type moveUndo struct {
 	title string
 	place client.UpdatePlanItemInput
@@ -209,8 +209,9 @@ type itemMove struct {
 	edge   string // the edge that stops the item from moving, such as "first column"; empty: the item can move
 
 	// Columns are ordered by the smallest sortOrder of their items. low and high are the smallest
-	// sortOrders in the nearest columns before and after the new column. If the new column is
-	// empty, the item gets a sortOrder between them. Null: no column on that side has a sortOrder.
+	// sortOrders in the nearest columns before and after the new column. Null means that no column
+	// on that side has a sortOrder. If the new column is empty, the item gets a sortOrder between
+	// low and high.
 	low, high client.Optional[int]
 }
 
@@ -272,8 +273,8 @@ func newPlace(columns []roadmap.Column[client.Item], id string, form url.Values)
 
 // dropIndex returns the index in others at which the item was dropped. It was dropped in front of
 // the item with the id beforeID, or right behind the item with the id afterID. If others contains
-// neither, the index is the end. Both ids are needed, because the last item that a page shows may
-// not be the last item of its column.
+// neither, dropIndex returns len(others). Both ids are needed, because the last item that a page
+// shows may not be the last item of its column.
 func (m itemMove) dropIndex(beforeID, afterID string) int {
 	if at := slices.IndexFunc(m.others, func(i client.Item) bool { return i.ID == beforeID }); at >= 0 {
 		return at

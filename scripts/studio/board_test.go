@@ -277,13 +277,13 @@ func TestRoadmapRenameColumn(t *testing.T) {
 	column := func(item int) any {
 		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/items/"+items[item], "").JSON(t)["columnId"]
 	}
-	has(t, "typed id", rename("Now", "now", false), "Now is renamed to Now; 2 items moved.") // now and Now are different columns; the typed name means the standard one
+	has(t, "typed id", rename("Now", "now", false), "Now is renamed to Now; 2 items moved.") // "now" and "Now" are different columns; the typed name means the standard one
 	if column(0) != "now" || column(1) != "now" {
 		t.Errorf("columnIds %v and %v, want now", column(0), column(1))
 	}
 	body := rename("now", "Doing it", false)
 	has(t, "new", body, "Now is renamed to Doing it; 2 items moved. Visitors see the change after the next publish.", "A standard column that has no items.")
-	if got := strings.Join(cards(body), " "); got != "Doing it: One Two Next: Later: Three Done:" { // without the empty column Now
+	if got := strings.Join(cards(body), " "); got != "Doing it: One Two Next: Later: Three Done:" { // without the empty column "Now"
 		t.Errorf("cards %q", got)
 	}
 	undone := w.undo(t, body)
@@ -351,7 +351,7 @@ func TestRoadmapMoveNeighbour(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, method string
-		at           int // how many requests of the method reach the items before somebody changes one
+		at           int // how many requests with this method reach the items before somebody changes one
 		want         string
 	}{
 		{"before the writes", http.MethodGet, 0, "somebody else has just changed “A3”."},

@@ -213,7 +213,6 @@ func withoutProperty(v map[string]any, name string) map[string]any {
 	return out
 }
 
-// contentTypeScreens returns the screens that edit content types.
 func (v *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
 	return recordScreens[client.ContentType]{
 		place: "Brand", noun: "content type", area: "context", path: "/brand/types", back: "/brand",
@@ -254,7 +253,6 @@ func (v *pageRequest) contentTypeScreens() recordScreens[client.ContentType] {
 	}
 }
 
-// brandGoalScreens returns the screens that edit brand goals.
 func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 	keys, names := v.metricsByKey()
 	return recordScreens[client.Goal]{
@@ -289,12 +287,12 @@ func (v *pageRequest) brandGoalScreens() recordScreens[client.Goal] {
 	}
 }
 
-// metricNameMax is the maximum number of characters of a metric's name in a list of choices, which may
-// have 200.
+// metricNameMax is the length at which the names of metrics are truncated in a list of choices,
+// because there may be 200 choices.
 const metricNameMax = 40
 
-// metricsByKey returns the keys of the metrics, by name, and their names by key. It returns none if
-// the metrics could not be read, or if there are too many for one call.
+// metricsByKey returns the keys of the metrics, sorted by name, and a map of keys to names. It
+// returns nil if the metrics could not be read, or if there are too many for one call.
 func (v *pageRequest) metricsByKey() (keys []string, names map[string]string) {
 	definitions := v.listDefinitions()
 	v.wait()

@@ -48,8 +48,8 @@ type bulk struct {
 	Noun, Nouns    string
 	Already        string                   // the words for a record that needed no change, such as "skipped already"
 	Place, Back    string                   // the sidebar entry and the address of the page that started the action
-	resultText     func(changed int) string // returns the first sentence of the result; nil: it is Done and the number of changed records
-	undoneText     func(undone int) string  // the first sentence of the result of undoing the action
+	resultText     func(changed int) string // returns the first sentence of the result; if nil, the sentence is Done and the number of changed records
+	undoneText     func(undone int) string  // returns the first sentence of the result of undoing the action
 
 	mu      sync.Mutex
 	items   []*bulkItem
@@ -108,9 +108,9 @@ func (v *pageRequest) start(a *bulk) *view {
 	return v.bulkProgress(a)
 }
 
-// bulkProgress waits up to Limits.Bulk for the action. If the action has then changed every
-// record, bulkProgress redirects to the page that started the action, or else to the page that
-// shows the progress.
+// bulkProgress waits up to Limits.Bulk for the action. If the action has then changed every record,
+// bulkProgress redirects to the page that started the action. Otherwise it redirects to the page
+// that shows the progress.
 func (v *pageRequest) bulkProgress(a *bulk) *view {
 	a.mu.Lock()
 	ended := a.ended
@@ -228,7 +228,7 @@ func (f *failure) pause() time.Duration {
 
 // undo returns the function that reverts the changes of the action, or nil if there is nothing to
 // revert. record is the index of the only record to revert; if it is empty, all are reverted. The
-// function itself runs as a bulk action.
+// returned function starts a bulk action.
 func (a *bulk) undo(record string) undo {
 	reverse := a.reverse(record)
 	if len(reverse.items) == 0 {
@@ -267,7 +267,7 @@ func (a *bulk) reverse(record string) *bulk {
 	return out
 }
 
-// backOf returns the step that reverts the change of a record once.
+// backOf returns the step that reverts the change to a record. It reverts the change at most once.
 func (a *bulk) backOf(item *bulkItem) step {
 	return func(v *pageRequest) (step, *failure) {
 		a.mu.Lock()
@@ -398,7 +398,7 @@ func (c bulkCounts) Text() string {
 		text += fmt.Sprintf(" %s taken back.", phrase.Plural(c.Undone, "change was", "changes were"))
 	}
 	switch {
-	case c.Conflicts > 0 && c.Verb == undoVerb: // by somebody else or by a later change of this person
+	case c.Conflicts > 0 && c.Verb == undoVerb: // the conflict may be with somebody else's change or with a later change by the same person
 		text += fmt.Sprintf(" %s changed since then, and so not undone.", phrase.Plural(c.Conflicts, c.Noun+" was", c.Nouns+" were"))
 	case c.Conflicts > 0:
 		text += fmt.Sprintf(" %s changed by somebody else since the page was loaded, and so not by this.", phrase.Plural(c.Conflicts, c.Noun+" was", c.Nouns+" were"))

@@ -35,7 +35,6 @@ type calendarData struct {
 	MayWrite bool
 }
 
-// calendarDay is a day of the calendar.
 type calendarDay struct {
 	Day                time.Time
 	Other, Today, Past bool // Other: the day is not in the month that the page shows
@@ -253,7 +252,7 @@ func (s *Studio) postList(v *pageRequest) *view {
 		in.Order, in.Limit = client.Value("asc"), client.Value(monthPostsMax)
 	}
 	if d.Status == string(client.BroadcastPostStatusScheduled) {
-		in.Order = client.Value("asc") // list the post that is due next first
+		in.Order = client.Value("asc") // list the posts that are due soonest first
 	}
 	posts := &result[client.Page[client.Post]]{}
 	if d.Status == overdueTab {
@@ -283,11 +282,11 @@ func (s *Studio) postList(v *pageRequest) *view {
 	return out
 }
 
-// overdueTab is the tab of the list with the posts that are due but were not sent.
+// overdueTab is the id of the tab that lists the posts that are due but were not sent.
 const overdueTab = "overdue"
 
-// listOverdue lists all posts that were due before tomorrow, the oldest first. The
-// caller leaves out those that are due later today.
+// listOverdue lists all posts that were due before tomorrow, the oldest first. The caller leaves
+// out those that are due later today.
 func (v *pageRequest) listOverdue(platform, cursor string, limit int) *result[client.Page[client.Post]] {
 	return v.listPosts("Overdue posts", client.ListBroadcastPostsInput{
 		Status: client.Value(client.BroadcastPostStatusScheduled), To: client.Value(client.Day(v.Now().UTC())),

@@ -30,7 +30,7 @@ type pageRequest struct {
 	running sync.WaitGroup
 	mu      sync.Mutex
 	calls   []*apiCall
-	causes  map[string]*cause // by the reason why calls failed
+	causes  map[string]*cause // keyed by the reason why calls failed
 }
 
 // apiCall is one API call. The page shows it to users who want to make the same call from a script.
@@ -103,8 +103,8 @@ func startCall[T any](v *pageRequest, scope, label string, call func(ctx context
 	return out
 }
 
-// version returns the version of a record in a list, with which a form detects a later change. It
-// is the time of the last change, because lists contain no entity tags.
+// version returns the version of a record in a list. A form sends the version back to detect a
+// later change. The version is the time of the last change, because lists contain no entity tags.
 func version(updatedAt client.Optional[time.Time]) string {
 	return updatedAt.Or(time.Time{}).UTC().Format(time.RFC3339Nano)
 }

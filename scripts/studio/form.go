@@ -57,8 +57,8 @@ func newForm(what, back, etag string, mayWrite bool, fields ...*field) *form {
 }
 
 // restore puts the typed values back into the form after a failed write or for a preview. For a
-// preview, refused is nil. stored is true if the record could be read again after the write. The
-// fields that the user did not edit then show the record's current values.
+// preview, refused is nil. If stored is true, the record could be read again after the write, and
+// the fields that the user did not edit show its current values.
 func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 	f.IdempotencyKey = nextIdempotencyKey(sent, refused)
 	if !stored {
@@ -174,7 +174,7 @@ func renderedField(sent url.Values, name string) string {
 	return strings.ReplaceAll(sent.Get("was."+name), "\r\n", "\n")
 }
 
-// changes reads the fields of a form that the user changed. A field that the user emptied is null.
+// changes reads the fields that the user changed in a form. A field that the user emptied is null.
 type changes struct {
 	sent    url.Values
 	any     bool

@@ -24,7 +24,6 @@ type ideasData struct {
 	MayWrite bool
 }
 
-// shownIdea is an idea in the list.
 type shownIdea struct {
 	client.Idea
 

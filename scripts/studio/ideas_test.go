@@ -58,7 +58,7 @@ func TestIdeas(t *testing.T) {
 	w.page(t, "/ideas?status=rejected", "Two, better")
 	_, body = w.submit(t, "/ideas/"+one, decision(t, w.page(t, "/ideas"), one, "write"))
 	has(t, "its post", body, "Accepted.", "From the idea", `value="2026-08-20T09:00"`, `value="One"`, ">All about gloves</textarea>", `<option value="reddit" selected>`)
-	w.page(t, "/posts/new?platform=x&idea="+one, ">One\n\nAll about gloves</textarea>") // X has no titles
+	w.page(t, "/posts/new?platform=x&idea="+one, ">One\n\nAll about gloves</textarea>") // a post on X has no title
 	if got := state(one); got != "accepted" {
 		t.Errorf("the idea is %s, want accepted", got)
 	}
@@ -184,7 +184,7 @@ func TestFillTheMonth(t *testing.T) {
 }
 
 // Ensure the pages follow the service's rules for which account sends. An account that will soon
-// stop still sends, but not one whose credentials are known to be invalid or have expired.
+// stop working still sends. One whose credentials are known to be invalid or have expired does not.
 func TestAccountsThatSend(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -64,7 +64,7 @@ func tabsOf() []tab {
 // Limits of the inbox.
 const (
 	inboxMax      = 80     // the maximum number of reviews that the list shows at once
-	inboxBytesMax = 45_000 // the maximum size of their texts as HTML; a reply in Japanese has three times the bytes of one in English
+	inboxBytesMax = 45_000 // the maximum size of the list's text as HTML; a reply in Japanese has three times the bytes of one in English
 	pagesMax      = 5      // the maximum number of pages to load from the API for each list
 	choicesMax    = 60     // the maximum number of options of a filter
 )
@@ -84,7 +84,7 @@ type inbox struct {
 	Countries, Versions, Flags            []string // the options of these filters
 
 	lists  []*result[client.Page[client.Feedback]]
-	more   []reviewFilter // for each list, the filter that reads its next page; the cursor is empty if there is none
+	more   []reviewFilter // for each list, the filter that reads its next page; the filter's cursor is empty if there is no next page
 	pages  int
 	offset int
 
@@ -128,15 +128,16 @@ func (r row) Draft() string {
 	case client.FeedbackReplyStatusPosting, client.FeedbackReplyStatusPosted, client.FeedbackReplyStatusSkipped:
 		return ""
 	}
-	return phrase.Excerpt(r.ReplyBody.Or(""), draftShownMax) // even with the status none, because the list can approve it
+	return phrase.Excerpt(r.ReplyBody.Or(""), draftShownMax) // show a reply even if the status is none, because the list can approve it
 }
 
 // draftShownMax is the maximum number of characters of a reply in the list. It is the limit of
-// Google Play. The list does not approve a longer reply, because it does not show the end.
+// Google Play. Users cannot approve a longer reply in the list, because the list does not show its
+// end.
 const draftShownMax = 350
 
-// size returns about how many bytes the texts of the row have as HTML. The page contains the title
-// several times.
+// size returns the approximate size of the row's text as HTML, in bytes. The page contains the
+// title several times.
 func (r row) size() int {
 	bytes := func(text string) int { return len(template.HTMLEscapeString(text)) }
 	author := r.AuthorName.Or("")
@@ -227,8 +228,8 @@ func (b *inbox) SinceWords(since string) string {
 	return "last " + since + " days"
 }
 
-// daysPath returns the address of the reviews from the days first to last in the company's time
-// zone.
+// daysPath returns the address of the list of reviews from one day to another, both in the
+// company's time zone.
 func daysPath(first, last string) string {
 	return inboxOf(url.Values{"show": {"all"}, "since": {first + ".." + last}}).Path("")
 }

@@ -61,8 +61,7 @@ var areaNames = map[string]string{
 	"context": "Brand", "keys": "Keys",
 }
 
-// scopeAreas groups the scopes that a key may grant by area. It ticks the boxes of the scopes in
-// ticked.
+// scopeAreas groups scopes by area. It ticks the boxes of the scopes in ticked.
 func scopeAreas(scopes, ticked []string) (out []scopeArea) {
 	for _, scope := range scopes {
 		area, does, _ := strings.Cut(scope, ":")
@@ -114,7 +113,7 @@ func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
 	return out
 }
 
-// StateText says for people whether the key can be used, and whether it ever was.
+// StateText says in words whether the key can be used, and whether it ever was.
 func (k keyRow) StateText() string {
 	if k.State == "in use" && !k.Used() {
 		return "not used yet"
@@ -128,8 +127,8 @@ func (k keyRow) Used() bool {
 	return used
 }
 
-// secretFiles maps the ids of the keys that this studio has created since it started to the files
-// that contain their secrets.
+// secretFiles maps the ids of keys to the files that contain their secrets. It knows only the keys
+// that the studio has created since it started.
 type secretFiles struct {
 	mu   sync.Mutex
 	byID map[string]string
@@ -292,7 +291,6 @@ func (v *pageRequest) issue(sent url.Values, label string, call func(context.Con
 	return v.done("/keys", nil, notice{Part: issued.Value.ID, Text: fmt.Sprintf("The secret of %q is in the file %s, which only %s can read. Move it to where it is needed, then delete the file.", issued.Value.Name.Or("the key"), file, reader)})
 }
 
-// revokeKey revokes a key.
 func (s *Studio) revokeKey(v *pageRequest) *view {
 	id := v.r.PathValue("id")
 	done := startCall(v, "keys:write", "Revoke a key", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {

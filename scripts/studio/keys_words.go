@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// verbs lists the verbs for what scopes allow, in their order in a sentence. A later scope contains
-// the earlier ones of the same area, except publish and send.
+// verbs lists the verbs for what scopes allow, in their order in a sentence. In one area, draft
+// includes read, and write includes both. The scopes publish and send include no others.
 var verbs = []struct{ scope, word string }{{"read", "reads"}, {"draft", "drafts"}, {"write", "edits"}, {"publish", "publishes"}, {"send", "sends"}}
 
 // areas are the areas of scopes, in the order of the sidebar.

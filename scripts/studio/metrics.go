@@ -40,7 +40,6 @@ type metricsPage struct {
 	Complaint string
 }
 
-// menuGroup is a group of metrics in the menu.
 type menuGroup struct {
 	Name  string
 	Links []choice

@@ -17,7 +17,6 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// metricPath returns the address of a metric's page.
 func metricPath(key string) string { return "/metrics?" + url.Values{"key": {key}}.Encode() }
 
 // definitionScreens returns the screens that create, edit and delete metric definitions.

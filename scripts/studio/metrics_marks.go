@@ -39,7 +39,7 @@ const (
 	marksListed   = 20  // the maximum number of records in the list below the chart
 )
 
-// markReads holds the calls for the marks of a chart. A kind that is not read is nil.
+// markReads holds the calls for the marks of a chart. The field of a kind that is not read is nil.
 type markReads struct {
 	boards *result[client.Page[client.Board]]
 	posts  *result[client.Page[client.Post]]
@@ -47,8 +47,8 @@ type markReads struct {
 	full   []string // the names of the kinds that are not read because the page may make no more calls
 }
 
-// leavesRoomForMarks reports whether the marks can be read together with the points, before it is
-// known whether the metric needs more calls than others.
+// leavesRoomForMarks reports whether the calls for the marks can start together with those for the
+// points. At that time, it is not known whether the metric needs more calls than others.
 func (q metricQuery) leavesRoomForMarks() bool { return q.grain == period.Day || q.split != "" }
 
 // hides reports whether the user has switched off a kind of marks.
@@ -109,7 +109,7 @@ type markLegend struct {
 	lane    chart.Lane
 }
 
-// dated is a record with the time that its mark shows.
+// dated is a record with the time at which the chart marks it.
 type dated struct {
 	At         time.Time
 	Text, Path string
@@ -176,8 +176,8 @@ func (r *markReads) read(kind string) bool {
 	return r.audits != nil
 }
 
-// switched returns the parameter "hide" with one kind switched on if it is off, and off if it is
-// on.
+// switched returns the value of the "hide" parameter that switches one kind on if it is off, or off
+// if it is on.
 func (q metricQuery) switched(kind string) string {
 	var hidden []string
 	for _, k := range markKinds {

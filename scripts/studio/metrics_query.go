@@ -117,7 +117,7 @@ func (q metricQuery) grains() (links []choice) {
 func capital(g period.Grain) string { return strings.ToUpper(string(g[:1])) + string(g[1:]) }
 
 // splits returns a link that shows the metric as one line, followed by one link for each dimension
-// that splits it by that dimension.
+// by which the metric can be split.
 func (q metricQuery) splits(dimensions []string) (links []choice) {
 	if len(dimensions) == 0 && q.split == "" {
 		return nil

@@ -28,7 +28,7 @@ type valuesData struct {
 	Name   string // the bucket's name, such as Mon, Aug 3
 	Rows   []*valueRow
 	More   bool   // there are more series than the page shows
-	Sum    string // how the values of several series combine to the value of the day; empty: there is only one series
+	Sum    string // how the values of several series combine into the value of the day; empty: there is only one series
 	Add    *form  // nil if the metric is derived, because it then has no values of its own
 	Adding bool   // the form for a new value is open
 
@@ -162,7 +162,7 @@ func valuesPath(key string, day time.Time, back string) string {
 	return "/metrics/values?" + url.Values{"key": {key}, "day": {dayText(day)}, "back": {back}}.Encode()
 }
 
-// sumText explains how the values of several series combine to the value of the day that other
+// sumText explains how the values of several series combine into the value of the day that other
 // pages show. more is true if there are more series than points.
 func (m metric) sumText(points []client.Point, more bool) string {
 	if len(points) < 2 {

@@ -45,7 +45,6 @@ const fillMax = 10
 // Name returns the month in words.
 func (d *fillData) Name() string { return d.Month.Format("January 2006") }
 
-// monthsOffered is how many months the page offers.
 const monthsOffered = 4
 
 // Months returns the months from which the user can choose.
@@ -91,7 +90,7 @@ func (d *fillData) Problems() (out []string) {
 // Value returns the month in the format that addresses use.
 func (d *fillData) Value() string { return d.Month.Format(monthLayout) }
 
-// fillPage offers the accepted ideas that have no post yet for the free days of a month.
+// fillPage suggests a free day of a month for each accepted idea that has no post yet.
 func (s *Studio) fillPage(v *pageRequest) *view {
 	d := &fillData{Platform: platforms(), Once: newIdempotencyKey(), MayWrite: v.may("broadcast:write")}
 	out := &view{page: "fill", place: "Posts", title: "Fill the month", data: d}
@@ -246,8 +245,8 @@ func fillTime(text string, zone civiltime.Clock) (at time.Time, problem string) 
 	return times[0], ""
 }
 
-// undoNewPosts returns an undo that deletes posts that were just created together. It leaves those
-// that somebody has changed since.
+// undoNewPosts returns an undo that deletes posts that were just created together. It keeps posts
+// that somebody has changed since then.
 func undoNewPosts(created []*result[client.Post]) undo {
 	return func(v *pageRequest) notice {
 		out := notice{Text: "Undone."}

@@ -183,7 +183,7 @@ func (d *overviewData) waiting(k *frameData) {
 	}
 }
 
-// overdue adds to the troubles the posts that are due but were not sent.
+// overdue adds a trouble for the posts that are due but were not sent.
 func (d *overviewData) overdue() {
 	late := slices.DeleteFunc(slices.Clone(d.Overdue.Value.Items), func(p client.Post) bool { return !attention.Overdue(p, d.now) })
 	if len(late) == 0 {
@@ -238,7 +238,7 @@ func (d *overviewData) troubles() {
 	}
 }
 
-// unconfirmed adds to the troubles the metrics that a push has created and that nobody has
+// unconfirmed adds a trouble for each metric that was created by a push and that nobody has
 // confirmed yet.
 func (d *overviewData) unconfirmed(all []client.Definition) {
 	for _, m := range all {
@@ -248,7 +248,7 @@ func (d *overviewData) unconfirmed(all []client.Definition) {
 	}
 }
 
-// troublesMax is the length of the list of troubles up to which unconfirmed adds metrics.
+// troublesMax is the length of the list of troubles at which unconfirmed stops adding to it.
 const troublesMax = 12
 
 // Published returns the board that was published most recently, or nil if none was.

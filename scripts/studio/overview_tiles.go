@@ -69,8 +69,8 @@ type goalBar struct {
 
 // goalBar returns the bar of the metric's first active goal, or nil if it has none with a target. A
 // goal for a total is a goal for the month in which it is due, or for this month if it has no date.
-// A goal for any other metric is compared with the value of this month. points are those of the
-// days of this month.
+// A goal for any other metric is compared with the value of this month. points are the metric's
+// daily points of this month.
 func (m metric) goalBar(points []client.Point, unit units.Unit, now time.Time) *goalBar {
 	target, ok := m.Target()
 	if !ok {
@@ -107,7 +107,7 @@ type goalProgress struct {
 	target, baseline    float64
 	hasBaseline, hasDue bool
 	today, due          time.Time
-	value, over         chart.Value // the value of this month, with today and without
+	value, over         chart.Value // the value of this month; over leaves out today
 	daysOver            int         // the days of this month that are over
 }
 
@@ -246,8 +246,8 @@ func (t reviewTile) Replies() string {
 // reviewTileMax is the maximum number of reviews that the tile reads.
 const reviewTileMax = 100
 
-// readReviewTile starts the call for the tile of reviews. It returns nil if the key may not read
-// reviews. The tile is complete once the call has ended and finish was called.
+// readReviewTile starts the call for the tile of reviews. Once the call has ended, finish returns
+// the tile, or nil if the key may not read reviews.
 func (v *pageRequest) readReviewTile() (finish func() *reviewTile) {
 	if !v.may("feedback:read") {
 		return func() *reviewTile { return nil }
@@ -262,7 +262,8 @@ func (v *pageRequest) readReviewTile() (finish func() *reviewTile) {
 	}
 }
 
-// reviewTileOf counts reviews, newest first. A mention has no stars, and counts as a review.
+// reviewTileOf counts the reviews of a page that lists the newest first. A mention has no stars,
+// and counts as a review.
 func reviewTileOf(page client.Page[client.Feedback], now time.Time) *reviewTile {
 	out := &reviewTile{}
 	week, before, sum, rated := 0, 0, 0, 0

@@ -12,8 +12,8 @@ import (
 )
 
 // Ensure a goal's bar shows the value needed per day. A goal for a total applies to the month in
-// which it is due, and a goal that is reached from above is a limit. Today counts in the value, but
-// not in the pace.
+// which it is due, and a goal that is reached from above is a limit. The value includes today, but
+// the pace does not.
 func TestGoalBar(t *testing.T) {
 	t.Parallel()
 	today := time.Date(2026, 8, 11, 15, 0, 0, 0, time.UTC)

@@ -17,7 +17,6 @@ const (
 	ideaPath  = "/ideas/edit"
 )
 
-// planScreens returns the screens that edit content plans.
 func (v *pageRequest) planScreens() recordScreens[client.Plan] {
 	return recordScreens[client.Plan]{
 		place: "Posts", noun: "content plan", area: "broadcast", path: plansPath, back: "/ideas",
@@ -103,7 +102,6 @@ func (c *changes) platforms() client.Optional[[]client.BroadcastPlatform] {
 	return client.Value(out)
 }
 
-// ideaScreens returns the screens that edit content ideas.
 func (v *pageRequest) ideaScreens() recordScreens[client.Idea] {
 	planned := v.r.URL.Query().Get("plan")
 	plans, names := v.plansByName()

@@ -36,7 +36,7 @@ const (
 )
 
 // decodePictures reads pictures, which may be incomplete because somebody is typing them. ok is
-// false if the text has a different shape.
+// false if the text is not a list of pictures.
 func decodePictures(text string) (all []picture, ok bool) {
 	if text == "" {
 		return nil, true

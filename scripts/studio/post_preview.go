@@ -21,7 +21,7 @@ type postCards struct {
 	Parts       []threadPart
 	Hashtags    []string
 	Pictures    []picture
-	Other       string // pictures of a different shape, as JSON
+	Other       string // pictures that the form cannot edit, as JSON
 	Count       string // the length of the text by the rules of the platform, as a sentence
 }
 
@@ -82,8 +82,8 @@ func splitText(platform, text string) []string {
 	return []string{text}
 }
 
-// tagsOf returns the hashtags in text without their number signs. White space and commas separate
-// hashtags. tagsOf returns a hashtag that occurs twice only once.
+// tagsOf returns the hashtags in text without their number signs and without duplicates. White
+// space and commas separate hashtags.
 func tagsOf(text string) []string {
 	out := []string{}
 	for _, tag := range strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' }) {
@@ -122,8 +122,8 @@ func (s *Studio) previewPost(v *pageRequest) *view {
 	return nil
 }
 
-// platformFields are the names of the fields that the form of a post has besides its text, its time
-// and its pictures, by platform.
+// platformFields lists, for each platform, the fields that the form of a post has in addition to
+// the text, the time and the pictures.
 var platformFields = map[client.BroadcastPlatform][]string{
 	client.BroadcastPlatformX:         {"deepLink", "hashtags"},
 	client.BroadcastPlatformInstagram: {"hashtags"},
@@ -141,8 +141,8 @@ func hasField(platform, name, stored string) bool {
 }
 
 // platformOf returns the platform of a new post. It is the chosen one. If none is chosen, it is the
-// first of the idea's platforms, then of all platforms, whose account works. If no account works, or
-// the accounts are unknown, it is the first platform of the idea.
+// first of the idea's platforms, then of all platforms, whose account works. If no account works,
+// or the accounts are unknown, it is the first platform of the idea.
 func platformOf(sent, query url.Values, idea client.Idea, accounts []client.Channel, now time.Time) string {
 	for _, platform := range []string{typedField(sent, "platform"), query.Get("platform")} {
 		if slices.Contains(platforms(), platform) {

@@ -29,7 +29,7 @@ type postData struct {
 	Failure  *failure
 	Channel  *client.Channel // the account that sends the post; nil if it is unknown
 	Trouble  string          // why the account does not work; empty if it works or is unknown
-	Ending   string          // that the account will stop working soon; empty if it will not
+	Ending   string          // says that the account will stop working soon; empty if it will not
 	Platform string
 	Cards    postCards
 	NoCopy   *failure // why the post to duplicate could not be read

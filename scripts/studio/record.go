@@ -32,14 +32,14 @@ type recordScreens[T any] struct {
 	home    func(T) string                         // returns the page that lists a stored record; if nil, the page is back
 	hidden  func(T) []fact                         // the hidden fields of the forms; may be nil
 	verb    func(T) string                         // the label of the save button; if nil, "Save"
-	changed func(T) changedRecord                  // tells who changed the record last; may be nil
+	changed func(T) changedRecord                  // identifies the record in the feed of changes, to show who changed it last; may be nil
 }
 
 // changedRecord names a record in the feed of changes.
 type changedRecord struct {
 	kind      client.ChangeType
 	id        string
-	status    string // as the page shows the record; of a review, the status of its reply
+	status    string // the record's status as the page shows it; for a review, the status of its reply
 	updatedAt client.Optional[time.Time]
 }
 

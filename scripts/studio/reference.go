@@ -46,7 +46,6 @@ type reference struct {
 	readAt   time.Time
 }
 
-// referenceScreens adds the pages of the reference.
 func (s *Studio) referenceScreens(page func(string, func(*pageRequest) *view)) {
 	page("GET /reference", s.referenceIndex)
 	page("GET /reference/{operation}", s.referenceOperation)
@@ -93,7 +92,7 @@ func (v *pageRequest) fetchDocument() ([]byte, error) {
 	return text, nil
 }
 
-// referenceData is the data for the template reference.
+// referenceData is the data for the reference template.
 type referenceData struct {
 	Document *openapi.Document
 	Failure  *failure
@@ -108,7 +107,7 @@ func (s *Studio) referenceIndex(v *pageRequest) *view {
 	return out
 }
 
-// operationData is the data for the template operation.
+// operationData is the data for the operation template.
 type operationData struct {
 	*openapi.Operation
 
@@ -327,7 +326,7 @@ func (v *pageRequest) readIDs(d *operationData, sent url.Values) {
 		with := size
 		for n, r := range choices {
 			choices[n].Name = phrase.Excerpt(r.Name, idNameMax)
-			with += len(template.HTMLEscapeString(choices[n].Name)) + 2*len(r.ID) + 30 // the tags
+			with += len(template.HTMLEscapeString(choices[n].Name)) + 2*len(r.ID) + 30 // 30 bytes are for the tags
 		}
 		if with <= idChoicesBytesMax {
 			d.Fields[i].IDs, size = choices, with
@@ -381,8 +380,8 @@ func (d *operationData) setField(name, text string) {
 	}
 }
 
-// request builds the request from the fields. complete is false if an id is missing. If the user
-// sent the form, the field of the id says so.
+// request builds the request from the fields. complete is false if an id is missing. If sent is
+// true, the field of the id then shows the problem.
 func (d *operationData) request(sent bool) (r client.Request, header http.Header, complete bool) {
 	r = client.Request{Method: d.Method, Path: d.Path, Query: url.Values{}, Repeatable: d.Reads(), Quota: d.Quota}
 	header, complete = http.Header{}, true
@@ -475,7 +474,7 @@ func (v *pageRequest) headersOf(response client.Response, cursor string) (out []
 	return out
 }
 
-// secretKey matches a complete secret key, but not a prefix as lists of keys contain it.
+// secretKey matches a complete secret key. It does not match the prefixes in lists of keys.
 var secretKey = regexp.MustCompile(`sk_live_[0-9A-Za-z]{30,}`)
 
 // withoutSecrets removes secret keys from text, because no page may contain one.

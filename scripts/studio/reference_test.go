@@ -41,7 +41,8 @@ func (w *world) stub(status int, header http.Header, body string) {
 }
 
 // Ensure the index links to every operation of the document. The page of each operation must have a
-// form that names every parameter, a label for every field, and a size below the limit.
+// form that names every parameter, and a label for every field. The page must be smaller than the
+// limit.
 func TestReferencePages(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../functions/openapi/openapi.json")
@@ -90,9 +91,9 @@ func TestReferencePages(t *testing.T) {
 	}
 }
 
-// Ensure an address can send a read, and the page shows the status, headers and body of its answer.
-// Links in the answer must lead to the next page and to a record, and the record's page must link
-// to a form that changes the record.
+// Ensure opening an address can send a read, and the page shows the status, headers and body of its
+// answer. Links in the answer must lead to the next page and to a record, and the record's page
+// must link to a form that changes the record.
 func TestReferenceRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -272,7 +273,7 @@ func TestReferenceAnswers(t *testing.T) {
 	}
 }
 
-// Ensure a key without the scope of an operation sees a warning and the service's answer.
+// Ensure a user whose key lacks the scope of an operation sees a warning and the service's answer.
 func TestReferenceScopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, auth.CompanyRead)

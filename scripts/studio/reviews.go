@@ -187,7 +187,7 @@ func (d *reviewsData) Heading() string {
 func (d *reviewsData) StatusWords() string { return statusWords(*d.Review) }
 
 // statusWords formats the status of a review's reply for users. A review without a reply can have
-// the status for approval, because a program may have stored that status.
+// the status needs_review, because a program may have stored it.
 func statusWords(f client.Feedback) string {
 	status := f.ReplyStatus.Or(client.FeedbackReplyStatusNone)
 	if status == client.FeedbackReplyStatusNeedsReview {
@@ -216,9 +216,9 @@ func (d *reviewsData) keep(t *unsavedReply, id string) {
 	}
 }
 
-// replyActions are the buttons of a reply's form. An action that stores a reply stays at its review:
-// the user sees what was stored and can change it, and a second click at the same place does not
-// approve another reply. After the other actions, the page shows the next review.
+// replyActions are the buttons of a reply's form. An action that stores a reply stays at its
+// review: the user sees what was stored and can change it, and a second click at the same place
+// does not approve another reply. After the other actions, the page shows the next review.
 var replyActions = map[string]struct {
 	said   string
 	status client.FeedbackReplyStatus // empty: the status that waitingStatus returns

@@ -78,7 +78,7 @@ func (s *Studio) bulkReviews(v *pageRequest) *view {
 	return v.start(a)
 }
 
-// reviewStep returns a step that does an action with a reply, unless the review has changed. seen
+// reviewStep returns a step that applies an action to a reply, unless the review has changed. seen
 // is the version of the review in the list. The step first reads the review to get its entity tag,
 // because lists contain no entity tags.
 func reviewStep(id, seen string, action reviewAction) step {

@@ -41,7 +41,7 @@ type pasteRow struct {
 }
 
 const (
-	pasteBytesMax  = 48_000 // keeps the page that shows the pasted text again small
+	pasteBytesMax  = 48_000 // the maximum size of the pasted text; the page shows the text again and has to stay small
 	previewRowsMax = 15     // the maximum number of reviews that the preview shows
 	problemsMax    = 10     // the maximum number of problems that the preview shows
 	pushBatch      = 100    // the maximum number of reviews in one push

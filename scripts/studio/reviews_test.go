@@ -569,8 +569,8 @@ func TestInboxFilters(t *testing.T) {
 	w.page(t, "/reviews?id=fbk_good", "0 of 350 characters that Google Play takes")
 }
 
-// Ensure a user can reach all reviews, at most 80 at a time, even if they do not fit on one page of the
-// API.
+// Ensure a user can reach all reviews, at most 80 at a time, even if they do not fit on one page of
+// the API.
 func TestInboxPages(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -600,8 +600,9 @@ func TestInboxPages(t *testing.T) {
 	hasNot(t, "all loaded", body, "Load more")
 }
 
-// Ensure the list of replies to approve stays within the limit of a page in any script, and that a
-// user reaches every review: each shorter page links to the next.
+// Ensure the list of replies to approve stays within the size limit of a page, even if the replies
+// are in Japanese. A page that cannot list all of them links to the next page, so that a user
+// reaches every review.
 func TestInboxBytes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -31,7 +31,6 @@ type sitesData struct {
 	clock    civiltime.Clock
 }
 
-// auditRow is an audit in the list.
 type auditRow struct {
 	client.AuditSummary
 

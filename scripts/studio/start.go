@@ -127,8 +127,8 @@ func (s *Studio) hideStart(v *pageRequest) *view {
 	}})
 }
 
-// startFirstSteps starts the calls that tell which first steps are done. Once the calls have ended,
-// list returns the list, or nil if the overview does not show it. A company that already has
+// startFirstSteps starts the calls that find out which first steps are done. Once the calls have
+// ended, list returns the list, or nil if the overview does not show it. A company that already has
 // metrics, a board, reviews and posts never sees it.
 func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[client.Page[client.Definition]]) (list func() *startData) {
 	s, frame := &v.Studio.start, v.frameData()
@@ -202,8 +202,8 @@ func (v *pageRequest) markKeys(keys ...client.Key) {
 	}
 }
 
-// isFor reports whether a key other than the studio's own is in use and has one scope, but not the
-// other.
+// isFor reports whether k is in use, is not the studio's own key, and has the first of the given
+// scopes but not the second.
 func (v *pageRequest) isFor(k client.Key, with, without string) bool {
 	return stateOf(k, v.Now()) == "in use" && (v.key == nil || k.ID != v.key.ID) && k.Allows(with) && !k.Allows(without)
 }

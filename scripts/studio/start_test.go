@@ -127,7 +127,7 @@ func TestFirstSteps(t *testing.T) {
 
 	w.Send(t, w.key, "POST", "/v1/companies/{companyId}/broadcast/posts", `{"platform": "x", "body": "Hello"}`)
 	count--
-	has(t, "the first tile", w.page(t, "/"), `class="card tile"`) // even while it has to look for the first post
+	has(t, "the first tile", w.page(t, "/"), `class="card tile"`) // the tile appears even while the page is still looking for the first post
 	left("the post")
 	for _, preset := range []string{"ci", "drafting-agent"} {
 		form := fields(t, w.page(t, "/keys?preset="+preset, `value="`+preset+`" checked`), "newkey")
@@ -142,7 +142,8 @@ func TestFirstSteps(t *testing.T) {
 }
 
 // Ensure the overview of a company that is in use shows no first steps and makes no calls for them.
-// A user can hide the list and show it again. A key sees only the steps that its scopes allow.
+// A user can hide the list and show it again. The list contains only the steps that the key's
+// scopes allow.
 func TestFirstStepsHidden(t *testing.T) {
 	t.Parallel()
 	hasNot(t, "a company in use", demoWorld(t).page(t, "/"), "First steps")

@@ -125,8 +125,8 @@ var sharedDemo struct {
 	service *apitest.Service
 }
 
-// demoWorld returns a studio for the demo company and a few records more. Loading them takes long,
-// so the tests share this company. A test that writes to it fails.
+// demoWorld returns a studio for the demo company, to which it adds a few records. Loading all
+// records takes a long time, so the tests share this company. A test that writes to it fails.
 func demoWorld(t *testing.T, scopes ...auth.Scope) *world {
 	t.Helper()
 	apitest.Options(t, time.Now, nil) // skips the test if there is no engine

@@ -26,7 +26,6 @@ type weekData struct {
 	Problem string       // what is wrong with the week in the address; empty if nothing is
 }
 
-// weekChoice is a week in the list of weeks.
 type weekChoice struct {
 	Name, Text string
 	Current    bool

@@ -53,7 +53,7 @@ func TestWeekReviews(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"timezone": "Pacific/Auckland"}`)
-	for name, at := range map[string]string{"sunday": "2026-08-02T11:59:00Z", "monday": "2026-08-02T12:00:00Z", "late": "2026-08-09T11:59:00Z", "next": "2026-08-09T12:00:00Z"} { // midnight in the company's time zone is 12:00 UTC UTC
+	for name, at := range map[string]string{"sunday": "2026-08-02T11:59:00Z", "monday": "2026-08-02T12:00:00Z", "late": "2026-08-09T11:59:00Z", "next": "2026-08-09T12:00:00Z"} { // midnight in the company's time zone is 12:00 UTC
 		w.review(t, name, demo.Record{"postedAt": at, "rating": 2})
 	}
 	w.review(t, "worst", demo.Record{"postedAt": "2026-08-05T08:00:00Z", "rating": 1, "title": "Lost my notes", "body": "All of them & more."})

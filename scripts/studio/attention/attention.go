@@ -19,12 +19,12 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Status is what needs a person at one moment.
+// Status lists what needs a person at one moment.
 type Status struct {
 	CheckedAt  time.Time   `json:"checkedAt"`
 	Needs      []Need      `json:"needs"`      // at most one need of each kind, the most urgent kind first; empty if nothing needs a person
 	NotChecked []batch.Gap `json:"notChecked"` // what could not be read
-	Calls      int         `json:"calls"`      // how many requests of the read quota the check used, without retries
+	Calls      int         `json:"calls"`      // how many requests the check sent, without retries; each counts against the read quota
 }
 
 // Need counts the records of one kind that need a person.
@@ -32,7 +32,7 @@ type Need struct {
 	Kind  string   `json:"kind"`
 	Count int      `json:"count"`
 	More  bool     `json:"more"` // there are more records than Count
-	Text  string   `json:"text"` // what needs a person, and the first record
+	Text  string   `json:"text"` // what needs a person, with the name of the first record
 	IDs   []string `json:"ids"`  // the ids of the first records, the most urgent first
 }
 
@@ -65,7 +65,7 @@ const (
 	reviewsMax = 200 // the maximum number of waiting reviews to count
 	postsMax   = 50  // the maximum number of posts of each status to count
 	boardsMax  = 10  // the maximum number of boards to preview
-	goalsMax   = 10  // the maximum number of goals' metrics to read
+	goalsMax   = 10  // the maximum number of metrics to read for goals
 	auditsMax  = 50  // the maximum number of audits to read, the latest ones
 	idsMax     = 5
 )
@@ -141,7 +141,7 @@ func (c *check) startLists() {
 	}
 	c.scheduled = posts(client.BroadcastPostStatusScheduled, "asc") // overdue posts come first
 
-	// Stuck posts come first, too.
+	// Ascending order lists stuck posts first.
 	c.failedPosts, c.stuckPosts = posts(client.BroadcastPostStatusFailed, "desc"), posts(client.BroadcastPostStatusPublishing, "asc")
 
 	c.channels = batch.Start(c.Reader, partChannels, "broadcast:read", func(ctx context.Context) (client.Page[client.Channel], error) {
@@ -232,9 +232,9 @@ func (c *check) startGoals() (judge func() []Judgement) {
 	return JudgeGoals(c.Reader, partMetrics, c.goals.Value.Items, c.definitions.Value.Items, goalsMax, c.now)
 }
 
-// JudgeGoals starts the calls for the goals' metrics, but for no more than limit metrics. It begins
-// with the goals of the highest priority. Once the calls have ended, judge returns all goals with
-// their states.
+// JudgeGoals starts the calls that read the goals' metrics. It reads at most limit metrics,
+// starting with those of the highest-priority goals. Once the calls have ended, judge returns all
+// goals with their states.
 func JudgeGoals(r *batch.Reader, part string, goals []client.Goal, definitions []client.Definition, limit int, now time.Time) (judge func() []Judgement) {
 	metrics := map[string]*series.Metric{}
 	for _, m := range series.Of(definitions, nil) {
@@ -445,7 +445,7 @@ func (c *check) needAudits() Need {
 	return n
 }
 
-// AuditProblem returns the scores of an audit that are lower than in the previous audit, or why the
+// AuditProblem describes the scores of an audit that fell since the previous audit, or why the
 // audit failed. It returns "" if neither applies. older contains the audits before a, newest first.
 func AuditProblem(a client.AuditSummary, older []client.AuditSummary) string {
 	if a.Status.Or("") == client.OptimiseAuditStatusFailed {

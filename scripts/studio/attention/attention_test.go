@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// read reads the status with a key that has the given scopes, and compares the number of requests
-// with what the status says.
+// read reads the status with a key that has the given scopes. It checks that status.Calls is the
+// number of requests sent.
 func read(t *testing.T, s *apitest.Service, c *demotest.Counter, scopes ...auth.Scope) (attention.Status, error) {
 	t.Helper()
 	c.Next = demotest.Direct{Handler: s.Handler}
@@ -116,7 +116,7 @@ func TestKinds(t *testing.T) {
 		t.Errorf("ids %v", ids)
 	}
 
-	// A key with few scopes checks only the parts that it may read.
+	// With a key that has few scopes, the check reads only the parts that the key may read.
 	for scopes, want := range map[string]string{
 		"feedback:read": "not checked: audits: the key lacks the scope optimise:read", "broadcast:draft": "1 channel fails", "context:read": "1 goal is behind or past the due date: Old",
 		"optimise:read": "SEO 80.5",

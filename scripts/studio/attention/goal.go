@@ -15,7 +15,7 @@ import (
 // GoalState is the state of a brand goal, judged by its due date and its value.
 type GoalState string
 
-// The states of a goal. A goal that nobody can judge, such as one without a date, has no state.
+// The states of a goal. A goal that cannot be judged, such as one without a date, has no state.
 const (
 	GoalPast   GoalState = "past"   // its due day is over but it is still active, so a person has to close it
 	GoalBehind GoalState = "behind" // its value has not reached the straight line from baseline to target
@@ -44,10 +44,10 @@ type Judgement struct {
 	Value    float64 // the metric's value; valid if HasValue is set
 	HasValue bool
 	Period   string  // the period of the value, such as "in October"
-	Expected float64 // the value on the straight line at the end of that period; set if State is GoalBehind or GoalOnPace
+	Expected float64 // the value on the straight line at the end of Period; set if State is GoalBehind or GoalOnPace
 }
 
-// GoalMonths returns the first and the last day of the monthly points that Judge needs.
+// GoalMonths returns the first and the last day of the period whose monthly points Judge needs.
 func GoalMonths(now time.Time) (from, to time.Time) {
 	today := period.Day.Start(now.UTC())
 	return period.Month.Next(period.Month.Start(today), -1), today
@@ -62,8 +62,8 @@ func NeedsPoints(g client.Goal) bool {
 
 func isActive(g client.Goal) bool { return g.Status.Or("") == client.ContextGoalStatusActive }
 
-// Judge applies GoalRule to a goal. m is the goal's metric, or nil if it is unknown, and months are
-// the metric's totals between the days of GoalMonths.
+// Judge applies GoalRule to a goal. m is the goal's metric, or nil if it is unknown. months are the
+// metric's monthly totals between the days that GoalMonths returns.
 func Judge(g client.Goal, m *series.Metric, months []client.Point, now time.Time) Judgement {
 	out := Judgement{Goal: g}
 	var end time.Time // the end of the value's period

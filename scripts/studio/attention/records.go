@@ -32,7 +32,8 @@ func ByUrgency(lists ...[]client.Feedback) []client.Feedback {
 	return out
 }
 
-// The service does not limit the texts of an account, because they come with an import.
+// The lengths at which an account's name and error are truncated. The service does not limit them,
+// because they come from an import.
 const (
 	channelNameMax  = 80
 	channelErrorMax = 200

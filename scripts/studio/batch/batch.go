@@ -94,8 +94,8 @@ func Try[T any](r *Reader, call func(ctx context.Context) (T, error)) *Result[T]
 	return out
 }
 
-// CountCall counts a call. Start and Try count the first call of a function. The function itself
-// must count each further call, such as that for the next page of a list.
+// CountCall counts a call. Start and Try count one call for each function that they run. A function
+// that makes further calls, such as one for the next page of a list, must count them itself.
 func (r *Reader) CountCall() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,8 +105,9 @@ func (r *Reader) CountCall() {
 // Wait waits for all calls that were started.
 func (r *Reader) Wait() { r.running.Wait() }
 
-// AddGap adds a gap, unless the part already has one. A failed call replaces a gap of another kind,
-// such as a list that is too long, because nobody must take the part for complete.
+// AddGap adds a gap, unless the part already has one. The gap of a failed call replaces a gap of
+// another kind, such as that of a list that is too long. Otherwise the part would count as
+// complete.
 func (r *Reader) AddGap(g Gap) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,8 +143,8 @@ func missingScope(part, scope string) Gap {
 	return Gap{Part: part, Scope: scope, Reason: "the key lacks the scope " + scope}
 }
 
-// gapOf describes a failed call. If the key's scopes are unknown, a missing scope is known only
-// from the error.
+// gapOf describes a failed call. If the key's scopes are unknown, only the error shows that a scope
+// is missing.
 func gapOf(part, scope string, err error) Gap {
 	var refused *client.Error
 	if errors.As(err, &refused) && refused.Status == http.StatusUnauthorized && scope != "" && strings.Contains(strings.Join(refused.Messages, " "), scope) {

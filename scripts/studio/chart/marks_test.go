@@ -6,7 +6,7 @@ import (
 )
 
 // Ensure marks are drawn below the axis in both sizes. Each mark must be reachable by keyboard and
-// readable by a screen reader. Lanes must make a chart higher without moving its line.
+// readable by a screen reader. Lanes must make a chart taller without moving its line.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	plain := string(sample().SVG())

@@ -19,8 +19,8 @@ type Formula struct {
 }
 
 // node computes the value of a part of a formula. Its parameter is a function that returns the
-// value of a metric. It returns false if a metric has no value, or if the result is not a finite
-// number, for example after a division by zero.
+// value of a metric. The node returns false if a metric has no value, or if the result is not a
+// finite number, for example after a division by zero.
 type node func(of func(key string) (float64, bool)) (float64, bool)
 
 // tokenPattern matches the next token and any spaces before it. A token is a number, a metric key
@@ -52,7 +52,7 @@ func Parse(text string) (*Formula, error) {
 func (f *Formula) Keys() []string { return f.keys }
 
 // Value computes the value of the formula. Its parameter is a function that returns the value of a
-// metric. It returns false if a metric has no value, or after a division by zero.
+// metric. Value returns false if a metric has no value, or after a division by zero.
 func (f *Formula) Value(of func(key string) (float64, bool)) (float64, bool) { return f.root(of) }
 
 // kind is the kind of a token.

@@ -45,7 +45,7 @@ const (
 )
 
 // StaticPath is the prefix of the paths that a Guard from NewPublic admits without a cookie,
-// because the page that SignIn writes needs them. The files below it must not be secret.
+// because the page that SignIn writes needs the files below it. These files must not be secret.
 const StaticPath = "/static/"
 
 // NewPublic returns a guard for a page behind a TLS proxy. host is the host in the public URL.

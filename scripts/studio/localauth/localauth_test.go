@@ -186,7 +186,8 @@ func TestPublicRefusals(t *testing.T) {
 }
 
 // Ensure the response to a navigation from the redirect file is a page that reloads itself once.
-// Browsers withhold the SameSite=Strict cookie from such a navigation, so it would fail otherwise.
+// Without the reload, the navigation would fail, because browsers withhold the SameSite=Strict
+// cookie from it.
 func TestNavigationFromAFile(t *testing.T) {
 	t.Parallel()
 	g := New(host, sequentialSecrets(), nil)
@@ -219,7 +220,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Ensure Listen accepts only loopback addresses, and returns the host by the name that was
+// Ensure Listen accepts only loopback addresses, and returns the host under the name that was
 // requested.
 func TestListen(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,9 @@ import (
 )
 
 // RedirectFile writes an HTML file that redirects to the URL, and returns the file's path. Only the
-// file's owner can read it. Start the browser with this path and not with the URL, which contains
-// the token: every user of the machine can see the arguments of a process. remove deletes the file.
+// file's owner can read it. Start the browser with this path and not with the URL. The URL contains
+// the token, and every user of the machine can see the arguments of a process. remove deletes the
+// file.
 func (g *Guard) RedirectFile() (path string, remove func(), err error) {
 	// Some browsers cannot read the folder for temporary files, but can read the cache folder in
 	// the user's home.

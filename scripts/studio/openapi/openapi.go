@@ -68,7 +68,7 @@ type Property struct {
 	Required    bool
 }
 
-// Operation returns the operation with an id, or nil if there is none.
+// Operation returns the operation with the given id, or nil if there is none.
 func (d *Document) Operation(id string) *Operation { return d.byID[id] }
 
 // Lister returns an operation that lists records whose ids have the same prefix as id, or nil if
@@ -142,8 +142,8 @@ func deletesLast(u Use) int {
 	return 0
 }
 
-// Reader returns the operation that reads the record with an id, and the name of the path parameter
-// for the id. It returns nil if there is none.
+// Reader returns the operation that reads the record with the given id, and the name of the path
+// parameter for the id. It returns nil if there is none.
 func (d *Document) Reader(id string) (op *Operation, parameter string) {
 	op = d.find(func(o *Operation) bool {
 		for _, p := range o.Parameters {
@@ -282,7 +282,8 @@ type schema struct {
 	MinItems, MaxItems   *json.Number
 }
 
-// typeNames are the types of a schema. In the document, one type may be a string instead of a list.
+// typeNames are the types of a schema. In the document, a single type may be a string instead of a
+// list.
 type typeNames []string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -53,7 +53,8 @@ func Values(text string, unit units.Unit, today time.Time) (values []Value, err 
 	return values, nil
 }
 
-// cutDay cuts a line that starts with a day such as 2026-11-22.
+// cutDay splits a line that starts with a day, such as 2026-11-22, into the day and the rest. ok is
+// false for any other line.
 func cutDay(line string) (day, rest string, ok bool) {
 	const length = len(time.DateOnly)
 	if len(line) <= length || line[4] != '-' || line[7] != '-' || !strings.ContainsRune("\t;, ", rune(line[length])) {

@@ -30,7 +30,7 @@ type Metric struct {
 
 	Value       *float64 `json:"value"`       // Now as a number, in the unit of the metric
 	BeforeValue *float64 `json:"beforeValue"` // Before as a number
-	Weeks       []Bucket `json:"weeks"`       // the values of the weeks until this one, as the service rolls them up
+	Weeks       []Bucket `json:"weeks"`       // the values of the weeks up to that of the report, as the service rolls them up
 
 	values []chart.Value // the values of Weeks
 	over   bool          // the last of Weeks is over

@@ -43,12 +43,12 @@ type Report struct {
 	Posts       Posts       `json:"posts"`
 	Audits      []Audit     `json:"audits"`
 	NotRead     []batch.Gap `json:"notRead"`
-	Calls       int         `json:"calls"` // how many requests of the read quota the report used, without retries
+	Calls       int         `json:"calls"` // how many requests the report sent, without retries; each counts against the read quota
 }
 
 // Goal is an active brand goal.
 type Goal struct {
-	ID    string              `json:"-"` // like the other ids of records, only for links
+	ID    string              `json:"-"` // only for links, like the ids of other records
 	Name  string              `json:"name"`
 	State attention.GoalState `json:"state,omitempty"`
 	Text  string              `json:"text"`
@@ -62,8 +62,8 @@ type Reviews struct {
 	More      bool     `json:"more"` // there are more reviews than Count
 	Before    int      `json:"before"`
 	HasBefore bool     `json:"hasBefore"`
-	Stars     [5]int   `json:"stars"`     // the numbers with 1, 2, 3, 4 and 5 stars
-	Mentions  int      `json:"mentions"`  // the number without stars
+	Stars     [5]int   `json:"stars"`     // the numbers of reviews with 1, 2, 3, 4 and 5 stars
+	Mentions  int      `json:"mentions"`  // the number of reviews without stars
 	Average   string   `json:"average"`   // the average number of stars; empty if no review has stars
 	Approvals string   `json:"approvals"` // how many replies wait for approval now; empty if unknown
 	NoReply   string   `json:"noReply"`   // how many reviews have no reply now; empty if unknown
@@ -368,7 +368,7 @@ func listUpTo(all []string, most int) []string {
 	return append(all[:most:most], fmt.Sprintf("and %d more", len(all)-most))
 }
 
-// count formats a number of records with its noun. more says that there are more than n.
+// count formats a number of records with its noun. If more is true, there are more than n.
 func count(n int, more bool, one, many string) string {
 	if more {
 		return fmt.Sprintf("%d+ %s", n, many)

@@ -38,8 +38,8 @@ func refusal(status int, retryAfter string) *http.Response {
 	return w.Result()
 }
 
-// read reads the report of a week with a key that has the given scopes, and compares the number of
-// requests with what the report says.
+// read reads the report of a week with a key that has the given scopes. It checks that the Calls
+// field of the report is the number of requests sent.
 func read(t *testing.T, s *apitest.Service, c *demotest.Counter, week string, scopes ...auth.Scope) (report.Report, error) {
 	t.Helper()
 	c.Next = demotest.Direct{Handler: s.Handler}
@@ -55,7 +55,7 @@ func read(t *testing.T, s *apitest.Service, c *demotest.Counter, week string, sc
 	return r, err
 }
 
-// pages returns the report in each of its forms.
+// pages returns the report in each format.
 func pages(t *testing.T, r report.Report) map[string]string {
 	t.Helper()
 	page, err := r.HTML()
@@ -68,8 +68,8 @@ func pages(t *testing.T, r report.Report) map[string]string {
 // spaces matches runs of spaces, including non-breaking ones.
 var spaces = regexp.MustCompile(`[ \x{a0}]+`)
 
-// has requires that text contains the given strings. It ignores the widths of columns. name is for
-// messages.
+// has fails the test unless text contains the given strings. It ignores the widths of columns. name
+// appears in the test's messages.
 func has(t *testing.T, name, text string, want ...string) {
 	t.Helper()
 	text = spaces.ReplaceAllString(text, " ")
@@ -203,7 +203,7 @@ func TestWeekOfCompany(t *testing.T) {
 		t.Errorf("the next week: %v", err)
 	}
 
-	// A key with few scopes gets a report with only the parts that it may read.
+	// With a key that has few scopes, the report has only the parts that the key may read.
 	for scope, want := range map[auth.Scope]string{
 		"feedback:read": "3 reviews and mentions", "broadcast:read": "Sent: 2", "metrics:read": "Sales   175", "context:read": "Sell", "optimise:read": "SEO 80", "plan:read": "nothing was published", "company:read": "Kauri",
 	} {
@@ -285,8 +285,8 @@ func TestRoadmap(t *testing.T) {
 
 var resourcePattern = regexp.MustCompile(`(?i)<(script|link|img|iframe|object|embed|form)\b|\b(src|href|action|background)\s*=|url\(|@import|\son[a-z]+\s*=`)
 
-// styleBytesMax and pageBytesMax are the sizes above which Gmail ignores a style sheet and cuts a
-// message.
+// styleBytesMax and pageBytesMax are the sizes above which Gmail ignores a style sheet and
+// truncates a message.
 const (
 	styleBytesMax = 8192
 	pageBytesMax  = 102_000

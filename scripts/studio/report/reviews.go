@@ -102,8 +102,8 @@ func worst(f client.Feedback, stars int) *Review {
 	}
 }
 
-// waitingText returns the number of reviews in a list with a noun. It returns "" if the list could
-// not be read.
+// waitingText formats the number of reviews in a list with its noun. It returns "" if the list
+// could not be read.
 func waitingText(read *batch.Result[client.Page[client.Feedback]], one, many string) string {
 	if !read.Known {
 		return ""

@@ -26,7 +26,8 @@ func CheckWeek(name string) error {
 	return err
 }
 
-// weekNamed returns the week with a name. today is the current date in the company's time zone.
+// weekNamed returns the week with the given name. today is the current date in the company's time
+// zone.
 func weekNamed(name string, today time.Time) (Week, error) {
 	switch name {
 	case LastWeek:

@@ -75,8 +75,8 @@ func ReadBrand(colors, fonts []byte) (b Brand) {
 // fontPattern matches the name of a font.
 var fontPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 -]{0,39}$`)
 
-// findString returns the first valid string in a value that has the given name, or that is inside a
-// part with that name.
+// findString searches value, and the values inside it, for a property or an object that has the
+// given name. It returns the first valid string in one of these.
 func findString(value any, name string, valid func(string) bool, depth int) string {
 	if depth > 4 {
 		return ""

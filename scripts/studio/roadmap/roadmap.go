@@ -70,8 +70,8 @@ func SameHeading(a, b string) bool { return strings.EqualFold(Readable(a), Reada
 
 // AddMissing adds an empty column for each id in ids that has no column. It inserts the column
 // after the column of the previous id in ids. For the first id, which has no previous one, it
-// inserts the column before the first existing column of ids, or at the end of the columns that
-// have an id.
+// inserts the column before the first existing column whose id is in ids, or at the end of the
+// columns that have an id.
 func AddMissing[T any](columns []Column[T], ids []string) []Column[T] {
 	find := func(id string) int {
 		return slices.IndexFunc(columns, func(c Column[T]) bool { return c.ID != "" && SameHeading(c.ID, id) })

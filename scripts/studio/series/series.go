@@ -26,10 +26,10 @@ type Metric struct {
 	Dimensions                 []string
 	NeedsReview                bool
 	Computed                   bool          // the metric has a formula, from which the studio computes its values
-	Goals                      []client.Goal // active goals come first, then the most important, then the newest
+	Goals                      []client.Goal // active goals come first, then those with the lowest priority number, then the newest
 }
 
-// Of joins definitions with their goals. It sorts the metrics by order, then by key.
+// Of joins definitions with their goals. It sorts the metrics by sortRank, then by key.
 func Of(definitions []client.Definition, goals []client.Goal) []Metric {
 	byKey := map[string][]client.Goal{}
 	for _, g := range goals {
@@ -220,8 +220,8 @@ type Comparison struct {
 	Good        string      // "good", "bad" or "even": what the change means for this metric
 }
 
-// Compare compares a metric's values in a window with the earlier ones. An unfinished bucket, such
-// as today, counts in Value, but not in Change.
+// Compare compares a metric's values in a window with the earlier ones. Value includes an
+// unfinished bucket, such as today, but Change does not.
 func (m Metric) Compare(points []client.Point, w period.Window) Comparison {
 	d := Comparison{Money: MoneyOf(points), Window: w}
 	d.Unit = units.Unit{Name: m.UnitName, Currency: d.Money.Currency}

@@ -59,7 +59,7 @@ func TestMoney(t *testing.T) {
 }
 
 // Ensure an unfinished period is compared only with the corresponding part of the period before.
-// Today counts in the period's value, but not in the comparison.
+// The period's value includes today, but the comparison does not.
 func TestDevelop(t *testing.T) {
 	t.Parallel()
 	month, err := period.ParseRange("month", "", "", now)
@@ -107,7 +107,7 @@ func TestDevelop(t *testing.T) {
 	}
 }
 
-// Ensure the goal with the highest priority counts, and otherwise the newest.
+// Ensure goals are sorted by priority, and goals of equal priority newest first.
 func TestOrderOfGoals(t *testing.T) {
 	t.Parallel()
 	goal := func(name string, created int, priority client.Optional[int]) client.Goal {

@@ -1,14 +1,14 @@
-// Comfort for the studio. Every page works without it.
+// Conveniences for the studio. Every page works without this script.
 'use strict';
 
-// The path of the studio. On a team's server it contains a prefix. The path of this file is ROOT/static/DIGEST/studio.js.
+// The path of the studio, which contains a prefix on a team's server. The path of this file is ROOT/static/DIGEST/studio.js.
 const root = new URL('../..', document.currentScript.src).pathname;
 
 const body = document.getElementById('body');
 const form = document.getElementById('answer');
 const profile = document.getElementById('profile');
 
-// Typed text is not lost by leaving.
+// Ask before a user leaves a page with unsaved text.
 let sending = false;
 const initial = profile && new URLSearchParams(new FormData(profile)).toString();
 const dirty = () => !sending && (
@@ -16,13 +16,13 @@ const dirty = () => !sending && (
   || profile && (profile.hasAttribute('data-kept') || document.querySelector('.failure.conflict:not(.account), .wrong') !== null || new URLSearchParams(new FormData(profile)).toString() !== initial));
 addEventListener('beforeunload', event => { if (dirty()) event.preventDefault(); });
 for (const f of [form, profile]) f?.addEventListener('submit', () => { sending = true; });
-addEventListener('pageshow', () => { sending = false; }); // a page that comes back from the browser's memory
+addEventListener('pageshow', () => { sending = false; }); // the browser may restore the page from its cache
 
-// The list of reviews keeps its scroll position, or scrolls to the chosen review if that is not visible.
-// The window does not scroll, so that the title of the review is visible.
+// Keep the scroll position of the review list, or scroll the list to the chosen review if that is not
+// visible. Do not scroll the window, so that the title of the review stays visible.
 const inbox = document.querySelector('.left');
 if (inbox) {
-  document.getElementById('tickall')?.parentElement.removeAttribute('hidden'); // before the scroll position is restored, because it takes a line
+  document.getElementById('tickall')?.parentElement.removeAttribute('hidden'); // show it before restoring the scroll position, because it takes up a line
   const tab = () => new URLSearchParams(location.search).get('show') ?? '';
   const was = JSON.parse(sessionStorage.getItem('list') ?? 'null');
   if (was?.tab === tab()) inbox.scrollTop = was.top;
@@ -36,7 +36,7 @@ if (inbox) {
   sessionStorage.removeItem('list');
 }
 
-// After an action, scroll and focus are where they were.
+// After an action, restore the scroll position and the focus.
 function locator(element) {
   if (element.id) return `#${CSS.escape(element.id)}`;
   const owner = element.closest('[data-id], form[id], section[id], [id]');
@@ -55,54 +55,54 @@ function goBack() {
   const at = JSON.parse(sessionStorage.getItem('at') ?? 'null'), notice = document.getElementById('notice');
   sessionStorage.removeItem('at');
   if (!new URLSearchParams(location.search).has('done')) return;
-  if (at?.path !== location.pathname || at.chosen !== null && at.chosen !== chosen()) { // a different review is shown: stay at the top, so that its title is visible
+  if (at?.path !== location.pathname || at.chosen !== null && at.chosen !== chosen()) { // the page shows a different review: stay at the top, so that its title is visible
     (document.getElementById('review') ?? notice)?.focus({ preventScroll: true });
     return;
   }
   let target = null;
-  try { target = at.focus && document.querySelector(at.focus); } catch { /* the page has changed: no such element */ }
+  try { target = at.focus && document.querySelector(at.focus); } catch { /* at.focus is not a valid selector */ }
   if (target?.disabled) target = target.closest('[data-id]')?.querySelector('a, button:not([disabled])');
   if (target && !target.checkVisibility()) target = target.closest('details')?.querySelector('summary') ?? null;
-  if (at.chosen === null) { // an action on ticked reviews: they may no longer be in the list
+  if (at.chosen === null) { // the action was on ticked reviews, which may no longer be in the list
     scrollTo(0, at.scroll);
     (target ?? notice)?.focus({ preventScroll: true });
     return;
   }
   scrollTo(0, target ? scrollY + target.getBoundingClientRect().top - at.top : at.scroll);
   (target ?? notice)?.focus({ preventScroll: true });
-  target?.scrollIntoView({ block: 'nearest' }); // the padding for scrolling keeps it clear of the message
+  target?.scrollIntoView({ block: 'nearest' }); // scroll-padding keeps it clear of the message
 }
 document.addEventListener('submit', event => { if (event.target.method === 'post') remember(event.submitter ?? document.activeElement); });
 document.addEventListener('drop', event => remember(document.querySelector('.dragged') ?? event.target));
 goBack();
 
-// The form that renames a column gets the focus when it opens.
+// Focus the form that renames a column when it opens.
 for (const rename of document.querySelectorAll('details.rename')) rename.addEventListener('toggle', () => { if (rename.open) rename.querySelector('input[name=name]').select(); });
 
-// A double click sends a form once.
+// Send a form only once on a double click.
 const sent = new WeakSet();
 document.addEventListener('submit', event => {
   if (event.target.method !== 'post') return;
   if (sent.has(event.target)) { event.preventDefault(); return; }
   sent.add(event.target);
-  setTimeout(() => sent.delete(event.target), 2000); // the user may have decided to stay on the page
+  setTimeout(() => sent.delete(event.target), 2000); // the user may have chosen to stay on the page
 });
 
-// A save that takes long says so.
+// Show that a save is still running.
 document.addEventListener('submit', event => {
   const button = event.submitter;
   if (button && event.target.method === 'post') setTimeout(() => { if (!button.querySelector('kbd')) button.textContent = button.dataset.busy ?? 'Saving…'; button.classList.add('busy'); }, 300);
 });
 addEventListener('pageshow', event => { if (event.persisted && document.querySelector('.busy')) location.reload(); });
 
-// A message can be closed.
+// Let the user close a message.
 const dismiss = document.getElementById('dismiss');
 if (dismiss) {
   dismiss.hidden = false;
   dismiss.addEventListener('click', () => { document.getElementById('notice').remove(); });
 }
 
-// "?" lists the keys, and Ctrl-K finds what this page has loaded, by its title.
+// "?" lists the keyboard shortcuts. Ctrl-K searches the titles of the pages and of the records on this page.
 function dialog(id, label) {
   const box = document.createElement('dialog');
   box.id = id;
@@ -168,7 +168,7 @@ if (comfort) comfort.hidden = false;
 document.getElementById('finder')?.addEventListener('click', showFinder);
 document.getElementById('shortcuts')?.addEventListener('click', showKeys);
 
-// sendForm presses the main button of a field's form: the green one, or the only one.
+// sendForm clicks the main button of a field's form: the green one, the one that saves, or the only one.
 function sendForm(field) {
   const buttons = [...field.form?.querySelectorAll('button:not([type=button]):not(:disabled)') ?? []];
   const main = buttons.find(button => button.matches('.go')) ?? buttons.find(button => button.value === 'save') ?? (buttons.length === 1 ? buttons[0] : null);
@@ -176,7 +176,7 @@ function sendForm(field) {
   return main !== null;
 }
 
-// j, k, s and a, unless somebody types.
+// Keyboard shortcuts such as j, k, s and a. They do nothing while the user is typing.
 addEventListener('keydown', event => {
   if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') { event.preventDefault(); showFinder(); return; }
   if ((event.ctrlKey || event.metaKey) && event.key === 'Enter') { if (sendForm(event.target)) event.preventDefault(); return; }
@@ -188,7 +188,7 @@ addEventListener('keydown', event => {
   if (target) { event.preventDefault(); target.click(); }
 });
 
-// The points of a chart are one stop of the tab key; the arrows go from one to the next.
+// The Tab key stops once in each chart. The arrow keys move between the chart's points.
 for (const points of document.querySelectorAll('.points')) {
   const all = [...points.querySelectorAll('.point')];
   const only = chosen => all.forEach(p => p.setAttribute('tabindex', p === chosen ? '0' : '-1'));
@@ -203,7 +203,7 @@ for (const points of document.querySelectorAll('.points')) {
   });
 }
 
-// The badge of the sidebar is counted after the page is there.
+// Load the sidebar's badge after the page.
 for (const badge of document.querySelectorAll('[data-badge]')) {
   fetch(badge.dataset.badge).then(response => response.ok ? response.text() : '').then(count => {
     if (!/^\d+\+?$/.test(count)) return;
@@ -213,13 +213,13 @@ for (const badge of document.querySelectorAll('[data-badge]')) {
     badge.className = 'badge red';
     badge.title = `${count} to approve or without a reply`;
     badge.append(count, unseen);
-  }).catch(() => {}); // the service is away for a moment; the page says so itself
+  }).catch(() => {}); // the service is unreachable, which the page itself reports
 }
 
-// Filters apply as soon as they are chosen.
+// Apply a filter as soon as the user chooses it.
 document.querySelector('.filters')?.addEventListener('change', event => { if (event.target.matches('select')) event.target.form.requestSubmit(); });
 
-// Ticked reviews are counted, and all that are shown can be ticked at once.
+// Count the ticked reviews. One checkbox ticks all visible reviews.
 function countTicked() {
   const ticked = document.querySelectorAll('.reviews :checked').length, note = document.getElementById('ticked'), all = document.getElementById('tickall');
   if (!note) return;
@@ -233,9 +233,9 @@ document.addEventListener('change', event => {
   if (event.target.closest('#list')) countTicked();
 });
 countTicked();
-addEventListener('pageshow', countTicked); // when the user goes back, the browser restores the ticks
+addEventListener('pageshow', countTicked); // the browser restores the ticks when the user goes back
 
-// The form proposes a key that is derived from the metric's name, until the user types a key.
+// Propose a key derived from the metric's name, until the user types a key.
 const metricName = document.querySelector(`[action="${root}metrics/definitions"] #name`);
 if (metricName) {
   const key = document.getElementById('key');
@@ -247,14 +247,14 @@ if (metricName) {
   });
 }
 
-// Phrases of the brand go where the cursor is.
+// Insert a phrase of the brand at the cursor.
 for (const phrase of document.querySelectorAll('[data-phrase]')) phrase.addEventListener('click', () => {
   body.setRangeText(phrase.dataset.phrase, body.selectionStart, body.selectionEnd, 'end');
   body.dispatchEvent(new Event('input'));
   body.focus();
 });
 
-// The store's limit of a reply is counted as one types.
+// Count the characters of a reply while the user types, because the app store limits them.
 const limit = document.getElementById('limit');
 if (limit && body) body.addEventListener('input', () => {
   const count = [...body.value].length;
@@ -262,7 +262,7 @@ if (limit && body) body.addEventListener('input', () => {
   limit.classList.toggle('over', count > limit.dataset.limit);
 });
 
-// An approved reply offers to approve its text again once the text differs.
+// Once the text of an approved reply has changed, offer to approve it again.
 const reapprove = document.getElementById('reapprove'), replyState = document.getElementById('replystate');
 if (reapprove && body) {
   const approved = replyState.textContent;
@@ -276,11 +276,11 @@ if (reapprove && body) {
     replyState.classList.toggle('amber', changed);
   };
   body.addEventListener('input', compare);
-  addEventListener('pageshow', compare); // when the user goes back, the browser restores the text
+  addEventListener('pageshow', compare); // the browser restores the text when the user goes back
   compare();
 }
 
-// The inbox filters as one types.
+// Filter the inbox while the user types.
 const search = document.getElementById('q');
 const listed = () => document.querySelectorAll('.reviews > li');
 search?.addEventListener('input', () => {
@@ -288,12 +288,12 @@ search?.addEventListener('input', () => {
   for (const row of listed()) row.hidden = !words.every(word => row.textContent.toLowerCase().includes(word));
 });
 
-// "3 new": the list is renewed beside the text that somebody types.
+// Show a notice such as "3 new". Its button reloads the list without losing text that the user is typing.
 const fresh = document.getElementById('fresh');
 async function ask() {
   if (document.hidden) return;
   const response = await fetch(fresh.dataset.ask, { headers: { Accept: 'application/json' } }).catch(() => null);
-  if (!response?.ok) return; // the service is away for a moment; the next try may succeed
+  if (!response?.ok) return; // the service is unreachable; the next attempt may succeed
   const known = new Set([...listed()].map(row => row.dataset.id));
   const count = (await response.json()).ids.filter(id => !known.has(id)).length;
   fresh.hidden = count === 0;
@@ -325,7 +325,7 @@ if (fresh) {
   addEventListener('focus', ask);
 }
 
-// Words that the brand avoids are named while somebody types.
+// Warn about words that the brand avoids while the user types.
 const avoided = document.getElementById('avoided');
 function warn() {
   const words = body.dataset.avoid.split('|').filter(Boolean).filter(word => body.value.toLowerCase().includes(word.toLowerCase()));
@@ -334,7 +334,7 @@ function warn() {
 }
 if (body && avoided) { body.addEventListener('input', warn); warn(); }
 
-// The browser knows the names of time zones.
+// Offer the names of the time zones that the browser knows.
 const zone = document.getElementById('timezone');
 if (zone && Intl.supportedValuesOf) {
   const names = document.createElement('datalist');
@@ -344,7 +344,7 @@ if (zone && Intl.supportedValuesOf) {
   zone.setAttribute('list', names.id);
 }
 
-// A long list is searched as one types.
+// Search a long list while the user types.
 const find = document.getElementById('find');
 find?.addEventListener('input', () => {
   const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -357,8 +357,8 @@ if (listedMetric) {
   if (listedMetric.offsetLeft + listedMetric.offsetWidth > list.clientWidth) list.scrollLeft = listedMetric.offsetLeft - (list.clientWidth - listedMetric.offsetWidth) / 2;
 }
 
-// An item is dragged to another place of the board, or moved there with the arrows on it. After a move
-// the page is where it was, and the focus is on the arrow that was pressed.
+// Let users drag an item to another place on the board, or move it there with the arrows on its card.
+// After a move with an arrow, restore the scroll position and focus the arrow that was pressed.
 const drop = document.getElementById('drop');
 if (drop) {
   const columns = [...document.querySelectorAll('.column')];
@@ -428,7 +428,7 @@ if (drop) {
   }
 }
 
-// A post is dragged to another day. Its form has a field for the same.
+// Let users drag a post to another day. The post's form has a field that does the same.
 const dropDay = document.getElementById('dropday');
 if (dropDay) {
   let dragged = null;
@@ -452,19 +452,19 @@ if (dropDay) {
   }
 }
 
-// The button that prints the week works only with a script.
+// Show the button that prints the week. It works only with a script.
 for (const print of document.querySelectorAll('[data-print]')) {
   print.hidden = false;
   print.addEventListener('click', () => window.print());
 }
 
-// The preview of a post follows the typing. The service's own rule counts and splits the text.
+// Update the preview of a post while the user types. The studio counts and splits the text by the service's rules.
 if (profile?.hasAttribute('data-preview')) {
   let waiting = 0, latest = 0;
   const show = async () => {
     const turn = ++latest;
     const response = await fetch(new URL('posts/preview', location.origin + root), { method: 'POST', body: new URLSearchParams(new FormData(profile)) }).catch(() => null);
-    if (!response?.ok || turn !== latest) return; // the button Preview does the same
+    if (!response?.ok || turn !== latest) return; // the Preview button still works
     const cards = new DOMParser().parseFromString(await response.text(), 'text/html').getElementById('cards');
     if (!cards || turn !== latest) return;
     document.getElementById('cards').replaceWith(cards);

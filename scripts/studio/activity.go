@@ -51,7 +51,7 @@ type activityRow struct {
 // actor describes who made a change.
 type actor struct {
 	Key  string // the name of a key
-	Text string // who made the change, if Key is empty; empty if that is unknown
+	Text string // who made the change if Key is empty, such as "the operator"; empty if unknown
 }
 
 // actors holds the names of the company's keys.
@@ -338,8 +338,8 @@ type lastChange struct {
 // The previous change shows whether the last one set the status.
 const lastChangePeriod = 24 * time.Hour
 
-// changeTolerance is how much earlier a change's time may be than the time in the record itself.
-// The table's stream has times in whole seconds, and the clocks of two machines differ.
+// changeTolerance is how much earlier than its record's updatedAt the time of a change may be. The
+// table's stream has times in whole seconds, and the clocks of two machines differ.
 const changeTolerance = 5 * time.Second
 
 // startLastChange starts the calls that find out who changed a record last. found returns nil if

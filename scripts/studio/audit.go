@@ -67,7 +67,7 @@ type groupRow struct {
 	More  int
 }
 
-// Often returns in words how many times the issue occurs, or "" if it occurs once.
+// Often describes how many times the issue occurs. It returns "" if the issue occurs once.
 func (r groupRow) Often() string {
 	switch {
 	case r.Count == 1:

@@ -94,7 +94,7 @@ func (s *Studio) move(v *pageRequest) *view {
 // writeMove sends the updates of a move. Each update fails if somebody has changed its item since
 // the items were listed. Lists contain no entity tags, so writeMove first reads every item that it
 // updates. If one of them has changed, it updates none. It stops at the first update that fails,
-// and returns the problem and what it needs to undo the earlier updates.
+// and returns the problem and what undoing the earlier updates needs.
 func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanItemInput) (before []moveUndo, problem string) {
 	now := make([]*result[client.Item], len(writes))
 	for n, w := range writes {

@@ -44,7 +44,7 @@ type bulkItem struct {
 // bulk is a bulk action. It changes one record after another, and continues after the response to
 // the request that started it.
 type bulk struct {
-	ID, Verb, Done string // Verb is a word such as Skip, and Done is then Skipped
+	ID, Verb, Done string // Verb is a word such as "Skip", and Done is then "Skipped"
 	Noun, Nouns    string
 	Already        string                   // the words for a record that needed no change, such as "skipped already"
 	Place, Back    string                   // the sidebar entry and the address of the page that started the action

@@ -18,7 +18,7 @@ type field struct {
 	Name, Label, Hint string
 	Kind              string            // text, long, url, number, date, time, list (a value on each line), flag (true or false) or choice
 	Choices           []string          // the options, if Kind is choice
-	Labels            map[string]string // how the form shows values of a choice; others are shown by words
+	Labels            map[string]string // the labels of the choices; a choice without a label is formatted by phrase.Words
 	Required          bool
 	Rare              bool // seldom filled in, so the form shows it in a part that is closed at first
 

@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// reviewFilter contains the filters of a list of reviews that the API itself can apply.
+// reviewFilter contains the filters of a review list that the API itself can apply.
 type reviewFilter struct {
 	status    client.FeedbackReplyStatus // empty: any
 	source    client.FeedbackSource      // empty: any

@@ -209,7 +209,7 @@ var keyPresets = []keyPreset{
 		[]string{"company:read", "plan:read", "feedback:read", "metrics:read", "optimise:read", "broadcast:read", "context:read"}},
 }
 
-// presets returns the presets of which the studio's own key can grant at least one scope.
+// presets returns the presets with at least one scope that the studio's own key can grant.
 func (v *pageRequest) presets() []keyPreset {
 	return slices.DeleteFunc(slices.Clone(keyPresets), func(p keyPreset) bool { return !slices.ContainsFunc(p.Scopes, v.may) })
 }

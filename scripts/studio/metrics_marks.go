@@ -30,7 +30,7 @@ var markKinds = []markKind{
 	{"audits", "Audits", "optimise:read"},
 }
 
-// Limits of the marks. They keep the calls and the page small.
+// Limits of the marks. They keep the number of calls and the page small.
 const (
 	markPostsMax  = 100 // the maximum number of posts to read
 	markAuditsMax = 50  // the maximum number of audits to read, the latest ones
@@ -48,7 +48,7 @@ type markReads struct {
 }
 
 // leavesRoomForMarks reports whether the calls for the marks can start together with those for the
-// points. At that time, it is not known whether the metric needs more calls than others.
+// points. At that time, it is not yet known whether the metric needs more calls than others.
 func (q metricQuery) leavesRoomForMarks() bool { return q.grain == period.Day || q.split != "" }
 
 // hides reports whether the user has switched off a kind of marks.

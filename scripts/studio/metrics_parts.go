@@ -58,8 +58,8 @@ func (p part) Percent() string { return units.Number(p.Share*100, 0, 0) + " %" }
 // partsDrawnMax is the maximum number of parts that are drawn as lines.
 const partsDrawnMax = 6
 
-// split is a way to divide a metric into parts. Its function returns the part to which a point
-// belongs, or false if there is no such part.
+// split is a way to divide a metric into parts. partOf returns the part to which a point belongs,
+// or false if there is no such part.
 type split struct {
 	name   string
 	partOf func(client.Point) (value string, has bool)

@@ -446,9 +446,9 @@ func newPoint(m metric, b bucket, old *client.Point, sent url.Values) (client.Pu
 	return point, c.problem
 }
 
-// correctedBase returns the value in the base currency of a corrected point. If the user did not
-// change that field, the result is the corrected value converted at the rate of the old values. The
-// result is absent if the user emptied the field.
+// correctedBase returns a corrected point's value in the base currency. If the user did not change
+// that field, the result is the corrected value converted at the rate of the old values. The result
+// is absent if the user emptied the field.
 func correctedBase(c *changes, old client.Point, r *valueRow, value float64) client.Optional[float64] {
 	typed, before := typedField(c.sent, "baseValue"), old.Value.Or(0)
 	switch {

@@ -121,7 +121,7 @@ func (f *field) OtherPictures() string {
 	return f.Text
 }
 
-// collectPictures adds the field media to a sent form. Its value consists of the form's picture
+// collectPictures adds the media field to a sent form. Its value consists of the form's picture
 // rows that are not empty. Stored pictures that the form cannot edit stay until somebody enters a
 // picture.
 func collectPictures(sent url.Values) {
@@ -160,7 +160,7 @@ func (c *changes) pictures() client.Optional[[]client.UpdateBroadcastPostMedia] 
 	return client.Value(out)
 }
 
-// picturesToCreate converts the pictures of an update to those of a create.
+// picturesToCreate converts the pictures of an update request to those of a create request.
 func picturesToCreate(changed client.Optional[[]client.UpdateBroadcastPostMedia]) client.Optional[[]client.CreateBroadcastPostMedia] {
 	all, ok := changed.Get()
 	if !ok {

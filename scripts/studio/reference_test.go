@@ -23,8 +23,7 @@ func (w *world) token(t *testing.T) string {
 	return fields(t, w.page(t, "/reference/create_context_goal"), "try").Get("form")
 }
 
-// stub makes the service return a response to each request for its operations, but not for its
-// document.
+// stub makes the service return the given response to every request except those for its document.
 func (w *world) stub(status int, header http.Header, body string) {
 	w.service.breakWith(func(r *http.Request) *http.Response {
 		if r.URL.Path == "/openapi.json" {
@@ -237,7 +236,8 @@ func TestReferenceSecrets(t *testing.T) {
 	hasNot(t, "answer", body, w.key, other)
 }
 
-// Ensure a large answer is cut, hostile text is escaped, and an answer that is not JSON is shown.
+// Ensure a large answer is truncated, hostile text is escaped, and an answer that is not JSON is
+// shown.
 func TestReferenceAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

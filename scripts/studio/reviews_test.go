@@ -312,7 +312,7 @@ func TestApproveSeveral(t *testing.T) {
 	}
 }
 
-// Ensure a user can undo the change of a single review in a bulk action. The undo of the whole
+// Ensure a user can undo the change to a single review in a bulk action. The undo of the whole
 // action must then revert the remaining changes. Reviews that need no change must be counted
 // separately.
 func TestUndoOneOfSeveral(t *testing.T) {
@@ -536,8 +536,8 @@ func TestUndoReply(t *testing.T) {
 	}
 }
 
-// Ensure the inbox lists the loaded reviews in the order that it states. If a filter is one that
-// the API does not have, the page says how many of the loaded reviews match.
+// Ensure the inbox lists the loaded reviews in the order that it states. If the API cannot apply a
+// filter, the page says how many of the loaded reviews match.
 func TestInboxFilters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

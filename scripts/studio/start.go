@@ -174,7 +174,7 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 			mark("voice", len(b.VoiceTone.Or(nil)) > 0 || b.VoiceGuidelines.Or("") != "" || len(b.VoiceExamples.Or(nil)) > 0, failed)
 		})
 	}
-	if !s.isDone("ci", "agent") && v.SaveSecret != nil && v.callsLeft() > min(1, len(definitions.Value.Items)) { // leave a call for the first tile; the keys that the studio creates are marked without this call
+	if !s.isDone("ci", "agent") && v.SaveSecret != nil && v.callsLeft() > min(1, len(definitions.Value.Items)) { // leave a call for the first tile; a key that the studio itself creates is noted without this call
 		keys := startCall(v, "keys:read", "The keys", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Key], error) {
 			return v.api.ListKeys(ctx, client.ListKeysInput{Limit: client.Value(200)}, options...)
 		})

@@ -50,7 +50,7 @@ type Options struct {
 	Limits    Limits
 }
 
-// Limits are the maximum times for which a studio waits. If a field is 0, its default applies.
+// Limits holds the studio's timeouts. If a field is 0, its default applies.
 type Limits struct {
 	Page     time.Duration // for all API calls of one page together; by default 25 seconds
 	Identify time.Duration // for the key's scopes, on the first page; by default 3 seconds

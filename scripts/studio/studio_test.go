@@ -586,8 +586,8 @@ func encoded(t *testing.T, v any) []byte {
 	return text
 }
 
-// Ensure a form that a page of a different origin sends changes nothing, even if its fields have
-// the right values.
+// Ensure a form that was sent from a page of a different origin changes nothing, even if its fields
+// have the right values.
 func TestFormOfAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -79,7 +79,7 @@ func undoNotice(record string, failed *failure) notice {
 }
 
 // undoCall returns an undo that makes one call. tag is the record's entity tag after the change.
-// The call fails if the record has a different one by then.
+// The call fails if the record's entity tag is no longer tag.
 func undoCall[T any](record, scope, tag string, call func(ctx context.Context, options ...client.CallOption) (T, error)) undo {
 	return func(v *pageRequest) notice {
 		stored := startCall(v, scope, "Undo", func(ctx context.Context, options ...client.CallOption) (T, error) {

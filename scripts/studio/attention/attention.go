@@ -49,7 +49,7 @@ const (
 	KindAudit    = "audits"
 )
 
-// The parts of the check, by the names that gaps use.
+// The parts of the check, as gaps name them.
 const (
 	partReviews  = "reviews"
 	partPosts    = "posts"
@@ -477,7 +477,7 @@ func countText(n int, more bool) string {
 	return fmt.Sprint(n)
 }
 
-// ago formats the time from at to now, such as "3 days".
+// ago formats the time between at and now, such as "3 days".
 func ago(now, at time.Time) string {
 	switch d := now.Sub(at); {
 	case d < time.Hour:

@@ -61,8 +61,8 @@ func channelFailure(c client.Channel, now time.Time) string {
 	return ""
 }
 
-// ChannelProblem returns in words why a channel fails or will soon fail. fails is false if the
-// channel works.
+// ChannelProblem describes why a channel fails or will soon fail. fails is false if the channel
+// works.
 func ChannelProblem(c client.Channel, now time.Time) (why string, fails bool) {
 	why = channelFailure(c, now)
 	switch {

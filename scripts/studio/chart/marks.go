@@ -12,7 +12,7 @@ type Lane struct {
 	Marks []Mark
 }
 
-// Mark is what happened in one bucket. A user sees Texts when hovering over the mark or focusing
+// Mark shows what happened in one bucket. A user sees Texts when hovering over the mark or focusing
 // it.
 type Mark struct {
 	Bucket int

@@ -192,7 +192,7 @@ func (r Range) calendarMonth() bool { return r.ID == "month" || r.ID == "last-mo
 // days returns the distance in days between a day and the earlier day with which it is compared.
 // This is the smallest number of whole weeks for which the earlier days do not overlap the range.
 // In the current month, only the days that have ended are compared. So four weeks are enough until
-// its 28th day has ended.
+// the 28th day of the month has ended.
 func (w Window) days(r Range) int {
 	n := len(w.Now)
 	if r.calendarMonth() {

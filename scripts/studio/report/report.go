@@ -121,7 +121,7 @@ type Audit struct {
 	Problem string         `json:"problem,omitempty"` // which scores fell, or why it failed
 }
 
-// The parts of a report, by the names that gaps use.
+// The parts of a report, as gaps name them.
 const (
 	partCompany = "company"
 	partMetrics = "metrics"

@@ -92,8 +92,8 @@ func (s span) moment(day int) time.Time {
 // has reports whether a moment is in the week.
 func (s span) has(at time.Time) bool { return !at.Before(s.start) && at.Before(s.end) }
 
-// inWeekBefore reports whether a moment is in the previous week, and no later in it than now is in
-// this week.
+// inWeekBefore reports whether a moment is in the previous week. If this week is not over, only the
+// corresponding part of the previous week counts.
 func (s span) inWeekBefore(at time.Time) bool {
 	until := s.start
 	if s.now.Before(s.end) {

@@ -241,8 +241,8 @@ func (u Unit) step(top float64) float64 {
 	return 1
 }
 
-// Ticks returns three to seven round values that cover low to high, in steps of 1, 2 or 5 times a
-// power of ten. The steps for a count are whole numbers.
+// Ticks returns three to seven round values that cover the range from low to high, in steps of 1, 2
+// or 5 times a power of ten. The steps for a count are whole numbers.
 func (u Unit) Ticks(low, high float64) []float64 {
 	if !(high > low) { // all values are equal: draw a flat line in the middle
 		high, low = high+1, min(low, max(0, low-1))

@@ -113,8 +113,8 @@ func checkCompanyBody(k *runner) {
 	}
 }
 
-// checkWriteAccess sends every write without a key, and every write with another company in the
-// path. The ids in the paths belong to no record.
+// checkWriteAccess sends every write without a key, and every write with another company's id in
+// the path. The record ids in the paths belong to no record.
 func checkWriteAccess(k *runner) {
 	for _, op := range functions.Operations(nil) {
 		if op.Method == http.MethodGet || isOptional(op) {

@@ -126,7 +126,6 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return report, nil
 }
 
-// check runs a rule and returns its result.
 func (k *runner) check(r Rule) Result {
 	k.ruleResult = ruleResult{}
 	out := Result{Rule: r.name, Section: r.section, Specified: r.specified, Title: r.title, Problems: []string{}}

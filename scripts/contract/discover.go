@@ -23,7 +23,7 @@ type discoveredRead struct {
 
 	path   string     // the path of the request, without the query string
 	query  url.Values // the required parameters
-	reason string     // why the operation was not called; empty if it was
+	reason string     // why the operation was not called; empty if it was called
 }
 
 // url returns the path and query string of a request to the operation. parameters alternates
@@ -112,7 +112,7 @@ func (k *runner) discoverOne(op api.Operation) discoveredRead {
 	return p
 }
 
-// hasScope reports whether the service says that the key has the scope or one that contains it. If
+// hasScope reports whether the service says that the key has the scope or one that includes it. If
 // so, a 401 is a defect of the service and not of the key.
 func (k *runner) hasScope(scope auth.Scope) bool {
 	for _, p := range k.discovered {

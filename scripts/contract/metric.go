@@ -72,7 +72,8 @@ func (k *runner) createMetric() (path string, ok bool) {
 }
 
 // deletePoints deletes the points of testMetricKey in a range of days. from and to are numbers of
-// days after testMetricStart. It returns how many points the service says it has deleted.
+// days after testMetricStart. deletePoints returns how many points were deleted, according to the
+// service.
 func (k *runner) deletePoints(from, to int) (deleted float64) {
 	day := func(n int) string { return testMetricStart.AddDate(0, 0, n).Format(time.DateOnly) }
 	for more := "true"; more == "true"; {

@@ -24,8 +24,8 @@ const (
 	ruleChallenge = "challenge"
 )
 
-// checkResponse checks a response against the rules for every response. observedRule later reports
-// the problems that it finds.
+// checkResponse checks a response against the rules for every response. It records the problems
+// that it finds, which the rules from observedRule report later.
 func (k *runner) checkResponse(r response) {
 	check := func(rule string, good bool, format string, args ...any) {
 		k.observedCounts[rule]++
@@ -78,8 +78,8 @@ func isDayText(text string) bool {
 	return err == nil
 }
 
-// observedRule returns a rule that sends no requests. It reports what checkResponse has found in
-// the responses so far. It is skipped if it applied to no response.
+// observedRule returns a rule that sends no requests. The rule reports the problems that
+// checkResponse has found so far. It is skipped if it applied to no response.
 func observedRule(name string) func(*runner) {
 	return func(k *runner) {
 		for _, problem := range k.observedProblems[name] {

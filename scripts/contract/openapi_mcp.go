@@ -202,8 +202,8 @@ func checkMCPHints(k *runner) {
 	}
 }
 
-// checkMCPAreas checks that the MCP endpoint can be limited to two areas. It compares the tools
-// with all tools, and calls a tool of a third area.
+// checkMCPAreas checks that the MCP endpoint can be limited to two areas. It compares the remaining
+// tools with all tools, and calls a tool of a third area.
 func checkMCPAreas(k *runner) {
 	const areaToolsPath = toolsPath + "?areas=company,plan"
 	all, err := k.toolNames(toolsPath)

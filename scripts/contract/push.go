@@ -17,7 +17,7 @@ const reviewIdentity = `"source":"reddit","externalId":"conformance-check"`
 // pushCounts is the body of the response to a push of feedback.
 type pushCounts struct{ Accepted, Created, Updated int }
 
-// pushReviews pushes a review for each title. All of them have the identity reviewIdentity.
+// pushReviews pushes a review for each title. All these reviews have the identity reviewIdentity.
 func (k *runner) pushReviews(titles ...string) (counts pushCounts, ok bool) {
 	body := ""
 	for _, title := range titles {

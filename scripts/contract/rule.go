@@ -1,7 +1,7 @@
 package contract
 
 // ruleLevel says what a rule does to the company or requires of it. A run skips the rule if the
-// Options do not allow this.
+// Options do not allow its level.
 type ruleLevel int
 
 const (

@@ -29,7 +29,7 @@ type runner struct {
 	observedCounts   map[string]int      // how many responses checkResponse has checked against each rule
 }
 
-// ruleResult is the result of a rule while it is running.
+// ruleResult is the result of a running rule so far.
 type ruleResult struct {
 	problems        []string
 	skipReason      string // why the rule could check nothing
@@ -54,7 +54,6 @@ func (f *ruleResult) skip(format string, args ...any) {
 	}
 }
 
-// count counts a check of the current rule.
 func (f *ruleResult) count() { f.checkCount++ }
 
 // response is a response of the service. Its status is 0 if the service did not respond.

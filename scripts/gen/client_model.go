@@ -112,7 +112,6 @@ func formatComment(indent, text string) string {
 	return out.String()
 }
 
-// withFullStop returns the text with a full stop at its end.
 func withFullStop(text string) string {
 	if text == "" || strings.HasSuffix(text, ".") {
 		return text

@@ -82,8 +82,8 @@ func (m *clientModel) enumWithValues(values []string) string {
 	return ""
 }
 
-// declareRecord writes the declarations of the types of a record's fields to out, and then that of
-// the record's own type.
+// declareRecord writes the declaration of a record type to out, after those of the types of its
+// fields.
 func (m *clientModel) declareRecord(out *strings.Builder, t reflect.Type) {
 	if known, ok := m.records[t.Name()]; ok {
 		if known != t {

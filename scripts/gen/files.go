@@ -82,7 +82,7 @@ func openapiDocument() ([]byte, error) {
 func indentJSON(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false) // easier to read in a review
+	e.SetEscapeHTML(false) // unescaped HTML is easier to read in a review
 	e.SetIndent("", "  ")
 	err := e.Encode(v)
 	return out.Bytes(), err

@@ -49,8 +49,8 @@ func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
 	return ""
 }
 
-// propertyExample returns a property of the example of a record, or an empty string if the property
-// is not a string.
+// propertyExample returns the value of a property in the example of a record, or an empty string if
+// the value is not a string.
 func (b *builder) propertyExample(t reflect.Type, name string) (text string) {
 	values := b.object(b.recordExample(t), "", nil)
 	if err := json.Unmarshal(values[name], &text); err != nil {

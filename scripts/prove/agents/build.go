@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// company identifies a company on a server, with a key for it.
+// company is a company on a server, with a key.
 type company struct{ base, id, key string }
 
 // build is a running build of the service: either this build or another one to compare it with.

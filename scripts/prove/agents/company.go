@@ -290,7 +290,6 @@ func (g *generator) addChannels(broken ...string) {
 	}
 }
 
-// addSites adds sites.
 func (g *generator) addSites() (out []record) {
 	for _, name := range []string{"Website", "Help pages", "Shop"} {
 		host := strings.ReplaceAll(strings.ToLower(name), " ", "-") + ".mossgrove.example"

@@ -19,7 +19,7 @@ func urgentReviewsTask() task {
 		seed: func(g *generator) scenario {
 			g.addBrand()
 			reviews := g.addReviews(160)
-			for i, r := range reviews[:6] { // candidates for the wrong runs, too
+			for i, r := range reviews[:6] { // some of these are candidates only for wrong runs
 				r["kind"], r["source"], r["rating"], r["priority"], r["replyStatus"] = "review", "app_store", 1, 0, []string{"none", "skipped"}[i%2]
 				if i == 2 {
 					r["kind"], r["source"] = "mention", "reddit"

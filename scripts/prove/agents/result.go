@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// record is a record, or any other object in a result.
+// record is a JSON object in a result, such as a record of the company.
 type record map[string]any
 
 // text returns the string in the named property, or "" if there is none.
@@ -74,7 +74,7 @@ func (r result) value() (value any, err error) {
 	return value, json.Unmarshal(r.StructuredContent, &value)
 }
 
-// asRecord returns the record in a result, or nil if the result is not a record.
+// asRecord returns the result as a record, or nil if it is not one.
 func (r result) asRecord() record {
 	value, err := r.value()
 	if object, ok := value.(map[string]any); ok && err == nil {

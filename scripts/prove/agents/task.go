@@ -45,7 +45,7 @@ type outcome struct {
 	after   snapshot
 }
 
-// tasks are the tasks of the trial.
+// tasks returns the tasks of the trial.
 func tasks() []task {
 	return []task{
 		urgentReviewsTask(), handOverTask(), complaintsTask(),

@@ -31,9 +31,9 @@ type board struct {
 	run             *testbed.Testbed
 	size            int
 	items           []item
-	generation      int            // counts the edits
-	liveVersion     int            // the version that visitors see; 0 before the first publish
-	liveContent     liveContent    // the live content
+	generation      int // counts the edits
+	liveVersion     int // the version that visitors see; 0 before the first publish
+	liveContent     liveContent
 	nextContent     liveContent    // what visitors see after the next publish
 	lastLiveVersion map[string]int // for each item, the last version that contained it
 }

@@ -169,8 +169,8 @@ const (
 	itemsPerWriter   = 20
 )
 
-// start starts clients for each server. A client stops when its server does not respond. stop stops
-// all clients and waits for their last responses.
+// start starts clients for each server. A client stops when its server does not respond. The
+// returned stop function stops all clients and waits for their last responses.
 func (w *feedWriters) start(ctx context.Context, of testbed.Company, processes []*server) (stop func()) {
 	var ended atomic.Bool
 	var wait sync.WaitGroup

@@ -79,7 +79,7 @@ func namesOf(checks []faultCheck) []string {
 
 // Options select the checks and the size of a run.
 type Options struct {
-	Checks []string // empty: all
+	Checks []string // the names of the checks to run; empty: all
 	Long   bool     // use the full sizes instead of the smaller ones for CI
 	Seed   uint64   // the seed for all random decisions
 }

@@ -136,7 +136,6 @@ func (t *checkRun) drawEdit(client, m int) replyEdit {
 	return replyEdit{}
 }
 
-// replyState is the state of the reply.
 type replyState struct{ text, status string }
 
 // editOutcome is the outcome of a request. undone means that the request failed and changed

@@ -76,8 +76,7 @@ type loadedServer struct {
 
 const itemsPath = "plan/boards/brd_1/items"
 
-// boardItems is the number of items on the board. A list page with all 200 of them has about 450
-// KB.
+// boardItems is the number of items on the board. A list page with all 200 items is about 450 KB.
 const boardItems = 200
 
 // companyWithItems creates a company with a board of boardItems items.

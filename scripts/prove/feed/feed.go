@@ -64,7 +64,8 @@ func Loads() (loads []Load) {
 	return loads
 }
 
-// measureSizes appends packets to a feed, prints their units, and returns the sizes of the items.
+// measureSizes appends packets to a feed, prints the units that they cost, and returns the sizes of
+// the items.
 func measureSizes(ctx context.Context, bed *testbed.Testbed, out io.Writer) (s Sizes, err error) {
 	companyID := bed.Table.NewID("co")
 	if _, err := change.EnsureCounter(ctx, bed.Table, companyID); err != nil {

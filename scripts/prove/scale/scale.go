@@ -201,7 +201,7 @@ func printKeys(out io.Writer, seed uint64) {
 	fmt.Fprintln(out)
 }
 
-// printPartitions prints which share of the writes is throttled in a table that had no load before.
+// printPartitions prints what share of the writes is throttled in a table that had no load before.
 func printPartitions(out io.Writer, u Units, seed uint64) {
 	fmt.Fprintln(out, "| Requests | Warm write units | Companies | Throttled in the first minute | …, splits after 1 min | … after 5 min | Partitions at the end |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|")

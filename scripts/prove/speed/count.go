@@ -20,8 +20,8 @@ const binarySizeMax = 10 << 20
 const referenceSizeMax = 14 << 20
 
 // recorderSizeMax is the maximum binary size of the function that records changes, in bytes. Its
-// binary contains every area, because each area recognises its own records. No client waits for it
-// to start.
+// binary contains every area, because each area recognises its own records. No client waits for
+// this function to start.
 const recorderSizeMax = 16 << 20
 
 // measureSizes measures the sizes of binaries. They are the same on every machine, so CI can fail

@@ -109,7 +109,6 @@ func (o Options) choose() (chosen []benchMode, err error) {
 	return chosen, nil
 }
 
-// describeMachine describes the machine that a run uses.
 func describeMachine(now time.Time) string {
 	cpu := "unknown CPU"
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {

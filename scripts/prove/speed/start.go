@@ -79,7 +79,8 @@ func (r *runtimeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// ready waits until the program requests an event. At that point, its initialisation has ended.
+// ready waits until the program requests an event. At that point, the program's initialisation has
+// ended.
 func (r *runtimeAPI) ready(ctx context.Context) error {
 	select {
 	case <-r.polls:

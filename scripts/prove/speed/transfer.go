@@ -93,7 +93,7 @@ type transferRunner struct {
 // runUsage is the time and memory that one command used.
 type runUsage struct {
 	took        time.Duration
-	residentMiB float64 // MiB
+	residentMiB float64
 }
 
 // run runs a command and polls its memory. It does not use the maximum that the system reports when

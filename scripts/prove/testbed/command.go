@@ -82,8 +82,8 @@ func (w Workspace) IssueKey(ctx context.Context, companyID string) (secret strin
 	return key.Key, err
 }
 
-// Serve runs `workspace serve` and returns the server's address. stop stops the server, and returns
-// an error unless the server stopped cleanly.
+// Serve runs `workspace serve` and returns the server's address. The returned stop function stops
+// the server, and returns an error unless the server stopped cleanly.
 func (w Workspace) Serve(ctx context.Context) (base string, stop func() error, err error) {
 	cmd := exec.CommandContext(ctx, w.Program, "serve", "--addr", "127.0.0.1:0", "--json", "--data", w.Data)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

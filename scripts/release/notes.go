@@ -11,7 +11,6 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// writeNotes writes the release notes.
 func (r *release) writeNotes(ctx context.Context, chosen []string) error {
 	goVersion, err := output(ctx, "go", "env", "GOVERSION")
 	if err != nil {

@@ -25,8 +25,8 @@ func (r *release) notices(ctx context.Context, platform string) ([]byte, error) 
 	root = strings.TrimSpace(root)
 	goos, goarch, _ := strings.Cut(platform, "/")
 	dir := filepath.Join(r.tmp, "licences-"+goos+"-"+goarch)
-	// without GOROOT, the tool mistakes every module for a part of the standard library and finds
-	// nothing
+	// Without GOROOT, the tool mistakes every module for a part of the standard library and finds
+	// nothing.
 	_, err = outputIn(ctx, "", []string{"GOROOT=" + root, "GOFLAGS=", "CGO_ENABLED=0", "GOOS=" + goos, "GOARCH=" + goarch},
 		licenses, "save", "./scripts/workspace", "--ignore", "growthworkspace", "--save_path", dir)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/testkit/engine"
 )
 
-// billOfMaterials is a CycloneDX bill of materials. Its type has the fields that this program
+// billOfMaterials is a CycloneDX bill of materials. The type has the fields that this program
 // changes or copies.
 type billOfMaterials struct {
 	Schema       string           `json:"$schema"`
@@ -62,7 +62,7 @@ func (r *release) sbom(ctx context.Context, name, platform string, bundled bool,
 			"licenses": []map[string]string{{"expression": "MIT OR Apache-2.0"}},
 		})
 	}
-	// replace what depends on this machine: the time, and the digests of the locally built tool
+	// Replace what depends on this machine: the time, and the digests of the locally built tool.
 	all.Metadata["timestamp"] = r.time.Format(time.RFC3339)
 	all.Metadata["tools"] = []map[string]string{{"vendor": "CycloneDX", "name": "cyclonedx-gomod", "version": cyclonedx.version}}
 	if main, ok := all.Metadata["component"].(map[string]any); ok {

@@ -87,7 +87,7 @@ func (s *feedService) record(t *testing.T) {
 }
 
 // Ensure each operation makes only changes of the types that it declares. An operation that writes
-// makes at least one change of the type that it declares first.
+// makes at least one change of the first type in its declaration.
 func TestOperationsDeclareTheirChanges(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)
@@ -137,9 +137,9 @@ func TestOperationsDeclareTheirChanges(t *testing.T) {
 	}
 }
 
-// Ensure a tool's list of changes that is too long for a model ends early, and that the next call
-// continues where its text ends. At the end of the list, the result also says where to continue
-// later.
+// Ensure a tool result ends early if its list of changes is too long for a model, and that the next
+// call continues where that result ended. At the end of the list, the result also says where to
+// continue later.
 func TestToolChanges(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -25,7 +25,6 @@ type readRecorder struct {
 	reads []tableRead
 }
 
-// tableRead is one read of the table.
 type tableRead struct {
 	action, index, prefix string
 	consistent            bool
@@ -142,8 +141,8 @@ func TestExportsAreConsistent(t *testing.T) {
 	}
 }
 
-// Ensure two exports of the same points are identical. Points must be ordered by time, although a
-// record stores its points as a map.
+// Ensure two exports of the same points are identical. Points must be ordered by time, even though
+// a record stores its points as a map.
 func TestExportOfPointsIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

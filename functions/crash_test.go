@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// newProcess returns a second process of the service s, which makes its table calls through the
-// transport over.
+// newProcess returns a second process of the service s, whose table calls go through the given
+// transport.
 func newProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.Service {
 	t.Helper()
 	another := *s
@@ -208,7 +208,7 @@ func storedKeysOf(t *testing.T, s *apitest.Service, op api.Operation) (keys []st
 }
 
 // checkDelete deletes a record in the crashing process, and again in one that does not crash.
-// Afterwards the stored sort keys must be exactly those in rest.
+// Afterwards the stored sort keys must be exactly those listed in rest.
 func checkDelete(t *testing.T, s, crashing *apitest.Service, key string, op api.Operation, where string, rest []string) {
 	t.Helper()
 	args, whole := fixtureArguments[op.ID], storedKeysOf(t, s, op)

@@ -83,7 +83,6 @@ func newTwinCompanies(t *testing.T, op api.Operation) *twinCompanies {
 	return d
 }
 
-// compareGenerated compares generated calls of d.op.
 func (d *twinCompanies) compareGenerated() {
 	d.t.Helper()
 	const calls = 24 // enough for every kind of call that generateCall makes
@@ -96,7 +95,6 @@ func (d *twinCompanies) compareGenerated() {
 	}
 }
 
-// callHTTP sends a generated call as an HTTP request.
 func (d *twinCompanies) callHTTP(c generatedCall) apitest.Response {
 	d.t.Helper()
 	company := d.companyA.CompanyID
@@ -201,8 +199,8 @@ var (
 	wholeArgumentPattern   = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // The size limit of a body excludes findings, and the message says so. The size limit of a tool call includes them.
 )
 
-// removeLocations removes from the messages where an argument belongs in the request, which only
-// HTTP messages say, and the hint for an unknown argument.
+// removeLocations normalises messages for a comparison. Only HTTP messages say where in the request
+// an argument belongs, so it removes those words. It also removes the hint for an unknown argument.
 func removeLocations(messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
@@ -245,7 +243,6 @@ func (d *twinCompanies) numberIDs(side int, body string) string {
 	})
 }
 
-// compareRecords compares all records of the two companies.
 func (d *twinCompanies) compareRecords() {
 	d.t.Helper()
 	for _, op := range functions.Operations(nil) {

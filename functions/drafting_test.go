@@ -35,8 +35,8 @@ type draftRule struct {
 	reader   string   // the name of the operation that reads the record
 }
 
-// draftRules contains the operations that a key which may only draft can call. The rules are
-// written by hand. The status "" stands for null.
+// draftRules lists the operations open to keys that may only draft, with the rules for each. The
+// rules are written by hand. The status "" stands for null.
 var draftRules = map[string]draftRule{
 	"update_feedback_reply": {
 		write: "feedback:write", status: "replyStatus", settable: []string{"none", "draft", "needs_review"}, content: map[string]any{"replyBody": "New"},
@@ -104,7 +104,8 @@ func (d draftRule) store(t *testing.T, s draftingService, states map[string]stri
 		if state != "" {
 			continue
 		}
-		var err error // remove the status that the import has set
+		// Remove the status that the import has set.
+		var err error
 		switch d.record {
 		case "feedback":
 			_, err = feedback.NewStore(s.Table).Modify(t.Context(), s.CompanyID, id, func(f *feedback.Feedback) error { f.ReplyStatus = nil; return nil })
@@ -206,7 +207,7 @@ func TestDraftsInEveryState(t *testing.T) {
 	}
 }
 
-// draftCase is a request for a record that has the status state.
+// draftCase is a request for the record id, whose status before the request is in the field state.
 type draftCase struct {
 	id, state string
 	body      map[string]any
@@ -214,7 +215,7 @@ type draftCase struct {
 }
 
 // checkOne sends a request and compares the response, the quota and the stored record with the
-// rule. It reads the record with the key full.
+// rule. It reads the stored record with the key in the parameter full.
 func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c draftCase, full string) {
 	t.Helper()
 	what := fmt.Sprintf("%s of a record in state %q with %v by a key with %s", operation, c.state, c.body, c.kind)
@@ -271,8 +272,8 @@ func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c
 	}
 }
 
-// Ensure a key that may only draft gets 400 for an invalid body, even if the body also decides
-// something. If the record does not exist, it gets 401 for a decision and 404 for a draft. If the
+// Ensure a key that may only draft gets 400 for an invalid body, even if the body also contains a
+// decision. If the record does not exist, it gets 401 for a decision and 404 for a draft. If the
 // status does not allow the draft, that error comes before the error for an If-Match that does not
 // match.
 func TestOrderOfDraftChecks(t *testing.T) {
@@ -355,8 +356,8 @@ func TestDraftingKeyDecidesNothing(t *testing.T) {
 	}
 }
 
-// Ensure that tools/list shows a key that may only draft exactly the statuses that it may set.
-// Apart from that, each of these tools must be listed exactly as for a key with all scopes.
+// Ensure that, for a key that may only draft, tools/list shows exactly the statuses that the key
+// may set. In all other respects, it must list these tools exactly as for a key with all scopes.
 func TestStatusesOfDraftingTools(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
@@ -403,10 +404,10 @@ type readStep struct {
 	status  int
 }
 
-// Ensure content last written by a key that may only draft can be approved or scheduled only if the
-// request proves that its caller has read it. Either If-Match contains the current ETag, or the
-// request repeats each drafted property as it is stored. Once another key has written the content,
-// no such proof is needed.
+// Ensure that if a key that may only draft was the last to write the content, the content can be
+// approved or scheduled only by a request that proves that its caller has read it. Either If-Match
+// contains the current ETag, or the request repeats each drafted property as it is stored. Once
+// another key has written the content, no such proof is needed.
 func TestNothingIsApprovedUnread(t *testing.T) {
 	t.Parallel()
 	type args = map[string]any

@@ -207,7 +207,6 @@ func issueSpareKeys(t testing.TB, s *apitest.Service) {
 	}
 }
 
-// toolOperations returns the operations that are available as MCP tools.
 func toolOperations() []api.Operation {
 	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return op.NotTool })
 }

@@ -28,7 +28,7 @@ import (
 // Area is one area of the service, which has one folder here, one Lambda function and one path
 // segment.
 type Area struct {
-	Name       string // the path segment after the company's id; the area "company" serves the paths that have none
+	Name       string // the path segment after the company's id; the area "company" serves the paths that have no such segment
 	Operations api.Operations
 	Transfers  func(t *table.Client) []transfer.Type
 	Changes    []change.Source // recognise the writes that change the area's records

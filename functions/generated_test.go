@@ -51,7 +51,7 @@ func (d *twinCompanies) generateCall(n int) generatedCall {
 		}
 	case n == 6 && body:
 		c.args["nope"] = strings.Repeat("x", 257<<10)
-	case n == 7 && body && d.op.Path == strings.TrimSuffix(d.op.Path, "}"): // a repeated property, if the path needs no id
+	case n == 7 && body && d.op.Path == strings.TrimSuffix(d.op.Path, "}"): // a repeated property, if the path does not end with an id
 		c.raw = `{"nope":1,"nope":1}`
 	case n%3 == 0:
 		d.makeInvalid(c.args, 1)

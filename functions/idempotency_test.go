@@ -21,12 +21,12 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// acceptsHeader reports whether an operation accepts a header.
 func acceptsHeader(op api.Operation, header string) bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == header })
 }
 
-// requiredArguments returns arguments for a call that succeeds on the fixture, plus those in more.
+// requiredArguments returns arguments for a call that succeeds on the fixture, together with the
+// arguments in the map more.
 func requiredArguments(op api.Operation, more map[string]any) map[string]any {
 	out := maps.Clone(fixtureArguments[op.ID])
 	maps.Copy(out, more)
@@ -287,7 +287,6 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	}
 }
 
-// compareReplay compares a replayed response with the first one.
 func compareReplay(t *testing.T, name string, first, again apitest.Response) {
 	t.Helper()
 	type replay struct {
@@ -301,8 +300,9 @@ func compareReplay(t *testing.T, name string, first, again apitest.Response) {
 	}
 }
 
-// argumentsForCall returns arguments for the n-th call of an operation, plus those in more. They
-// differ from one call to the next, so that each call changes something.
+// argumentsForCall returns arguments for the n-th call of an operation, together with the arguments
+// in the map more. The arguments differ from one call to the next, so that each call changes
+// something.
 func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Operation, n int, more map[string]any) map[string]any {
 	t.Helper()
 	args := requiredArguments(op, more)

@@ -214,7 +214,6 @@ func (d argumentGenerator) text(f schema.Field) string {
 	return d.oneOf(f.Name, "New words", "growth.signups", "a", "é<&>", "plan:read", "#", "")
 }
 
-// callResult is the result of a call.
 type callResult struct {
 	status        int
 	canonicalBody string // the JSON of the response or of the tool's result; errors have the same form over HTTP and as a tool

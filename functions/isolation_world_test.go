@@ -106,7 +106,6 @@ func (w *isolationWorld) close() {
 	}
 }
 
-// issueKeys issues new keys for a company.
 func (w *isolationWorld) issueKeys(one *testTenant) {
 	w.t.Helper()
 	readOnly := slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
@@ -304,7 +303,7 @@ type leakTransport struct {
 	leaked   int
 }
 
-// startLeak starts the leak.
+// startLeak makes later calls for the first company use the partition of the second one.
 func (l *leakTransport) startLeak(from, to string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

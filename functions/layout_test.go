@@ -50,7 +50,7 @@ func eachGoFile(t *testing.T, visit func(name string, imports []string, text str
 
 const modulePath = "growthworkspace/"
 
-// isUnder reports whether a file is one of places or is inside one of them.
+// isUnder reports whether a file is one of the given places or is inside one of them.
 func isUnder(name string, places ...string) bool {
 	return slices.ContainsFunc(places, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 }

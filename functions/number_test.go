@@ -16,7 +16,7 @@ import (
 )
 
 // argumentsWithNumber returns a set of arguments for each path within the field that accepts a
-// number. Each set is base with the number at that path.
+// number. Each set is a copy of base with the number at that path.
 func argumentsWithNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []invalidRequest) {
 	add := func(value any, at string) {
 		args := maps.Clone(base)
@@ -55,7 +55,6 @@ func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, 
 	return visited
 }
 
-// negativeZeroPattern matches a -0 in JSON.
 var negativeZeroPattern = regexp.MustCompile(`[:,\[]-0[.0]*[,}\]]`)
 
 // Ensure -0 is stored as 0 wherever a number is accepted. The response and the next read must then

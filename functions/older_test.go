@@ -129,7 +129,7 @@ func putOlderItems(t *testing.T, s *apitest.Service, name string) {
 	}
 }
 
-// attributeValue returns the attribute value that typed, in DynamoDB's JSON format, describes.
+// attributeValue converts an attribute value from DynamoDB's JSON format.
 func attributeValue(t *testing.T, typed map[string]any) types.AttributeValue {
 	t.Helper()
 	for kind, value := range typed {

@@ -57,7 +57,7 @@ func newOwnTable(t *testing.T) *apitest.Service {
 type workEntry [4]string
 
 // wantedWork is a second, independent implementation of the operator's lists. It returns the entry
-// that a stored record must have. listed is false if it must have none.
+// that a stored record must have. listed is false if the record must have none.
 func wantedWork(item table.Item) (e workEntry, listed bool) {
 	text := func(name string) string { return attributeText(item, name) }
 	kind, _, _ := strings.Cut(text("sk"), "#")

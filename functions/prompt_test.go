@@ -128,9 +128,9 @@ func exampleArguments(p mcpserver.Prompt) map[string]any {
 	return out
 }
 
-// Ensure a prompt is visible to a key exactly if the tools of all its required steps are. The text
-// of a prompt must name only tools that the key sees. This must hold for both kinds of protocol
-// revisions, and with areas in the URL.
+// Ensure a key sees a prompt if and only if it sees the tools of all required steps of that prompt.
+// The text of a prompt must name only tools that the key sees. This must hold for both kinds of
+// protocol revisions, and with areas in the URL.
 func TestPromptsOfEveryKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

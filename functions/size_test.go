@@ -97,8 +97,8 @@ func (l largeList) importRecords(t *testing.T, s *apitest.Service) map[string]an
 	return maps.Clone(l.arguments)
 }
 
-// importLiveItems imports a published board with count large live items, and returns the arguments
-// of the list operation.
+// importLiveItems imports a published board with the given number of large live items, and returns
+// the arguments of the list operation.
 func importLiveItems(t *testing.T, s *apitest.Service, count int) map[string]any {
 	t.Helper()
 	items := make([]string, count)
@@ -157,8 +157,8 @@ func mayBeLarge(list api.Operation, operations []api.Operation) bool {
 }
 
 // Ensure largeLists has a row for every list whose pages could be too large (see mayBeLarge). The
-// list of companies needs none, because it has one record, and a feed none, because a change has no
-// texts.
+// list of companies needs no row, because it has only one record. A feed needs none either, because
+// a change contains no long strings.
 func TestLargeListsAreComplete(t *testing.T) {
 	operations := functions.Operations(nil)
 	for _, op := range operations {
@@ -214,8 +214,8 @@ func limitsToTry(op api.Operation) []string {
 	return []string{""}
 }
 
-// readLarge reads a list to its end and returns the identifiers of its records, in order. Each page
-// is read over HTTP and, in part, as a tool.
+// readLarge reads a list to its end and returns the identifiers of its records, in order. It reads
+// each page over HTTP, and also with a tool call, which shows a part of the page.
 func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map[string]any) (all []string) {
 	t.Helper()
 	key, arguments := s.Key(t), maps.Clone(arguments)

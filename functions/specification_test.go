@@ -123,7 +123,7 @@ func fieldNotation(op api.Operation, in schema.Place) string {
 
 // Ensure that every list accepts a cursor, because the size of a page is bounded, and that no other
 // operation accepts one. The list of companies accepts none either, because it has only one record.
-// A feed accepts after in place of a cursor.
+// A feed accepts the parameter "after" instead.
 func TestListsHaveCursors(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		has := func(name string) bool {

@@ -88,7 +88,7 @@ func (h *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error)
 const requestTimeMax = 8 * time.Second
 
 // newThrottledProcess returns a process of s that serves operations with the timeouts of a Lambda
-// function, which are on the fake clock of the synctest bubble.
+// function, which follow the fake clock of the synctest bubble.
 func newThrottledProcess(t *testing.T, s *apitest.Service, over *throttlingTransport, operations api.Operations) *apitest.Service {
 	t.Helper()
 	another := *s

@@ -118,9 +118,9 @@ func TestNewOnlyKeepsConcurrentRecords(t *testing.T) {
 	}
 }
 
-// Ensure --new-only recognises stored records not only by their ids, but also an item by its slug,
-// a review by its source and externalId, and a point by its time, even if the point shares a record
-// with other points.
+// Ensure --new-only recognises stored records by more than their ids: an item by its slug, a review
+// by its source and externalId, and a point by its time, even if the point shares a record with
+// other points.
 func TestNewOnlyKeepsIdentities(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

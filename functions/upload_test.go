@@ -39,7 +39,7 @@ func TestLargestAudits(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, nil)
-	s.Handler = gateway.Local(s.Serve(functions.Operations(s.ServingTable)), s.ServingTable.NewID) // so that its calls may take longer
+	s.Handler = gateway.Local(s.Serve(functions.Operations(s.ServingTable)), s.ServingTable.NewID) // so that requests may take longer
 	key := s.Key(t)
 	for name, findings := range map[string]string{
 		"quotes": findingsOf(`\"`), "escaped line separators": findingsOf(`\u2028`),

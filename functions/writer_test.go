@@ -72,7 +72,7 @@ func writtenItems(t *testing.T, call string) (out []writtenItem) {
 }
 
 // Ensure each write by each operation stores the calling key as its writer. The write that admits
-// the key does not.
+// the key stores no writer.
 func TestOperationsStoreTheCallingKey(t *testing.T) {
 	t.Parallel()
 	calls := &callRecorder{}

@@ -20,7 +20,6 @@ func start(t *testing.T) *apitest.Service {
 	return apitest.New(t, broadcast.Operations)
 }
 
-// record is a record to import.
 type record = map[string]any
 
 func transferType(t *testing.T, s *apitest.Service, name string) transfer.Type {
@@ -34,7 +33,6 @@ func transferType(t *testing.T, s *apitest.Service, name string) transfer.Type {
 	return transfer.Type{}
 }
 
-// importRecords imports records into the test's company.
 func importRecords(t *testing.T, s *apitest.Service, name string, records ...record) {
 	t.Helper()
 	typ := transferType(t, s, name)

@@ -18,12 +18,10 @@ type PostClaim struct {
 	Post      Post    `json:"post" doc:"the post, to be sent as it is here"`
 }
 
-// claimResponse returns the response to a claim.
 func (d ClaimedPost) claimResponse() any { return d.postClaim() }
 
 func (d ClaimedPost) postClaim() PostClaim { return PostClaim{d.ClaimID, d.ClaimedAt, d.Post} }
 
-// reportResponse returns the response to a report.
 func (d ClaimedPost) reportResponse() any { return d.Post }
 
 type listDuePostsInput struct {
@@ -57,7 +55,8 @@ func (s service) checkClaim(ctx context.Context, caller api.Caller, in claimPost
 // PostOutcome is what happened to a claimed post.
 type PostOutcome string
 
-// The outcomes. After PostOutcomeRetry the post is scheduled again, so it must not have been sent.
+// The outcomes. PostOutcomeRetry schedules the post again, so a program may report it only if the
+// post was not sent.
 const (
 	PostOutcomePublished PostOutcome = "published"
 	PostOutcomeFailed    PostOutcome = "failed"

@@ -100,8 +100,8 @@ func (p Post) status() string {
 }
 
 // setClaim moves a due or failed post to publishing. An edit may have changed the post's time since
-// it was listed, so setClaim checks the time again as part of the conditional write. It is
-// idempotent: if c has already been set, by an attempt whose response was lost, it succeeds.
+// it was listed, so setClaim checks the time again as part of the conditional write. It does
+// nothing if c has already been set by an attempt whose response was lost.
 func (d *ClaimedPost) setClaim(c claim.Claim) error {
 	switch now := *c.ClaimedAt; {
 	case claimedPostKind.IsHeldBy(*d, c):
@@ -118,8 +118,8 @@ func (d *ClaimedPost) setClaim(c claim.Claim) error {
 	return nil
 }
 
-// markPublished records that the post was sent. Repeating a report with the same values succeeds;
-// with different values it is a conflict.
+// markPublished records that the post was sent. A repeated report with the same values succeeds.
+// One with different values is a conflict.
 func (d *ClaimedPost) markPublished(claimID string, o Outcome, now string) error {
 	repeated, err := claimedPostKind.CheckReport(*d, claimID, string(PostStatusPublished))
 	switch {
@@ -138,8 +138,8 @@ func (d *ClaimedPost) markPublished(claimID string, o Outcome, now string) error
 	return nil
 }
 
-// markFailed records why the post was not sent. Repeating a report with the same reason succeeds;
-// with a different reason it is a conflict.
+// markFailed records why the post was not sent. A repeated report with the same reason succeeds.
+// One with a different reason is a conflict.
 func (d *ClaimedPost) markFailed(claimID, reason string) error {
 	repeated, err := claimedPostKind.CheckReport(*d, claimID, string(PostStatusFailed))
 	switch {
@@ -155,7 +155,7 @@ func (d *ClaimedPost) markFailed(claimID, reason string) error {
 	return nil
 }
 
-// markForRetry releases the claim and schedules the post again. Repeating it succeeds.
+// markForRetry releases the claim and schedules the post again. Repeating it changes nothing.
 func (d *ClaimedPost) markForRetry(claimID string) error {
 	repeated, err := claimedPostKind.CheckReport(*d, claimID, string(PostStatusScheduled))
 	switch {
@@ -192,8 +192,8 @@ func (s Store) DuePosts(ctx context.Context, companyID string, platform *Platfor
 }
 
 // CompaniesWithDuePosts returns the ids of the companies that have a due post. It includes
-// suspended companies. Only the operator may call it. It reads nothing of companies without a due
-// post.
+// suspended companies. Only the operator may call it. It does not read records of companies without
+// a due post.
 func (s Store) CompaniesWithDuePosts(ctx context.Context) ([]string, error) {
 	return table.CompaniesWithWork(ctx, s.table, scheduledList, s.table.Now())
 }

@@ -68,8 +68,7 @@ func TestDispatchTransitions(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		make func() (claimID string) // creates the state and returns the claim id to use for the transitions
-		// The status after each transition, or the value of the constant no if the transition is
-		// rejected.
+		// The status after each transition. The constant no means that the transition is rejected.
 		claim, published, failed, retry string
 	}{
 		{"no status", func() string { load1(nil, earlierTime); return "" }, no, no, no, no},

@@ -21,7 +21,7 @@ func listCountScenario(list string, n int) apitest.Scenario {
 	}}
 }
 
-// checkMessageCount checks the number of problems in an error.
+// checkMessageCount returns a function that checks that an error lists n problems.
 func checkMessageCount(n int) func(*testing.T, apitest.Response) {
 	return func(t *testing.T, r apitest.Response) {
 		if _, messages := r.Messages(t); len(messages) != n {

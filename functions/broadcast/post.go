@@ -44,8 +44,8 @@ type Post struct {
 	Drafted []string `json:"-" store:"drafted,silent"` // the properties last written by a key that may only draft; see api.Drafted
 }
 
-// Medium is a picture or video of a post, as requests set it. The service stores its address, and
-// never fetches it.
+// Medium is a picture or video of a post, in the form that requests use. The service stores its
+// address and never fetches it.
 type Medium struct {
 	URL  string     `json:"url" format:"web" max:"2000" doc:"its web address"`
 	Kind MediumKind `json:"kind" doc:"picture or video"`

@@ -72,7 +72,6 @@ func ideasOfPlanPartition(companyID, planID, status string) string {
 
 func allIdeasPartition(companyID string) string { return table.Partition(companyID, area, "ideas") }
 
-// indexKeys returns the index keys of a post.
 func (p Post) indexKeys() (keys table.Keys) {
 	at := p.sortKey()
 	if p.IdeaID != nil {
@@ -135,7 +134,6 @@ func keyParts[T ~string](value *T, all []string) []string {
 	return []string{string(*value)}
 }
 
-// ideaStore stores ideas.
 type ideaStore struct {
 	record.Store[Idea]
 
@@ -166,7 +164,6 @@ func (s ideaStore) List(ctx context.Context, companyID string, f IdeaFilter, aft
 	return table.ListJSON[Idea](ctx, s.table, q)
 }
 
-// postStore stores posts.
 type postStore struct {
 	record.Store[Post]
 
@@ -205,8 +202,8 @@ func (s postStore) List(ctx context.Context, companyID string, f PostFilter, aft
 	return table.ListJSON[Post](ctx, s.table, q)
 }
 
-// residualFilter returns the filters to apply to posts that are read by their idea. That index is
-// keyed only by idea, so the platform and the status must be compared after the read.
+// residualFilter returns the filters to apply to posts after they are read by their idea. The index
+// of an idea's posts is not keyed by platform or status.
 func (f PostFilter) residualFilter() table.Filter {
 	out := table.Filter{}
 	if f.Platform != nil {

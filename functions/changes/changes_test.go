@@ -102,8 +102,8 @@ func TestChange(t *testing.T) {
 }
 
 // Ensure a reader gets each change once, with any limit, whether a page ends within a packet or at
-// its end. Service-Has-More is false only at the end of the feed. Changes that are recorded later
-// follow.
+// the end of one. Service-Has-More is false only at the end of the feed. Changes that are recorded
+// later must come on a later page.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -143,7 +143,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Ensure a list starts at since, which is 24 hours ago by default, but at most 30 days ago.
+// Ensure a list starts at the time in the parameter since. The default is 24 hours ago, and the
+// earliest start is 30 days ago.
 func TestSince(t *testing.T) {
 	t.Parallel()
 	s := start(t)

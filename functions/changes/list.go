@@ -95,7 +95,8 @@ func (in listChangesInput) types() []change.Type {
 	return out
 }
 
-// defaultPeriod is how far back a list starts if the request has neither after nor since.
+// defaultPeriod is how far back a list starts if the request has neither of the parameters after
+// and since.
 const defaultPeriod = 24 * time.Hour
 
 // start returns the position at which a list starts.
@@ -119,13 +120,14 @@ func (in listChangesInput) start(companyID string, now time.Time) (change.Positi
 	if earliest := now.Add(-change.ReadableFor); since.Before(earliest) {
 		since = earliest
 	}
-	if since.After(now) { // a client whose clock is ahead would miss the changes until then
+	if since.After(now) { // otherwise a client whose clock is ahead would miss changes
 		since = now
 	}
 	return change.PositionOf(since), nil
 }
 
-// parseSince parses a time, or a day, which stands for its start. The text is already validated.
+// parseSince parses a time or a day. A day means its first instant. The text has already been
+// validated.
 func parseSince(text string) time.Time {
 	t, ok := timestamp.Parse(text)
 	if !ok {

@@ -19,9 +19,9 @@ type Store struct{ table *table.Client }
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
-// Limits of one Read. The first query reads few packets: one packet for each wanted change would be
-// expensive while many records change, because a packet can contain 100 changes. Each further query
-// reads twice as many packets.
+// Limits on what one call of Read reads. The first query reads few packets. Reading one packet for
+// each wanted change would be expensive while many records change, because a packet can contain 100
+// changes. Each further query reads twice as many packets.
 const (
 	changesReadMax  = 1000
 	firstPacketsMax = 20
@@ -67,7 +67,7 @@ func (s Store) Read(ctx context.Context, companyID string, from change.Position,
 		}
 		switch {
 		case from.ChangeID != "" && r.page.Next == from:
-			return Page{}, change.ErrUnknownPosition // its packet does not exist
+			return Page{}, change.ErrUnknownPosition // the position's packet does not exist
 		case len(out.LastEvaluatedKey) == 0:
 			r.page.Next.CheckedAt = r.now
 			return r.page, nil

@@ -36,7 +36,6 @@ func remainingPartitions(t *testing.T, c *table.Client, companyID string) (out [
 	return out
 }
 
-// remainingKeys returns the keys of a company's records.
 func remainingKeys(t *testing.T, c *table.Client, companyID string) (out []table.Key) {
 	t.Helper()
 	in := &dynamodb.ScanInput{
@@ -106,7 +105,7 @@ func TestErase(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	slices.Sort(acts) // the test's clock stands still
+	slices.Sort(acts) // the acts all have the same time, because the test's clock stands still
 	if len(acts) != 5 || acts[0] != "company_create {}" || acts[1] != `company_delete {"records":{"company":2,"feedback":30,"keys":2,"metrics":30,"optimise":60,"plan":30}}` {
 		t.Errorf("the trail has %q, want it to survive the erasure and to tell of it", acts)
 	}
@@ -138,7 +137,7 @@ func TestRegistry(t *testing.T) {
 	if err := store.Create(t.Context(), company.Company{ID: registered, Name: &registered}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Table.Transact(t.Context(), s.Table.WriteDelete(table.RegistryKey(registered), "", nil, nil)); err != nil { // as an older version created it
+	if err := s.Table.Transact(t.Context(), s.Table.WriteDelete(table.RegistryKey(registered), "", nil, nil)); err != nil { // as if an older version had created the company
 		t.Fatal(err)
 	}
 	for n, added := range []bool{true, false} {

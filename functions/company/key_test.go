@@ -43,7 +43,6 @@ func issuedKeyOf(t *testing.T, r apitest.Response) (out issuedKey) {
 	return out
 }
 
-// checkKeyStatus checks the response status of a request that is sent with a key.
 func checkKeyStatus(t *testing.T, s *apitest.Service, key string, want int) {
 	t.Helper()
 	if r := s.Send(t, key, "GET", keysPath+"/current", ""); r.Status != want {
@@ -51,7 +50,6 @@ func checkKeyStatus(t *testing.T, s *apitest.Service, key string, want int) {
 	}
 }
 
-// requireError checks the status and the messages of an error response.
 func requireError(t *testing.T, r apitest.Response, status int, want ...string) {
 	t.Helper()
 	_, messages := r.Messages(t)

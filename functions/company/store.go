@@ -140,7 +140,7 @@ func countByArea(deleted map[string]int, keys []table.Key) {
 }
 
 // eraseRecords scans the table and deletes all records of a company except the profile, the API
-// keys and the trail. It returns the table keys of the records of the API keys, which it keeps.
+// keys and the trail. It returns the table keys of the API key records, which it does not delete.
 func (s Store) eraseRecords(ctx context.Context, companyID string, deleted map[string]int, progress func(int)) (kept []table.Key, err error) {
 	in := &dynamodb.ScanInput{
 		FilterExpression: aws.String("begins_with(pk, :company)"), ProjectionExpression: aws.String("pk, sk"),
@@ -185,9 +185,10 @@ func (s Store) scan(ctx context.Context, in *dynamodb.ScanInput, visit func(page
 	}
 }
 
-// IDs returns the ids of all companies, sorted. It reads only the registry, unless the registry may
-// lack companies that an older version created. Then it scans the table, and scanned is true. Only
-// the operator can call it: the functions' roles do not allow access to the registry.
+// IDs returns the ids of all companies, sorted. It normally reads only the registry. If the
+// registry may lack companies that an older version created, it scans the table instead, and
+// scanned is true. Only the operator can call it: the functions' roles do not allow access to the
+// registry.
 func (s Store) IDs(ctx context.Context) (ids []string, scanned bool, err error) {
 	complete, err := Registry.IsCompleteForAll(ctx, s.table)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// brandKitIDPrefix is the prefix of brand kit ids.
 const brandKitIDPrefix = "kit"
 
 // Transfers returns the record types that can be imported and exported. A company has one brand

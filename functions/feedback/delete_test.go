@@ -109,7 +109,7 @@ func TestRecreateAfterDelete(t *testing.T) {
 	requireEqual(t, "imported after that", storedSortKeys(t, s, ""), []string{"feedback#" + derived})
 	deleteFeedback(t, s, key, derived)
 
-	// An earlier version could import two records of the same review. The reference points to the
+	// An earlier version could import two records for the same review. The reference points to the
 	// second one.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_one","source":"reddit","externalId":"A"}`)
 	reference := storedSortKeys(t, s, "ext#")[0]

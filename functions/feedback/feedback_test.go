@@ -82,8 +82,8 @@ func mixedRecords() (records []feedback.Feedback) {
 }
 
 // expectedRecords is a second implementation of the list: it returns the ids of the records that
-// match the filters. They are sorted by priority, then by postedAt, newest first, then by id. Nulls
-// are last.
+// match the filters. The ids are sorted by priority, then by postedAt (newest first), and then by
+// id. Null comes last.
 func expectedRecords(records []feedback.Feedback, source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) (ids []string) {
 	var matching []feedback.Feedback
 	for _, f := range records {

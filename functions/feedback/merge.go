@@ -54,7 +54,6 @@ func (s Store) Merge(ctx context.Context, companyID string, records []Feedback) 
 	return m.merged, refused.Err()
 }
 
-// mergeState is the state of one call of Merge.
 type mergeState struct {
 	Store
 
@@ -112,7 +111,6 @@ func (m *mergeState) attempt(ctx context.Context, indexes []int) (left []int, er
 	return left, err
 }
 
-// newRecord returns the record to create.
 func (m *mergeState) newRecord(f Feedback, who identity, now string) Feedback {
 	f.ID, f.CompanyID = who.feedbackID(), m.companyID
 	f.FetchedAt, f.CreatedAt, f.UpdatedAt = &now, &now, &now
@@ -139,8 +137,8 @@ func (f Feedback) leftOutReply(storedID string) string {
 	return fmt.Sprintf("%s: the reply in the file, which is %s, was left out: only replies that are posted are merged", storedID, f.status())
 }
 
-// mergeOne merges record n into the stored record. If there is none, because the derived id is
-// taken by another record, it creates one under a new id. It returns table.ErrExists or
+// mergeOne merges record n into the stored record. If there is no stored record, it creates one
+// under a new id, because another record has the derived id. It returns table.ErrExists or
 // fault.ErrNotFound if another caller has created or deleted the record in the meantime.
 func (m *mergeState) mergeOne(ctx context.Context, n int, who identity, stored storedMatch, now string) error {
 	if stored.item == nil {
@@ -167,8 +165,9 @@ func (f Feedback) hasStoreReply() bool {
 	return f.status() == ReplyStatusPosted && f.ReplyBody != nil && *f.ReplyBody != ""
 }
 
-// merge applies what an app store shows to a stored record. The outcome is transfer.MergedOlder or
-// transfer.MergedUnchanged; the caller must compare the records to find out whether f has changed.
+// merge updates a stored record with the contents of an app store. The outcome is
+// transfer.MergedOlder or transfer.MergedUnchanged; the caller must compare the records to find out
+// whether f has changed.
 func (f *Feedback) merge(from Feedback) (m transfer.Merged, problem string) {
 	m.Outcome = transfer.MergedUnchanged
 	if f.PostedAt != nil && from.PostedAt != nil && truncateToSecond(*from.PostedAt) < truncateToSecond(*f.PostedAt) {

@@ -22,7 +22,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Null, and times close to the first and last instant of a day.
+// postedTimes contains null, and times close to the first and last instant of a day.
 var postedTimes = []*string{
 	nil, new("2026-02-28T23:59:59.999Z"), new("2026-03-01T00:00:00.000Z"), new("2026-03-01T00:00:00.000Z"), new("2026-03-01T12:00:00.000Z"), new("2026-03-01T23:59:59.999Z"),
 	new("2026-03-02T00:00:00.000Z"), new("2026-03-05T08:00:00.000Z"), new("1969-12-31T23:59:59.999Z"), new("9999-12-31T23:59:59.999Z"), new("0001-01-01T00:00:00.000Z"),
@@ -67,7 +67,6 @@ func backfillPostedIndex(ctx context.Context, s *apitest.Service, again bool, re
 	return migration.RunCompany(ctx, s.Table, []migration.Migration{feedback.PostedIndex}, s.CompanyID, again, func(p migration.Progress) { report(p.Checked) })
 }
 
-// completePostedIndex completes the index for the test's company.
 func completePostedIndex(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	if _, err := backfillPostedIndex(t.Context(), s, false, func(int64) {}); err != nil {
@@ -438,7 +437,7 @@ func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Ensure the index is not marked as complete if a record could not be added to it, and that the
-// next backfill continues from there.
+// next backfill continues from that record.
 func TestBackfillPostedIndexRefused(t *testing.T) {
 	t.Parallel()
 	faults := &refusingTransport{}

@@ -55,8 +55,8 @@ func (f Feedback) status() ReplyStatus {
 	return *f.ReplyStatus
 }
 
-// setClaim moves an approved reply to posting. If c has already been set, by an attempt whose
-// response was lost, it succeeds. Returns conflict when the reply is not approved or has no body.
+// setClaim moves an approved reply to posting. It does nothing if c has already been set by an
+// attempt whose response was lost. Returns conflict when the reply is not approved or has no body.
 func (p *ClaimedReply) setClaim(c claim.Claim, confirmedBy *string) error {
 	switch {
 	case claimedReplyKind.IsHeldBy(*p, c):
@@ -88,8 +88,8 @@ func (s Store) ApprovedReplies(ctx context.Context, companyID string, source *So
 	return claim.ListReady(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.hasPostableReply(), true })
 }
 
-// CompaniesWithApprovedReplies returns the ids of the companies that have a reply that is ready to
-// post. It includes suspended companies. Only the operator may call it. It reads nothing of
+// CompaniesWithApprovedReplies returns the ids of the companies that have a reply ready to post. It
+// includes suspended companies. Only the operator may call it. It does not read records of
 // companies without such a reply.
 func (s Store) CompaniesWithApprovedReplies(ctx context.Context) ([]string, error) {
 	return table.CompaniesWithWork(ctx, s.table, approvedList, "")

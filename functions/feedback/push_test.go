@@ -41,7 +41,6 @@ func mustPush(t *testing.T, s *apitest.Service, key string, records ...string) (
 	return got
 }
 
-// listRecords lists all records of the company.
 func listRecords(t *testing.T, s *apitest.Service) []map[string]any {
 	t.Helper()
 	return s.Send(t, s.Key(t), "GET", pushPath+"?limit=200", "").Items(t)

@@ -95,7 +95,8 @@ func (in *updateFeedbackReplyInput) applyToReply(f *Feedback, mayDecide bool) er
 	}
 	f.Drafted = api.Drafted(&in.Body, *f, f.Drafted, replyTexts, mayDecide)
 	text := in.Record.ReplyBody
-	// The approval was for the old body. If there was none, the new body has never been approved.
+	// The approval was for the old body. If there was no old body, the new one has never been
+	// approved.
 	reworded := in.Sent("replyBody") && (text == nil || f.ReplyBody == nil || *f.ReplyBody != *text)
 	if reworded && status == ReplyStatusApproved {
 		f.ReplyStatus = new(ReplyStatusDraft)

@@ -18,12 +18,10 @@ type ReplyClaim struct {
 	Feedback  Feedback `json:"feedback" doc:"the review or mention; its replyBody is what to post"`
 }
 
-// claimResponse returns the response to a claim.
 func (p ClaimedReply) claimResponse() any { return p.replyClaim() }
 
 func (p ClaimedReply) replyClaim() ReplyClaim { return ReplyClaim{p.ClaimID, p.ClaimedAt, p.Feedback} }
 
-// reportResponse returns the response to a report.
 func (p ClaimedReply) reportResponse() any { return p.Feedback }
 
 type listApprovedRepliesInput struct {
@@ -58,8 +56,8 @@ func (s service) checkClaim(ctx context.Context, caller api.Caller, in claimRepl
 // ReplyOutcome is what happened to a claimed reply.
 type ReplyOutcome string
 
-// The outcomes. After ReplyOutcomeFailed the reply can be approved again, so it must not have been
-// posted.
+// The outcomes. After ReplyOutcomeFailed the reply can be approved again, so a program may report
+// it only if the reply was not posted.
 const (
 	ReplyOutcomePosted ReplyOutcome = "posted"
 	ReplyOutcomeFailed ReplyOutcome = "failed"

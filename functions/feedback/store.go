@@ -57,7 +57,6 @@ func feedbackKey(companyID, feedbackID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, area), SK: table.JoinKey(feedbackSortKind, feedbackID)}
 }
 
-// allRecords returns the collection of all feedback records of a company.
 func allRecords(companyID string) table.Collection {
 	return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.JoinKey(feedbackSortKind, "")}
 }

@@ -53,7 +53,6 @@ type identityReference struct {
 	FeedbackID string `store:"feedbackId"`
 }
 
-// referenceKey returns the key of the reference for an identity.
 func referenceKey(companyID string, i identity) table.Key {
 	digest := i.feedbackID()[len(feedbackIDPrefix)+1:]
 	return table.Key{PK: table.Partition(companyID, area), SK: table.JoinKey(referenceKind, digest)}
@@ -67,8 +66,8 @@ type storedMatch struct {
 	danglingID string     // the id in the reference, if there is no record of this identity under that id
 }
 
-// recordToChange returns the stored record or, if there is none, a new record for the change to
-// start from.
+// recordToChange returns the stored record or, if there is none, a new record to which the change
+// can be applied.
 func (r storedMatch) recordToChange(companyID string, c recordChange) (f Feedback, err error) {
 	if r.item != nil {
 		err = table.Decode(r.item, &f)

@@ -11,7 +11,6 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// feedbackIDPrefix is the prefix of feedback ids.
 const feedbackIDPrefix = "fbk"
 
 // Transfers returns the record types that can be imported and exported.
@@ -114,8 +113,8 @@ func (s Store) Import(ctx context.Context, companyID string, records []Feedback)
 	return table.ErrTooMuchContention
 }
 
-// importUnits returns the writes for the records, and the records with their ids replaced by those
-// under which they are stored.
+// importUnits returns the writes for the records, and the records with the ids under which they are
+// stored.
 func (s Store) importUnits(ctx context.Context, companyID string, records []Feedback) (units []table.Unit, imported []Feedback, err error) {
 	var identities []identity
 	for _, f := range records {

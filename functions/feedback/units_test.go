@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// The percentages of a company's records that have each value of a filter.
+// For each value of a filter, the percentage of the records that have it.
 var (
 	sourceShares      = map[feedback.Source]int{"app_store": 50, "google_play": 40, "reddit": 10}
 	sentimentShares   = map[feedback.Sentiment]int{"positive": 50, "negative": 30, "neutral": 15, "": 5}
@@ -50,7 +50,8 @@ func manyRecords(n int) (records []feedback.Feedback) {
 }
 
 // Ensure the cost of a list does not grow with the number of records: for every combination of
-// filters, a page must take the same read units and table calls with ten times as many records.
+// filters, a page must take the same number of read units and table calls with ten times as many
+// records.
 func TestListUnitsAreFlat(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -251,7 +251,6 @@ func descriptionProblems(prefix string, s *jsonschema.Schema, lists, ids map[str
 	return out
 }
 
-// toolOperations returns the operations that are tools.
 func toolOperations() []api.Operation {
 	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return op.NotTool })
 }

@@ -14,8 +14,8 @@ type candidatePoints interface {
 	// still change the page.
 	finalCount(want int) (n int, oldest string)
 
-	// page returns the newest points, at most limit, oldest first, and the position from which the
-	// next page continues.
+	// page returns the newest points, at most limit of them, sorted oldest first. The next page
+	// continues from next.
 	page(limit int) (points []Point, next Position)
 
 	// withRule is called once the metric's rule for combining days and series is known. It returns

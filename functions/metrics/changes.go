@@ -38,10 +38,10 @@ func recogniseDefinition(w change.Write) (e change.Event, ok bool, err error) {
 // deletionGroup is the group of every event that reports deleted points.
 const deletionGroup = "deleted"
 
-// recognisePoints reports whether w pushed or deleted points, and returns the event. A push is
-// reported for the first record of each metric in each of its transactions; see packPoints. A
-// deletion is reported for each of its records. In both cases the events of a metric have the same
-// group, so those in one stream batch become one change.
+// recognisePoints reports whether w pushed or deleted points, and returns the event. For a push,
+// only the first record of each metric in each transaction is reported; see packPoints. For a
+// deletion, every record is reported. In both cases all events of one metric have the same group,
+// so the events in one stream batch become one change.
 func recognisePoints(w change.Write) (e change.Event, ok bool, err error) {
 	if !isRecord(w, pointPrefix) {
 		return e, false, nil
@@ -55,7 +55,7 @@ func recognisePoints(w change.Write) (e change.Event, ok bool, err error) {
 	case deleted:
 		e.Action, e.Group = change.Deleted, deletionGroup
 	case token == nil || reflect.DeepEqual(w.Old[table.WriteIDAttr], token):
-		return e, false, nil // a further record of a transaction; only the first one is reported
+		return e, false, nil // not the first record of the transaction, so not reported
 	default:
 		e.Action = change.Updated
 	}

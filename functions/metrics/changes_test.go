@@ -94,7 +94,8 @@ func seriesPoints(key string, n int) (points []string) {
 }
 
 // Ensure a push makes one change for each metric, no matter how many records it writes, and one for
-// each definition that it creates. The changes from its transactions have the same group.
+// each definition that it creates. The changes that different transactions report for one metric
+// have the same group.
 func TestPushChanges(t *testing.T) {
 	t.Parallel()
 	for _, series := range []int{1, 3, 70} {
@@ -121,7 +122,7 @@ func TestPushChanges(t *testing.T) {
 	}
 }
 
-// refusingTransport refuses the transactions whose requests contain text.
+// refusingTransport refuses every transaction whose request body contains the field text.
 type refusingTransport struct{ text string }
 
 func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -149,7 +150,7 @@ func TestChangesOfPartialPush(t *testing.T) {
 	mustPush(t, s, key, points...)
 	id := definitionIDs(t, s)["custom.a"]
 	for _, series := range []string{"0", "30", "59"} {
-		fault.text = `"S":"[` + series + `,` // its value
+		fault.text = `"S":"[` + series + `,` // the start of the encoded point of this series
 		got := changesOf(t, s, true, func() {
 			if r := push(t, s, key, points...); r.Status != 500 {
 				t.Errorf("status %d of a push whose series %s fails, want 500: %s", r.Status, series, r.Body)

@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure a created definition has the fields of the request, and defaults for the others. A create
-// is refused if a field that the metric's kind needs is missing, or if the key is too long. A
-// refused create stores nothing.
+// Ensure a created definition has the fields of the request, and defaults for all other fields. A
+// create is refused if a field that the metric's kind needs is missing, or if the key is too long.
+// A refused create stores nothing.
 func TestCreateDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -123,7 +123,6 @@ func TestRepairDefinitionID(t *testing.T) {
 	}
 }
 
-// deleteIDRecord deletes the id record of a definition.
 func deleteIDRecord(t *testing.T, s *apitest.Service, definitionID string) {
 	t.Helper()
 	if err := s.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "metrics"), SK: "defid#" + definitionID}}); err != nil {

@@ -293,8 +293,9 @@ func TestDeletesOfOneRecord(t *testing.T) {
 	}
 }
 
-// Ensure a delete also removes a record without points, which an older version could leave, but
-// only within its range and series, and does not count it. The definition can then be deleted.
+// Ensure a delete also removes records without points, which an older version could leave behind.
+// It must not count them, and must leave those outside its range and series. The definition can
+// then be deleted.
 func TestDeleteRecordWithoutPoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -373,8 +374,9 @@ func TestPushDuringDeleteOfPoints(t *testing.T) {
 	}
 }
 
-// Ensure a delete whose process crashes before or after any one of its calls takes effect can be
-// completed by running it again. The two runs together count no more points than there were.
+// Ensure a delete whose process crashed can be completed by running it again. The process crashes
+// before or after any one of its calls takes effect. The two runs together count no more points
+// than there were.
 func TestDeletePointsThroughCrashes(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.CrashingTransport{}

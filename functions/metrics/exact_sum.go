@@ -35,7 +35,6 @@ func (s *exactSum) merge(other exactSum) {
 	}
 }
 
-// clone returns an independent copy of the sum.
 func (s *exactSum) clone() exactSum { return exactSum{slices.Clone(s.partials)} }
 
 // dividedBy returns the exact sum divided by n, rounded once to the nearest float64.

@@ -51,7 +51,6 @@ func keyProblems(path, key string) []string {
 	return nil
 }
 
-// isCustom reports whether a key starts with customPrefix.
 func isCustom(key string) bool { return strings.HasPrefix(key, customPrefix) }
 
 // customName returns whichever of a metric's two names starts with customPrefix.

@@ -213,8 +213,8 @@ func TestPutPointWithoutID(t *testing.T) {
 	}
 }
 
-// Ensure AddPoints stores the points that are not stored yet and keeps the others. It returns how
-// many points it kept, not counting those that an earlier identical call stored.
+// Ensure AddPoints stores only the points that are not stored yet, and returns how many it skipped.
+// Points that an earlier identical call stored do not count as skipped.
 func TestAddPoints(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

@@ -73,8 +73,8 @@ func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPoint
 	return result, table.ErrTooMuchContention
 }
 
-// Check implements api.Checker. It is needed because the schema allows every key the length that
-// only keys with customPrefix may have.
+// Check implements api.Checker. It is needed because the schema allows every key to be as long as
+// one with customPrefix.
 func (in pushPointsInput) Check() (problems []string) {
 	for i, p := range in.Points {
 		problems = append(problems, keyProblems(fmt.Sprintf("body.points[%d].metricKey", i), p.MetricKey)...)

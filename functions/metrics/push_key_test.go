@@ -20,7 +20,6 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// pushWithKey sends a push with an Idempotency-Key.
 func pushWithKey(t *testing.T, s *apitest.Service, key, idempotencyKey string, points ...string) apitest.Response {
 	t.Helper()
 	return s.Send(t, key, "POST", pointsPath, `{"points":[`+strings.Join(points, ",")+`]}`, "Idempotency-Key", idempotencyKey)
@@ -85,7 +84,6 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 	}
 }
 
-// countContaining returns how many lines contain a string.
 func countContaining(lines []string, text string) (n int) {
 	for _, line := range lines {
 		if strings.Contains(line, text) {
@@ -157,7 +155,7 @@ func countStored(t *testing.T, s *apitest.Service, prefix string, b testPush) in
 // Ensure a push whose process crashes at any table call can be retried with its Idempotency-Key. A
 // response is stored only once every point is stored. A different push with that key returns 400
 // and stores nothing at any time. The retry is accepted once the crashed push has held the key for
-// 15 seconds. Then everything is stored exactly once, and a further retry gets the same response.
+// 15 seconds. Then everything is stored exactly once, and another retry gets the same response.
 func TestPushThroughCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -120,8 +120,8 @@ func TestPushBuckets(t *testing.T) {
 	requireEqual(t, "weeks", listPoints(t, s, "custom.a&grain=week"), []string{"2025-12-29 3", "2026-01-05 40"})
 }
 
-// Ensure points of an undefined key are accepted. They are stored under custom.<key> with one
-// definition that needs review, and stay in that series until somebody defines the key.
+// Ensure points of an undefined key are accepted. They are stored under custom.<key>, with one
+// definition that needs review, until somebody defines the key.
 func TestPushUnknownKeys(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

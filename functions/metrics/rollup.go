@@ -146,7 +146,7 @@ func newComputedPoints(grain Grain, most int) *computedPoints {
 	}
 }
 
-// addDays adds days and returns how many new buckets they belong to.
+// addDays adds days to their buckets and returns how many of the buckets are new.
 func (c *computedPoints) addDays(days []Point) (found int) {
 	for _, p := range days {
 		if p.Value == nil {
@@ -231,8 +231,8 @@ func (f bucketFinder) dayPosition(day *Point) Position {
 	return Position{start, id}
 }
 
-// canonicalDims returns stored dims in the form they had when the point was identified. They are
-// already canonical, but a database engine may return different bytes for the same value.
+// canonicalDims returns stored dims in the form they had when the point was identified. Dims are
+// stored in canonical form, but a database engine may return different bytes for the same value.
 func canonicalDims(dims json.RawMessage) json.RawMessage {
 	canonical, err := canonicalJSON(dims)
 	if err != nil {

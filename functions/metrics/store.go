@@ -239,8 +239,8 @@ func definitionsOf(companyID string) table.Collection {
 	return table.Collection{Partition: partition(companyID), Prefix: definitionPrefix, Consistent: true}
 }
 
-// ListDefinitions returns a page of the definitions that match review, as JSON, ordered by key. An
-// empty review matches all definitions.
+// ListDefinitions returns a page of the definitions that match the filter review, as JSON, ordered
+// by key. An empty filter matches all definitions.
 func (s Store) ListDefinitions(ctx context.Context, companyID string, review ReviewFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{Partitions: []string{partition(companyID)}, Prefix: definitionPrefix, After: after, Limit: limit}
 	if review != "" {

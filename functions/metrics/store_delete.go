@@ -118,7 +118,7 @@ func (s Store) deletePointsOfItem(ctx context.Context, item table.Item, r PointR
 }
 
 // splitBuckets returns the attribute names of a record's points that are in the range. outside is
-// the attribute name of a point that is not in the range, or empty if all are.
+// the attribute name of a point that is not in the range, or empty if all points are in the range.
 func (of PointRange) splitBuckets(record pointRecord, item table.Item) (inside []string, outside string) {
 	for _, name := range record.Grain.attributes(record.periodOfKey()) {
 		switch _, stored := item[name]; {

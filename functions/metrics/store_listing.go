@@ -10,11 +10,11 @@ import (
 )
 
 // ListPoints returns the newest points of the window, oldest first. next is the position of the
-// next page, which has older points; it is zero if there are none. Either name of the metric is
-// accepted. Weeks and months that are not stored are computed from days, if the metric's definition
-// says how. With Total, ListPoints returns bad_request if the window has points of several series
-// that do not combine. With Total or SeriesID, it also returns bad_request if the page would have
-// to read too much.
+// next page, which has older points; it is zero if there are no older points. Either name of the
+// metric is accepted. Weeks and months that are not stored are computed from days, if the metric's
+// definition says how. With Total, ListPoints returns bad_request if the window has points of
+// several series that do not combine. With Total or SeriesID, it also returns bad_request if the
+// page would have to read too much.
 //
 // It reads records in rounds, from the newest period backwards, until no unread record can belong
 // to the page. It keeps at most one page of points in memory, plus the buckets of the days that it
@@ -40,7 +40,7 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 }
 
 // startListing starts the listing under whichever name of the metric has a definition, or under the
-// name as sent if neither has one.
+// name as sent if neither has a definition.
 func (s Store) startListing(ctx context.Context, companyID string, q PointQuery) (*pointListing, error) {
 	l, defined, err := s.readFirstRound(ctx, companyID, q)
 	other := aliasOf(q.MetricKey)
@@ -79,11 +79,11 @@ type pointListing struct {
 	candidates candidatePoints // the points found so far
 }
 
-// grainSource is the records of one grain, and what the listing does with the points in them.
+// grainSource describes how a listing reads the points of one grain and what it does with them.
 type grainSource struct {
 	*pointReader
 	positionOf func(*Point) Position            // where in the page a point belongs; for a day, this is the position of its bucket
-	addPoints  func(points []Point) (found int) // adds points to the candidates and returns how many of the candidates are new
+	addPoints  func(points []Point) (found int) // adds points to the candidates and returns how many were not already there
 }
 
 // newListing returns a listing that has read nothing yet. A listing of weeks or months also reads
@@ -127,8 +127,8 @@ func (l *pointListing) setRollupRule(rule rollupRule) {
 
 func (l *pointListing) dropDaySource() { l.sources = l.sources[:1] }
 
-// missingSources returns the sources that may still have points for the page, and the day from
-// which they must be complete, which is "" as long as the page is not full.
+// missingSources returns the sources that may still have points for the page. since is the day from
+// which they must be read completely, or "" as long as the page is not full.
 func (l *pointListing) missingSources() (open []grainSource, since string) {
 	if n, oldest := l.candidates.finalCount(l.wantedPoints()); n == l.wantedPoints() {
 		since = dayOf(oldest)

@@ -37,7 +37,7 @@ func (q PointQuery) window() dayWindow {
 	return w
 }
 
-// dayWindow returns the range of days that belong to the buckets that start in window.
+// dayWindow returns the days of all buckets that start in the range returned by window.
 func (q PointQuery) dayWindow() dayWindow {
 	w := q.window()
 	if w.from != "" && q.Grain.startOfBucket(w.from) != w.from { // the bucket that contains from starts before the window

@@ -13,9 +13,9 @@ import (
 )
 
 // pushRecordsMax is how many point records one transaction of a push writes. A transaction accepts
-// a hundred writes. Each record may need the three writes of a new definition in addition, and one
-// write stores the response. The transaction limit of 4 MB is enough for 25 records of 53 weeks
-// with the longest strings.
+// a hundred writes. Each record may also need three writes for a new definition, and one write
+// stores the response. The transaction limit of 4 MB is enough for 25 records of 53 weeks with the
+// longest strings.
 const pushRecordsMax = 24
 
 // pushConcurrency limits the concurrent transactions of a push. 500 points of 500 different series
@@ -66,18 +66,18 @@ func (s Store) readPushedDefinitions(ctx context.Context, companyID string, keys
 }
 
 // Push stores new definitions, whose ids it sets, and points with identities (see Point.Identify).
-// known contains the definitions that exist, by key. Push returns the keys of the definitions that it
-// created, even with an error, but not after a panic. Returns table.ErrExists when one of the definitions, or one with the metric's other name,
-// already exists, or when a definition that the push expects to exist has been deleted. The caller
-// then reads the definitions again and repeats the push, which is safe for the same reasons as
-// repeating PutPoints.
+// known contains the definitions that exist, by key. Push returns the keys of the definitions that
+// it created, even with an error, but not after a panic. Returns table.ErrExists when one of the
+// definitions, or one with the metric's other name, already exists, or when a definition that the
+// push expects to exist has been deleted. The caller then reads the definitions again and repeats
+// the push, which is safe for the same reasons as repeating PutPoints.
 //
 // A push of up to pushRecordsMax records is one transaction and stores everything or nothing. It
 // also stores the response for an Idempotency-Key, which it gets by calling respond with the
 // created keys. A larger push claims the Idempotency-Key first and then runs several concurrent
 // transactions. If it fails half-way, some series and periods are stored and others are not.
-// Repeating the push completes it. The feed of changes reports each transaction, so it does not lack
-// what was stored.
+// Repeating the push completes it. The feed of changes reports each transaction, so it also reports
+// what a failed push has stored.
 //
 // No point is stored without a definition. RemoveDefinition does not delete a definition while a
 // record of its points exists, so a push that changes a record only requires that the record
@@ -105,7 +105,7 @@ func (s Store) Push(ctx context.Context, companyID string, known map[string]Defi
 	failures, createdBy := make([]error, len(p.parts)), make([][]string, len(p.parts))
 	panicked := parallel.Do(len(p.parts), pushConcurrency, func(n int) error {
 		createdBy[n], failures[n] = p.storePart(ctx, p.parts[n], nil)
-		return nil // nil, so that the other parts are stored all the same
+		return nil // nil, so that the other parts are still stored
 	})
 	if panicked != nil {
 		return nil, panicked
@@ -160,8 +160,9 @@ func (s Store) newPushJob(companyID string, newDefinitions []Definition, updates
 	return p
 }
 
-// markRecords gives the first record of each metric in a part the write token of the push. Each part
-// is reported: others may fail, or a reader may have read the points before the part was stored.
+// markRecords gives the first record of each metric in a part the write token of the push, so that
+// the feed of changes reports every part. Reporting only one part would not be enough: that part
+// may fail, or a reader may read the points before another part is stored.
 func markRecords(part []*pointUpdate, token string) {
 	marked := map[string]bool{}
 	for _, u := range part {
@@ -190,9 +191,9 @@ func (p *pushJob) storePart(ctx context.Context, part []*pointUpdate, respond fu
 	return nil, table.ErrTooMuchContention
 }
 
-// tryPart makes the writes of a part in one transaction. otherwise is true if nothing was stored
-// because a record unexpectedly exists or is missing. tryPart has then corrected the record's
-// isNew.
+// tryPart makes the writes of a part in one transaction. The result otherwise reports whether
+// nothing was stored because a record unexpectedly exists or is missing. In that case, tryPart has
+// corrected the record's isNew.
 func (p *pushJob) tryPart(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, otherwise bool, err error) {
 	defer p.lockMetrics(part)()
 	var writes []table.Write
@@ -261,7 +262,6 @@ func (p *pushJob) lockMetrics(part []*pointUpdate) (unlock func()) {
 	}
 }
 
-// idsOf returns the ids of definitions by key.
 func idsOf(definitions map[string]Definition) map[string]string {
 	ids := make(map[string]string, len(definitions))
 	for key, d := range definitions {

@@ -33,8 +33,8 @@ type pointReader struct {
 	newCandidates int // how many new candidates the items contained
 }
 
-// newPointReader returns a reader for the window. records limits how many records its first round
-// reads.
+// newPointReader returns a reader for the window. records is the maximum number of records that its
+// first round reads.
 func newPointReader(companyID, metricKey string, grain Grain, w dayWindow, records int) *pointReader {
 	r := &pointReader{grain: grain, prefix: pointPrefix + table.JoinKey(metricKey, string(grain), ""), completeSince: afterAllKeys, series: map[string]bool{}}
 	lowest, highest := r.prefix, r.prefix

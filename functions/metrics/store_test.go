@@ -17,7 +17,7 @@ import (
 func TestDefinitionUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	const n = 42 // a third of the definitions each have needsReview true, false and null
+	const n = 42 // needsReview is true in a third of the definitions, false in a third, and null in a third
 	s, store := start(t)
 	many := s.Table.NewID("co")
 	fill := func(companyID string, count int) {
@@ -191,8 +191,9 @@ func TestPutUnits(t *testing.T) {
 	}
 }
 
-// Ensure a year of weeks and ten years of months, computed from days, cost no more than expected in
-// round trips that a caller waits for and in read units. This is checked for one series and for 50.
+// Ensure a year of weeks and ten years of months, computed from days, take no more read units than
+// expected, and no more round trips that a caller waits for. This is checked for one series and for
+// 50.
 func TestRollUpUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

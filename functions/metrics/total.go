@@ -16,7 +16,6 @@ type totalPoints struct {
 	hasOtherPoints, hasOtherDays bool // whether series with dims have points of the grain, and whether they have days
 }
 
-// totalBucket is one bucket of the total.
 type totalBucket struct {
 	totalPoint   *Point                 // the stored point of the series without dims
 	days         map[string]*bucketSums // by series; once everything has been read, days of series with a stored point are ignored

@@ -25,9 +25,9 @@ func (w *pointOracle) put(t *testing.T, companyID string, grain metrics.Grain, s
 	w.points = append(w.points, p)
 }
 
-// Ensure a page of a total is full even if its newest buckets turn out to have no value. They first
-// get a value from their days, but stored weeks without a value replace it, so the page must read
-// more records.
+// Ensure a page of a total is full even if its newest buckets turn out to have no value. The
+// listing first computes values for these buckets from their days. It then finds stored weeks
+// without a value, which replace the computed ones, so it must read more records to fill the page.
 func TestTotalPagesOverNullWeeks(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -106,8 +106,9 @@ func sparseOracle(t *testing.T, s *apitest.Service, store metrics.Store, random 
 	return w
 }
 
-// Ensure all limits give the same points as a naive oracle, for totals and lists. The metric has 1
-// to 20 series with days and with stored weeks and months, many of them without a value.
+// Ensure totals and lists contain the points that a naive oracle computes, whatever the limit. The
+// metric has 1 to 20 series with days and with stored weeks and months, many of them without a
+// value.
 func TestTotalPagesAgainstOracle(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -141,9 +142,9 @@ func TestTotalPagesAgainstOracle(t *testing.T) {
 	}
 }
 
-// Ensure a page of a total or of one series that would read too much is refused while it reads. A
-// narrower window or a lower limit succeeds and returns the same points. A list of all series is
-// never refused.
+// Ensure a page of a total or of one series that would read too much is refused if it exceeds the
+// limit on read units before it is complete. A narrower window or a lower limit succeeds and
+// returns the same points. A list of all series is never refused.
 func TestPageOfVeryManySeries(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -10,9 +10,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure total returns one series with the identity of the series without dims, under either name
-// of the metric and in pages of buckets. If the series do not combine, the request is refused with
-// the reason.
+// Ensure a list with the parameter total returns one series, which has the identity of the series
+// without dims. This holds under either name of the metric and on every page. If the series do not
+// combine, the request is refused with the reason.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -12,7 +12,6 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// definitionIDPrefix is the prefix of definition ids.
 const definitionIDPrefix = "mdf"
 
 // Transfers returns the record types that can be imported and exported.
@@ -63,7 +62,7 @@ func importAliases(key string) (own, rival string) {
 
 func importName(key string) string { return "metric " + key }
 
-// verifyNames checks that no key is stored only under the metric's other name. It returns one
+// verifyNames finds the keys whose metric is stored only under its other name. It returns one
 // message per key, empty if there is no problem.
 func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []string) ([]string, error) {
 	known, err := s.DefinitionsByKey(ctx, companyID, namesWithAliases(keys))
@@ -189,8 +188,8 @@ func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLin
 	return s.AddPoints(ctx, companyID, points, definitionIDs)
 }
 
-// keepDefinedPoints returns the points of lines and the ids of their definitions by key, and creates
-// definitions for metrics that have none.
+// keepDefinedPoints returns the points of lines and the ids of their definitions by key, and
+// creates definitions for metrics that have none.
 func (s Store) keepDefinedPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.FileHasName) ([]Point, map[string]string, error) {
 	now := s.now()
 	points := make([]Point, len(lines))
@@ -283,9 +282,9 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 	return 0, table.ErrTooMuchContention
 }
 
-// importWrites returns the writes for an imported definition. If over is set, they replace the
-// stored definition. If both is set, they create the definition even if the metric's other name is
-// defined. The id record must be missing, or contain the definition's key or the stale key.
+// importWrites returns the writes for an imported definition. With over, the writes replace the
+// stored definition. With both, they create the definition even if the metric's other name is
+// defined. The id record must be missing, or contain the definition's key or the key in stale.
 func (s Store) importWrites(d Definition, over, both bool, stale string) []table.Write {
 	name := s.table.WritePutIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key},
 		"attribute_not_exists(pk) OR #key IN (:key, :stale)", map[string]string{"#key": "key"},

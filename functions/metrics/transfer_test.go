@@ -139,7 +139,6 @@ func TestReplaceDefinition(t *testing.T) {
 	}
 }
 
-// definedKeys returns the keys of all definitions.
 func definedKeys(t *testing.T, s *apitest.Service) string {
 	t.Helper()
 	var keys []string

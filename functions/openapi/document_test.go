@@ -193,8 +193,8 @@ func (d document) queryNotation(t *testing.T, op operation) string {
 	return join(out)
 }
 
-// acceptsNull reports whether null is a valid value. It is if the field accepts any type, or if
-// null is one of its types or alternatives.
+// acceptsNull reports whether null is a valid value. Null is valid if the field accepts any type,
+// or if null is one of the field's types or alternatives.
 func (f field) acceptsNull() bool {
 	types, _ := f.Type.([]any)
 	alternative := slices.ContainsFunc(f.AnyOf, func(one field) bool { return one.Type == "null" })
@@ -262,7 +262,7 @@ func (d document) resolveEnum(t *testing.T, f field) field {
 }
 
 // fieldNotation returns a field in the notation of the operation tables. The notation shows whether
-// a field accepts null only for the body of an update: in a create, null has the same effect as
+// a field accepts null, but only in the body of an update. In a create, null has the same effect as
 // leaving the field out.
 func (d document) fieldNotation(t *testing.T, name string, f field, required, update bool) string {
 	t.Helper()

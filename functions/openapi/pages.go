@@ -60,8 +60,8 @@ func readPage(name string) []byte {
 // text and target.
 var linkPattern = regexp.MustCompile(`!?\[([^\]]*)\]\(([^):#\s][^):\s]*)\)`)
 
-// withoutRepositoryLinks replaces links to files that the service does not serve, because they are
-// only in the repository, with the link's text and the file's path.
+// withoutRepositoryLinks replaces each link to a file that is only in the repository with the
+// link's text and the file's path, because the service does not serve such a file.
 func withoutRepositoryLinks(name string, text []byte) []byte {
 	return linkPattern.ReplaceAllFunc(text, func(link []byte) []byte {
 		parts := linkPattern.FindSubmatch(link)

@@ -37,8 +37,8 @@ const ScriptPath = "/reference." + scriptDigest + ".js"
 var referencePage string
 
 // scalarSettings returns Scalar's settings. The page loads nothing from other hosts, and has no
-// input for a key: a secret key must not get into a browser. Its examples call the server at base,
-// because the document contains only a relative URL of its server.
+// input for a key: a secret key must not get into a browser. Its examples call the server at the
+// URL base, because the document contains only a relative URL of its server.
 func scalarSettings(base string) map[string]any {
 	return map[string]any{
 		"agent":                 map[string]any{"disabled": true},
@@ -90,7 +90,6 @@ func newStaticFile(body func() []byte, contentType, cache string) staticFile {
 	}
 }
 
-// newReferencePage returns the reference page for a request.
 func newReferencePage(r *http.Request) staticFile {
 	f := newStaticFile(func() []byte {
 		base := gateway.BaseURL(r)

@@ -516,8 +516,8 @@ func TestCreateAuditLosesItsDraft(t *testing.T) {
 	}
 }
 
-// Ensure an update does not delete its findings if it does not know whether its write succeeded,
-// because the audit may refer to them.
+// Ensure an update that does not know whether its write succeeded does not delete the findings it
+// stored, because the audit may refer to them.
 func TestUpdateAuditWithoutResponse(t *testing.T) {
 	t.Parallel()
 	own := start(t)

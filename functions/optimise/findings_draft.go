@@ -26,8 +26,8 @@ type findingsDraft struct {
 const (
 	draftIDPrefix = "drf"
 
-	// draftExpiry is the age of a draft at which the request that stored it must have ended,
-	// because a request takes at most 9 seconds.
+	// draftExpiry is the age from which a draft counts as old. The request that stored such a draft
+	// must have ended, because a request takes at most 9 seconds.
 	draftExpiry = time.Hour
 
 	// draftsMax is the maximum number of old drafts that one request deletes.

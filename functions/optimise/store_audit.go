@@ -27,7 +27,6 @@ type storedAudit struct {
 	Digest *string `store:"findingsDigest"` // digest of the findings; nil if there are none, or if they were stored before this attribute existed
 }
 
-// auditStore stores audits and their findings.
 type auditStore struct {
 	record.Store[storedAudit]
 
@@ -39,7 +38,6 @@ var audits = record.Kind[storedAudit]{
 	Indexes: storedAudit.indexKeys,
 }
 
-// indexKeys returns the index keys of an audit.
 func (a storedAudit) indexKeys() (keys table.Keys) {
 	order := table.JoinKey(table.DescendingTimeKey(a.StartedAt), a.ID)
 	keys.GSI1 = table.Key{PK: partition(a.CompanyID, auditsPart), SK: order}
@@ -144,7 +142,7 @@ func (s auditStore) Modify(
 	var before storedAudit
 	after, err := table.Modify(ctx, s.table, s.Key(companyID, auditID), s.Keys, func(a *storedAudit) error {
 		before = *a
-		if err := change(&a.AuditSummary); err != nil { // a change that is refused must not first store megabytes
+		if err := change(&a.AuditSummary); err != nil { // checked first, so that a refused change does not store megabytes
 			return err
 		}
 		if findings.Sent && !a.hasFindings(digest) {

@@ -42,8 +42,8 @@ func manyAudits(n int, findings string) (out []optimise.Audit) {
 }
 
 // Ensure the cost of a list of audits does not grow with the company's data. With every combination
-// of filters, ten times as many audits must take the same calls and units. Findings must not add to
-// the cost.
+// of filters, ten times as many audits must take the same number of calls and units. Findings must
+// not add to the cost.
 func TestAuditUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -40,14 +40,13 @@ func remainingRecords(t *testing.T, s *apitest.Service, boardID string) (out []s
 
 func acceptAnyBoard(plan.Board) error { return nil }
 
-// isFault reports whether err is a fault with the given code.
 func isFault(err error, code fault.Code) bool {
 	var faultErr *fault.Error
 	return errors.As(err, &faultErr) && faultErr.Code == code
 }
 
-// addEmptiedBoard adds a board without items, which showed an item in version 1 and shows none in
-// version 2.
+// addEmptiedBoard adds a board that showed one item in version 1 and none in version 2. The board
+// has no items left.
 func addEmptiedBoard(t *testing.T, s *apitest.Service, boardID string) {
 	t.Helper()
 	importRecords(t, s, "board", fmt.Sprintf(`{"id":%q,"publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_0","slug":"a","title":"A"}]}`, boardID))
@@ -64,7 +63,7 @@ func TestBoardRaces(t *testing.T) {
 	if testing.Short() {
 		rounds = 5
 	}
-	const callsMax = 9 // the most table calls that a publish makes
+	const callsMax = 9 // the maximum number of table calls that a publish makes
 	type outcome struct{ deleted, other error }
 	gone := func(o outcome) bool { return o.deleted == nil }
 	for name, race := range map[string]struct {

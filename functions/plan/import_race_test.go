@@ -11,17 +11,16 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// itemImportOver returns the record type for importing items, which sends its table calls over
-// transport.
+// itemImportOver returns the record type for importing items. Its table calls go through transport.
 func itemImportOver(t *testing.T, s *apitest.Service, transport http.RoundTripper) transfer.Type {
 	t.Helper()
 	return plan.Transfers(apitest.NewOver(t, plan.Operations, transport).Table)[1]
 }
 
 // Ensure an import refuses an item if another caller takes the item's slug or deletes its board
-// after the file was checked. The test does so before each table call that writes the items, in
-// turn. The other items of the file must be stored. No item may be left without its board, and no
-// two items may share a slug.
+// after the file was checked. The test repeats this for each table call that writes the items, with
+// the other caller acting just before that call. The other items of the file must be stored. No
+// item may be left without its board, and no two items may share a slug.
 func TestImportLosesRace(t *testing.T) {
 	t.Parallel()
 	const late, other = `{"id":"itm_late","roadmapId":"brd_1","slug":"late","title":"Late"}`, `{"id":"itm_other","roadmapId":"brd_2","slug":"late","title":"Other"}`

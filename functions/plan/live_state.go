@@ -39,7 +39,7 @@ func (l liveState) liveAt(current *int64) (live bool, last *int64) {
 	return live, last
 }
 
-// publishedVersion returns the value of the item's field publishedVersion.
+// publishedVersion returns the value of the item's publishedVersion field.
 func (l liveState) publishedVersion(current *int64) *int64 {
 	live, last := l.liveAt(current)
 	if live {

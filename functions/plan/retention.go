@@ -59,7 +59,6 @@ func (s Store) deleteChunks(ctx context.Context, b storedBoard, version int64, s
 	})
 }
 
-// deleteAll deletes the records of a collection.
 func (s Store) deleteAll(ctx context.Context, records table.Collection) error {
 	found, err := table.ReadAll[sortKey](ctx, s.table, records)
 	if err != nil {

@@ -123,9 +123,9 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// Ensure a publish that crashes after any of its table calls either has published nothing, or has
-// published and returns success. Every listed version must be readable, and later publishes must
-// remove everything that the crash left.
+// Ensure that if all table calls of a publish fail from some point on, the publish either has
+// changed nothing that visitors see, or returns success. Every listed version must be readable, and
+// later publishes must remove everything that the crash left.
 func TestRetentionCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -209,8 +209,8 @@ func TestNoSuchVersion(t *testing.T) {
 }
 
 // Ensure that an imported board has the imported version, and that the next publish continues from
-// there. The board must not show anything that was published under the same version numbers before
-// the import.
+// that version. The board must not show anything that was published under the same version numbers
+// before the import.
 func TestVersionsAfterImport(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

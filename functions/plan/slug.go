@@ -100,9 +100,9 @@ func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i I
 	return Item{}, table.ErrTooMuchContention
 }
 
-// findFreeSlug returns a free numbered slug. Without lost races it is the first one. Otherwise it
-// is a randomly chosen later one, so that concurrent creates with the same title do not all try the
-// same slug.
+// findFreeSlug returns a free numbered slug. If lostRaces is 0, it returns the first one. Otherwise
+// it returns a randomly chosen later one, so that concurrent creates with the same title do not all
+// try the same slug.
 func (s itemStore) findFreeSlug(ctx context.Context, companyID, boardID, base string, lostRaces int) (string, error) {
 	stem := base + "-"
 	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {

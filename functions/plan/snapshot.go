@@ -70,7 +70,6 @@ func (s snapshot) digest() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum[:18]), nil
 }
 
-// emptySnapshotDigest is the digest of a snapshot without items.
 var emptySnapshotDigest = func() string {
 	digest, err := snapshot{}.digest()
 	if err != nil {
@@ -95,8 +94,8 @@ type contentDiff struct {
 	unchangedCount int
 }
 
-// diffFrom returns what publishing s in place of the live snapshot would change. items are the
-// board's stored items; they say which version last showed an item that is not live.
+// diffFrom returns what would change if s were published in place of the live snapshot. items are
+// the board's stored items; they say which version last showed an item that is not live.
 func (s snapshot) diffFrom(live snapshot, current *int64, items []storedItem) contentDiff {
 	d := contentDiff{added: []PublishedItem{}, updated: []ChangedItem{}, removed: []PublishedItem{}}
 	before := make(map[string]SnapshotItem, len(live))
@@ -143,8 +142,7 @@ func (i SnapshotItem) publishedItem(version *int64) PublishedItem {
 	return PublishedItem{i.ID, i.Slug, i.Title, i.ColumnID, version}
 }
 
-// afterPublish returns d as it is after the publish, when the items that went live have the new
-// version.
+// afterPublish sets the new version on the items in d that go live, and returns d.
 func (d contentDiff) afterPublish(version int64) contentDiff {
 	for n := range d.added {
 		d.added[n].PublishedVersion = &version

@@ -122,9 +122,9 @@ func (s Store) readBoard(ctx context.Context, companyID, boardID string) (stored
 	return table.Get[storedBoard](ctx, s.table, boardKey(companyID, boardID))
 }
 
-// boardStore stores boards. Modify writes only what changes, so it neither takes the lease away
-// from a publish in progress nor moves the board back to an earlier version. If a publish is in
-// progress, it commits with a later updatedAt.
+// boardStore stores boards. Modify writes only the fields that change, so it neither takes the
+// lease away from a publish in progress nor moves the board back to an earlier version. If a
+// publish is in progress, it commits with a later updatedAt.
 type boardStore struct {
 	record.Store[Board]
 
@@ -199,7 +199,6 @@ func itemsOfBoard(companyID, boardID string) table.Collection {
 	return of
 }
 
-// itemStore stores items.
 type itemStore struct {
 	boards record.Store[Board]
 	table  *table.Client
@@ -208,8 +207,8 @@ type itemStore struct {
 // List returns a page of a board's items. Returns fault.ErrNotFound when the board does not exist.
 //
 // The page comes from an index, which lags a write by milliseconds, and the board is read in
-// parallel. While a publish goes live, a page may therefore show an item that the publish removed
-// with the new version, or an item that it added with its old state. Get never does.
+// parallel. While a publish goes live, a page may therefore show a removed item as if it were live
+// in the new version, or an added item as if it were not live yet. Get never does.
 func (s itemStore) List(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (table.Page[Item], error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{boardPartition(companyID, boardID)}, After: after, Limit: limit}
 	if status != nil {

@@ -16,7 +16,6 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// itemIDPrefix is the prefix of item ids.
 const itemIDPrefix = "itm"
 
 // Transfers returns the record types `board` and `item`.
@@ -89,9 +88,9 @@ func decodeSnapshot(text []byte) (snapshot, error) {
 }
 
 // importBoards stores boards and replaces existing ones. A board that is imported without a
-// snapshot keeps the stored snapshot if that has the same version. If the removal of a board with
-// the same id is unfinished, importBoards first completes it, because it would otherwise delete the
-// imported snapshot.
+// snapshot keeps the stored snapshot if that snapshot has the same version. If the removal of a
+// board with the same id is unfinished, importBoards first completes the removal, which would
+// otherwise delete the imported snapshot.
 func (s Store) importBoards(ctx context.Context, companyID string, boards []transferBoard) error {
 	for _, b := range boards {
 		b.CompanyID = companyID

@@ -157,8 +157,8 @@ func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Wr
 
 // isCommitted reports whether the record of a version points to the given snapshot. A transaction
 // is retried after a lost response, but a local engine that was killed and restarted does not
-// recognise the retry and rejects it. The publish may nevertheless have succeeded, so that visitors
-// see its chunks.
+// recognise the retry and rejects it. The publish may nevertheless have succeeded, in which case
+// visitors see its chunks.
 func (s Store) isCommitted(ctx context.Context, b storedBoard, version int64, snapshotID string) (bool, error) {
 	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
 	return err == nil && v.SnapshotID == snapshotID, ignoreNotFound(err)

@@ -103,11 +103,11 @@ func (r *crowdReader) read(ctx context.Context) (hasMore bool, err error) {
 	return response.Header.Get("Service-Has-More") == "true", nil
 }
 
-// Ensure a feed contains each change exactly once, and that all readers see the same order, in
-// which the changes to a record are in the order of its writes. Meanwhile, 8 writers write, readers
-// read, and the shards of the stream are split. 4 consumers die at any call to the table, or before
-// they store how far they are. Batches are delivered again with different bounds, and by two
-// consumers at once.
+// Ensure a feed contains each change exactly once, and that all readers see the changes in the same
+// order. The changes to one record must be in the order of its writes. Meanwhile, eight writers
+// write, readers read, and the shards of the stream are split. Four consumers crash, each either at
+// some call to the table or before it stores its progress. Batches are delivered again with
+// different bounds, and by two consumers at once.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	total := 10_000
@@ -183,7 +183,7 @@ func TestCrowd(t *testing.T) {
 				case err != nil:
 					deaths.Add(1)
 					consumed = 0
-				case repeats.Load() == 0 || mathrand.IntN(4) == 0: // the consumer dies before it stores how far it is
+				case repeats.Load() == 0 || mathrand.IntN(4) == 0: // the consumer dies before it stores its progress
 					repeats.Add(1)
 					consumed = mathrand.IntN(len(batch))
 				}
@@ -237,8 +237,8 @@ func wantedChanges(feed *shardedStream, companyID string) map[string][]string {
 	return out
 }
 
-// checkReaders checks the changes that two readers of all types and a reader of ideas and posts
-// found.
+// checkReaders checks the changes seen by three readers: two that follow all types, and one that
+// follows only ideas and posts.
 func checkReaders(t *testing.T, readers []*crowdReader, want map[string][]string) {
 	t.Helper()
 	all := readers[0].found

@@ -44,8 +44,8 @@ func New(t *table.Client, park func(context.Context, Parked) error) *Recorder {
 const companiesWidth = 8
 
 // Record records the changes in a batch of one shard. It is idempotent: it skips what it has
-// already recorded, even if the batches now begin and end elsewhere. After an error, the same
-// records must be delivered again before any later records of the shard.
+// already recorded, even if the batches now begin and end at different records. After an error, the
+// same records must be delivered again before any later records of the shard.
 func (r *Recorder) Record(ctx context.Context, shardID string, records []change.StreamRecord) error {
 	if shardID == "" {
 		return errors.New("record changes: the batch names no shard; the event source mapping needs a tumbling window")
@@ -89,7 +89,7 @@ func (r *Recorder) occurrence(ctx context.Context, shardID string, record change
 			return w.CompanyID, o, true, err
 		}
 		if ok {
-			if o.Action == change.Deleted { // only a deletion of some of a record's points leaves a writer
+			if o.Action == change.Deleted { // a deletion names no key, even if some of the record's points remain and name one
 				o.KeyID = ""
 			}
 			return w.CompanyID, o, true, nil

@@ -28,7 +28,7 @@ func start(t *testing.T) *apitest.Service {
 	return s
 }
 
-// newRecorder returns a recorder that adds the records it parks to parked.
+// newRecorder returns a recorder. The records that it parks are appended to *parked.
 func newRecorder(t *table.Client, parked *[]recorder.Parked) *recorder.Recorder {
 	return recorder.New(t, func(_ context.Context, p recorder.Parked) error {
 		*parked = append(*parked, p)
@@ -129,8 +129,8 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// Ensure an unreadable record is parked, becomes a change that says so, and does not hold up other
-// records. If it cannot be parked, the batch fails.
+// Ensure an unreadable record is parked, is reported as an unknown change, and does not hold up
+// other records. If it cannot be parked, the batch fails.
 func TestUnreadableRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -85,7 +85,6 @@ func (s *shardedStream) split() {
 	s.changed.Broadcast()
 }
 
-// end ends the stream.
 func (s *shardedStream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +136,8 @@ func (s *shardedStream) release(m *modelShard, consumed int) {
 	s.changed.Broadcast()
 }
 
-// waitForRelease waits until more leases than seen have ended, or everything is consumed. It
-// returns how many ended, and whether everything is consumed.
+// waitForRelease waits until more than seen leases have ended, or everything is consumed. It
+// returns the number of ended leases, and whether everything is consumed.
 func (s *shardedStream) waitForRelease(seen int) (releases int, isDone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -83,7 +83,7 @@ func TestEvent(t *testing.T) {
 	}
 }
 
-// Ensure a record without an old or a new image has nil in its place.
+// Ensure a created record has no old image, and a deleted record no new one.
 func TestCreateAndDelete(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{strings.Replace(streamEvent, `"OldImage"`, `"Other"`, 1), strings.Replace(streamEvent, `"NewImage"`, `"Other"`, 1)} {
@@ -111,7 +111,8 @@ func TestEmptyAndFailedEvents(t *testing.T) {
 	}
 }
 
-// Ensure a parked record is sent to the queue with a signed request, and that a refusal is an error.
+// Ensure a parked record is sent to the queue with a signed request, and that a refusal is an
+// error.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	status := http.StatusOK

@@ -1,5 +1,6 @@
 // Command lambda is the Lambda function that records changes. Its event source is the table's
-// stream. The mapping has a tumbling window, because an event names its shard only with a window.
+// stream. The mapping has a tumbling window, because an event names its shard only if there is a
+// window.
 package main
 
 import (

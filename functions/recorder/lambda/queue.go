@@ -29,7 +29,6 @@ type queue struct {
 
 const sendTimeout = 3 * time.Second
 
-// send adds a message to the queue.
 func (q queue) send(ctx context.Context, p recorder.Parked) error {
 	message, err := json.Marshal(p)
 	if err != nil {

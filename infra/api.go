@@ -68,8 +68,8 @@ type GatewayResponse struct {
 
 // throttleRetryAfterSeconds is the Retry-After of a response to a request that the gateway
 // throttled. It is short because the gateway's token bucket refills every second. The gateway's 5xx
-// responses also have the header: most of those that a retry can fix are caused by a lack of free
-// function instances.
+// responses also have the header: most of the errors that a retry can fix are caused by a lack of
+// free function instances.
 const throttleRetryAfterSeconds = fault.RetryAfterSeconds
 
 // gatewayResponses returns a response for every type of error that API Gateway itself can return,

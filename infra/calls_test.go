@@ -163,8 +163,8 @@ func (p requestPart) query() ([]callAccess, error) {
 	return []callAccess{{"Query", resource, []string{text}}}, nil
 }
 
-// Ensure accesses covers both possible checks of a transaction: each part with its own partition
-// key, and each part with the keys of all parts. A batch is one access with all its keys.
+// Ensure the function accesses covers both possible checks of a transaction: each part with its own
+// partition key, and each part with the keys of all parts. A batch is one access with all its keys.
 func TestAccessesOfSeveralKeys(t *testing.T) {
 	t.Parallel()
 	key := func(pk string) string { return `{"pk":{"S":"` + pk + `"},"sk":{"S":"x"}}` }

@@ -18,7 +18,7 @@ import (
 type runbookCosts struct {
 	text     string
 	rows     [][]string // the rows of the section's table, without the header
-	feedRows [][]string // those of the table of the feed
+	feedRows [][]string // the rows of the table of the feed's costs
 
 	gatewayPrice, lambdaPrice, gigabyteSecondPrice, readPrice, writePrice, logsPrice float64
 }
@@ -155,7 +155,8 @@ func TestSampleAccessLine(t *testing.T) {
 	}
 }
 
-// Ensure every amount in the table of the feed's costs follows from the prices and its units.
+// Ensure every amount in the table of the feed's costs follows from the prices and the table's
+// units.
 func TestRunbookFeedCosts(t *testing.T) {
 	t.Parallel()
 	c := readCosts(t)
@@ -184,8 +185,9 @@ const (
 	metricPrice = 0.30
 )
 
-// alarmAndMetricCosts returns the number of alarm metrics, and three monthly costs: of the alarms,
-// of the metrics of the whole service, and of these together with the metrics of each operation.
+// alarmAndMetricCosts returns the number of metrics in alarms and three monthly costs: that of the
+// alarms, that of the metrics of the whole service, and that of these metrics together with the
+// metrics of each operation.
 func alarmAndMetricCosts(t *testing.T) (alarms int, alarmCost, serviceMetricCost, operationMetricCost float64) {
 	t.Helper()
 	for _, a := range infra.New().Alarms {

@@ -34,7 +34,6 @@ type statement struct {
 	conditions         map[string]map[string][]string
 }
 
-// policyOf returns the policy of a function's role.
 func policyOf(t *testing.T, f infra.Function) policy {
 	t.Helper()
 	return parsePolicy(t, f.Name, resolveReferences(t, infra.JSON(f.Policy()), "").(map[string]any))
@@ -146,8 +145,8 @@ func asList(value any) (out []string) {
 	return out
 }
 
-// allows reports whether IAM allows an access. It does if at least one statement allows it and none
-// denies it.
+// allows reports whether IAM allows an access. IAM allows it if at least one statement allows it
+// and none denies it.
 func (p policy) allows(a callAccess) bool {
 	allowed := false
 	for _, s := range p {

@@ -421,7 +421,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	checkGrantsAreUsed(t, used)
 }
 
-// record lets the recorder record a write of an item, and returns its calls.
+// record makes the recorder record a write of an item, and returns the recorder's calls.
 func (s *deployedStage) record(t *testing.T) []callAccess {
 	t.Helper()
 	ctx := t.Context()
@@ -478,13 +478,13 @@ func areaActions(calls []callAccess) map[string]bool {
 }
 
 // isDeniedInTrail reports whether the roles deny an action in a trail. A transaction that writes to
-// a trail uses such actions only in its other partitions.
+// a trail needs these actions only in the other partitions that it writes to.
 func isDeniedInTrail(area, action string) bool {
 	return area == trail.Area && !slices.Contains(infra.TrailActions, action)
 }
 
 // check verifies that infra/grant.go grants the actions that the operation needs and no others. It
-// ignores the actions that check a key. A change of a key also needs the actions that report the
+// ignores the actions that check a key. A change to a key also needs the actions that report the
 // change. A request with an Idempotency-Key also needs the actions that store its response.
 func (u *operationUse) check(t *testing.T, area string, op api.Operation) {
 	t.Helper()
@@ -559,8 +559,8 @@ func (a callAccess) areas() string {
 	return strings.Join(slices.Compact(out), "+")
 }
 
-// checkGrantsAreUsed checks that an operation of its function uses each grant in access.tsv, and
-// that access.tsv lists every grant that is used.
+// checkGrantsAreUsed checks that each grant in access.tsv is used by an operation of its function,
+// and that access.tsv lists every grant that is used.
 func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 	t.Helper()
 	for cell, actions := range readAccessTable(t) {

@@ -58,7 +58,7 @@ func (f Function) Environment() Object {
 	switch {
 	case f.ReadsStream():
 		out = append(out, Field{parkedQueueVariable, Ref(ParkedQueueID)})
-	case slices.ContainsFunc(f.Grants, func(g Grant) bool { return g.Area == change.Area }): // list_changes is 501 for a table without a stream
+	case slices.ContainsFunc(f.Grants, func(g Grant) bool { return g.Area == change.Area }): // list_changes returns 501 for a table without a stream
 		out = append(out, Field{"TABLE_STREAM", IfCondition(ifStream, "images", "none")})
 	}
 	return out

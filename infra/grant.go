@@ -13,7 +13,7 @@ import (
 // Grant is what a function may do in one kind of partition of the table.
 type Grant struct {
 	Area             string   // the grant covers the partitions <company>#<Area> and those with further segments
-	TransactionAreas []string // further areas that a transaction writes to, besides Area; empty for calls within Area
+	TransactionAreas []string // further areas that a transaction writes to, in addition to Area; empty for calls within Area
 	Actions          []string // without the prefix dynamodb:, in alphabetical order
 	Indexes          bool     // whether Query on the indexes of companies is allowed too
 }
@@ -34,10 +34,10 @@ const (
 )
 
 // actionsByEffect lists the actions that operations need on the records of their area. The key is a
-// verb, the first word of an id, or an operation id if the operation differs from others with the
-// same verb. An operation with another verb needs what a get or an update does.
-// TestEveryCallIsAllowed fails when an operation needs more, or when a function has more than its
-// operations need.
+// verb (the first word of an operation id), or the whole operation id if the operation differs from
+// others with the same verb. An operation with any other verb needs the actions of a get if it
+// reads, and otherwise those of an update. TestEveryCallIsAllowed fails when an operation needs
+// more, or when a function has more than its operations need.
 var actionsByEffect = map[string][]string{
 	"list":    {actionQuery},
 	"get":     {actionGetItem},
@@ -139,7 +139,7 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 // operations on keys. Only publish has responses that need more than one record.
 var idempotencyActions = []string{actionPutItem, actionQuery}
 
-// keyChangeActions lists the actions that report a change of a key to the feed of changes. The
+// keyChangeActions lists the actions that report a change to a key in the feed of changes. The
 // report is stored among the company's records, in the transaction that changes the key.
 var keyChangeActions = []string{actionUpdateItem}
 

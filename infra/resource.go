@@ -52,8 +52,8 @@ func policyDocument(statements ...any) Object {
 	return Object{{"Version", "2012-10-17"}, {"Statement", List(statements)}}
 }
 
-// onDelete returns the resource with the policy, Delete or Retain, for when the resource or its
-// stack is deleted.
+// onDelete returns the resource with the given policy, Delete or Retain. The policy applies when
+// the resource or its stack is deleted.
 func onDelete(policy string, resource Object) Object {
 	return append(resource, Field{"DeletionPolicy", policy}, Field{"UpdateReplacePolicy", policy})
 }

@@ -62,8 +62,9 @@ func (f Function) VersionDescription() Object {
 // resources whose names do not change while the stack exists.
 var notInVersion = []string{"ReservedConcurrentExecutions", "Role", "LogGroup", parkedQueueVariable}
 
-// resolvedValues appends to found each expression in value that CloudFormation resolves, without
-// duplicates. It skips the namespace of the metrics, which depends only on the stack's name.
+// resolvedValues collects the expressions in value that CloudFormation resolves, and appends them
+// to found without duplicates. It skips the namespace of the metrics, which depends only on the
+// stack's name.
 func resolvedValues(found List, value any) List {
 	switch v := value.(type) {
 	case List:

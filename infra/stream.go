@@ -49,8 +49,8 @@ func streamResources() Object {
 		{streamMappingID, onlyIf(ifStream, resource("AWS::Lambda::EventSourceMapping", Object{
 			{"FunctionName", Ref(Function{Name: RecorderName}.AliasID())},
 			{"EventSourceArn", streamARN()},
-			// A mapping takes minutes to start, and would not get the records of these minutes with
-			// LATEST. The recorder recognises records that it gets again.
+			// With LATEST, a new mapping would miss the records of the minutes that it takes to start. The
+			// recorder recognises records that it gets again.
 			{"StartingPosition", "TRIM_HORIZON"},
 			{"BatchSize", 100},
 			{"MaximumBatchingWindowInSeconds", 1},
@@ -89,10 +89,10 @@ var recordSortKeys = []string{
 }
 
 // streamFilter returns the pattern of the writes that the recorder gets: those to items whose sort
-// key has a prefix in recordSortKeys. So no invocation is spent on uses of keys, remembered
-// responses and the feeds themselves. Every record of the stream has a sort key, deletions too. A
-// filter on an attribute that only the unwanted items have would depend on how Lambda treats a
-// missing image.
+// key has a prefix in recordSortKeys. So no invocation is spent on uses of keys, on remembered
+// responses or on the feeds themselves. Every record of the stream has a sort key, even that of a
+// deletion. A filter on an attribute that only the unwanted items have would depend on how Lambda
+// treats a missing image.
 func streamFilter() string {
 	type prefix struct {
 		Prefix string `json:"prefix"`

@@ -18,7 +18,6 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// resourceOf returns a resource of the model.
 func resourceOf(t *testing.T, id string) map[string]any {
 	t.Helper()
 	r, ok := infra.JSON(infra.New().PlainResources()).(map[string]any)[id].(map[string]any)
@@ -97,8 +96,8 @@ func streamPattern(t *testing.T) (prefixes []string) {
 	return prefixes
 }
 
-// Ensure the filter passes every write that a source of changes recognises, in whatever operation,
-// and none of keys and remembered responses. Every type of change must occur.
+// Ensure the filter passes every write that a source of changes recognises, whichever operation
+// makes it, and no writes of keys or remembered responses. Every type of change must occur.
 func TestFilterPassesEveryChange(t *testing.T) {
 	t.Parallel()
 	s := newDeployedStage(t)

@@ -13,17 +13,17 @@ const TableID = "Table"
 //
 // The update that imports the table changes nothing else. So tableName, from which the functions,
 // policies, alarms, dashboard and outputs get the name, has the same text and the same value
-// before, during and after an import: it does not depend on ParamAdopted. A parameter of Systems
-// Manager as the one place would need a resource more, and every name would then be an attribute
-// that CloudFormation resolves only while it deploys.
+// before, during and after an import: it does not depend on ParamAdopted. Keeping the name in a
+// Systems Manager parameter would need one more resource. Every use of the name would then be an
+// attribute, which CloudFormation resolves only during a deployment.
 
 // tableName returns the name of the table: the generated name if CloudFormation named the table,
 // otherwise ParamTable.
 func tableName() Object { return IfCondition(ifNewTable, Ref(TableID), Ref(ParamTable)) }
 
 // tableARNs returns the ARNs of the table or of its indexes. While the stack switches to a second
-// table, it also returns the same ARNs of that table. The ARNs are built from the name, so they are
-// also correct for an existing table.
+// table, it also returns the ARNs of that table. The ARNs are built from the name, so they are also
+// correct for an existing table.
 func tableARNs(indexes ...table.Index) (out List) {
 	for _, i := range indexes {
 		out = append(out, Object{{"Fn::Sub", List{tableARN("Name", i), Object{{"Name", tableName()}}}}})

@@ -122,8 +122,9 @@ func (r renderer) evaluate(expression map[string]any) bool {
 	return false
 }
 
-// Ensure a stack keeps a table that CloudFormation named. The table has no name in the template,
-// because the property would replace it. Its id, type and policies are those of the first release.
+// Ensure a stack keeps a table that CloudFormation named. The template does not name the table,
+// because setting the name would replace the table. Its id, type and policies are those of the
+// first release.
 func TestTableKeepsItsName(t *testing.T) {
 	t.Parallel()
 	resource := render(t, nil).Resources["Table"].(map[string]any)

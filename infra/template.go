@@ -41,8 +41,8 @@ func (m Model) Text() []byte {
 	return out.Bytes()
 }
 
-// lintMetadata switches off a rule of cfn-lint that checks a resource with the default of
-// ParamTableStream, although a condition leaves the resource out then.
+// lintMetadata disables a rule of cfn-lint. The rule checks a resource with the default value of
+// ParamTableStream, even though a condition leaves out the resource in that case.
 func lintMetadata() Object {
 	return Object{{"cfn-lint", Object{{"config", Object{{"ignore_checks", List{"W1030"}}}}}}}
 }

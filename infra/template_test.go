@@ -253,8 +253,8 @@ func TestDomain(t *testing.T) {
 	}
 }
 
-// Ensure the table and each index have the throughput that the parameters set, and no throughput
-// property with the defaults.
+// Ensure the table and each index have the throughput that the parameters set, and, with the
+// default values, no throughput property.
 func TestThroughput(t *testing.T) {
 	t.Parallel()
 	properties := func(parameters map[string]string) map[string]any {

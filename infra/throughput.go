@@ -1,9 +1,9 @@
 package infra
 
-// The parameters of the throughput of the table and of each of its indexes, in units a second. With
-// 0 the table lacks the property. DynamoDB makes one kind of change to a table at a time, and
-// refuses to lower a warm throughput. So scripts/deploy changes these parameters in an update of
-// the table alone, and never lowers a warm throughput.
+// The parameters of the throughput of the table and of each of its indexes, in units per second. If
+// a parameter is 0, the template omits the property. DynamoDB makes one kind of change to a table
+// at a time, and refuses to lower a warm throughput. So scripts/deploy changes these parameters in
+// an update of the table alone, and never lowers a warm throughput.
 const (
 	ParamMaxReads   = "MaxReadUnits"
 	ParamMaxWrites  = "MaxWriteUnits"

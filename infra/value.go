@@ -30,7 +30,6 @@ func IfCondition(condition string, yes, no any) Object {
 	return Object{{"Fn::If", List{condition, yes, no}}}
 }
 
-// resource returns a resource of a template.
 func resource(kind string, properties Object) Object {
 	return Object{{"Type", kind}, {"Properties", properties}}
 }

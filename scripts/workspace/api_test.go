@@ -50,9 +50,9 @@ func apiJSON(t *testing.T, in string, args ...string) map[string]any {
 	return object
 }
 
-// firstID returns a value for the next id in the path of an operation. It is the id of the first
-// record in the matching list. For example, for …/plan/boards/{boardId}/items it is the first id
-// that list_plan_boards returns. args are the ids that come earlier in the path.
+// firstID returns an existing id for the next placeholder in the path of an operation: the id of
+// the first record in the matching list. For example, for …/plan/boards/{boardId}/items it returns
+// the first id in the response to list_plan_boards. args are the ids for the earlier placeholders.
 func firstID(t *testing.T, path string, args []string) string {
 	t.Helper()
 	if strings.HasSuffix(path, "/plan/items/{itemId}") { // items are listed by board
@@ -69,7 +69,7 @@ func firstID(t *testing.T, path string, args []string) string {
 }
 
 // readArguments returns the arguments that the command of a read operation requires, and the path
-// of the request. It uses the ids of records that exist.
+// of the request. The ids in them are those of existing records.
 func readArguments(t *testing.T, op api.Operation) (args []string, path string) {
 	t.Helper()
 	path = op.Path
@@ -207,7 +207,7 @@ func TestAPILargeValue(t *testing.T) {
 }
 
 // Ensure a command that deletes a record asks for confirmation at a terminal, and deletes only
-// after the reply yes. It does not ask with --yes. Without a terminal it needs --yes.
+// after the reply yes. With --yes it does not ask. Without a terminal it requires --yes.
 func TestAPIDeleteAsks(t *testing.T) {
 	s, _ := startTestServer(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
@@ -418,8 +418,8 @@ func TestAPIInclude(t *testing.T) {
 }
 
 // Ensure a command prints an error response as JSON with --json. Without --json, it prints each
-// message on its own line, with a flag instead of the field's path, and the request id on the last
-// line.
+// message on its own line, naming a flag instead of the field's path, and then a line with the
+// request id.
 func TestAPIErrors(t *testing.T) {
 	startTestServer(t)
 	r := runCommand(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--status", "live")

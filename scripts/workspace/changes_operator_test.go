@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Ensure `changes enable` finds that new companies have a feed, and begins one for a company
-// without.
+// Ensure `changes enable` starts a feed for a company that has none, and starts none for new
+// companies, which already have one.
 func TestEnableChanges(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -31,8 +31,8 @@ func TestEnableChanges(t *testing.T) {
 	requireFeeds(2, 0)
 }
 
-// Ensure `changes gap` adds a change of each type to the feed, with the company as the record, and
-// begins a missing feed.
+// Ensure `changes gap` adds one change of each type to the feed, with the company's id as the
+// record id. If the company has no feed, it must start one.
 func TestChangesGap(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

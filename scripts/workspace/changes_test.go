@@ -43,8 +43,9 @@ func serveFeed(t *testing.T, feed http.Handler) (url string) {
 	return server.URL
 }
 
-// Ensure `changes list` reads all pages, shows the name of the key that made a change, and says
-// where the list continues. Without keys:read, it knows the name of its own key.
+// Ensure `changes list` reads all pages, shows the name of the key that made a change, and prints
+// the flag that continues the list. Without the scope keys:read, it must still show the name of its
+// own key.
 func TestChangesList(t *testing.T) {
 	feed := feedtest.New()
 	for _, kind := range []string{"feedback", "post", "feedback"} {
@@ -106,7 +107,7 @@ func TestChangesList(t *testing.T) {
 	}
 }
 
-// followed is a `changes follow` in this process.
+// followed is a `changes follow` command that runs in this process.
 type followed struct {
 	stop   context.CancelFunc
 	lines  *bufio.Scanner // of its standard output
@@ -129,13 +130,14 @@ func startFollow(t *testing.T, args ...string) *followed {
 // end stops the command and returns its exit code.
 func (f *followed) end() int {
 	f.stop()
-	for f.lines.Scan() { // what a program still prints
+	for f.lines.Scan() { // discard the remaining output of the program
 	}
 	return <-f.code
 }
 
-// Ensure the program reads each change as JSON, with its record if the user wants it, is run again
-// after a failure, and is not run again after a restart. A stop is no error.
+// Ensure the program reads each change as JSON, together with the record if --with-record is set.
+// The program must run again for a change if it fails, but not for changes that were delivered
+// before a restart. Stopping the command must not be an error.
 func TestChangesFollow(t *testing.T) {
 	feed := feedtest.New()
 	feed.Records["/feedback/fbk_1"] = `{"id": "fbk_1",  "rating": 1}`
@@ -188,7 +190,7 @@ func TestChangesFollow(t *testing.T) {
 	requireSecretFile(t, dirs[0])
 }
 
-// Ensure the command ends with exit code 4 if changes were lost, and says how to continue.
+// Ensure the command exits with code 4 if changes were lost, and says how to continue.
 func TestChangesFollowBroken(t *testing.T) {
 	feed := feedtest.New()
 	serveFeed(t, feed)
@@ -204,7 +206,7 @@ func TestChangesFollowBroken(t *testing.T) {
 	f.stop()
 }
 
-// Ensure a webhook receives each change signed with the secret, until it wants no more.
+// Ensure a webhook receives each change, signed with the secret, until it responds with 410 Gone.
 func TestChangesFollowWebhook(t *testing.T) {
 	feed := feedtest.New()
 	first := feed.Add("feedback", "fbk_1", "created")
@@ -251,9 +253,9 @@ func TestChangesFollowWebhook(t *testing.T) {
 	requireUsage(t, "no secret", runCommand(t, "", follow...))
 }
 
-// Ensure the error for an unreachable webhook does not blame the service, and that a service error
-// says when the next attempt follows. A command that is told to stop between attempts ends without
-// an error, even before it knows its key.
+// Ensure the message about an unreachable webhook does not blame the service, and that the message
+// about a service error says when the next attempt follows. A command that is told to stop between
+// attempts must exit without an error, even before it knows its key.
 func TestChangesFollowOutage(t *testing.T) {
 	feed := feedtest.New()
 	feed.Add("feedback", "fbk_1", "created")
@@ -306,18 +308,18 @@ func TestChangesFollowForeignNotFound(t *testing.T) {
 // recipient counts the changes that it receives.
 type recipient struct {
 	mu       sync.Mutex
-	first    []string // the ids, each when it came first
+	first    []string // the ids, in the order in which each was first received
 	received int
 }
 
 func (to *recipient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var c struct {
 		ID   string
-		Data struct{ ID string } // of a webhook
+		Data struct{ ID string } // only in the message for a webhook
 	}
 	err := json.NewDecoder(r.Body).Decode(&c)
 	if c.ID += c.Data.ID; err != nil || c.ID == "" {
-		w.WriteHeader(http.StatusBadRequest) // the process died while it sent
+		w.WriteHeader(http.StatusBadRequest) // the sender was killed in the middle of the request
 		return
 	}
 	to.mu.Lock()
@@ -334,8 +336,8 @@ func (to *recipient) has(id string) bool {
 	return slices.Contains(to.first, id)
 }
 
-// Ensure a receiver that ignores the ids that it has receives each change exactly once, in order,
-// no matter when `changes follow` is killed. With a program, it is killed before and after each
+// Ensure a receiver that ignores ids it already has gets each change exactly once, in order, no
+// matter when `changes follow` is killed. With a program, it is killed before and after each
 // request that it or its program sends. With a webhook, it is killed at random moments.
 func TestChangesFollowThroughKills(t *testing.T) {
 	isolateUserFolders(t)
@@ -358,7 +360,7 @@ func TestChangesFollowThroughKills(t *testing.T) {
 	program, webhook := []string{"--", os.Args[0]}, []string{"--webhook", toURL, "--webhook-secret-file", secret}
 	last := ""
 	// runOnce runs the command until it is killed, or until the receiver has the last change. A
-	// command that was not killed must end without an error when it is told to stop.
+	// command that was not killed must exit without an error when it is told to stop.
 	runOnce := func(receiver []string, at moment, delay time.Duration) (killed bool) {
 		t.Helper()
 		cmd := exec.Command(os.Args[0], append([]string{"changes", "follow", "--since", "1h", "--every", "1s", "--state", state}, receiver...)...)

@@ -235,7 +235,7 @@ func TestPushAudit(t *testing.T) {
 	line := func(started string) string {
 		return `{"type":"audit","record":{"id":"aud_1","rootUrl":"https://b.example/","status":"complete"` + started + `}}`
 	}
-	for _, want := range []string{"pushed aud_", "was pushed before aud_"} { // the second push matches, although the service stores only milliseconds
+	for _, want := range []string{"pushed aud_", "was pushed before aud_"} { // the second push recognises the audit, even though the service stores only milliseconds
 		requireContains(t, runCommand(t, line(`,"startedAt":"2026-08-01T07:05:00.123456Z"`), "push", "audit", "-").out, want)
 	}
 	for _, c := range []struct{ text, want string }{

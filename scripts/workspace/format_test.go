@@ -60,7 +60,7 @@ func readEngineFile(t *testing.T, data string) (state map[string]any) {
 }
 
 // setFormat changes the format in the folder's engine.json. If format is nil, it removes the field,
-// as a build from before formats would.
+// which builds older than the field did not write.
 func setFormat(t *testing.T, data string, format any) {
 	t.Helper()
 	state := readEngineFile(t, data)
@@ -107,8 +107,8 @@ func TestDataFormatRefused(t *testing.T) {
 }
 
 // Ensure a command that opens a folder of an earlier build migrates its records, and writes a note
-// if that takes more than a moment. The earlier build wrote records without the keys of an index,
-// did not keep the format, and may have run after this build.
+// if that takes more than a moment. The test makes the folder look as if the earlier build had run
+// after this one: it removes a record's keys of an index, and the format.
 func TestFolderOfEarlierBuild(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

@@ -227,8 +227,8 @@ func TestImportNewOnly(t *testing.T) {
 	runRefused(t, 1, again, "import", "--company", id, "-", "--data", data) // the slug in the file differs from the stored item's slug
 }
 
-// Ensure the records of an import have the mark of an import, which keeps them out of the feed of
-// changes, unless --report-changes removes it.
+// Ensure imported records are marked as imported, which keeps them out of the feed of changes. With
+// --report-changes, they must not be marked.
 func TestImportReportsChanges(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

@@ -33,8 +33,9 @@ func startWithProfiles(t *testing.T) (s *server, data, tea string) {
 	return s, data, tea
 }
 
-// Ensure a command uses the profile of --profile, or else of WORKSPACE_PROFILE, or else the login
-// without a name. --profile overrides the variables with a key and a URL; WORKSPACE_PROFILE does not.
+// Ensure a command uses the profile that --profile names, or else the one that WORKSPACE_PROFILE
+// names, or else the login without a name. --profile overrides the variables with a key and a URL;
+// WORKSPACE_PROFILE does not.
 func TestProfiles(t *testing.T) {
 	s, _, tea := startWithProfiles(t)
 	companyOf := func(args ...string) string {
@@ -179,7 +180,7 @@ func TestProfileErrors(t *testing.T) {
 	runJSON(t, data, "", "key", "revoke", issued["id"].(string), "--company", tea)
 	requireContains(t, runCommand(t, "", "api", "get_company", "--profile", "tea").err, "the key of the profile tea was sent to "+s.BaseURL, "workspace doctor --profile tea")
 
-	// A profile that the variable names must exist, too, and its key is not used for another
+	// The profile that the variable names must exist, too, and its key must not be used for another
 	// service.
 	t.Setenv(urlVariable, "")
 	t.Setenv(profileVariable, "coffee")

@@ -29,7 +29,8 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// sendingCompany returns a server, a company with these records and a key that can only send.
+// sendingCompany starts a server with a company that has the records in lines. key is a key of that
+// company that can only send.
 func sendingCompany(t *testing.T, lines ...string) (s *server, data, companyID, key string) {
 	t.Helper()
 	data = dataFolder(t)
@@ -249,8 +250,9 @@ func TestDueWithLogin(t *testing.T) {
 	requireContains(t, runRefused(t, 2, "", "due", "list", "--profile", "sender", "--data", data), "--profile cannot be combined with --data")
 }
 
-// Ensure `approved run` posts only what a person has confirmed: it refuses without a terminal and
-// --confirmed-by, stores the name with the claim, and posts the reply that was claimed.
+// Ensure `approved run` posts only what a person has confirmed: it refuses to run if there is
+// neither a terminal nor --confirmed-by, stores the name with the claim, and posts the reply that
+// was claimed.
 func TestApprovedRun(t *testing.T) {
 	isolateUserFolders(t)
 	approved := func(id, source string) string {
@@ -342,7 +344,7 @@ type moment struct {
 type killer struct {
 	mu      sync.Mutex
 	at      moment
-	delay   time.Duration // between the moment and the death; the response is sent
+	delay   time.Duration // if not zero, the response is sent, and the process is killed this long after the moment
 	seen    int
 	process *os.Process
 	killed  bool
@@ -450,7 +452,7 @@ func TestDueRunThroughKills(t *testing.T) {
 			t.Fatal("the requests of a run have no end")
 		}
 	}
-	runOnce(moment{}) // sends what a dead process had not claimed
+	runOnce(moment{}) // sends the posts that no killed process had claimed
 	var stuck []string
 	for _, item := range runJSON(t, data, "", "due", "stuck", "--older", "0s", "--company", companyID)["items"].([]any) {
 		stuck = append(stuck, item.(map[string]any)["id"].(string))

@@ -46,7 +46,6 @@ func (f *boardFeed) wait(t *testing.T, s *server, boards ...string) {
 	}
 }
 
-// client returns a client of the server's company.
 func (s *server) client(t *testing.T) *client.Client {
 	t.Helper()
 	c, err := client.New(s.BaseURL, s.Key)
@@ -56,7 +55,6 @@ func (s *server) client(t *testing.T) *client.Client {
 	return c
 }
 
-// createBoard creates a board and returns its id.
 func (s *server) createBoard(t *testing.T, name string) string {
 	t.Helper()
 	board, err := s.client(t).CreatePlanBoard(t.Context(), client.CreatePlanBoardInput{Name: name})
@@ -67,8 +65,7 @@ func (s *server) createBoard(t *testing.T, name string) string {
 }
 
 // Ensure serve records each change exactly once, including those that it had not recorded before a
-// restart. A new table has a stream from the start, so even the feed of the demo company begins
-// with what serve creates later.
+// restart.
 func TestServeRecordsChanges(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -92,7 +89,7 @@ func TestServeRecordsChanges(t *testing.T) {
 	}
 }
 
-// Ensure serve works with an engine that has no streams. Its list of changes is a 501.
+// Ensure serve works with an engine that has no streams. A request for changes must get status 501.
 func TestServeWithoutStreams(t *testing.T) {
 	t.Parallel()
 	dataFolder(t) // skips the test without an engine

@@ -113,7 +113,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Ensure every command of the main help is in a group.
+// Ensure every command in the main help is in a group.
 func TestCommandGroups(t *testing.T) {
 	t.Parallel()
 	help := runCommand(t, "", "--help").out

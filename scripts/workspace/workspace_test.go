@@ -156,13 +156,12 @@ func runRefused(t *testing.T, code int, in string, args ...string) string {
 	return object["error"]
 }
 
-// newCompany creates a company and returns its id.
 func newCompany(t *testing.T, data string) string {
 	t.Helper()
 	return runJSON(t, data, "", "company", "create", "--name", "Acme")["companyId"].(string)
 }
 
-// exportOf returns an export of the company, with its id removed.
+// exportOf returns an export of the company, with the company's id removed.
 func exportOf(t *testing.T, data, companyID string) string {
 	t.Helper()
 	r := runCommand(t, "", "export", "--company", companyID, "--data", data)

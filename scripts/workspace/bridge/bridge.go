@@ -162,7 +162,7 @@ func (b *Bridge) write(text []byte) error {
 func (b *Bridge) forward(ctx context.Context, line []byte) []byte {
 	messages := []message{{}}
 	if line[0] != '[' {
-		_ = json.Unmarshal(line, &messages[0]) // a line that is not a message is sent, too: the service returns the error
+		_ = json.Unmarshal(line, &messages[0]) // a line that is not a message is also sent: the service responds with the error
 	} else {
 		_ = json.Unmarshal(line, &messages)
 	}
@@ -221,7 +221,8 @@ func (b *Bridge) setHeaders(header http.Header, messages []message) {
 }
 
 // post sends a line and returns the JSON-RPC response. The response is empty if the line contains
-// only messages that expect none. Any other response is an error.
+// only messages that expect none. If the service responds with anything other than JSON-RPC, post
+// returns an error.
 func (b *Bridge) post(ctx context.Context, line []byte, messages []message) ([]byte, error) {
 	address, key, err := b.Target()
 	if err != nil {

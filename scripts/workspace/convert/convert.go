@@ -46,9 +46,9 @@ type Record struct {
 	// or the property if it is not in the map. Records can share a map.
 	Columns map[string]string
 
-	// Identity is the same for all versions of one record. Only the version with the latest Version
-	// is kept, or the last one of those with equal Versions. If Identity is empty, the record is
-	// always kept.
+	// Identity is the same for all versions of one record. Only the record with the latest Version
+	// is kept or, if several have the same Version, the last of these. If Identity is empty, the
+	// record is always kept.
 	Identity string
 	Version  time.Time
 }

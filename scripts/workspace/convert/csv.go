@@ -16,7 +16,7 @@ const csvRowBytesMax = 4 << 20
 type CSV struct {
 	reader *csv.Reader
 	limit  *rowLimit
-	row    int // the row number of the last record, as in a spreadsheet: a cell with line breaks is still one row
+	row    int // the row number of the last record, as in a spreadsheet: line breaks in a cell do not start a new row
 	line   int // the number of the line on which the last record ends
 }
 
@@ -29,8 +29,8 @@ func NewCSV(text io.Reader, separator rune, lazy bool) *CSV {
 	return &CSV{reader: r, limit: limit}
 }
 
-// Read returns the cells of the next row and the row's number in a spreadsheet. Empty rows are
-// skipped, but counted. cells is valid until the next Read. The error is io.EOF after the last
+// Read returns the cells of the next row and the row's number in a spreadsheet. It skips empty
+// rows, but counts them. cells is valid until the next Read. The error is io.EOF after the last
 // row, or a Problem for a row that cannot be read.
 func (c *CSV) Read() (cells []string, row int, err error) {
 	c.limit.left = csvRowBytesMax

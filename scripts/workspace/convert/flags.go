@@ -93,7 +93,8 @@ func (f *Flags) Kind(cmd *cobra.Command) (Kind, error) {
 	return *chosen, nil
 }
 
-// RequireFrom returns a usage error if --from is not set, but one of names or a flag of a kind is.
+// RequireFrom returns a usage error if --from is not set, but a flag that needs it is. Flags that
+// need it are those in names and those of the kinds.
 func (f *Flags) RequireFrom(cmd *cobra.Command, names ...string) error {
 	if f.From != "" {
 		return nil

@@ -77,7 +77,6 @@ func (w *elementWalk) explain(err error) error {
 	return fmt.Errorf("is not JSON after byte %d: %w", w.d.InputOffset(), err)
 }
 
-// value reads the value at a path.
 func (w *elementWalk) value(path string) error {
 	token, err := w.token()
 	if err != nil {
@@ -107,7 +106,8 @@ func (w *elementWalk) token() (json.Token, error) {
 	return token, err
 }
 
-// more is like Decoder.More, which also returns false if reading fails.
+// more reports whether the array or object has another element. It also returns false if reading
+// fails.
 func (w *elementWalk) more() bool {
 	w.limit.left = elementBytesMax
 	return w.d.More()

@@ -126,7 +126,7 @@ func (o *Output) Emit(r Record) error {
 	return nil
 }
 
-// reasonSuperseded is the reason for skipping a record of which the files contain a newer version.
+// reasonSuperseded is the reason for skipping a record if the files contain a newer version of it.
 const reasonSuperseded = "an older version of a record that is in the files again"
 
 // reportRecord reports the problems for which an import would refuse a record.

@@ -20,9 +20,9 @@ var ideas = Kind{Name: "ideas", Types: []string{"content-idea"}, Convert: func(_
 	return err
 }}
 
-// Ensure PlaceOf returns the place of the version that is kept, no matter in which order it is
-// called. Calls with ascending numbers must read the records only once, because an import can
-// refuse every line of a file.
+// Ensure PlaceOf returns the place of the version that is kept, whatever the order of the calls.
+// Calls with ascending numbers must read the records only once, because an import can refuse every
+// line of a file.
 func TestPlaceOf(t *testing.T) {
 	t.Parallel()
 	r, err := Convert(t.Context(), ideas, []Input{NewInput("1", []byte("a b c")), NewInput("2", []byte("b d"))})

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// depthMax is the maximum nesting depth of a check's details that is converted.
+// depthMax is the nesting depth of a check's details at which the conversion stops.
 const depthMax = 12
 
 // pictureTypes contains the types of details that do not say where a problem is. Most of them are
 // pictures of the page.
 var pictureTypes = map[string]bool{"screenshot": true, "filmstrip": true, "full-page-screenshot": true, "debugdata": true, "treemap-data": true, "thumbnail": true}
 
-// places returns the first places on the page where a check has failed, without pictures, and the
-// number of further places.
+// places returns the first places on the page where a check has failed, leaving out pictures. more
+// is the number of further places.
 func places(details json.RawMessage) (where []any, more int) {
 	if len(details) == 0 {
 		return nil, 0
@@ -63,8 +63,8 @@ func asList(value any) []any {
 	return list
 }
 
-// simplify returns a value in an item without the structure that only a viewer needs. It returns
-// nil for a picture and for an empty value.
+// simplify removes the structure that only a viewer needs from a value. It returns nil for a
+// picture and for an empty value.
 func simplify(value any, depth int) any {
 	if depth > depthMax {
 		return nil

@@ -22,7 +22,7 @@ type appStoreAttributes struct {
 	Territory string `json:"territory"`
 }
 
-// appStoreReview is a review from the App Store Connect API. Of the programs named asc, one prints
+// appStoreReview is a review from the App Store Connect API. One of the programs named asc prints
 // the attributes at the same level as the id.
 type appStoreReview struct {
 	appStoreAttributes

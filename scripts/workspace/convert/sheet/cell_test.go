@@ -181,8 +181,8 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// FuzzNumber checks that a number is the same if --decimal names the separator that was recognised,
-// and that multiplying it by one changes nothing.
+// FuzzNumber checks that a number stays the same if it is read again with --decimal set to the
+// separator that was recognised, and that multiplying it by one does not change it.
 func FuzzNumber(f *testing.F) {
 	for _, seed := range []string{"1,234.5", "1.234", "(5 %)", "-€5", "1e3", "12,34,567", "1 234,5", "1e99999"} {
 		f.Add(seed)
@@ -210,7 +210,8 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
-// FuzzDate checks that a day in ISO 8601 form is read as the same day.
+// FuzzDate checks that the day of any cell stays the same if it is formatted in ISO 8601 and read
+// again.
 func FuzzDate(f *testing.F) {
 	for _, seed := range []string{"2026-08-11", "13/08/2026 9:30 pm", "Aug 11, 2026", "2026-08-11T23:59:60Z", "1.2.26"} {
 		f.Add(seed)

@@ -107,7 +107,6 @@ func layoutOf(format string) (string, error) {
 
 const hintFormat = "name the order with --date-format DD.MM.YYYY or --date-format MM/DD/YYYY"
 
-// read parses a cell.
 func (r *dateReader) read(cell string) (cellDate, error) {
 	text := strings.Join(strings.Fields(cell), " ")
 	switch {
@@ -234,8 +233,8 @@ func calendarDay(year, month, day int) time.Time {
 	return at
 }
 
-// dayOf returns the day of a metric point as midnight UTC. A date without a time is that day. For a
-// time, it is the day in the reader's zone.
+// dayOf returns the day of a metric point as midnight UTC. If m has a time, the day is that of the
+// time in the reader's zone.
 func (r *dateReader) dayOf(m cellDate) time.Time {
 	if !m.hasTime {
 		return m.at

@@ -119,7 +119,7 @@ func (r *archiveReader) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // convertVisitorsOf converts the visitors file in an archive. It refuses a file whose compression
-// ratio no real table has.
+// ratio is too high for a real table.
 func convertVisitorsOf(ctx context.Context, f *zip.File, name string, m mapping, out *convert.Output) error {
 	packed, size := f.CompressedSize64, f.UncompressedSize64
 	if size > zipSmall && size/zipRatioMax > packed {

@@ -63,7 +63,8 @@ type metricColumn struct {
 	columnsOf map[string]string
 }
 
-// newRows returns the rows of a table. It returns an error if the mapping does not fit the table.
+// newRows prepares the conversion of a table's rows. It returns an error if the mapping does not
+// fit the table.
 func newRows(t *table, m mapping, out *convert.Output) (*rows, error) {
 	kind, err := newTarget(m.Type)
 	if err != nil {
@@ -424,7 +425,7 @@ func (r *rows) setSlug(fields map[string]any) {
 // many items.
 type slugSet struct {
 	seed    maphash.Seed
-	numbers map[uint64]uint32 // the number at the end of the slug, by the hash of the item's id and by that of the slug
+	numbers map[uint64]uint32 // the number at the end of the slug; the keys are hashes of item ids and of slugs
 }
 
 func newSlugSet() slugSet { return slugSet{maphash.MakeSeed(), map[uint64]uint32{}} }

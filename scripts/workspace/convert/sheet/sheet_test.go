@@ -20,8 +20,8 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// run converts a file of the given kind with the content text. It returns the import lines, one per
-// record. problems contains the problems and the reasons for skipping rows.
+// run converts text as a file of the given kind. It returns the import lines, one per record.
+// problems contains the problems and the reasons for skipping rows.
 func run(tb testing.TB, kind, text string, flags ...string) (lines, problems []string, err error) {
 	tb.Helper()
 	set := pflag.NewFlagSet("convert", pflag.ContinueOnError)
@@ -245,8 +245,8 @@ func TestRowsOfCellsWithLineBreaks(t *testing.T) {
 	}
 }
 
-// Ensure rows become valid records of types other than points, and converting them again gives the
-// same ids.
+// Ensure rows become valid records of the types other than metric points, and that converting the
+// rows again gives the same ids.
 func TestRecords(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
@@ -387,8 +387,8 @@ func TestFlagErrors(t *testing.T) {
 	}
 }
 
-// Ensure a saved mapping replaces the flags with which it was saved, and other flags take
-// precedence over it.
+// Ensure a saved mapping has the same effect as the flags with which it was saved, and that other
+// flags take precedence over it.
 func TestMappingFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mapping.json")
 	flags := append([]string{"--metric", "A=a", "--scale", "A=100", "--decimal", ",", "--skip-rows", "Summe", "--save-mapping", file}, points...)

@@ -98,7 +98,6 @@ func newTarget(name string) (*target, error) {
 	return t, nil
 }
 
-// registeredType returns the registration of a record type.
 func registeredType(name string) transfer.Type {
 	kinds := functions.Transfers(nil)
 	return kinds[slices.IndexFunc(kinds, func(t transfer.Type) bool { return t.Name == name })]
@@ -135,7 +134,6 @@ func newField(name string, s reflect.StructField) field {
 	return f
 }
 
-// field returns a field by its name.
 func (t *target) field(flag, name string) (field, error) {
 	if f, ok := t.fields[name]; ok {
 		return f, nil

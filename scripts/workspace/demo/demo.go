@@ -84,7 +84,7 @@ func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 
 const companyTypeName = "company"
 
-// checkLines returns the records of the lines of a type, checked as an import checks them.
+// checkLines checks the lines of one type as an import would, and returns their records.
 func checkLines(kind transfer.Type, lines []Line) ([]any, error) {
 	var records []any
 	for _, line := range lines {

@@ -75,7 +75,6 @@ func (g *generator) timeAgo(days float64) time.Time {
 	return t.Add(jitter)
 }
 
-// formatTime formats a time in the format that records use.
 func formatTime(t time.Time) string { return timestamp.Format(t) }
 
 // withTimes sets createdAt and updatedAt. updatedAt is never before createdAt.

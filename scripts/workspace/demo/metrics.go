@@ -72,8 +72,8 @@ func (g *generator) addMetrics() {
 
 // addPoints adds the points of a metric. If the metric has daily points, stored is their number,
 // and the last one is for today. Weeks and months get points only if they start before the first
-// daily point, or if there are no daily points. Their values are computed from daily values, so a
-// period has the same value by day, week or month.
+// daily point, or if there are no daily points. Their values are computed from daily values, so the
+// daily, weekly and monthly points of a period agree.
 func (g *generator) addPoints(d metricDefinition, stored int) {
 	values := map[time.Time]float64{}
 	draw := func(daysAgo int) time.Time {

@@ -84,11 +84,11 @@ type Follower struct {
 	Since   string        // the value of --since; empty if it is not set
 	From    time.Time     // the time that Since stands for
 	Started time.Time     // when this run started, by the service's clock
-	NewKey  bool          // whether the key may differ from that of the file
-	Period  time.Duration // how often it looks for changes
+	NewKey  bool          // whether the key may differ from the one in the file
+	Period  time.Duration // how often the follower looks for changes
 
-	// Deliver delivers one change. After an error, the follower retries, unless the error is from
-	// Final.
+	// Deliver delivers one change. If it returns an error, the follower retries, unless the error
+	// was marked by Final.
 	Deliver func(context.Context, Change) error
 	// Report is called with each error that leads to a retry. next describes when the retry
 	// follows.
@@ -132,8 +132,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		if err != nil {
 			return unlessEnded(ctx, err)
 		}
-		// The page ends before a change that is not visible yet, and reports that there are more
-		// changes.
+		// If After has not moved, the next change is not visible yet, even though HasMore is set.
 		if !page.HasMore || page.After == asked {
 			_ = f.Sleep(ctx, jittered(f.Period)) // the loop checks ctx
 		}
@@ -262,7 +261,8 @@ func (f *Follower) deliverPage(ctx context.Context, page Page) error {
 		return nil
 	}
 	f.at.After = page.After
-	// A page may be shorter when it is read again. The missing changes come in later pages.
+	// Keep the ids that are not on this page: it may be shorter than when it was first read, and a
+	// later page will contain their changes.
 	f.at.Delivered = slices.DeleteFunc(f.at.Delivered, func(id string) bool {
 		return slices.ContainsFunc(page.Items, func(c Change) bool { return c.ID == id })
 	})

@@ -127,7 +127,7 @@ func TestFollowerThroughDeaths(t *testing.T) {
 		feed, to, path := feedtest.New(), &receiver{}, filepath.Join(t.TempDir(), "position.json")
 		feed.PageMax = 3
 		died, steps := 0, 0
-		for n := 1; died == n-1; n++ { // die at step n, until the follower has fewer steps
+		for n := 1; died == n-1; n++ { // the process dies at step n; the loop ends once n is past the last step
 			for range 4 {
 				feed.Add("feedback", "fbk_1", "updated")
 			}
@@ -264,9 +264,9 @@ func TestFollowerFailures(t *testing.T) {
 	})
 }
 
-// Ensure a position that the service no longer accepts ends the follower, and so does a change that
-// reports lost changes. It must end again when it is restarted without --since. With --since, even
-// with the same value, it must start over, and must not stop at the same gap again.
+// Ensure the follower ends if the service no longer accepts its position, or if a change reports
+// lost changes. It must end again when it is restarted without --since. With --since, even with the
+// same value, it must start over, and must not stop at the same gap again.
 func TestFollowerBroken(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"gap", "too old"} {
@@ -364,8 +364,8 @@ func TestFollowerWaitsForHiddenChange(t *testing.T) {
 	})
 }
 
-// Ensure a follower refuses a file that belongs to a different service, company or key, that
-// another follower uses, or that is damaged. It must accept a new key if the user allows it.
+// Ensure a follower refuses a file that is damaged, that another follower uses, or that belongs to
+// a different service, company or key. It must accept a new key if the user allows it.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -55,8 +55,8 @@ func (o Options) place(line int) string {
 }
 
 // Check reads the lines of an import, checks each of them against the rules and the stored records,
-// and returns the records to write. If lines are bad, it returns an error that lists them and their
-// problems.
+// and returns the records to write. If any lines are bad, it returns an error that lists them and
+// their problems.
 func Check(ctx context.Context, types []transfer.Type, companyID string, in io.Reader, o Options) (*CheckedFile, error) {
 	spool, err := newChecked(types, o)
 	if err != nil {

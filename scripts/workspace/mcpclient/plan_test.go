@@ -56,7 +56,7 @@ func TestPlanShowsNoKey(t *testing.T) {
 	}
 }
 
-// Ensure a copy of the settings is left if a client's program removes the old entry and then fails.
+// Ensure a copy of the settings remains if a client's program removes the old entry and then fails.
 // The error must name the copy.
 func TestFailingProgramLeavesCopy(t *testing.T) {
 	dir, old := home(t), `{"mcpServers": {"workspace": {"command": "old"}}}`

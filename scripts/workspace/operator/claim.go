@@ -108,7 +108,7 @@ func companySuffix(companyID string) string {
 	return ": company " + companyID
 }
 
-// latestTime is the last time that a record can have.
+// latestTime is the latest time that a record can have.
 const latestTime = "9999-12-31T23:59:59.999Z"
 
 func (w workerCommands[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command {

@@ -89,8 +89,8 @@ func (o *operatorCommands) deleteCompany(ctx context.Context, s *tableconn.Sessi
 	return o.Print(done, "%s is deleted; records: %d\n%s\n%s", companyID, done.Total, strings.TrimSuffix(lines.String(), "\n"), left)
 }
 
-// awaitRequests waits until all requests have ended that were admitted before the keys were
-// suspended. Otherwise one of them could write a record after the deletion.
+// awaitRequests waits for the requests that were admitted before the keys were suspended to end.
+// Otherwise one of them could write a record after the deletion.
 func (o *operatorCommands) awaitRequests(ctx context.Context, s *tableconn.Session, companyID string) error {
 	keys, err := s.Keys().List(ctx, companyID)
 	if err != nil {

@@ -193,7 +193,6 @@ With --json: {"items": [post with claimId and claimedAt, ...]}.`,
 	return due
 }
 
-// valueOrEmpty returns the string that text points to, or "" for nil.
 func valueOrEmpty[T ~string](text *T) string {
 	if text == nil {
 		return ""
@@ -201,7 +200,6 @@ func valueOrEmpty[T ~string](text *T) string {
 	return string(*text)
 }
 
-// enumOrNil returns a pointer to the enum value text, or nil if text is empty.
 func enumOrNil[T ~string](text string) *T {
 	if text == "" {
 		return nil
@@ -209,7 +207,6 @@ func enumOrNil[T ~string](text string) *T {
 	return new(T(text))
 }
 
-// textOrNil returns a pointer to a flag's value, or nil if the value is empty.
 func textOrNil(text string) *string {
 	if text == "" {
 		return nil
@@ -217,7 +214,7 @@ func textOrNil(text string) *string {
 	return &text
 }
 
-// reportFlagError replaces the fields of a report that an error names with the flags that set them.
+// reportFlagError makes an error about a report name the flags instead of the fields that they set.
 func reportFlagError(cmd *cobra.Command, err error) error {
 	var refused *fault.Error
 	if !errors.As(err, &refused) {

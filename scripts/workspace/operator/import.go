@@ -237,7 +237,6 @@ func notStoredError(checked *jsonl.CheckedFile) error {
 
 func secondsSince(begin time.Time) float64 { return float64(time.Since(begin).Milliseconds()) / 1000 }
 
-// formatCounts formats the number of records of each type.
 func formatCounts(byType map[string]int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(byType)) {

@@ -91,7 +91,6 @@ func publicBoard(ctx context.Context, s *tableconn.Session, companyID string, sn
 	return b, nil
 }
 
-// textOrEmpty returns *text, or "" if text is nil.
 func textOrEmpty(text *string) string {
 	if text == nil {
 		return ""

@@ -26,10 +26,10 @@ type sendingSteps[S, R, C any] struct {
 	idOf       func(R) string
 	claimOf    func(C) (recordID, claimID, target string) // claimID is empty if the record has no claim
 	show       func(R) string                             // the text that a person confirms; nil if no confirmation is needed
-	showClaim  func(C) string                             // the same for a claimed record
+	showClaim  func(C) string                             // like show, for a claimed record
 	reportSent func(s S, ctx context.Context, companyID, recordID, claimID string, o senderOutput) (C, error)
 	reportFail func(s S, ctx context.Context, companyID, recordID, claimID string, o senderOutput) (C, error)
-	giveBack   func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error) // for a record of which nothing was sent
+	giveBack   func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error) // ends a claim if nothing was sent
 }
 
 // sendFlags are the values of the flags of `due run` and `approved run`.
@@ -87,7 +87,7 @@ func (w workerCommands[S, R, C]) runCommand(cmd *cobra.Command, targetFlag strin
 	return cmd
 }
 
-// userName returns the name of the user of this machine, who confirms at the terminal.
+// userName returns the name of the user who runs this program and confirms at the terminal.
 func userName() string {
 	if who, err := user.Current(); err == nil && who.Username != "" {
 		return who.Username
@@ -95,7 +95,6 @@ func userName() string {
 	return "somebody at a terminal"
 }
 
-// check validates the flags and the program.
 func (f *sendFlags) check(cmd *cobra.Command, args []string, targetFlag string, targets []string) (err error) {
 	switch {
 	case !slices.Contains(targets, f.target):
@@ -194,8 +193,9 @@ func (r *sendRun[S, R, C]) stuckCommandLine() string {
 // sendPage is the number of records that are listed at once.
 const sendPage = 50
 
-// sendReady sends each ready record once. It leaves a record that the program gives back for the
-// next run. When ctx ends, sendReady claims no more records, and does not treat this as an error.
+// sendReady sends each ready record once. If the program gives a record back, the record stays
+// ready for the next run. When ctx ends, sendReady claims no more records, and does not treat this
+// as an error.
 func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 	if r.flags.onUnknown == unknownRetry {
 		if err := r.resendStuck(ctx); err != nil {
@@ -383,7 +383,6 @@ func isRefusal(err error) bool {
 	return errors.As(err, &byStore) && byStore.Code != fault.Unavailable || errors.As(err, &byService)
 }
 
-// printResult prints the line of one record.
 func (r *sendRun[S, R, C]) printResult(line sendResult) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -54,8 +54,8 @@ type upgradeResult struct {
 	Filled    int64 `json:"filled"`    // records that this run put into an index
 }
 
-// upgrade upgrades one company or all. It stops at the first company that fails. Companies that it
-// has upgraded before that stay upgraded.
+// upgrade upgrades one company or all. It stops at the first company that fails. The companies that
+// it has already upgraded stay upgraded.
 func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, companyID string, again bool) error {
 	ids, err := o.companiesToUpgrade(ctx, s, companyID, again)
 	if err != nil {

@@ -31,7 +31,8 @@ type feed struct {
 }
 
 // openFeed switches the engine's stream on. It returns nil for a table in an AWS account and for an
-// engine without streams, for which open.Serving then knows that there is no feed.
+// engine without streams. In the second case, it also makes open.Serving respond that there is no
+// feed.
 func openFeed(ctx context.Context, open *tableconn.Session, log *slog.Logger) (*feed, error) {
 	if open.Engine == nil {
 		return nil, nil
@@ -58,8 +59,8 @@ func (f *feed) park(ctx context.Context, p recorder.Parked) error {
 	return nil
 }
 
-// run records changes until the context ends or the engine stops. What was written before that and
-// is not recorded comes into the feeds at the next start, because the engine keeps its stream.
+// run records changes until the context ends or the engine stops. Changes that it has not recorded
+// by then are recorded after the next start, because the engine keeps its stream.
 func (f *feed) run(ctx context.Context) {
 	ctx, stop := f.open.Context(ctx)
 	defer stop()
@@ -74,7 +75,7 @@ func (f *feed) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			if text := err.Error(); text != last { // not again with each retry
+			if text := err.Error(); text != last { // log an error once, not at each retry
 				f.log.Error("changes are not recorded", "error", err)
 				last = text
 			}

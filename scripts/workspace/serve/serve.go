@@ -197,9 +197,9 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 }
 
 // startStudio serves the studio for the demo company until the context ends. It does nothing
-// without a demo key. It only writes a note if clients reach the server by a network address. In
-// that case, the studio would send its key unencrypted, which is safe only within this machine, and
-// anyone who knew the studio's address could see the company.
+// without a demo key. If clients reach the server by a network address, it writes a note instead:
+// the studio would send its key unencrypted, which is safe only within this machine, and anyone who
+// knew the studio's address could see the company.
 func (s *server) startStudio(ctx context.Context, base string, d storedKey, log *slog.Logger) (url string, err error) {
 	if d.Key == "" {
 		return "", nil

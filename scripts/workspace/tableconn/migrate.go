@@ -34,13 +34,13 @@ func (s *Session) pendingMigrations(ctx context.Context) ([]migration.Migration,
 }
 
 // dataFormat is the format of the records in a data folder. Increment it when earlier builds must
-// no longer open the folder. That is so for every release with a new migration, because an earlier
-// build would write records without the new index keys.
+// no longer open the folder. Every release with a new migration must increment it, because an
+// earlier build would write records without the new index keys.
 const dataFormat = 1
 
-// migrateFolder migrates the records of a data folder to this build. If a build from before formats
-// has since used the folder, it checks every record, because that build may have written records
-// without index keys.
+// migrateFolder migrates the records of a data folder to this build. If a build older than data
+// formats has used the folder since the last migration, migrateFolder checks every record, because
+// that build may have written records without index keys.
 func (s *Session) migrateFolder(ctx context.Context, t *terminal.Terminal) error {
 	isOwner := !s.Engine.Shared // otherwise, the process that started the engine migrates the folder
 	again := isOwner && s.Engine.Format == 0

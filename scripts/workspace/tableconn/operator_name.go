@@ -41,7 +41,7 @@ func newOperatorName(c aws.Config, t *terminal.Terminal) *operatorName {
 // get returns the ARN of the principal. It asks AWS only once. If AWS does not return the ARN, get
 // returns the id of the access key. The id is not a secret, and CloudTrail shows it together with
 // the principal. So a leaked key can be revoked while STS is unreachable, and the trail still shows
-// who did it.
+// who revoked it.
 func (o *operatorName) get(ctx context.Context) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

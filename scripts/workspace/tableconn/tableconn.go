@@ -83,14 +83,13 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	return s, nil
 }
 
-// use sets the clients.
 func (s *Session) use(o table.Options) {
 	s.options, s.Serving = o, table.New(o)
 	s.Table = s.Serving.AsOperator()
 }
 
 // EnableStream switches the table's stream on, if it is off, and returns a reader of the stream. It
-// reads once, because an engine may accept the setting and have no streams.
+// tries to read the stream, because an engine may accept the setting even though it has no streams.
 func (s *Session) EnableStream(ctx context.Context) (*stream.Reader, error) {
 	if err := s.Table.EnableStream(ctx); err != nil {
 		return nil, err
@@ -98,12 +97,12 @@ func (s *Session) EnableStream(ctx context.Context) (*stream.Reader, error) {
 	reader, errRead := stream.New(s.options), errors.New("the stream can be read")
 	_, err := reader.Poll(ctx, func(context.Context, string, []change.StreamRecord) error { return errRead })
 	if errors.Is(err, errRead) {
-		err = nil // the records are delivered again
+		err = nil // the next Poll delivers the records again
 	}
 	return reader, err
 }
 
-// ForgoStream replaces the clients by clients that know that the table has no stream.
+// ForgoStream replaces the clients with clients that know that the table has no stream.
 func (s *Session) ForgoStream() {
 	o := s.options
 	o.NoStream = true

@@ -146,7 +146,6 @@ func (u *userCommands) operationCommand(where *serviceFlags, output *outputFlags
 	return cmd
 }
 
-// helpOf returns the help text for an operation.
 func helpOf(op api.Operation) string {
 	text := op.Summary + "."
 	if op.Description != "" {

@@ -85,7 +85,7 @@ func TestFlagValue(t *testing.T) {
 	}{
 		{text, `"it's \n"`, "it's \n", true},
 		{text, `"\u001b[2J"`, "", false},
-		{text, `"\u202e"`, "", false}, // the pasted command would have a different order than the displayed one
+		{text, `"\u202e"`, "", false}, // U+202E would make the displayed command differ from the pasted one
 		{text, `null`, "", false},
 		{status, `"draft"`, "draft", true},
 		{status, `"posted"`, "", false},

@@ -67,8 +67,8 @@ func TestExplainNetwork(t *testing.T) {
 	}
 }
 
-// Ensure the errors that servers, proxies and certificates cause are explained, and contain neither
-// the request's method nor the words of the standard library.
+// Ensure errors caused by servers, proxies and certificates are explained, and contain neither the
+// request's method nor the words of the standard library.
 func TestExplainRealErrors(t *testing.T) {
 	t.Parallel()
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -139,7 +139,7 @@ func TestExplainRealErrors(t *testing.T) {
 	}
 }
 
-// Ensure an error as JSON says when to retry, if the service does.
+// Ensure an error printed as JSON says when to retry, if the service's response does.
 func TestErrorSaysWhenToRetry(t *testing.T) {
 	t.Parallel()
 	u := &userCommands{Terminal: &terminal.Terminal{}}

@@ -76,7 +76,7 @@ type listedChange struct {
 // listedChanges is the output of the command list.
 type listedChanges struct {
 	Items   []listedChange `json:"items"`
-	After   string         `json:"after"` // the value of --after for what comes next
+	After   string         `json:"after"` // the value of --after that continues the list
 	HasMore bool           `json:"hasMore"`
 }
 
@@ -163,7 +163,7 @@ func readChanges(ctx context.Context, api *client.Client, query url.Values, limi
 			found.Items = append(found.Items, item)
 		}
 		found.After, found.HasMore = page.After, page.HasMore
-		if !page.HasMore || len(found.Items) >= limit || page.After == query.Get("after") { // not visible yet
+		if !page.HasMore || len(found.Items) >= limit || page.After == query.Get("after") { // stop, too, if After has not moved: the next change is not visible yet
 			return found, nil
 		}
 		query.Del("since")
@@ -198,8 +198,8 @@ func (u *userCommands) printChanges(ctx context.Context, r connection, found lis
 	return err
 }
 
-// keyNames returns the names of the company's keys by their ids. If the key cannot read keys, it
-// returns its own name.
+// keyNames returns the names of the company's keys by their ids. If the key of the request cannot
+// read keys, the map contains only that key's name.
 func keyNames(ctx context.Context, api *client.Client, changes []listedChange) (map[string]string, error) {
 	out := map[string]string{}
 	if !slices.ContainsFunc(changes, func(c listedChange) bool { return c.KeyID != nil }) {
@@ -220,8 +220,8 @@ func keyNames(ctx context.Context, api *client.Client, changes []listedChange) (
 	return out, nil
 }
 
-// explainChangesError is like explainCallError. Its messages name flags instead of parameters, and it
-// says so if the service has no feed of changes.
+// explainChangesError is like explainCallError. Its messages name flags instead of parameters, and
+// say if the service has no feed of changes.
 func (u *userCommands) explainChangesError(err error, r connection) error {
 	err = u.explainCallError(err, r)
 	var refused *callError

@@ -100,7 +100,6 @@ the service has lost changes. Look at the company, then start anew with --since.
 	return cmd
 }
 
-// check validates the flags and the program.
 func (f *followFlags) check(cmd *cobra.Command, args []string) (err error) {
 	switch {
 	case f.webhook != "" && len(args) > 0:
@@ -129,14 +128,14 @@ func (f *followFlags) check(cmd *cobra.Command, args []string) (err error) {
 	return nil
 }
 
-// receiver returns the function that delivers a change, and its text, to the program or the
-// webhook.
+// receiver returns a function that delivers a change to the program or the webhook. The function's
+// last argument is the change as JSON.
 func (u *userCommands) receiver(cmd *cobra.Command, f *followFlags, args []string) (func(context.Context, follow.Change, []byte) error, error) {
 	if f.webhook == "" {
 		p := program.Program{Args: args, Timeout: f.limit, Out: u.Out, Err: u.Err}
 		return func(ctx context.Context, _ follow.Change, text []byte) error {
 			err := p.Run(ctx, append(text, '\n'))
-			if errors.Is(err, exec.ErrWaitDelay) { // it exited with 0, but a process that it started has not
+			if errors.Is(err, exec.ErrWaitDelay) { // it exited with 0, but a process that it started is still running
 				return nil
 			}
 			return err
@@ -202,7 +201,7 @@ func (u *userCommands) explainFollowError(err error, r connection) error {
 	return u.explainChangesError(err, r)
 }
 
-// reportRetry prints an error and when the next attempt follows. An error of the API has several
+// reportRetry prints an error and says when the next attempt follows. An API error has several
 // lines.
 func (u *userCommands) reportRetry(err error, next string) {
 	separator := "; "

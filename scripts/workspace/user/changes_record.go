@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// recordPaths contains the path of a changed record for each type of change, below that of the
-// company. {id} stands for the change's recordId.
+// recordPaths contains the path of the changed record for each type of change. The paths are
+// relative to that of the company. {id} stands for the change's recordId.
 var recordPaths = map[string]string{
 	"company":           "",
 	"board":             "/plan/boards/{id}",
@@ -37,7 +37,8 @@ var recordPaths = map[string]string{
 	"key":               "/keys",
 }
 
-// recordLists contains the paths of lists. The records of these types have no path of their own.
+// recordLists contains those of the paths that lead to a list, because the listed records have no
+// path of their own.
 var recordLists = map[string]bool{"/broadcast/channels": true, "/keys": true}
 
 const companyPath = "/v1/companies/{companyId}"
@@ -62,7 +63,7 @@ var noRecord = json.RawMessage("null")
 func getRecord(ctx context.Context, api *client.Client, path, id string) (json.RawMessage, error) {
 	response, err := api.Do(ctx, client.Request{Method: http.MethodGet, Path: companyPath + strings.ReplaceAll(path, "{id}", url.PathEscape(id)), Repeatable: true, Quota: "read"})
 	var refused *client.Error
-	if errors.As(err, &refused) && refused.Status == http.StatusNotFound && refused.Code != "" { // not a proxy's 404
+	if errors.As(err, &refused) && refused.Status == http.StatusNotFound && refused.Code != "" { // a 404 without a code is a proxy's
 		return noRecord, nil
 	}
 	if err != nil {
@@ -112,7 +113,8 @@ func findRecord(ctx context.Context, api *client.Client, path, id string) (json.
 	return found, err
 }
 
-// readSiteGoal looks for a goal at each site, because a change does not contain the site's id.
+// readSiteGoal looks for a goal in one site after another, because a change does not contain the
+// site's id.
 func readSiteGoal(ctx context.Context, api *client.Client, path, id string) (json.RawMessage, error) {
 	var sites []string
 	err := eachRecord(ctx, api, "/optimise/sites", func(site string, _ json.RawMessage) bool {

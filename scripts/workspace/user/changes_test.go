@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/change"
 )
 
-// Ensure --with-record knows where to read the record of each type of change, with an operation
-// that the key needs no other scope for.
+// Ensure --with-record knows which operation reads the record for each type of change. The
+// operation must require the same scope as changes of that type.
 func TestRecordPaths(t *testing.T) {
 	t.Parallel()
 	if want, got := change.Type("").Values(), slices.Collect(maps.Keys(recordPaths)); len(got) != len(want) {

@@ -152,7 +152,6 @@ type agentKey struct {
 	Scopes []string `json:"scopes"`
 }
 
-// agentKeyFile returns the path of the file that stores an agent's key.
 func agentKeyFile(name string) (string, error) {
 	dir, err := settingsFolder()
 	if err != nil {

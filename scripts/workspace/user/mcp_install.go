@@ -372,7 +372,6 @@ func (i *installation) apply(ctx context.Context, plan mcpclient.Plan, skills []
 	return i.Print(out, "%s", text)
 }
 
-// printChange prints the change to the settings.
 func (i *installation) printChange(plan mcpclient.Plan) {
 	if plan.Exists {
 		i.Note("%s has the entry already.", plan.File)

@@ -18,8 +18,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// listedTypes returns the types of records that operations list, or of which their responses
-// contain a list.
+// listedTypes returns the types of records that responses contain in lists: those that an operation
+// lists, and those in a list within a record.
 func listedTypes() (out []reflect.Type) {
 	for _, op := range functions.Operations(nil) {
 		if op.IsList() {

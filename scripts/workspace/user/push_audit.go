@@ -201,7 +201,6 @@ func pushOneAudit(ctx context.Context, c connection, in client.CreateOptimiseAud
 	return out, nil
 }
 
-// knownScores returns the scores that are known.
 func knownScores(scores ...client.Optional[float64]) map[string]float64 {
 	out := map[string]float64{}
 	for i, score := range scores {
@@ -212,7 +211,6 @@ func knownScores(scores ...client.Optional[float64]) map[string]float64 {
 	return out
 }
 
-// lines returns the result as lines for people.
 func (a pushedAudit) lines() []string {
 	head := "pushed"
 	if !a.Created {

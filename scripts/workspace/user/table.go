@@ -295,7 +295,8 @@ var statusColors = map[string]string{
 
 const red, green, yellow = "31", "32", "33"
 
-// colored returns a value of the field with its color, if it is a status.
+// colored adds the color of a status to text. It returns text unchanged if the field is not a
+// status, or if color is false.
 func (f recordField) colored(text string, color bool) string {
 	code := statusColors[text]
 	if !color || code == "" || !f.isStatus() {

@@ -55,7 +55,7 @@ func apiJSON(t *testing.T, in string, args ...string) map[string]any {
 // the first id in the response to list_plan_boards. args are the ids for the earlier placeholders.
 func firstID(t *testing.T, path string, args []string) string {
 	t.Helper()
-	if strings.HasSuffix(path, "/plan/items/{itemId}") { // items are listed by board
+	if strings.HasSuffix(path, "/plan/items/{itemId}") { // only the items of one board can be listed
 		path = strings.Replace(path, "items", "boards/{boardId}/items", 1)
 		args = []string{firstID(t, path, nil)}
 	}
@@ -206,8 +206,8 @@ func TestAPILargeValue(t *testing.T) {
 	}
 }
 
-// Ensure a command that deletes a record asks for confirmation at a terminal, and deletes only
-// after the reply yes. With --yes it does not ask. Without a terminal it requires --yes.
+// Ensure a command that deletes a record asks for confirmation at a terminal, and deletes only if
+// the reply is yes. With --yes it does not ask. Without a terminal it requires --yes.
 func TestAPIDeleteAsks(t *testing.T) {
 	s, _ := startTestServer(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
@@ -256,7 +256,7 @@ func runAtTerminal(t *testing.T, args ...string) commandResult {
 	return commandResult{0, out.String(), errOut.String()}
 }
 
-// runUndo runs the command that a write suggests to undo it.
+// runUndo runs the undo command that a write has printed.
 func runUndo(t *testing.T, r commandResult) {
 	t.Helper()
 	_, line, found := strings.Cut(r.err, "To undo: workspace ")
@@ -570,8 +570,9 @@ func TestAPICompletion(t *testing.T) {
 	requireContains(t, runCommand(t, "", "__complete", "api", "update_plan_item", "--clear", "").out, "column-id\n")
 }
 
-// Ensure completion offers the ids of records with their titles for arguments and flags. For items,
-// it must offer those of all boards. It writes nothing to standard error if there is no service.
+// Ensure completion offers the ids of records with their titles for arguments and flags. For an
+// item, it must offer the items of all boards. It writes nothing to standard error if there is no
+// service.
 func TestAPICompletionOfIDs(t *testing.T) {
 	startTestServer(t)
 	complete := func(args ...string) string {
@@ -582,7 +583,8 @@ func TestAPICompletionOfIDs(t *testing.T) {
 		}
 		return r.out
 	}
-	// A completion that takes longer than two seconds offers nothing, as on a busy machine.
+	// requireOffer retries, because a completion that takes longer than two seconds offers nothing,
+	// and a busy machine may be that slow.
 	requireOffer := func(want string, args ...string) {
 		t.Helper()
 		deadline := time.Now().Add(waitMax)
@@ -647,7 +649,7 @@ func TestLogin(t *testing.T) {
 	if r := runCommand(t, "", "api", "get_company", "--base-url", other.URL); r.code != 1 || seen > 0 {
 		t.Error("the key was sent to another service", r)
 	} else {
-		requireContains(t, r.err, "workspace login --as NAME --base-url "+other.URL) // this keeps the stored key
+		requireContains(t, r.err, "workspace login --as NAME --base-url "+other.URL) // a login with --as keeps the stored key
 	}
 	if r := runCommand(t, s.Key, "login"); r.code != 0 || !strings.Contains(r.out, "service  "+s.BaseURL+"\n") {
 		t.Errorf("a second login without --base-url: %+v, want the service of the first", r)

@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Ensure `changes enable` starts a feed for a company that has none, and starts none for new
-// companies, which already have one.
+// Ensure `changes enable` starts a feed for each company that has none. A new company must have a
+// feed from the start.
 func TestEnableChanges(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

@@ -26,7 +26,7 @@ import (
 	"growthworkspace/scripts/workspace/follow/feedtest"
 )
 
-// testKey is a key of no company. A feedtest.Feed accepts any key.
+// testKey does not belong to a company. A feedtest.Feed accepts any key.
 const testKey = "sk_live_test"
 
 // webhookSecret is in two parts so that secret scanners do not report it.
@@ -110,7 +110,7 @@ func TestChangesList(t *testing.T) {
 // followed is a `changes follow` command that runs in this process.
 type followed struct {
 	stop   context.CancelFunc
-	lines  *bufio.Scanner // of its standard output
+	lines  *bufio.Scanner // the lines of its standard output
 	errOut *lockedBuffer
 	code   chan int
 }
@@ -281,7 +281,7 @@ func TestChangesFollowOutage(t *testing.T) {
 		t.Errorf("the report blames the service, or contains the webhook: %s", text)
 	}
 	feed.Fail = func(w http.ResponseWriter, _ *http.Request) bool {
-		w.Header().Set("Retry-After", "600") // the client does not wait for so long
+		w.Header().Set("Retry-After", "600") // the client does not wait that long
 		feedtest.Refuse(w, http.StatusServiceUnavailable, "unavailable", "try again")
 		return true
 	}

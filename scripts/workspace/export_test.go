@@ -33,7 +33,7 @@ func TestIdentity(t *testing.T) {
 		}
 		t.Fatal("the second export has more lines")
 	}
-	// The imported board has the same published version.
+	// The imported board has the same published version as the original.
 	key := runJSON(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
 	_, boards := get(t, s.Key, s.BaseURL+"/v1/companies/"+s.CompanyID+"/plan/boards")
 	_, again := get(t, key, s.BaseURL+"/v1/companies/"+id+"/plan/boards")

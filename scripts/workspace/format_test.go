@@ -60,7 +60,7 @@ func readEngineFile(t *testing.T, data string) (state map[string]any) {
 }
 
 // setFormat changes the format in the folder's engine.json. If format is nil, it removes the field,
-// which builds older than the field did not write.
+// as if a build older than the field had written the file.
 func setFormat(t *testing.T, data string, format any) {
 	t.Helper()
 	state := readEngineFile(t, data)
@@ -108,7 +108,7 @@ func TestDataFormatRefused(t *testing.T) {
 
 // Ensure a command that opens a folder of an earlier build migrates its records, and writes a note
 // if that takes more than a moment. The test makes the folder look as if the earlier build had run
-// after this one: it removes a record's keys of an index, and the format.
+// after this one: it removes the index keys of a record, and the format of the folder.
 func TestFolderOfEarlierBuild(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

@@ -449,8 +449,8 @@ func testInstallAsks(t *testing.T, s *server, data string) {
 	}
 }
 
-// Ensure an agent's key is replaced if it was revoked or has other scopes. A key that cannot create
-// keys must be refused with an error that says what to do.
+// Ensure an agent's key is replaced if it was revoked or has different scopes. A key that cannot
+// create keys must be refused with an error that says what to do.
 func testInstallKeys(t *testing.T, s *server, data string) {
 	home(t)
 	t.Setenv(urlVariable, s.BaseURL)

@@ -64,9 +64,8 @@ func TestBridge(t *testing.T) {
 	t.Run("errors", func(t *testing.T) { testBridgeErrors(t, s, data) })
 }
 
-// Ensure a client that starts programs can use the tools and prompts of the chosen areas through
-// the bridge, with both kinds of protocol revisions. The bridge must exit when the client closes
-// its end.
+// Ensure a client can use the tools and prompts of the chosen areas through the bridge, with older
+// and newer revisions of the protocol. The bridge must exit when the client closes its end.
 func testBridge(t *testing.T, s *server) {
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)

@@ -105,7 +105,7 @@ func (c *countedEngine) run(t *testing.T, in, line string) (out map[string]any, 
 
 // Ensure the operator's commands never scan the table, except to delete a company and for an
 // upgrade that checks every record again. When nothing is due, the read units of a command for all
-// companies must not depend on the number of companies. company list must use at most two read
+// companies must not depend on the number of companies. `company list` must use at most two read
 // units per company.
 func TestOperatorCalls(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// startWithProfiles starts a server with two companies. It stores the key of the demo company as the
-// default login, and a key of the other company as the profile tea. It clears the environment
+// startWithProfiles starts a server with two companies. It stores the key of the demo company as
+// the default login, and a key of the other company as the profile tea. It clears the environment
 // variables that select a key or a service.
 func startWithProfiles(t *testing.T) (s *server, data, tea string) {
 	t.Helper()
@@ -65,8 +65,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// Ensure the command that undoes a write, and the question before a delete, name the profile of
-// WORKSPACE_PROFILE.
+// Ensure the command that undoes a write, and the question before a delete, name the profile that
+// WORKSPACE_PROFILE selects.
 func TestUndoWithProfile(t *testing.T) {
 	s, data, tea := startWithProfiles(t)
 	key := runJSON(t, data, "", "key", "issue", "--company", tea, "--scopes", "company:read,company:write,plan:read,plan:write")["key"].(string)
@@ -150,7 +150,7 @@ func TestProfileList(t *testing.T) {
 	}
 }
 
-// Ensure an error about a profile names the profiles that exist, and no command falls back to
+// Ensure an error about a profile names the profiles that exist, and that no command falls back to
 // another key when a profile is named.
 func TestProfileErrors(t *testing.T) {
 	s, data, tea := startWithProfiles(t)

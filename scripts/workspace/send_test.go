@@ -379,10 +379,10 @@ func (k *killer) kill() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.process == nil {
-		return // it has exited
+		return // the process has exited
 	}
 	k.killed = true
-	_ = k.process.Kill() // an error means that it has exited
+	_ = k.process.Kill() // an error means that the process has exited
 }
 
 // Ensure each platform receives each post at most once, no matter when `due run` is killed. Each
@@ -483,7 +483,7 @@ func TestDueRunStopsDuringClaim(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	proxy := httputil.NewSingleHostReverseProxy(service)
-	proxy.ModifyResponse = func(r *http.Response) error { // the claim is made, and its response is on its way
+	proxy.ModifyResponse = func(r *http.Response) error { // for a claim, stop after the service has made it and before the command gets the response
 		if strings.HasSuffix(r.Request.URL.Path, "/claim") {
 			stop()
 		}
@@ -572,9 +572,8 @@ func TestDueRunWithoutEngine(t *testing.T) {
 	}
 }
 
-// Ensure --on-unknown retry runs the program again with the same claim, once the claim is old
-// enough, and leaves it alone before that. The claim stays unless the program says that it has sent
-// the post.
+// Ensure --on-unknown retry runs the program again with the same claim once the claim is old
+// enough, and not before. The claim stays unless the program says that it has sent the post.
 func TestDueRunRetriesUnknown(t *testing.T) {
 	isolateUserFolders(t)
 	s, data, companyID, key := sendingCompany(t, duePostOn("x", "pst_1"))

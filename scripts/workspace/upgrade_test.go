@@ -92,7 +92,7 @@ func TestUpgradeReminder(t *testing.T) {
 	}
 	requireContains(t, of("new", "upgrade", "--check").out, "feedback: posted", "yes")
 
-	of("older", "due", "list", "--company", "all") // creates the table without reading the marks
+	of("older", "due", "list", "--company", "all") // creates the table without reading the migrations' marks
 	putOlderRecord(t, e, "older")
 	r := of("older", "company", "list")
 	requireContains(t, r.err, "table older at "+front.URL+" "+reminder, "upgrade --table older --endpoint "+front.URL)

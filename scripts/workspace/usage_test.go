@@ -135,8 +135,8 @@ var bareMentionPattern = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|
 func TestSuggestedCommands(t *testing.T) {
 	isolateUserFolders(t)
 	data := dataFolder(t)
-	// suggested runs a command whose output suggests another command after the text in words. It
-	// returns the arguments of that other command.
+	// suggested runs a command and returns the arguments of the command that its output suggests.
+	// words is the text before the suggestion.
 	suggested := func(words string, args ...string) []string {
 		t.Helper()
 		r := runCommandAs(t, goRun, "", append(args, "--data", data)...)

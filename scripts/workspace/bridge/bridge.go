@@ -202,7 +202,7 @@ func (b *Bridge) setHeaders(header http.Header, messages []message) {
 			Name string                     `json:"name"`
 			Meta map[string]json.RawMessage `json:"_meta"`
 		}
-		_ = json.Unmarshal(messages[0].Params, &params) // the service reports wrong params
+		_ = json.Unmarshal(messages[0].Params, &params) // the service reports invalid params
 		var own string
 		if json.Unmarshal(params.Meta[versionMeta], &own) == nil && own != "" {
 			version = own

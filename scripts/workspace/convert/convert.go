@@ -3,8 +3,8 @@
 //
 // A Kind is one format. Its Converter reads one file and passes each record to an Output. The
 // Output checks the record with the rules of an import and writes it to a private temporary file.
-// Convert reads all files before its Result can be read, so a file that is invalid leaves nothing
-// behind.
+// Convert reads all files before it returns a Result, so no record is passed on if any of the files
+// is invalid.
 //
 // The formats are in the packages below this one; package kinds lists them.
 package convert
@@ -33,8 +33,8 @@ type Kind struct {
 // a row is invalid, the Converter passes the problem to Output.Report. It reports rows that it
 // leaves out on purpose with Output.Skip.
 //
-// A Converter must not keep the file in memory, because a file can have hundreds of megabytes. It
-// may read an Input several times.
+// A Converter must not keep the file in memory, because a file can be hundreds of megabytes long.
+// It may read an Input several times.
 type Converter func(ctx context.Context, in Input, out *Output) error
 
 // Record is a record in the format of an import, and the place where it was read.

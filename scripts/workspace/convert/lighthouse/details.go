@@ -63,8 +63,8 @@ func asList(value any) []any {
 	return list
 }
 
-// simplify removes the structure that only a viewer needs from a value. It returns nil for a
-// picture and for an empty value.
+// simplify strips a value of the structure that only a viewer needs. It returns nil for a picture
+// and for an empty value.
 func simplify(value any, depth int) any {
 	if depth > depthMax {
 		return nil

@@ -33,7 +33,7 @@ func Kinds(flags *pflag.FlagSet) []convert.Kind {
 }
 
 const (
-	reportBytesMax = 16 << 20 // a report has about 1 MB, and more with a screenshot of a long page
+	reportBytesMax = 16 << 20 // a report is about 1 MB long, or longer with a screenshot of a long page
 	oldestMajor    = 10
 	passScore      = 0.9 // the minimum score that Lighthouse shows as passed
 	halfScore      = 0.5 // the minimum score that Lighthouse shows in orange instead of red

@@ -233,8 +233,8 @@ func calendarDay(year, month, day int) time.Time {
 	return at
 }
 
-// dayOf returns the day of a metric point as midnight UTC. If m has a time, the day is that of the
-// time in the reader's zone.
+// dayOf returns the day of a metric point as midnight UTC. If m has a time, the reader's zone
+// decides the day.
 func (r *dateReader) dayOf(m cellDate) time.Time {
 	if !m.hasTime {
 		return m.at

@@ -185,6 +185,6 @@ func convertVisitors(ctx context.Context, text io.Reader, m mapping, name string
 	if err != nil {
 		return err
 	}
-	r.everyDay = !isSum // a site export leaves out days without visits, and is never by week
+	r.everyDay = !isSum // a site export leaves out days without visits, and is never weekly
 	return r.readAll(ctx)
 }

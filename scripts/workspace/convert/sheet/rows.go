@@ -277,7 +277,6 @@ func (r *rows) emitDefinition(column, key string, c metricColumn) error {
 	return r.out.Emit(convert.Record{Type: typeDefinition, Fields: fields, Row: r.table.headerRow, Columns: names})
 }
 
-// readAll converts all rows.
 func (r *rows) readAll(ctx context.Context) error {
 	for {
 		err := r.table.next()
@@ -401,7 +400,7 @@ func (r *rows) setDefaults(fields map[string]any) {
 	}
 }
 
-// identityOf returns the identity that all versions of a record share, and the time of this
+// identityOf returns the identity that all versions of a record share. version is the time of this
 // version, or the zero time if the record has none.
 func identityOf(fields map[string]any) (identity string, version time.Time) {
 	if itemID, ok := fields["id"].(string); ok {

@@ -17,7 +17,7 @@ import (
 )
 
 // rowBytesMax is the maximum size of a row. Without a limit, an unclosed quote would read the rest
-// of the file into memory. A record may have 350 KB.
+// of the file into memory. A record may be 350 KB long.
 const rowBytesMax = 1 << 20
 
 // source passes the lines of a file to a csv.Reader. It replaces lines that are not part of a table
@@ -128,8 +128,8 @@ func (s *source) readLine() {
 	s.text = raw
 }
 
-// isOutside reports whether a line that begins outside quotes is not part of a table. In that case,
-// it passes on an empty line or the end of the table instead.
+// isOutside reports whether a line that begins outside quotes is not part of a table. If so, Read
+// returns an empty line in its place, or the table ends there.
 func (s *source) isOutside(raw []byte) bool {
 	text := bytes.TrimRight(raw, "\r\n")
 	isComment := s.comment != "" && bytes.HasPrefix(text, []byte(s.comment))

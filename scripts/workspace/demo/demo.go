@@ -50,10 +50,10 @@ func Lines(now time.Time) []Line {
 // batchMax is the maximum number of records written at once.
 const batchMax = 200
 
-// Seed writes the demo company. Its records pass the same checks as imported records, and it
-// publishes the board through the store. It creates the company last, with its entry in the registry
-// and its feed of changes. So a caller that finds no company runs Seed again after an interruption.
-// As with an import, the feed of changes does not report the records.
+// Seed writes the demo company. The records pass the same checks as imported records. Seed
+// publishes the board through the store, and creates the company last, with its entry in the
+// registry and its feed of changes. So after an interruption, a caller finds no company and runs
+// Seed again. As with an import, the feed of changes does not report the records.
 func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 	t = t.AsImport()
 	var profile company.Company

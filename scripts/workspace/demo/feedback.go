@@ -6,7 +6,7 @@ import (
 
 const feedbackCount = 60
 
-// replyStatuses lists the reply statuses from which one is chosen at random for each sentiment. A
+// replyStatuses lists, for each sentiment, the reply statuses from which one is chosen at random. A
 // status that is listed twice is twice as likely.
 var replyStatuses = map[string][]string{
 	"negative": {"needs_review", "needs_review", "draft", "approved", "posted", "posted", "failed", "none", "posting"},

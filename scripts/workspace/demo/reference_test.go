@@ -31,9 +31,9 @@ type referenceExample struct {
 	id, method, target, body string
 }
 
-// referenceExamples returns the examples in the OpenAPI document. Reads come first and deletes
-// last, children before parents. It leaves out the operations on a single key, because the demo
-// company has no key with a known id.
+// referenceExamples returns the examples in the OpenAPI document. Reads come first. Deletes come
+// last, those of children before those of their parents. It leaves out the operations on a single
+// key, because the demo company has no key with a known id.
 func referenceExamples(t *testing.T) (out []referenceExample) {
 	t.Helper()
 	text, err := os.ReadFile("../../../functions/openapi/openapi.json")
@@ -87,8 +87,8 @@ func referenceExamples(t *testing.T) (out []referenceExample) {
 }
 
 // Ensure every example in the API reference works in the demo company. Its ids exist, and the
-// service accepts its body. Only a delete, a claim or a report may be refused, because of the state of
-// the record.
+// service accepts its body. Only a delete, a claim or a report may be refused, because of the state
+// of the record.
 func TestExamplesOfTheReference(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)

@@ -55,8 +55,8 @@ func startDemo(t *testing.T) *demoTools {
 	return &demoTools{Service: s, key: s.Key(t)}
 }
 
-// call calls a tool and requires that the result fits. It returns the value of the given property
-// for each record in the result's text.
+// call calls a tool and requires that the result fits into a model's context. It returns the value
+// of the given property for each record in the result's text.
 func (d *demoTools) call(t *testing.T, op api.Operation, arguments map[string]any, property string) (values []string) {
 	t.Helper()
 	d.Clock.Advance(time.Second)

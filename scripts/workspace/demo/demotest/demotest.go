@@ -69,7 +69,7 @@ func (d Direct) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Counter is a transport that counts the requests that it passes on. Refuse may return a response
-// in place of the service's. It gets the number of the request, counted from 1.
+// to send instead of the service's. n is the number of the request, counted from 1.
 type Counter struct {
 	Next   http.RoundTripper
 	Refuse func(n int64, r *http.Request) *http.Response

@@ -173,7 +173,7 @@ func (f *Follower) begin() error {
 		if stored.Origin == f.Origin {
 			return nil
 		}
-		f.at.Origin = f.Origin // with a new key
+		f.at.Origin = f.Origin // the key may be a new one
 		return f.File.write(f.at)
 	}
 	f.Note("no earlier position: beginning with the changes since %s", timestamp.Format(f.From))
@@ -372,7 +372,7 @@ func retryAfter(err error) time.Duration {
 }
 
 // isGap reports whether a change means that earlier changes were lost. Such a change has the
-// company's id in place of a record's, and there is one for each type.
+// company's id as its record id, and there is one for each type.
 func (f *Follower) isGap(c Change) bool {
 	return c.Action == "unknown" && c.RecordID == f.Origin.CompanyID
 }

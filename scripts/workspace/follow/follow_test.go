@@ -42,7 +42,7 @@ type receiver struct {
 
 var origin = follow.Origin{BaseURL: "http://feed.example", CompanyID: feedtest.CompanyID, KeyID: feedtest.KeyID}
 
-// newFollower returns a follower of a feed, with its file locked until the test ends or close is
+// newFollower returns a follower of a feed, with its file locked until the test ends or release is
 // called.
 func (to *receiver) newFollower(t *testing.T, feed http.Handler, path string) (f *follow.Follower, release func()) {
 	t.Helper()

@@ -35,10 +35,10 @@ type Change struct {
 type Feed struct {
 	// PageMax is the maximum number of changes in one page.
 	PageMax int
-	// Records contains the JSON of records, by the end of their path, such as "/feedback/fbk_1".
+	// Records contains the JSON of records. The keys are the ends of their paths, such as
+	// "/feedback/fbk_1".
 	Records map[string]string
-	// Fail may respond to a request in place of the feed, and reports whether it did. It may be
-	// nil.
+	// Fail may respond to a request instead of the feed, and reports whether it did. It may be nil.
 	Fail func(w http.ResponseWriter, r *http.Request) bool
 
 	mu      sync.Mutex
@@ -57,7 +57,7 @@ func (f *Feed) Add(kind, recordID, action string) string {
 	return f.AddAt(f.started.Add(time.Duration(n)*time.Millisecond), kind, recordID, action)
 }
 
-// AddAt adds a change that happened at the time when, and returns its id.
+// AddAt is like Add, but for a change that happened at the given time.
 func (f *Feed) AddAt(when time.Time, kind, recordID, action string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,8 +98,8 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// list responds with one page. The value of the parameter after is the number of changes before the
-// page.
+// list responds with one page. The "after" parameter of a request is the number of changes that
+// precede the page.
 func (f *Feed) list(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

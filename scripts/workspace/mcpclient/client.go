@@ -57,10 +57,10 @@ type Client struct {
 
 // format is the format of a settings file.
 type format interface {
-	// merge returns text with the entry added. replaced is the text of the entry that it replaces,
-	// or "" if there is none. If text already contains the entry, merge returns text unchanged.
-	// Otherwise it changes nothing but the entry, and keeps comments. The error is a *syntaxError
-	// if the text cannot be parsed.
+	// merge returns text with the entry added. replaced is the text of the old entry, or "" if
+	// there was none. If text already contains the entry, merge returns text unchanged. Otherwise
+	// it changes nothing but the entry, and keeps comments. The error is a *syntaxError if the text
+	// cannot be parsed.
 	merge(text []byte, e Entry) (merged []byte, replaced string, err error)
 
 	// render formats the entry for a person.
@@ -187,7 +187,7 @@ func (c Client) NewPlan(e Entry) (Plan, error) {
 }
 
 // mergeFile returns the text of the client's file, or nil if there is no file. It also returns the
-// text with the entry added, and the text of the entry that it replaces.
+// text with the entry added, and the text of the old entry.
 func (c Client) mergeFile(e Entry) (text, merged []byte, replaced string, err error) {
 	text, err = os.ReadFile(c.file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -10,7 +10,7 @@ import (
 
 var now = time.Date(2026, 8, 11, 12, 0, 0, 0, time.UTC)
 
-// home creates an empty home folder without any client's program on PATH, and returns its path.
+// home creates an empty home folder and returns its path. No client's program is on PATH.
 func home(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,7 +42,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// Ensure a plan shows the entry that it replaces without the key in it.
+// Ensure a plan shows the entry to be replaced, but not the key in that entry.
 func TestPlanShowsNoKey(t *testing.T) {
 	dir, key := home(t), "sk_"+"live_"+strings.Repeat("0123456789", 9)
 	write(t, filepath.Join(dir, ".cursor", "mcp.json"), `{"mcpServers": {"workspace": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer `+key+`"}}}}`, 0o600)

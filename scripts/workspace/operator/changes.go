@@ -29,7 +29,7 @@ With --json: {"companies", "begun"}.`,
 	return cmd
 }
 
-// enabledFeeds is the result of enable.
+// enabledFeeds is the result of `changes enable`.
 type enabledFeeds struct {
 	Companies int `json:"companies"` // companies that now have a feed
 	Begun     int `json:"begun"`     // feeds that this run has begun
@@ -77,7 +77,7 @@ With --json: {"companies"}.`,
 	return cmd
 }
 
-// gapReport is the result of gap.
+// gapReport is the result of `changes gap`.
 type gapReport struct {
 	Companies int `json:"companies"` // companies whose followers now know of the gap
 }

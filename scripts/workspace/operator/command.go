@@ -64,8 +64,8 @@ func (o *operatorCommands) command(format string, args ...any) string {
 // flagCheck validates the flags of a command before the table is opened.
 type flagCheck func(*cobra.Command) error
 
-// companyAction makes cmd a command on one company. It adds the flag --company, and do runs only if
-// the company exists. check may be nil.
+// companyAction makes cmd a command on one company. It adds the flag --company, and calls do only
+// if the company exists. check may be nil.
 func (o *operatorCommands) companyAction(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -87,8 +87,9 @@ func (o *operatorCommands) companyAction(cmd *cobra.Command, check flagCheck, do
 	return cmd
 }
 
-// recorded calls do, an act of many writes, and adds an entry to the trail before and after it.
-// companyID is empty if the act concerns all companies. do returns the details even if it fails.
+// recorded calls the function do, which makes many writes. It adds an entry to the trail before the
+// call and another one after it. companyID is empty if the writes concern all companies. do returns
+// the details for the trail even if it fails.
 func recorded(ctx context.Context, s *tableconn.Session, companyID string, act trail.Act, do func() (trail.Details, error)) error {
 	running, err := trail.Begin(ctx, s.Table, companyID, act)
 	if err != nil {

@@ -73,7 +73,7 @@ func (o *operatorCommands) companyIDAction(cmd *cobra.Command, do func(ctx conte
 	return cmd
 }
 
-// createdCompany is the result of create.
+// createdCompany is the result of `company create`.
 type createdCompany struct {
 	CompanyID string `json:"companyId"`
 	company.Company
@@ -153,7 +153,7 @@ func (o *operatorCommands) listCompanies(ctx context.Context, s *tableconn.Sessi
 		})
 }
 
-// suspension is the result of suspend and resume.
+// suspension is the result of `company suspend` and `company resume`.
 type suspension struct {
 	CompanyID   string  `json:"companyId"`
 	SuspendedAt *string `json:"suspendedAt"`

@@ -89,8 +89,8 @@ func (o *operatorCommands) deleteCompany(ctx context.Context, s *tableconn.Sessi
 	return o.Print(done, "%s is deleted; records: %d\n%s\n%s", companyID, done.Total, strings.TrimSuffix(lines.String(), "\n"), left)
 }
 
-// awaitRequests waits for the requests that were admitted before the keys were suspended to end.
-// Otherwise one of them could write a record after the deletion.
+// awaitRequests waits until every request that was admitted before the keys were suspended has
+// ended. Otherwise such a request could write a record after the deletion.
 func (o *operatorCommands) awaitRequests(ctx context.Context, s *tableconn.Session, companyID string) error {
 	keys, err := s.Keys().List(ctx, companyID)
 	if err != nil {

@@ -214,7 +214,8 @@ func textOrNil(text string) *string {
 	return &text
 }
 
-// reportFlagError makes an error about a report name the flags instead of the fields that they set.
+// reportFlagError rewrites an error about a report, so that it names flags instead of the fields
+// that they set.
 func reportFlagError(cmd *cobra.Command, err error) error {
 	var refused *fault.Error
 	if !errors.As(err, &refused) {

@@ -17,8 +17,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// postStore is what `workspace due` needs of a store of posts. broadcast.Store implements it with the
-// table, and postsOverAPI with the API.
+// postStore is what `workspace due` needs from a store of posts. broadcast.Store implements it with
+// the table, and postsOverAPI with the API.
 type postStore interface {
 	DuePosts(ctx context.Context, companyID string, platform *broadcast.Platform, after string, limit int) (table.Page[broadcast.Post], error)
 	ClaimPost(ctx context.Context, companyID, postID string) (broadcast.ClaimedPost, error)
@@ -28,8 +28,8 @@ type postStore interface {
 	StuckPosts(ctx context.Context, companyID, claimedBefore string) ([]broadcast.ClaimedPost, error)
 }
 
-// replyStore is what `workspace approved` needs of a store of replies. feedback.Store implements it
-// with the table, and repliesOverAPI with the API.
+// replyStore is what `workspace approved` needs from a store of replies. feedback.Store implements
+// it with the table, and repliesOverAPI with the API.
 type replyStore interface {
 	ApprovedReplies(ctx context.Context, companyID string, source *feedback.Source, after string, limit int) (table.Page[feedback.Feedback], error)
 	ClaimReply(ctx context.Context, companyID, feedbackID string, confirmedBy *string) (feedback.ClaimedReply, error)
@@ -206,8 +206,8 @@ type refusedError struct{ error }
 
 func (e *refusedError) Unwrap() error { return e.error }
 
-// decodeResponse decodes a response into a record of the service, or translates the error of the call
-// into the error that a store returns.
+// decodeResponse decodes a response into a record of the service, or translates the error of the
+// call into the error that a store returns.
 func decodeResponse[T any](s user.RemoteService, response client.Response, err error) (out T, _ error) {
 	var refused *client.Error
 	switch {

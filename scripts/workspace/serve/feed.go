@@ -21,8 +21,8 @@ const (
 	errorPause  = 2 * time.Second
 )
 
-// feed makes the feeds of changes of a local table from the engine's stream. In an AWS account, a
-// Lambda function of the stack does that.
+// feed reads the engine's stream and adds the changes of a local table to the companies' feeds. In
+// an AWS account, a Lambda function of the stack does that.
 type feed struct {
 	open     *tableconn.Session
 	stream   *stream.Reader
@@ -31,8 +31,7 @@ type feed struct {
 }
 
 // openFeed switches the engine's stream on. It returns nil for a table in an AWS account and for an
-// engine without streams. In the second case, it also makes open.Serving respond that there is no
-// feed.
+// engine without streams. In the second case, it also tells open.Serving that there is no feed.
 func openFeed(ctx context.Context, open *tableconn.Session, log *slog.Logger) (*feed, error) {
 	if open.Engine == nil {
 		return nil, nil
@@ -52,8 +51,8 @@ func openFeed(ctx context.Context, open *tableconn.Session, log *slog.Logger) (*
 	return f, nil
 }
 
-// park logs a record that cannot be read. There is no queue here, because the operator sees the
-// log.
+// park logs a record that cannot be read. It does not put the record into a queue, because the
+// operator sees the log.
 func (f *feed) park(ctx context.Context, p recorder.Parked) error {
 	f.log.ErrorContext(ctx, "a record of the stream cannot be read", "record", p)
 	return nil

@@ -127,7 +127,8 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 	if err := open.RemindOfUpgrade(ctx, s.Terminal); err != nil {
 		return err
 	}
-	// In the image, the folder for temporary files is part of the volume, which is empty at first.
+	// In the container image, the folder for temporary files is part of the volume, which is empty
+	// at first.
 	if err := os.MkdirAll(os.TempDir(), 0o700); err != nil {
 		return fmt.Errorf("the folder for temporary files cannot be made: make it, or set TMPDIR to another: %w", err)
 	}

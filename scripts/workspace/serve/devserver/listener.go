@@ -63,7 +63,7 @@ func (l *listener) addOpen(n int) int {
 	return l.open
 }
 
-// conn is a connection that counts as open until it is closed.
+// conn is a connection whose Close lowers the listener's number of open connections.
 type conn struct {
 	net.Conn
 	listener *listener

@@ -243,9 +243,9 @@ func (s *Session) Company(ctx context.Context, companyID string) (company.Compan
 	return c, err
 }
 
-// DemoKeyFile returns the path of the demo company's key file. The file is in the folder of the
-// data. If the table is at an endpoint or in an AWS account, the file is in the user's data folder,
-// and its name contains a hash of the endpoint, the region and the table.
+// DemoKeyFile returns the path of the demo company's key file. If the table is in a data folder, so
+// is the file. If the table is at an endpoint or in an AWS account, the file is in the user's data
+// folder, and its name contains a hash of the endpoint, the region and the table.
 func (s *Session) DemoKeyFile() (string, error) {
 	if s.Data != "" {
 		return filepath.Join(s.Data, DemoKeyName), nil

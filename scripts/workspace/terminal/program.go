@@ -96,8 +96,8 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(first, second)
 }
 
-// Command returns a command line of this program to suggest to the user. It formats all suggested
-// command lines.
+// Command formats a command line of this program to suggest to the user. Every suggested command
+// line comes from it.
 func (t *Terminal) Command(format string, args ...any) string {
 	return cmp.Or(t.Program, programName) + " " + fmt.Sprintf(format, args...)
 }

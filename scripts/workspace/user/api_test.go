@@ -98,8 +98,8 @@ func TestFlagValue(t *testing.T) {
 	}
 }
 
-// Ensure the help of an operation names the fields of the response, and explains those of each object
-// that a flag accepts.
+// Ensure the help of an operation names the fields of the response, and explains those of each
+// object that a flag accepts.
 func TestHelpNamesFields(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {

@@ -20,7 +20,7 @@ import (
 type callError struct {
 	Code      string   `json:"code"`
 	Status    int      `json:"status"`
-	Messages  []string `json:"messages"` // name flags instead of fields
+	Messages  []string `json:"messages"` // they name flags instead of fields
 	RequestID string   `json:"requestId"`
 
 	RetryAfterSeconds int `json:"retryAfterSeconds,omitempty"`
@@ -92,8 +92,8 @@ func (u *userCommands) foreignResponseAdvice(status int, base string) string {
 	return u.addressAdvice(base)
 }
 
-// isNotServing reports whether err means that no server listens at base, although serve could
-// listen there, because base is an address of this machine.
+// isNotServing reports whether err means that no server listens at base, and base is an address of
+// this machine, where serve could listen.
 func isNotServing(err error, base string) bool {
 	return strings.HasPrefix(base, "http:") && client.Loopback(base) && errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -60,7 +60,7 @@ func SinceTime(text string, now time.Time) (time.Time, error) {
 	return now.Add(-span), nil
 }
 
-// listedChange is a change in the output of the command list.
+// listedChange is a change in the output of `changes list`.
 type listedChange struct {
 	CompanyID  string  `json:"companyId"`
 	ID         string  `json:"id"`
@@ -73,7 +73,7 @@ type listedChange struct {
 	OccurredAt string  `json:"occurredAt"`
 }
 
-// listedChanges is the output of the command list.
+// listedChanges is the output of `changes list`.
 type listedChanges struct {
 	Items   []listedChange `json:"items"`
 	After   string         `json:"after"` // the value of --after that continues the list

@@ -27,7 +27,7 @@ import (
 // secretVariable is the environment variable that holds the secret of a webhook.
 const secretVariable = "WORKSPACE_WEBHOOK_SECRET"
 
-// followFlags holds the values of the flags of the command follow.
+// followFlags holds the values of the flags of `changes follow`.
 type followFlags struct {
 	changesFlags
 
@@ -135,7 +135,7 @@ func (u *userCommands) receiver(cmd *cobra.Command, f *followFlags, args []strin
 		p := program.Program{Args: args, Timeout: f.limit, Out: u.Out, Err: u.Err}
 		return func(ctx context.Context, _ follow.Change, text []byte) error {
 			err := p.Run(ctx, append(text, '\n'))
-			if errors.Is(err, exec.ErrWaitDelay) { // it exited with 0, but a process that it started is still running
+			if errors.Is(err, exec.ErrWaitDelay) { // the program exited with 0, but a process that it started is still running
 				return nil
 			}
 			return err

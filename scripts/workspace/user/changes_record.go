@@ -37,8 +37,8 @@ var recordPaths = map[string]string{
 	"key":               "/keys",
 }
 
-// recordLists contains those of the paths that lead to a list, because the listed records have no
-// path of their own.
+// recordLists contains the paths that lead to a list, because the records in it have no paths of
+// their own.
 var recordLists = map[string]bool{"/broadcast/channels": true, "/keys": true}
 
 const companyPath = "/v1/companies/{companyId}"

@@ -20,7 +20,7 @@ import (
 type userCommands struct {
 	*terminal.Terminal
 
-	table *tableconn.Flags // select the data folder, which may contain the demo company's key
+	table *tableconn.Flags // the flags that select the data folder, which may contain the demo company's key
 }
 
 // The environment variables that hold the key and the address of the service.
@@ -43,8 +43,8 @@ func (r *serviceFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&r.company, "company", "", "the `id` of the key's company (default: derived from the key, or requested from the service)")
 }
 
-// registerBaseURL registers --base-url, and --profile, which includes a base URL. It is for commands
-// that need no company.
+// registerBaseURL registers --base-url, and --profile, which includes a base URL. It is for
+// commands that need no company.
 func (r *serviceFlags) registerBaseURL(flags *pflag.FlagSet) {
 	flags.StringVar(&r.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
 	flags.Var(&r.profile, "profile", "use the key and the service of this login (default: WORKSPACE_PROFILE, or "+defaultProfile+")")
@@ -68,8 +68,8 @@ type connection struct {
 // credential finds the service and a key for it. A key from login belongs to one service, and
 // credential never returns it for a different --base-url.
 //
-// A profile that --profile or WORKSPACE_PROFILE names must exist. No variable replaces the key or the
-// service of --profile.
+// A profile that --profile or WORKSPACE_PROFILE names must exist. No variable replaces the key or
+// the service of --profile.
 func (u *userCommands) credential(r serviceFlags) (credential, error) {
 	name, err := selectProfile(r.profile)
 	if err != nil {
@@ -122,8 +122,8 @@ const keyVariableSource = "the key of " + keyVariable
 // demoKeySource is the credential.source of the demo company's key.
 const demoKeySource = "the demo company's key of `workspace serve`"
 
-// noKeyError returns an error that explains how to provide a key. It names the profiles that have one
-// for this service.
+// noKeyError returns an error that explains how to provide a key. It names the profiles that have
+// one for this service.
 func (u *userCommands) noKeyError(base string) error {
 	text := fmt.Sprintf("no key for %s: set %s, or run `%s` with the key on standard input", base, keyVariable, u.loginCommandLine(base))
 	if names := profilesOf(base); len(names) > 0 {

@@ -70,7 +70,6 @@ func (d *doctor) skipChecks(why string, names ...string) {
 	}
 }
 
-// warnIf returns verdictWarn if bad is true.
 func warnIf(bad bool) verdict {
 	if bad {
 		return verdictWarn

@@ -379,7 +379,7 @@ func (c *operationCall) request() client.Request {
 	return r
 }
 
-// options returns the fields that are sent as headers, as options of the call.
+// options returns the call options for the fields that are sent as headers.
 func (c *operationCall) options() (out []client.CallOption) {
 	for _, name := range c.fieldNames(schema.InHeader) {
 		if sent := c.fields[name].values; len(sent) > 0 {

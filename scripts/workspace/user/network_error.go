@@ -26,7 +26,7 @@ type networkProblem struct {
 	advice string
 }
 
-// unknownChange is the advice for a request that the service may have executed although the
+// unknownChange is the advice for a request that the service may have executed even though the
 // response was lost. Repeating the command would send a different Idempotency-Key.
 const unknownChange = "if it was a change, it may have been made"
 

@@ -53,7 +53,7 @@ func readOf(op api.Operation) (api.Operation, bool) {
 	if op.Method != http.MethodPatch {
 		return api.Operation{}, false
 	}
-	parent := op.Path[:strings.LastIndex(op.Path, "/")] // of …/{feedbackId}/reply
+	parent := op.Path[:strings.LastIndex(op.Path, "/")] // for a path such as …/{feedbackId}/reply
 	for _, path := range []string{op.Path, parent} {
 		get, found := operationWhere(func(o api.Operation) bool { return o.Method == http.MethodGet && o.Path == path && !o.IsList() })
 		if found {

@@ -69,7 +69,7 @@ func firstID(t *testing.T, path string, args []string) string {
 }
 
 // readArguments returns the arguments that the command of a read operation requires, and the path
-// of the request. The ids in them are those of existing records.
+// of the request. It fills in the ids of existing records.
 func readArguments(t *testing.T, op api.Operation) (args []string, path string) {
 	t.Helper()
 	path = op.Path

@@ -388,7 +388,7 @@ func TestChangesFollowThroughKills(t *testing.T) {
 				}
 				return k.killed
 			case <-time.After(5 * time.Millisecond):
-				if to.has(last) && !told { // a second signal would end the process at once
+				if to.has(last) && !told { // a second signal would end the process immediately
 					told = true
 					_ = cmd.Process.Signal(syscall.SIGTERM) // an error means that it was killed
 				}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Ensure the commands that change keys and companies take effect in a running server at once.
+// Ensure the commands that change keys and companies take effect immediately in a running server.
 func TestKeyLifecycle(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -113,7 +113,7 @@ func TestKeyCurrentRefuses(t *testing.T) {
 	}
 }
 
-// Ensure rotating a key with an overlap of 0s makes the old key expire at once.
+// Ensure rotating a key with an overlap of 0s makes the old key expire immediately.
 func TestRotateWithoutOverlap(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

@@ -30,7 +30,7 @@ import (
 func main() {
 	engine.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal shuts down gracefully. A second signal ends the process at once.
+	// The first signal shuts down gracefully. A second signal ends the process immediately.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, terminal.ProgramCommand(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -171,7 +171,7 @@ func testBridgeMessages(t *testing.T, s *server) {
 }
 
 // Ensure a wrong key or address causes a clear error, both in the response to the client and on
-// standard error. The bridge must keep running, so that a new login works at once.
+// standard error. The bridge must keep running, so that a new login works immediately.
 func testBridgeErrors(t *testing.T, s *server, data string) {
 	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"service_get_current_key"}}`
 	message := func(line string) string {

@@ -34,7 +34,7 @@ type countedEngine struct {
 
 func startCountedEngine(t *testing.T) *countedEngine {
 	t.Helper()
-	dataFolder(t) // skips the test without an engine
+	dataFolder(t) // skips the test if no engine is installed
 	e, err := engine.Open(t.Context(), engine.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -92,7 +92,7 @@ func TestServeRecordsChanges(t *testing.T) {
 // Ensure serve works with an engine that has no streams. A request for changes must get status 501.
 func TestServeWithoutStreams(t *testing.T) {
 	t.Parallel()
-	dataFolder(t) // skips the test without an engine
+	dataFolder(t) // skips the test if no engine is installed
 	e, err := engine.Open(t.Context(), engine.Options{})
 	if err != nil {
 		t.Fatal(err)

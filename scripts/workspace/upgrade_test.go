@@ -52,7 +52,7 @@ func TestUpgrade(t *testing.T) {
 // upgraded.
 func TestUpgradeReminder(t *testing.T) {
 	t.Parallel()
-	dataFolder(t) // skips the test without an engine
+	dataFolder(t) // skips the test if no engine is installed
 	e, err := engine.Open(t.Context(), engine.Options{})
 	if err != nil {
 		t.Fatal(err)

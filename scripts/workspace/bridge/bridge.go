@@ -41,7 +41,7 @@ type Bridge struct {
 	Log func(format string, args ...any)
 
 	// Target returns the address of the endpoint and the key. It is called for each message, so a
-	// new key works at once. If it returns an error, the error is the response to the message.
+	// new key works immediately. If it returns an error, the error is the response to the message.
 	Target func() (address, key string, err error)
 
 	// Explain returns the error to show to the user for a failed request. Its argument is a

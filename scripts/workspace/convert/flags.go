@@ -93,8 +93,8 @@ func (f *Flags) Kind(cmd *cobra.Command) (Kind, error) {
 	return *chosen, nil
 }
 
-// RequireFrom returns a usage error if --from is not set, but a flag that needs it is. Flags that
-// need it are those in names and those of the kinds.
+// RequireFrom returns a usage error if --from is not set, but one of the flags in names or a flag
+// of a kind is.
 func (f *Flags) RequireFrom(cmd *cobra.Command, names ...string) error {
 	if f.From != "" {
 		return nil

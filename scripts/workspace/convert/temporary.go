@@ -6,7 +6,7 @@ import (
 )
 
 // newTemporary creates a private temporary file. If the system allows it, newTemporary removes the
-// file's name at once, so that no file remains even if the process is killed. Otherwise
+// file's name immediately, so that no file remains even if the process is killed. Otherwise
 // closeTemporary removes the file.
 func newTemporary() (*os.File, error) {
 	f, err := os.CreateTemp("", "workspace-convert-*")

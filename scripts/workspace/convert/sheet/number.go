@@ -262,8 +262,8 @@ var currencySigns = map[string]string{
 	"¥": "JPY CNY", "￥": "JPY CNY", "元": "CNY", "円": "JPY", "Fr": "CHF", "Fr.": "CHF", "SFr.": "CHF", "R": "ZAR",
 }
 
-// checkCurrency returns an error if the cell shows a currency other than that of its column. column
-// is the code of the column's currency, or empty.
+// checkCurrency returns an error if the cell shows a currency other than its column's. column is
+// the code of the column's currency, or empty.
 func (n number) checkCurrency(column string) error {
 	if n.currency == "" {
 		return nil

@@ -110,7 +110,7 @@ func (g *generator) addPost(n int) {
 	case "scheduled":
 		due := g.timeAgo(-1.5 - float64(n)/2)
 		if n == 2 {
-			due = g.now.Add(-20 * time.Minute) // due now
+			due = g.now.Add(-20 * time.Minute)
 		}
 		record["scheduledFor"] = formatTime(due)
 	case "published":

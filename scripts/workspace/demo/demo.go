@@ -47,7 +47,7 @@ func Lines(now time.Time) []Line {
 	return g.lines
 }
 
-// batchMax is the maximum number of records written at once.
+// batchMax is the maximum number of records written in one call.
 const batchMax = 200
 
 // Seed writes the demo company. The records pass the same checks as imported records. Seed

@@ -32,8 +32,8 @@ type referenceExample struct {
 }
 
 // referenceExamples returns the examples in the OpenAPI document. Reads come first. Deletes come
-// last, those of children before those of their parents. It leaves out the operations on a single
-// key, because the demo company has no key with a known id.
+// last, children before parents. It leaves out the operations on a single key, because the demo
+// company has no key with a known id.
 func referenceExamples(t *testing.T) (out []referenceExample) {
 	t.Helper()
 	text, err := os.ReadFile("../../../functions/openapi/openapi.json")

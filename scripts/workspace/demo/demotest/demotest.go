@@ -1,4 +1,4 @@
-// Package demotest fills a test's service with records, such as those of the demo company.
+// Package demotest fills a test's service with records, such as the demo company's.
 package demotest
 
 import (

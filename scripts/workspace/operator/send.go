@@ -190,7 +190,7 @@ func (r *sendRun[S, R, C]) stuckCommandLine() string {
 	return r.suggest(r.access, r.flags.company, "%s stuck --older 0s", r.readyWord)
 }
 
-// sendPage is the number of records that are listed at once.
+// sendPage is the number of records in one page of the list.
 const sendPage = 50
 
 // sendReady sends each ready record once. If the program gives a record back, the record stays
@@ -362,8 +362,8 @@ const (
 )
 
 // repeatReport retries a report until the service accepts or refuses it, or until reportPeriod is
-// over. Repeating a report is safe, and nobody else knows the outcome. A signal to stop does not
-// interrupt an attempt, but ends the pauses.
+// over. Repeating a report is safe, and only this process knows the outcome. A signal to stop does
+// not interrupt an attempt, but ends the pauses.
 func (r *sendRun[S, R, C]) repeatReport(ctx context.Context, report func(context.Context) (C, error)) error {
 	started := r.Now()
 	for pause := reportPause; ; pause *= 2 {

@@ -27,7 +27,7 @@ const (
 	studioPath = "/studio"
 )
 
-// front handles every request first. It rejects requests for other hosts than the server's own. On
+// front handles every request first. It rejects requests for hosts other than the server's own. On
 // a public server it also serves the studio and the health check.
 type front struct {
 	api      http.Handler

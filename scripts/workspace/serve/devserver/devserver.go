@@ -2,8 +2,8 @@
 // Like API Gateway, it limits the resources that callers can use.
 //
 // There are limits on connections, on request bodies and on responses. If a limit is reached, the
-// server responds with 503 and an error in the API's format, at once or after a second in the
-// queue. Requests with large bodies have their own queue. So do requests to paths whose last
+// server responds with 503 and an error in the API's format, either immediately or after a second
+// in the queue. Requests with large bodies have their own queue. So do requests to paths whose last
 // response was large. Thus a flood of heavy requests does not delay light ones. The handler refuses
 // a body that is too large for any operation. net/http refuses headers that are too large, and
 // responds in plain text to a request that is not valid HTTP.

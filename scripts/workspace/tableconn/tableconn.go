@@ -45,7 +45,7 @@ type Session struct {
 }
 
 // callsPerCPU is the maximum number of concurrent calls to a local engine, per processor. More
-// calls would only wait in the engine. If a call timed out there, nobody would know whether its
+// calls would only wait in the engine. If a call timed out there, it would be unknown whether its
 // write was done.
 const callsPerCPU = 4
 

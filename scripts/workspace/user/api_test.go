@@ -98,7 +98,7 @@ func TestFlagValue(t *testing.T) {
 	}
 }
 
-// Ensure the help of an operation names the fields of the response, and explains those of each
+// Ensure the help of an operation names the fields of the response, and explains the fields of each
 // object that a flag accepts.
 func TestHelpNamesFields(t *testing.T) {
 	t.Parallel()

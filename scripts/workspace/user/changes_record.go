@@ -15,7 +15,7 @@ import (
 )
 
 // recordPaths contains the path of the changed record for each type of change. The paths are
-// relative to that of the company. {id} stands for the change's recordId.
+// relative to the company's path. {id} stands for the change's recordId.
 var recordPaths = map[string]string{
 	"company":           "",
 	"board":             "/plan/boards/{id}",

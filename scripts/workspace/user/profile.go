@@ -45,7 +45,7 @@ func (n *profileName) Set(text string) error {
 	return nil
 }
 
-// selectProfile returns the name of the profile that a command uses: that of the flag, of
+// selectProfile returns the name of the profile that a command uses: the flag's value, the value of
 // WORKSPACE_PROFILE, or the default.
 func selectProfile(flag profileName) (name string, err error) {
 	if flag != "" {

@@ -21,7 +21,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// Limits on a batch, which follow those of the API.
+// Limits on a batch. They follow the limits of the API.
 const (
 	pushReviewsMax = 100
 	pushPointsMax  = 500

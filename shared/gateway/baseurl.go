@@ -48,7 +48,7 @@ func stagePrefix(e *events.APIGatewayProxyRequest) string {
 		called, path = unescapePath(called), unescapePath(path)
 	}
 	prefix, ok := strings.CutSuffix(called, path)
-	// At the root, called may be "/prod" even though path is "/".
+	// At the root, the path that the client called may be "/prod" even though path is "/".
 	if !ok && path == "/" {
 		prefix = called
 	}

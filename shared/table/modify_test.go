@@ -171,7 +171,7 @@ func TestNowAfter(t *testing.T) {
 	}
 }
 
-// Ensure a record has the index keys that follow from its fields after every change, and no others.
+// Ensure that after every change, a record has exactly the index keys that follow from its fields.
 func TestModifyMovesIndexKeys(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)

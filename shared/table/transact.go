@@ -183,10 +183,10 @@ func (c *Client) WritePutIfEqual(keys Keys, record any, field string, value type
 	}}
 }
 
-// WriteCheckExists returns a Write that only requires that a record exists.
+// WriteCheckExists returns a Write that changes nothing, but fails if the record does not exist.
 func (c *Client) WriteCheckExists(key Key) Write { return c.check(key, "attribute_exists(pk)") }
 
-// WriteCheckAbsent returns a Write that only requires that a record does not exist.
+// WriteCheckAbsent returns a Write that changes nothing, but fails if the record exists.
 func (c *Client) WriteCheckAbsent(key Key) Write { return c.check(key, "attribute_not_exists(pk)") }
 
 func (c *Client) check(key Key, condition string) Write {

@@ -165,7 +165,7 @@ func TestClient(t *testing.T) {
 			t.Fatalf("%s: the result is no JSON: %v", op.ID, err)
 		}
 		if err := json.Unmarshal(transport.lastResponse, &want); err != nil {
-			t.Fatalf("%s: the response is no JSON: %v", op.ID, err)
+			t.Fatalf("%s: the response is not JSON: %v", op.ID, err)
 		}
 		if !reflect.DeepEqual(withParsedTimes(got), withParsedTimes(want)) {
 			t.Errorf("%s: the response %s was decoded as %s", op.ID, transport.lastResponse, text)

@@ -85,7 +85,7 @@ func layoutWidgets(widgets []widget) string {
 			},
 		})
 		if err != nil {
-			panic("infra: a widget of texts and numbers does not encode: " + err.Error())
+			panic("infra: cannot encode a widget: " + err.Error())
 		}
 		lines[i] = string(text)
 	}

@@ -45,7 +45,7 @@ func firewallMetric(name string) Object {
 
 func firewallParameters() []Parameter {
 	return []Parameter{{Name: ParamAddressRate, Type: "Number", Default: 0, Pattern: "^(0|[1-9][0-9]{1,8})$",
-		Description: "Requests a minute that AWS WAF admits from each IP address, at least 10; 0: no AWS WAF, which has a price of its own"}}
+		Description: "Requests a minute that AWS WAF admits from each IP address, at least 10; 0: no AWS WAF, which is billed separately"}}
 }
 
 func firewallConditions() Object {

@@ -93,7 +93,7 @@ func isEqual(a, b any) bool { return digest(a) == digest(b) }
 func digest(value any) string {
 	text, err := json.Marshal(JSON(value))
 	if err != nil {
-		panic("infra: a model of texts and numbers does not encode: " + err.Error())
+		panic("infra: cannot encode a model: " + err.Error())
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:5])

@@ -103,7 +103,7 @@ func streamFilter() string {
 	}
 	text, err := json.Marshal(map[string]any{"dynamodb": map[string]any{"Keys": map[string]any{table.Base.SK(): map[string]any{"S": prefixes}}}})
 	if err != nil {
-		panic("infra: a filter of texts does not encode: " + err.Error())
+		panic("infra: cannot encode a filter: " + err.Error())
 	}
 	return string(text)
 }

@@ -32,7 +32,7 @@ func ParseTemplate(text []byte) (map[string]any, error) {
 			return nil, err
 		}
 	}
-	return nil, errors.New("the template is no object")
+	return nil, errors.New("the template is not an object")
 }
 
 // fromYAML returns a node as JSON. It writes the short forms of intrinsic functions, such as !Ref,

@@ -21,8 +21,8 @@ func throughputParameters() []Parameter {
 	return []Parameter{
 		unitsParameter(ParamMaxReads, "The maximum of read units a second of the stack's table, and of each index: DynamoDB throttles more, and so limits the bill; 0: no maximum"),
 		unitsParameter(ParamMaxWrites, "The maximum of write units a second of the stack's table, and of each index; 0: no maximum"),
-		unitsParameter(ParamWarmReads, "Read units a second that the stack's table, and each index, can serve at once, before DynamoDB has scaled; can only be raised, and costs once; 0: as DynamoDB scales"),
-		unitsParameter(ParamWarmWrites, "Write units a second that the stack's table, and each index, can serve at once; can only be raised, and costs once; 0: as DynamoDB scales"),
+		unitsParameter(ParamWarmReads, "Read units a second that the stack's table, and each index, can serve at once, before DynamoDB has scaled; can only be raised, and each increase is charged once; 0: as DynamoDB scales"),
+		unitsParameter(ParamWarmWrites, "Write units a second that the stack's table, and each index, can serve at once; can only be raised, and each increase is charged once; 0: as DynamoDB scales"),
 	}
 }
 

@@ -316,7 +316,7 @@ func TestBadInput(t *testing.T) {
 		{Name: "not in its packet", Op: "list_changes", Args: args("after", elsewhere), Want: 400, WantMessage: unknown},
 		{Name: "too long", Op: "list_changes", Args: args("after", strings.Repeat("A", 201)), Want: 400, WantMessage: "query.after: must have at most 200"},
 		{Name: "another company", Op: "list_changes", Args: args("after", foreign), Want: 400, WantMessage: "query.after: is of another company"},
-		{Name: "after and since", Op: "list_changes", Args: args("after", after, "since", "2026-08-11"), Want: 400, WantMessage: "query.since: starts anew"},
+		{Name: "after and since", Op: "list_changes", Args: args("after", after, "since", "2026-08-11"), Want: 400, WantMessage: "query.since: starts over"},
 		{Name: "since", Op: "list_changes", Args: args("since", "Monday"), Want: 400, WantMessage: "query.since: "},
 		{Name: "type", Op: "list_changes", Args: args("types", "post,feedbak"), Want: 400, WantMessage: `query.types: "feedbak" is not a type of change; did you mean feedback?`},
 		{Name: "no type", Op: "list_changes", Args: args("types", ""), Want: 400, WantMessage: `query.types: "" is not a type of change; the types are company, board`},

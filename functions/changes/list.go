@@ -18,7 +18,7 @@ import (
 )
 
 type listChangesInput struct {
-	After *string `query:"after" max:"200" doc:"Service-After of an earlier response, to go on from there" tool:"after of an earlier result, to go on from there"`
+	After *string `query:"after" max:"200" doc:"Service-After of an earlier response, to continue from there" tool:"after of an earlier result, to continue from there"`
 	Since *string `query:"since" format:"day" doc:"a day (UTC) or a time at which to start, at most 30 days ago; default: 24 hours ago. A few earlier changes may come, too" tool:"day or time at which to start; default: 24 hours ago"`
 	Types *string `query:"types" max:"500" doc:"only changes of these types, with commas between them, such as post,idea" tool:"only these types, with commas between them"`
 	Limit int64   `query:"limit" default:"50" min:"1" max:"200"`
@@ -27,7 +27,7 @@ type listChangesInput struct {
 // Check implements api.Checker.
 func (in listChangesInput) Check() (problems []string) {
 	if in.After != nil && in.Since != nil {
-		problems = append(problems, "query.since: starts anew; leave it out to go on from after")
+		problems = append(problems, "query.since: starts over; leave it out to continue from after")
 	}
 	if in.Types == nil {
 		return problems

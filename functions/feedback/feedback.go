@@ -53,7 +53,7 @@ func Operations(t *table.Client) []api.Operation {
 			Changes: []change.Type{change.Feedback},
 			Summary: "Delete a review or mention with its reply",
 			Description: "Deletes nothing on the platform. Refused while the reply is posting (conflict). Pushed or imported again, it is " +
-				"created anew, without the reply. " + thirdPartyNote,
+				"created again, without the reply. " + thirdPartyNote,
 		}, s.deleteFeedback),
 		api.Define(api.Spec{
 			ID: "list_approved_replies", Method: "GET", Path: "/v1/companies/{companyId}/feedback/approved", Scope: auth.FeedbackSend, NotTool: true,

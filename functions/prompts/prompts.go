@@ -128,7 +128,7 @@ var whatHappened = mcpserver.Prompt{
 		{Text: "Read posts with service_get_broadcast_post: what was approved, sent, or failed, and why.", Optional: true},
 		{Text: "Read roadmap items with service_get_plan_item. A change of type publish means that visitors see the board's items as they were then.", Optional: true},
 		{Text: "For new audits, compare the scores with the audit before, with service_list_optimise_audits.", Optional: true},
-		{Text: "Write at most ten lines, the most important first: what happened, to which record (its title and id), when, and its status now. keyId tells which changes one key made; null means an operator, a deletion, or a key that you may not see. Say how many changes you left out. Then say from which after the next report can go on."},
+		{Text: "Write at most ten lines, the most important first: what happened, to which record (its title and id), when, and its status now. keyId tells which changes one key made; null means an operator, a deletion, or a key that you may not see. Say how many changes you left out. Then say which after the next report can continue from."},
 	},
 	Stop: "Stop there. Change nothing. List what now waits for a decision: a person takes it.",
 }

@@ -20,7 +20,7 @@ type Settings struct {
 	// The other table while the stack switches from one to another; until it is empty again, writes are refused; scripts/deploy --table sets it. The default is empty.
 	SecondTableName *string
 
-	// off refuses all writes with 503, such as before a restore; reads go on. One of on, off. The default is on.
+	// off refuses all writes with 503, such as before a restore; reads continue. One of on, off. The default is on.
 	Writes *string
 
 	// The URL of an engine that speaks DynamoDB's protocol, for local runs; empty for DynamoDB itself. The default is empty.
@@ -44,7 +44,7 @@ type Settings struct {
 	// API Gateway writes logs with one role per account and region: create one, or keep the existing one. One of create, existing. The default is create.
 	GatewayLogsRole *string
 
-	// How requests move to a new version of the functions: all-at-once, or canary: 10 % for 15 minutes, then the rest, and none if an alarm rings. One of all-at-once, canary. The default is all-at-once.
+	// How requests move to a new version of the functions: all-at-once, or canary: 10 % for 15 minutes, then the rest, or none if an alarm goes off. One of all-at-once, canary. The default is all-at-once.
 	Rollout *string
 
 	// The metrics in the logs, which CloudWatch bills: operations (by operation), service (totals only), or off, which leaves two alarms without data. One of operations, service, off. The default is operations.
@@ -68,7 +68,7 @@ type Settings struct {
 	// The hosted zone in Route 53 for the records of a domain with a CertificateArn; empty: you create the record yourself. The default is empty.
 	HostedZoneId *string
 
-	// Requests a minute that AWS WAF admits from each IP address, at least 10; 0: no AWS WAF, which has a price of its own. The default is 0.
+	// Requests a minute that AWS WAF admits from each IP address, at least 10; 0: no AWS WAF, which is billed separately. The default is 0.
 	RatePerAddress *float64
 
 	// The maximum of read units a second of the stack's table, and of each index: DynamoDB throttles more, and so limits the bill; 0: no maximum. The default is 0.
@@ -77,10 +77,10 @@ type Settings struct {
 	// The maximum of write units a second of the stack's table, and of each index; 0: no maximum. The default is 0.
 	MaxWriteUnits *float64
 
-	// Read units a second that the stack's table, and each index, can serve at once, before DynamoDB has scaled; can only be raised, and costs once; 0: as DynamoDB scales. The default is 0.
+	// Read units a second that the stack's table, and each index, can serve at once, before DynamoDB has scaled; can only be raised, and each increase is charged once; 0: as DynamoDB scales. The default is 0.
 	WarmReadUnits *float64
 
-	// Write units a second that the stack's table, and each index, can serve at once; can only be raised, and costs once; 0: as DynamoDB scales. The default is 0.
+	// Write units a second that the stack's table, and each index, can serve at once; can only be raised, and each increase is charged once; 0: as DynamoDB scales. The default is 0.
 	WarmWriteUnits *float64
 
 	// Alarm when a larger share of the requests gets a 5xx response. The default is 0.01.

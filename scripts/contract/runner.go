@@ -163,7 +163,7 @@ func (r response) envelope() (code string, messages []string, err error) {
 		one, ok1 := e["code"].(string)
 		message, ok2 := e["message"].(string)
 		if !ok1 || !ok2 || one == "" || message == "" || len(e) != 2 {
-			return "", nil, errors.New("an error in the envelope must have the texts code and message and nothing else")
+			return "", nil, errors.New("an error in the envelope must have the strings code and message and nothing else")
 		}
 		code, messages = one, append(messages, message)
 	}

@@ -101,7 +101,7 @@ func (r *release) build(ctx context.Context, platform string, bundled bool) (str
 
 // readme returns the content of an archive's README.txt.
 func (r *release) readme(platform string, bundled bool) string {
-	start := "Start it with the engine beside it; nothing else is needed:"
+	start := "Start it with the engine next to it; nothing else is needed:"
 	if !bundled {
 		start = "This archive has no local engine, because the registry had none to pin for this platform. `serve`\n" +
 			"installs one with npm (Node.js 22 or later), or DynamoDB Local with Java 17 and Maven:"

@@ -32,7 +32,7 @@ var startSteps = []struct {
 	step  firstStep
 }{
 	{"company:write", firstStep{ID: "company", Title: "Name and time zone", Why: "Posts are scheduled in this zone, and all times are shown in it.", Path: "/company"}},
-	{"context:write", firstStep{ID: "voice", Title: "How you sound", Why: "A few words about your voice. They are shown beside every reply.", Path: "/brand"}},
+	{"context:write", firstStep{ID: "voice", Title: "How you sound", Why: "A few words about your voice. They are shown next to every reply.", Path: "/brand"}},
 	{"plan:write", firstStep{ID: "board", Title: "A first roadmap", Why: "What you do now, next and later, one line each.", Path: "/start/board"}},
 	{"plan:publish", firstStep{ID: "publish", Title: "Publish the roadmap", Why: "From then on, visitors see its items.", Path: "/roadmap"}},
 	{"feedback:write", firstStep{ID: "reviews", Title: "Paste reviews", Why: "From a spreadsheet, the Play Console or the App Store. Then reply to one.", Path: "/reviews/paste"}},

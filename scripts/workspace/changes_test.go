@@ -202,7 +202,7 @@ func TestChangesFollowBroken(t *testing.T) {
 	if code := <-f.code; code != 4 {
 		t.Errorf("exit code %d, want 4: %s", code, f.errOut)
 	}
-	requireContains(t, f.errOut.String(), "has lost changes before", "start anew with --since")
+	requireContains(t, f.errOut.String(), "has lost changes before", "start over with --since")
 	f.stop()
 }
 
@@ -432,7 +432,7 @@ func TestChangesUsage(t *testing.T) {
 		"changes":                                          "name a command: list, follow, enable, gap",
 		"changes list --since soon":                        "--since: must be a time ago such as 7d",
 		"changes list --limit 0":                           "--limit: must be 1 to 10000",
-		"changes list --since 7d --after x":                "--since starts anew",
+		"changes list --since 7d --after x":                "--since starts over",
 		"changes follow":                                   "name the program and its arguments after --",
 		"changes follow cat":                               "name the program and its arguments after --",
 		"changes follow -- no-such-program-here":           "no-such-program-here",

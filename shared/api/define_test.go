@@ -86,7 +86,7 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 		"a GET changes nothing": define[emptyInput](func(s *api.Spec) { s.Effect = api.Write }),
 		"is Create":             define[emptyInput](func(s *api.Spec) { s.ID, s.Method, s.Effect = "create_item", "POST", api.Write }),
 		"and of nothing else":   define[emptyInput](func(s *api.Spec) { s.Method, s.Effect = "POST", api.Create }),
-		"is no list with this input": func() {
+		"is not a list with this input": func() {
 			op := api.Define(api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}, func(context.Context, api.Caller, emptyInput) (emptyInput, error) { return emptyInput{}, nil })
 			api.ExplainEmpty(op, func(context.Context, api.Caller, emptyInput) (string, error) { return "", nil })
 		},
@@ -94,7 +94,7 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 			op := api.Define(api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}, func(context.Context, api.Caller, emptyInput) (emptyInput, error) { return emptyInput{}, nil })
 			api.AddNote(op, func(context.Context, api.Caller, emptyInput, string) string { return "" })
 		},
-		"a limit of 262144 bytes is no exception": func() {
+		"a limit of 262144 bytes is not an exception": func() {
 			define[emptyInput](func(s *api.Spec) { s.BodyBytes = 256<<10 + 1 })()
 			define[emptyInput](func(s *api.Spec) { s.BodyBytes = 256 << 10 })()
 		},

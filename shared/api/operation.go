@@ -150,7 +150,7 @@ func Declare(spec Spec, f Function) Operation {
 // empty string, the caller gets a sentence that names the filters in the call.
 func ExplainEmpty[In any](op Operation, why func(ctx context.Context, caller Caller, in In) (string, error)) Operation {
 	if !op.IsList() || op.input != reflect.TypeFor[In]() {
-		panic(fmt.Sprintf("api: operation %s: is no list with this input", op.ID))
+		panic(fmt.Sprintf("api: operation %s: is not a list with this input", op.ID))
 	}
 	op.explainEmpty = func(ctx context.Context, caller Caller, in any) (string, error) {
 		return why(ctx, caller, *in.(*In))
@@ -256,7 +256,7 @@ func (op Operation) check() error {
 	case !slices.Contains(auth.Classes(), op.Class):
 		return fmt.Errorf("no class %s", op.Class)
 	case op.BodyBytes != 0 && op.BodyBytes <= bodyBytesMax:
-		return fmt.Errorf("a limit of %d bytes is no exception", op.BodyBytes)
+		return fmt.Errorf("a limit of %d bytes is not an exception", op.BodyBytes)
 	case !strings.HasPrefix(op.Path, "/"):
 		return fmt.Errorf("the path does not begin with a slash")
 	}

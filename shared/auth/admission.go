@@ -36,7 +36,7 @@ func NewMissingScopeError(s Scope) *fault.Error {
 
 // NewFrozenError returns the error for a request of a class whose quota is zero.
 func NewFrozenError(c Class) *fault.Error {
-	return fault.New(fault.Forbidden, "the operator has frozen the %s requests of this key; requests of other classes go on", c)
+	return fault.New(fault.Forbidden, "the operator has frozen the %s requests of this key; requests of other classes are still served", c)
 }
 
 // NewQuotaExceededError returns the error for a request whose bucket is empty. Admission.Quota

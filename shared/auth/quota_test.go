@@ -143,7 +143,7 @@ func TestOnlyFastQuotasLag(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for got, want := range map[error]string{
 		auth.NewMissingScopeError(auth.PlanWrite):   "unauthorised: the key lacks the scope plan:write",
-		auth.NewFrozenError(auth.ClassWrite):        "forbidden: the operator has frozen the write requests of this key; requests of other classes go on",
+		auth.NewFrozenError(auth.ClassWrite):        "forbidden: the operator has frozen the write requests of this key; requests of other classes are still served",
 		auth.NewQuotaExceededError(auth.ClassWrite): "rate_limited: too many write requests; retry after the seconds in Retry-After",
 	} {
 		if got.Error() != want {

@@ -9,7 +9,7 @@ import (
 
 // ListChangesInput is the input of ListChanges.
 type ListChangesInput struct {
-	After Optional[string] `json:"-" query:"after"` // Service-After of an earlier response, to go on from there
+	After Optional[string] `json:"-" query:"after"` // Service-After of an earlier response, to continue from there
 	Since Optional[string] `json:"-" query:"since"` // a day (UTC) or a time at which to start, at most 30 days ago; default: 24 hours ago. A few earlier changes may come, too; a day such as 2026-08-11, or an RFC 3339 time
 	Types Optional[string] `json:"-" query:"types"` // only changes of these types, with commas between them, such as post,idea
 	Limit Optional[int]    `json:"-" query:"limit"` // maximum number of records per page; default 50

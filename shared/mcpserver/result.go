@@ -121,7 +121,7 @@ func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
 		out.addText("There is more: call again with after %q and without since.", response.After)
 	case response.After != "":
 		out.Meta["after"] = response.After
-		out.addText("That is all for now. To go on from here later, call with after %q and without since.", response.After)
+		out.addText("That is all for now. To continue from here later, call with after %q and without since.", response.After)
 	case response.Next != "":
 		out.Meta["nextCursor"] = response.Next
 		out.addText("There are more records: call again with the same arguments and cursor %q.", response.Next)

@@ -18,7 +18,7 @@ import (
 const resultInstructions = "Texts leave out properties that are null, and companyId. " +
 	"A result has at most 40 KB: a list ends early, with a cursor; in a record, outlines replace values that do not fit. " +
 	"fields: an array of names, to get only these properties of a record. " +
-	"at: a JSON Pointer to one value in a record, such as /findings/pages/0; a last part such as 20-39 takes these entries of an array or characters of a text."
+	"at: a JSON Pointer to one value in a record, such as /findings/pages/0; a last part such as 20-39 takes these entries of an array or characters of a string."
 
 // The names of the arguments that select what a result shows.
 const (

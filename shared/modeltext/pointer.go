@@ -171,7 +171,7 @@ func notFoundError(value []byte, at, name string) error {
 	case '[':
 		return fmt.Errorf("%s is an array of %d entries without %.100q; take an index from 0 or a slice such as 0-19", quoteAt(at), count(value), name)
 	case '"':
-		return fmt.Errorf("%s is a text of %d characters without %.100q; take a slice such as 0-9999", quoteAt(at), len([]rune(unquote(value))), name)
+		return fmt.Errorf("%s is a string of %d characters without %.100q; take a slice such as 0-9999", quoteAt(at), len([]rune(unquote(value))), name)
 	}
 	return fmt.Errorf("%s is %.100s, which has no part %.100q", quoteAt(at), value, name)
 }

@@ -137,7 +137,7 @@ func tableRows(text string) ([]row, error) {
 		case err != nil:
 			return nil, fmt.Errorf("read a table: %w", err)
 		case len(cells) > len(columns):
-			rows = append(rows, row{number: number, problem: fmt.Sprintf("has %d cells, but there are %d headings: put a text that contains a comma into quotation marks", len(cells), len(columns))})
+			rows = append(rows, row{number: number, problem: fmt.Sprintf("has %d cells, but there are %d headings: put text that contains a comma in quotation marks", len(cells), len(columns))})
 			continue
 		}
 		fields := map[string]string{}

@@ -146,7 +146,7 @@ func (b *Bridge) write(text []byte) error {
 	}
 	var line bytes.Buffer
 	if err := json.Compact(&line, text); err != nil {
-		return fmt.Errorf("the response is no JSON: %w", err) // cannot happen: post has checked the response
+		return fmt.Errorf("the response is not JSON: %w", err) // cannot happen: post has checked the response
 	}
 	line.WriteByte('\n')
 	b.mu.Lock()

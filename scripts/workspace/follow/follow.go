@@ -72,7 +72,7 @@ func Read(ctx context.Context, api *client.Client, query url.Values) (Page, erro
 
 // ErrBroken means that the feed does not continue from the position, so changes may have been
 // missed. The follower must start over.
-var ErrBroken = errors.New("the feed does not go on from here")
+var ErrBroken = errors.New("the feed cannot be continued from here")
 
 // Follower follows the feed of a company.
 type Follower struct {
@@ -168,7 +168,7 @@ func (f *Follower) begin() error {
 			return err
 		}
 		if stored.Types != f.Types {
-			return fmt.Errorf("%s has read the types %s, not %s, and would miss earlier changes: name a file of its own with --state, or start anew with another --since", f.File.path, typesText(stored.Types), typesText(f.Types))
+			return fmt.Errorf("%s has read the types %s, not %s, and would miss earlier changes: use a separate file with --state, or start over with a different --since", f.File.path, typesText(stored.Types), typesText(f.Types))
 		}
 		if stored.Origin == f.Origin {
 			return nil
@@ -211,7 +211,7 @@ func (f *Follower) checkOrigin(stored Origin) error {
 	case stored.CompanyID != f.Origin.CompanyID:
 		return fmt.Errorf("%s belongs to the company %s, not to %s", f.File.path, stored.CompanyID, f.Origin.CompanyID)
 	case stored.KeyID != f.Origin.KeyID && !f.NewKey:
-		return fmt.Errorf("%s was written with the key %s, not with %s, which may see other changes: go on with --new-key", f.File.path, stored.KeyID, f.Origin.KeyID)
+		return fmt.Errorf("%s was written with the key %s, not with %s, which may see different changes: continue with --new-key", f.File.path, stored.KeyID, f.Origin.KeyID)
 	}
 	return nil
 }

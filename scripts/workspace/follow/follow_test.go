@@ -384,8 +384,8 @@ func TestFile(t *testing.T) {
 		}{
 			{func(f *follow.Follower) { f.Origin.BaseURL = "http://other.example" }, "belongs to the service http://feed.example, not to http://other.example"},
 			{func(f *follow.Follower) { f.Origin.CompanyID = "co_2" }, "belongs to the company " + feedtest.CompanyID},
-			{func(f *follow.Follower) { f.Origin.KeyID = "key_2" }, "go on with --new-key"},
-			{func(f *follow.Follower) { f.Origin.KeyID, f.Since = "key_2", "2h" }, "go on with --new-key"},
+			{func(f *follow.Follower) { f.Origin.KeyID = "key_2" }, "continue with --new-key"},
+			{func(f *follow.Follower) { f.Origin.KeyID, f.Since = "key_2", "2h" }, "continue with --new-key"},
 			{func(f *follow.Follower) { f.Types = "post" }, "has read the types (all), not post"},
 			{func(f *follow.Follower) { f.Origin.KeyID, f.NewKey = "key_2", true }, ""},
 			{func(f *follow.Follower) { f.Origin.KeyID = "key_2" }, ""},

@@ -24,7 +24,7 @@ remembered responses. Its keys are refused first. The output is a receipt with t
 records by area. Export the company before, if it may be needed again.
 
 This cannot be undone. It scans the whole table, so that it misses no record in any partition.
-If it ends early, run it again: it goes on where it stopped.
+If it ends early, run it again: it continues where it stopped.
 
 Backups and logs are not deleted: point-in-time recovery keeps 35 days, other backups and
 exports last as long as you keep them, and log lines have the company's id until the
@@ -74,7 +74,7 @@ func (o *operatorCommands) deleteCompany(ctx context.Context, s *tableconn.Sessi
 	}
 	records, err := company.NewStore(s.Table).Erase(ctx, companyID, func(deleted int) { o.Note("deleted records: %d", deleted) })
 	if err != nil {
-		return fmt.Errorf("%w; run the command again, it goes on where it stopped", err)
+		return fmt.Errorf("%w; run the command again, it continues where it stopped", err)
 	}
 	done := deletionReceipt{CompanyID: companyID, ErasedAt: s.Table.Now(), Records: records}
 	var lines strings.Builder
@@ -104,7 +104,7 @@ func (o *operatorCommands) awaitRequests(ctx context.Context, s *tableconn.Sessi
 		}
 		used, valid := timestamp.Parse(*k.LastUsedAt)
 		if !valid {
-			return fmt.Errorf("key %s: %s is no time", k.ID, *k.LastUsedAt)
+			return fmt.Errorf("key %s: %s is not a time", k.ID, *k.LastUsedAt)
 		}
 		wait = max(wait, requestTimeMax-now.Sub(used))
 	}

@@ -24,7 +24,7 @@ func (o *operatorCommands) trailCommand() *cobra.Command {
 		Use: "trail [--company ID]", Short: "Show who changed companies and keys, and when", Args: terminal.RequireArgs(),
 		Long: `Show the operator's trail, the oldest entry first: who created, suspended, resumed and deleted
 companies, issued, rotated and revoked keys, changed quotas, imported records, rolled back
-snapshots and upgraded. An entry has ids, scopes and counts, and never a secret or a text.
+snapshots and upgraded. An entry has ids, scopes and counts, and never a secret or any text.
 
 With --company, it shows what was done to this company, also by keys over the API, and also
 after the company was deleted. Without, what operators did to all companies.

@@ -23,7 +23,7 @@ Run it once all functions are of this version. The service works before, while a
 It puts records into the indexes that this version added. Until an index is complete, lists
 that use it read the records themselves, which takes longer and reads more.
 
-It is safe to repeat: it goes on where it stopped, and skips what is done. After a rollback to
+It is safe to repeat: it continues where it stopped, and skips what is done. After a rollback to
 an older version and back, run it with --again. A data folder needs no upgrade: each command
 brings it up to its version.`,
 		Example: `  workspace upgrade --table workspace-prod
@@ -72,7 +72,7 @@ func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, co
 		return trail.Details{Companies: done.Companies}, err
 	})
 	if err != nil {
-		return fmt.Errorf("%w; run `%s`, which goes on where this stopped", err, o.command("upgrade"))
+		return fmt.Errorf("%w; run `%s`, which continues where this one stopped", err, o.command("upgrade"))
 	}
 	return o.Print(done, "companies that are up to date: %d; records put into an index: %d", done.Companies, done.Filled)
 }

@@ -85,7 +85,7 @@ func CreateWithMode(file string, mode fs.FileMode, write func(io.Writer) error) 
 func FilesIn(dir string) func(keyID, secret string) (file string, err error) {
 	return func(keyID, secret string) (string, error) {
 		if !filepath.IsLocal(keyID) || filepath.Base(keyID) != keyID {
-			return "", fmt.Errorf("the id %q is no name for a file", keyID)
+			return "", fmt.Errorf("the id %q cannot be a file name", keyID)
 		}
 		folder := filepath.Join(dir, "secrets")
 		if err := os.MkdirAll(folder, 0o700); err != nil {

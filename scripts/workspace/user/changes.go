@@ -110,14 +110,14 @@ left some out}. --after continues where an earlier list ended.`,
 	}
 	f.register(u, cmd)
 	cmd.Flags().StringVar(&f.since, "since", "", "changes since this `time`: 7d, 12h, 2026-08-11 or 2026-08-11T09:30:00Z (default: 24h)")
-	cmd.Flags().StringVar(&after, "after", "", "go on after an earlier list: the `text` that it printed")
+	cmd.Flags().StringVar(&after, "after", "", "continue after an earlier list: the `text` that it printed")
 	cmd.Flags().IntVar(&limit, "limit", changesDefault, fmt.Sprintf("the most `changes`, 1 to %d", changesMax))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if limit < 1 || limit > changesMax {
 			return terminal.NewCommandUsageError(cmd, "--limit: must be 1 to %d", changesMax)
 		}
 		if f.since != "" && after != "" {
-			return terminal.NewCommandUsageError(cmd, "--since starts anew: leave it out to go on with --after")
+			return terminal.NewCommandUsageError(cmd, "--since starts over: leave it out to continue with --after")
 		}
 		query := url.Values{}
 		if after != "" {

@@ -51,14 +51,14 @@ Exit code 0 means that the program is done with the change. After any other exit
 minutes, for as long as it takes. No change is left out. What the program prints goes to the
 output of this command.
 
-The command stores how far it is in a file, after each change. Started again, it goes on from
+The command stores how far it is in a file, after each change. Started again, it continues from
 there, even if it was killed. It then may run the program again for the last change: a program
 that must not act twice keeps the change's id. Without --since, the first start begins now. With
---since it begins earlier, as far back as 30 days. A start with the same --since goes on, too. One
-with another --since starts anew.
+--since it begins earlier, as far back as 30 days. A start with the same --since continues, too.
+One with a different --since starts over.
 
 Only one follower can use a file. A second one needs its own, with --state. The file belongs to
-one service, company, key and set of --types. After a rotation of the key, --new-key goes on with
+one service, company, key and set of --types. After a rotation of the key, --new-key continues with
 the new one.
 
 With --webhook, each change is posted to a URL as {"type": "feedback.updated", "timestamp": when it
@@ -71,7 +71,7 @@ in ` + secretVariable + `, and is "whsec_" followed by base64. To create one:
 
 The exit code is 0 after SIGINT or SIGTERM; a program that runs is not interrupted. It is 4 if
 changes may have been missed: nothing followed for more than 30 days, or the operator says that
-the service has lost changes. Look at the company, then start anew with --since.`,
+the service has lost changes. Look at the company, then start over with --since.`,
 		Example: `  workspace changes follow --types feedback --with-record -- ./tell-the-chat
   workspace changes follow --types post,feedback --webhook https://n8n.example/webhook/growth --webhook-secret-file webhook-secret
   workspace changes follow --since 7d -- jq -r '.occurredAt + " " + .type + " " + .recordId'`,
@@ -79,11 +79,11 @@ the service has lost changes. Look at the company, then start anew with --since.
 	f.register(u, cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.since, "since", "", "begin at this `time`: 7d, 12h, 2026-08-11 or 2026-08-11T09:30:00Z (default: now)")
-	flags.StringVar(&f.state, "state", "", "store the position in this `file` (default: one for each company, beside the logins)")
+	flags.StringVar(&f.state, "state", "", "store the position in this `file` (default: one for each company, next to the logins)")
 	flags.StringVar(&f.every, "every", "10s", "look for changes after this `duration`")
 	flags.StringVar(&f.timeout, "timeout", "2m", "end a program or a request that takes longer than this `duration`, and try again")
 	flags.BoolVar(&f.withRecord, "with-record", false, "add the record as it is now")
-	flags.BoolVar(&f.newKey, "new-key", false, "go on with a key other than the one of the file")
+	flags.BoolVar(&f.newKey, "new-key", false, "continue with a key other than the one in the file")
 	flags.StringVar(&f.webhook, "webhook", "", "post each change to this `URL` instead of running a program")
 	flags.StringVar(&f.secretFile, "webhook-secret-file", "", "the `file` with the secret that signs (default: the variable "+secretVariable+")")
 	cmd.Args = cobra.ArbitraryArgs // the program and its arguments; checked below
@@ -257,7 +257,7 @@ func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, receive func(c
 	}
 	follower.File, err = follow.OpenFile(path)
 	if errors.Is(err, follow.ErrLocked) {
-		return fmt.Errorf("%w: name a file of its own with --state", err)
+		return fmt.Errorf("%w: use a separate file with --state", err)
 	}
 	if err != nil {
 		return err
@@ -266,7 +266,7 @@ func (u *userCommands) follow(cmd *cobra.Command, f *followFlags, receive func(c
 	u.Note("following %s at %s with %s; the position is in %s", follower.Origin.CompanyID, r.BaseURL, r.source, path)
 	switch err := follower.Run(ctx); {
 	case errors.Is(err, follow.ErrBroken):
-		return terminal.NewUnknownError(fmt.Errorf("%w. Changes may have been missed: look at the company, then start anew with --since", err))
+		return terminal.NewUnknownError(fmt.Errorf("%w. Changes may have been missed: look at the company, then start over with --since", err))
 	case err != nil:
 		return u.explainFollowError(err, r)
 	}

@@ -108,7 +108,7 @@ func (f *fieldFlag) value() (json.RawMessage, error) {
 var jsonStarts = map[schema.Kind]struct{ first, name string }{
 	schema.Integer: {"-0123456789", "a whole number"}, schema.Number: {"-0123456789", "a number"},
 	schema.Boolean: {"tf", "true or false"}, schema.Map: {"{", "a JSON object"},
-	schema.Any: {`{["-0123456789tfn`, "a JSON value; put quotes around a text"},
+	schema.Any: {`{["-0123456789tfn`, "a JSON value; put quotes around a string"},
 }
 
 // jsonArray returns the flag's values as one JSON array. A flag can be given several times, and

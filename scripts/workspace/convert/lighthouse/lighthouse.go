@@ -113,7 +113,7 @@ func convertReport(ctx context.Context, in convert.Input, out *convert.Output, s
 		return explainJSON(err, d.InputOffset())
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("has more after the report, which ends at byte %d: name each report as a file of its own", d.InputOffset())
+		return fmt.Errorf("has more after the report, which ends at byte %d: put each report in a file of its own", d.InputOffset())
 	}
 	r := file.report
 	if file.PageSpeed != nil {
@@ -148,7 +148,7 @@ func (r report) check() error {
 	case len(r.Steps) > 0:
 		return errors.New("is a user flow of Lighthouse; convert the reports of its steps")
 	case r.Version == "" || r.Audits == nil:
-		return errors.New("is no report of Lighthouse: it needs lighthouseVersion and audits (lighthouse --output json)")
+		return errors.New("is not a Lighthouse report: it needs lighthouseVersion and audits (lighthouse --output json)")
 	case err != nil || n < oldestMajor:
 		return convert.Problem{Column: "lighthouseVersion", Message: fmt.Sprintf("is %s; reports of Lighthouse 10 to 13 can be read", r.Version)}
 	}

@@ -114,7 +114,7 @@ func TestBadReports(t *testing.T) {
 		"truncated":        {text[:1500], "report.json: is truncated"},
 		"not JSON":         {"<html>", "report.json: is not JSON after byte"},
 		"another encoding": {strings.Replace(text, "…", "\xff", 1), "report.json: is neither UTF-8 nor UTF-16"},
-		"another file":     {`{"a": 1}`, "is no report of Lighthouse"},
+		"another file":     {`{"a": 1}`, "is not a Lighthouse report"},
 		"another type":     {`{"audits": []}`, "report.json, column audits: has the unexpected type array"},
 		"an old version":   {strings.Replace(text, "13.0.1", "9.6.8", 1), "report.json, column lighthouseVersion: is 9.6.8; reports of Lighthouse 10 to 13"},
 		"a user flow":      {`{"steps": [{"lhr": {}}]}`, "is a user flow"},

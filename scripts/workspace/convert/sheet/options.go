@@ -72,7 +72,7 @@ func (o *options) register(flags *pflag.FlagSet) (names []string) {
 	flags.StringVar(&o.own.DateFormat, "date-format", "", "`format` of dates, such as DD.MM.YYYY, if it cannot be recognised")
 	flags.StringVar(&o.own.Timezone, "timezone", "", "`zone` of times without an offset, such as Europe/Berlin (default UTC)")
 	flags.StringVar(&o.own.Decimal, "decimal", "", "decimal `separator`: . or ,")
-	flags.StringVar(&o.own.IDColumn, "id-column", "", "`column` of a text that identifies the record; without one, a digest of the fields does")
+	flags.StringVar(&o.own.IDColumn, "id-column", "", "`column` that identifies the record; without it, a digest of the fields does")
 	flags.StringArrayVar(&o.scales, "scale", nil, "multiply a column, such as `Revenue=100`; or a number for all columns")
 	flags.StringArrayVar(&o.units, "unit", nil, "unit of a metric, such as `Revenue=currency_minor`; or a unit for all columns")
 	flags.StringArrayVar(&o.currencies, "currency", nil, "currency of a column, such as `Revenue=EUR`; or a currency for all columns")

@@ -204,7 +204,7 @@ func (s *source) encodingProblem(raw []byte, at int) error {
 		cell += bytes.Count(raw[:at], []byte{s.separator})
 	}
 	if s.encoding != "" {
-		return cellProblem{s.row, cell, fmt.Sprintf("has bytes that are no text in --encoding %s: name another encoding", s.encoding)}
+		return cellProblem{s.row, cell, fmt.Sprintf("has bytes that are invalid in --encoding %s: choose another encoding", s.encoding)}
 	}
 	isWord := func(c byte) bool { return c >= utf8.RuneSelf || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 	from, to := at, at+1

@@ -131,7 +131,7 @@ func TestErrView(t *testing.T) {
 		{"get_item", `{"itemId":"itm_1","at":"text"}`, []string{`at: must be a JSON Pointer, which begins with a slash, such as /id`}},
 		{"get_item", `{"itemId":"itm_1","at":7}`, []string{`at: must be a JSON Pointer, which begins with a slash, such as /id`}},
 		{"get_item", `{"itemId":"itm_1","at":"/texd"}`, []string{`at: the record is an object without "texd"; did you mean "text"?`}},
-		{"get_item", `{"itemId":"itm_1","at":"/text/a"}`, []string{`at: "/text" is a text of 37 characters without "a"; take a slice such as 0-9999`}},
+		{"get_item", `{"itemId":"itm_1","at":"/text/a"}`, []string{`at: "/text" is a string of 37 characters without "a"; take a slice such as 0-9999`}},
 		{"list_items", `{"at":"/items"}`, []string{`at: unknown argument; the arguments are companyId, fields, limit, kind, state, cursor`}},
 		{"create_item", `{"text":"a","fields":["text"]}`, []string{`fields: unknown argument; the arguments are companyId, text, ifMatch, count, active, reviewed, parts`}},
 	} {

@@ -261,7 +261,7 @@ func TestErrAt(t *testing.T) {
 		"/findings/pages/2-3":    `"/findings/pages": the slice 2-3 is outside: there are 2 entries, counted from 0`,
 		"/findings/pages/1-0":    `"/findings/pages": the slice 1-0 ends before it begins`,
 		"/findings/pages/0-1/0":  `"0-1" is a slice, which must be the last part of the pointer`,
-		"/findings/note/5":       `"/findings/note" is a text of 9 characters without "5"; take a slice such as 0-9999`,
+		"/findings/note/5":       `"/findings/note" is a string of 9 characters without "5"; take a slice such as 0-9999`,
 		"/findings/note/9-10":    `"/findings/note": the slice 9-10 is outside: there are 9 characters, counted from 0`,
 		"/n/0":                   `"/n" is 12.50, which has no part "0"`,
 		"/none/0-1":              `"/none" is null, which has no part "0-1"`,

@@ -208,7 +208,7 @@ func TestCSV(t *testing.T) {
 		},
 		{
 			name: "an encoding that is not that of the file", text: "Day,A,B\n2026-08-10,1,\xff\xff\n", flags: []string{"--metric", "A=a", "--encoding", "shift_jis"},
-			problem: "t.csv, row 2, column B: has bytes that are no text in --encoding shift_jis: name another encoding",
+			problem: "t.csv, row 2, column B: has bytes that are invalid in --encoding shift_jis: choose another encoding",
 		},
 		{name: "a workbook", text: "PK\x03\x04...", flags: []string{"--metric", "A=a"}, problem: "t.csv: is a workbook or a zip archive: save the sheet as CSV"},
 		{name: "no file", text: "", flags: []string{"--metric", "A=a"}, problem: "t.csv: is empty"},

@@ -243,8 +243,8 @@ func TestInstall(t *testing.T) {
 
 // Ensure `mcp install` adds the bridge to the settings of every client, either with the client's
 // own program or by changing the file and keeping a copy. It must create a key for the agent, write
-// the skills, and keep everything else. A second run must change nothing. The bridge must work when
-// it is started as the entry says.
+// the skills, and leave everything else unchanged. A second run must change nothing. The bridge
+// must work when it is started as the entry says.
 func testInstall(t *testing.T, s *server, data string) {
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)

@@ -160,9 +160,9 @@ func TestOperatorCalls(t *testing.T) {
 	}
 }
 
-// Ensure the commands for all companies find everything in a table that an older version wrote,
-// which has neither a registry nor an index of work. They must print a note that they read the
-// whole table. After an upgrade, they must find the same without reading the whole table.
+// Ensure the commands for all companies find everything in a table that an older version wrote and
+// that has neither a registry nor an index of work. They must print a note that they read the whole
+// table. After an upgrade, they must find the same without reading the whole table.
 func TestOperatorListsOfAnOlderTable(t *testing.T) {
 	t.Parallel()
 	c := startCountedEngine(t)

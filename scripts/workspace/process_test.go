@@ -160,7 +160,7 @@ func TestBridgeProcess(t *testing.T) {
 	}
 }
 
-// Ensure install refuses to run in a program that `go run` built, because the program will be
+// Ensure `mcp install` refuses to run in a program that `go run` built, because the program will be
 // deleted before a client starts it. The error must say what to do, and nothing may change.
 func TestInstallOfTemporaryProgram(t *testing.T) {
 	t.Parallel()

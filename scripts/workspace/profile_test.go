@@ -199,7 +199,7 @@ func TestProfileErrors(t *testing.T) {
 	requireContains(t, runRefused(t, 1, "", "api", "get_company", "--base-url", s.BaseURL), "no key for "+s.BaseURL, "; --profile tea has one")
 }
 
-// Ensure install adds an entry whose bridge uses the profile that the user has named.
+// Ensure `mcp install` adds an entry whose bridge uses the profile that the user has named.
 func TestInstallWithProfile(t *testing.T) {
 	s, data := startTestServer(t)
 	dir := home(t)

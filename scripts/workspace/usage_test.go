@@ -130,8 +130,8 @@ const goRun = "go run ./scripts/workspace"
 // program is installed.
 var bareMentionPattern = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|client|company|doctor|due|approved|key|login|logout|mcp|report|serve|status|studio) ")
 
-// Ensure the commands that the program suggests start the program as the user did, and use the
-// table that the user specified.
+// Ensure each command that the program suggests starts the program in the same way as the user did,
+// and uses the table that the user specified.
 func TestSuggestedCommands(t *testing.T) {
 	isolateUserFolders(t)
 	data := dataFolder(t)

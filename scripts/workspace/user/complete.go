@@ -101,7 +101,7 @@ func (u *userCommands) completeIDs(ctx context.Context, where serviceFlags, op a
 		return nil, directive
 	}
 	key, err := u.credential(where)
-	if err != nil || key.Key == "" || isUnencrypted(key.BaseURL) { // a key must not cross a network without the warning of a command
+	if err != nil || key.Key == "" || isUnencrypted(key.BaseURL) { // unlike a command, completion cannot warn before a key crosses a network unencrypted
 		return nil, directive
 	}
 	remote, err := u.connectWith(key, where.company, client.WithAttempts(1), client.WithWaitMax(0))

@@ -192,8 +192,8 @@ type includedResponse struct {
 	Body       json.RawMessage   `json:"body"`
 }
 
-// printJSON prints a response as JSON. With no flag other than --json, that is the body as the
-// service sent it, or indented on a terminal.
+// printJSON prints a response as JSON. With no flag other than --json, it prints the body as the
+// service sent it, but indented on a terminal.
 func (u *userCommands) printJSON(ctx context.Context, c *operationCall, response client.Response, next string, format responseFormat) error {
 	text := bytes.TrimSpace(response.Body)
 	var err error

@@ -92,8 +92,8 @@ func (a *API) CheckVersion(values []string) error {
 type Keys interface {
 	// Admit verifies the key, requires one of the scopes (or none if scopes is empty) and charges
 	// one request to the rate limit of the class, all in one conditional write. The error comes
-	// from package auth or from the table. If a scope is missing, the error names the first of
-	// scopes. auth.Admission documents which of its fields are set even if there is an error.
+	// from package auth or from the table. If the key has none of the scopes, the error names
+	// scopes[0]. auth.Admission documents which of its fields are set even if there is an error.
 	Admit(ctx context.Context, token auth.Token, scopes []auth.Scope, class auth.Class) (auth.Admission, error)
 	// Verify verifies the key and requires one of the scopes, like Admit, but does not charge the
 	// rate limit and writes nothing. The returned quota state is set whenever the key is valid,

@@ -21,7 +21,7 @@ func define[In any](change func(*api.Spec)) func() {
 	}
 }
 
-// draftEnum is an enum with one value that is a decision.
+// draftEnum is an enum with two values. A draft-only key can set only one of them.
 type draftEnum string
 
 func (draftEnum) Values() []string { return []string{"draft", "final"} }

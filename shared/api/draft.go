@@ -39,7 +39,7 @@ func Drafted[T any](in *schema.Body[T], record T, before, properties []string, m
 // properties of a record. The proof is either an If-Match with the record's current ETag, or a body
 // that contains each of these properties with its stored value.
 func (in *UpdateBody[T]) RequireRead(record T, drafted []string) error {
-	if in.IfMatch != nil && !strings.Contains(*in.IfMatch, "*") { // RequireMatch has already checked it
+	if in.IfMatch != nil && !strings.Contains(*in.IfMatch, "*") { // RequireMatch has already compared the tag
 		return nil
 	}
 	changes := in.Changes(record)

@@ -112,9 +112,8 @@ func FuzzPath(f *testing.F) {
 }
 
 // FuzzQuery checks that either the function receives exactly the parameters that net/url parses, or
-// the response is 400 and every message begins with the path of a query parameter or of the query.
-// The response may be 400 only if the query contains a malformed pair, an unknown or repeated name,
-// or an invalid value.
+// the response is 400 and every message begins with `query.` or `query: `. The response may be 400
+// only if the query contains a malformed pair, an unknown or repeated name, or an invalid value.
 func FuzzQuery(f *testing.F) {
 	cursor := schema.CursorScope{Operation: "list_items", Filters: []string{"boardId=brd_1"}}.Encode("here")
 	for _, query := range []string{

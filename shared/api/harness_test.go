@@ -76,8 +76,8 @@ func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scopes []auth.Scope, 
 // errMissingScope is the error for a valid key that lacks the scope.
 var errMissingScope = auth.NewMissingScopeError(auth.PlanWrite)
 
-// waitForPermit waits for permission to write, like the methods of a store. It deletes an empty
-// batch, which sends no request to the table.
+// waitForPermit waits until the request is permitted to write, as the methods of a store do. It
+// deletes an empty batch, which sends no request to the table.
 func waitForPermit(ctx context.Context) error {
 	return table.New(table.Options{}).BatchDelete(ctx, nil)
 }

@@ -154,12 +154,12 @@ func (h httpArguments) needsAuthFirst(op *Operation) bool {
 }
 
 // CheckUpload authorises a large upload before its body is read. It returns an error if the key,
-// the company or the scope is rejected. A server in front of the API calls it, because that server
-// can stop reading the body.
+// the company or the scope is rejected. The server in front of the API calls it, because that
+// server can stop the upload.
 func (a *API) CheckUpload(r *http.Request) error {
 	op, parameters, _, err := a.routes.match(r.Method, r.URL.EscapedPath())
 	if err != nil || op.BodyBytes == 0 {
-		return nil // ServeHTTP refuses the request itself, or reads no more than bodyBytesMax
+		return nil // ServeHTTP rejects an unknown path or method, and otherwise reads no more than bodyBytesMax
 	}
 	token, err := auth.ParseHeader(r.Header.Values("Authorization"))
 	if err != nil {

@@ -23,7 +23,7 @@ type input struct {
 	err    error          // bad_request with every problem, payload_too_large, or not_found; if set, value must not be used
 	binder *schema.Binder // computes the digest of the arguments, and encodes the cursor of the next page
 
-	sentFilters []string // names of the arguments in the call that filter a list; set only for a tool call
+	sentFilters []string // names of the list filters in the call; set only for a tool call
 	hasCursor   bool     // whether the call contains a cursor; set only for a tool call
 }
 

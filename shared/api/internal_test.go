@@ -24,8 +24,8 @@ type panickingMarshaler struct{}
 
 func (panickingMarshaler) MarshalJSON() ([]byte, error) { panic("AKIAPLANTED in encoding") }
 
-// Ensure the response to an internal error is `internal` without details. The message and the stack
-// of the error must be in one log line with the request id.
+// Ensure the response to an internal error has the code `internal` and no details. The message and
+// the stack of the error must be in one log line with the request id.
 func TestInternalErrors(t *testing.T) {
 	for name, spoil := range map[string]func(s *service){
 		"error": func(s *service) {

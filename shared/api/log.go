@@ -124,7 +124,7 @@ func (r *LogLine) setFinal(f gateway.FinalResponse) {
 	switch {
 	case f.Failure != nil:
 		r.Status, r.Err = f.Status, errors.Join(f.Failure, r.Err)
-	case f.Status == http.StatusNotModified: // decided after the call
+	case f.Status == http.StatusNotModified: // the 304 was decided after the call
 		r.Status = f.Status
 	}
 }

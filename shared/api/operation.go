@@ -38,20 +38,20 @@ func (e Effect) Overwrites() bool { return e == Write || e == Destructive }
 // Repeatable reports whether repeating a call has no further effect.
 func (e Effect) Repeatable() bool { return e != Create }
 
-// Spec declares one operation, apart from what its input and output types say. Routes,
-// tools, the OpenAPI document, permissions and sample events are generated from it.
+// Spec declares one operation, except for its input and output types. Routes, tools, the OpenAPI
+// document, permissions and sample events are generated from it.
 type Spec struct {
 	ID          string // snake_case verb_noun; also the tool's name and the operationId
 	Method      string
 	Path        string     // contains {parameters}; {companyId} needs no input field, because the pipeline checks it
 	Scope       auth.Scope // if empty, any valid key may call the operation
-	DraftScope  auth.Scope // a scope contained in Scope, with which a key that lacks Scope can write drafts (see schema.DraftEnum and Caller.Has); if empty, such a key cannot call the operation
+	DraftScope  auth.Scope // a scope contained in Scope; a key with DraftScope but not Scope can write drafts (see schema.DraftEnum and Caller.Has); if empty, only a key with Scope can call the operation
 	Effect      Effect
 	Class       auth.Class    // if empty, ClassRead or ClassWrite, depending on the effect
 	Summary     string        // one line
 	Description string        // what the summary leaves out; may be empty
 	BodyBytes   int           // maximum size of the body over HTTP; 0 means 256 KB. A body of more than 256 KB is read only after the key and its scope have been checked
-	NotTool     bool          // whether it is not an MCP tool: its response contains a secret, which must not enter a model's context, or only programs should call it
+	NotTool     bool          // true if it is not an MCP tool, because its response contains a secret, which must not enter a model's context, or because only programs should call it
 	Errors      []fault.Code  // codes that the function may return, in addition to the common ones
 	Changes     []change.Type // the types of changes that the operation may make; empty for one that changes nothing
 }
@@ -406,9 +406,9 @@ func (op Operation) HasETag() bool {
 	return hasID || hasCompany
 }
 
-// Idempotent is the part of an input that makes it safe to retry a request: it is executed only
-// once. Embed it in the input of every operation that creates or triggers something, and write
-// through package idempotency.
+// Idempotent is the part of an input that makes it safe to retry a request: a repeated request with
+// the same key is not executed again. Embed Idempotent in the input of every operation that creates
+// or triggers something, and write through package idempotency.
 type Idempotent struct {
 	IdempotencyKey *string `header:"Idempotency-Key" min:"1" max:"255" doc:"a unique text for this request; a retry with it within 24 hours gets the first response and changes nothing" tool:"unique text; makes a retry safe"`
 }

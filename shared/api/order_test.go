@@ -204,7 +204,7 @@ func TestDeprecatedVersion(t *testing.T) {
 	requireHeaders(t, "a newer version than the key's", s.do(s.request("GET", itemPath, "", header("Service-Version", fault.Version))).Header(), current)
 }
 
-// Ensure a read-only API serves reads and refuses writes with its own Retry-After value. It must
+// Ensure a read-only API serves reads, and refuses writes with a Retry-After of 30 seconds. It must
 // refuse a write after all checks of the caller and before any other check.
 func TestReadOnly(t *testing.T) {
 	s := start(t)

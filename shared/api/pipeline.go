@@ -137,9 +137,9 @@ type callOutcome struct {
 
 // run starts the operation's function and, if attempt is not nil, the lookup of an earlier
 // response. While they run, it admits the key. The function's reads therefore add no latency; its
-// writes wait until the key is admitted or refused. If the admission fails, run returns its error;
-// otherwise it returns the lookup's error or a panic in the function, in this order of precedence.
-// run returns only after the function has returned.
+// writes wait until the key is admitted or refused. If the admission fails, run returns its error.
+// Otherwise, if the lookup fails, run returns that error. If only the function panics, run returns
+// the panic as an error. It returns only after the function has returned.
 func (a *API) run(ctx context.Context, c Call, t *callState, attempt *idempotency.Attempt) (*callOutcome, error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()

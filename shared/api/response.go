@@ -48,7 +48,8 @@ type Response struct {
 
 // CursorAt is for a caller that uses only some of the records on this page: those up to the n-th
 // or, if Backward is true, those from the n-th on. It returns the cursor at which the list then
-// continues, or "" for a list that always has one page. For a feed, the result replaces After.
+// continues, or "" for a list that always has one page. The caller of a feed must use the result
+// instead of After.
 func (r Response) CursorAt(n int) string {
 	switch {
 	case r.positionAt == nil:

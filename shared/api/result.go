@@ -18,7 +18,7 @@ type List[T any] struct {
 	page listPage
 }
 
-// listPage is a page of records without its Items.
+// listPage contains the fields of a List whose types do not depend on its type parameter.
 type listPage struct {
 	jsonRecords   []json.RawMessage // records that are already JSON; used instead of Items
 	nextPosition  string
@@ -149,10 +149,10 @@ func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.page.jsonRecor
 type result struct {
 	encodedPage // for a record, only body is set
 
-	tag  string // entity tag; empty: none
-	more *bool  // whether there is more to list or to do; nil if it is neither a list nor a PartialResult
+	tag  string // entity tag; empty if there is none
+	more *bool  // whether there is more to list or to do; nil if the result is neither a list nor a PartialResult
 
-	empty bool   // whether it is a list without records; never set for a feed, whose empty pages need no explanation
+	empty bool   // whether the result is a list without records; never set for a feed, whose empty pages need no explanation
 	note  string // see Response.Note
 }
 

@@ -39,7 +39,7 @@ const warmConnections = 3
 
 // Start serves the operations in a Lambda function; it never returns. It reads the environment
 // variables that the stack sets: TABLE_NAME, AWS_ENDPOINT_URL_DYNAMODB for an endpoint other than
-// DynamoDB's own, and TABLE_STREAM, which is none for a table without a stream.
+// DynamoDB's own, and TABLE_STREAM, which is "none" if the table has no stream.
 func Start(operations Operations) {
 	Serve(func(t *table.Client, c Config) http.Handler {
 		c.BaseURL = gateway.BaseURL

@@ -19,7 +19,7 @@ var traceparentPattern = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9
 
 // ParseTrace parses the values of a traceparent header (W3C Trace Context, section 3.2). It returns
 // the zero Trace unless there is exactly one value and the value is valid. The standard requires
-// that invalid headers are ignored.
+// invalid headers to be ignored.
 func ParseTrace(traceparent ...string) Trace {
 	if len(traceparent) != 1 {
 		return Trace{}

@@ -48,12 +48,12 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 	}
 }
 
-// Ensure that if a call is rejected, its function is cancelled and awaited, and its result is not
-// used.
+// Ensure a rejected call cancels its function, waits until the function has returned, and does not
+// use its result.
 func TestRefusedCallEndsItsFunction(t *testing.T) {
 	s := start(t)
 	s.keys.err = auth.ErrUnauthorised
-	ended := false // if the function were not awaited, the race detector would report this variable
+	ended := false // if the call did not wait for the function, the race detector would report this variable
 	s.get = func(ctx context.Context, _ api.Caller, _ getInput) (any, error) {
 		<-ctx.Done()
 		ended = errors.Is(ctx.Err(), context.Canceled) // cancelled by the rejection, not by the deadline
@@ -111,8 +111,8 @@ func testDeadline(t *testing.T) {
 	s.requireError(s.request("GET", itemPath, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
 }
 
-// Ensure that if there is a panic while the key is being verified, the operation's function ends
-// and its write does not run.
+// Ensure that if the verification of the key panics, the operation's function ends and its write
+// does not run.
 func TestPanicInKeyCheckEndsFunction(t *testing.T) {
 	s := start(t)
 	s.keys.panicked = true

@@ -13,7 +13,7 @@ import (
 )
 
 // base62 returns n as width base62 digits. It swaps upper and lower case, because upper case comes
-// first in the alphabet of keys, and lower case comes first in math/big's.
+// first in the alphabet of keys, and lower case comes first in that of math/big.
 func base62(n *big.Int, width int) string {
 	text := []rune(n.Text(62))
 	for i, c := range text {

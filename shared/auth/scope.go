@@ -4,7 +4,7 @@ package auth
 
 import "slices"
 
-// Scope is a permission of a key. An operation requires one scope, or only a valid key.
+// Scope is a permission of a key. An operation requires one scope, or just a valid key.
 type Scope string
 
 // The scopes. The specification lists all but feedback:draft, feedback:send, metrics:write,
@@ -39,7 +39,8 @@ var scopes = []Scope{
 }
 
 // containedIn maps a scope to the next larger scope, which contains it. No scope contains the send
-// scopes, because whoever holds the id of a claim may report what happened outside this service.
+// scopes. They allow a program to claim a record and to report what happened to it outside this
+// service.
 var containedIn = map[Scope]Scope{
 	FeedbackRead: FeedbackDraft, FeedbackDraft: FeedbackWrite,
 	BroadcastRead: BroadcastDraft, BroadcastDraft: BroadcastWrite,
@@ -76,7 +77,7 @@ func (s Scope) IsGrantedBy(scopes []Scope) bool {
 }
 
 // DraftingAgent returns the scopes of a key for an agent that reads everything except the keys, and
-// writes drafts on which people decide.
+// writes drafts that people then decide on.
 func DraftingAgent() []Scope {
 	return []Scope{CompanyRead, PlanRead, FeedbackDraft, MetricsRead, OptimiseRead, BroadcastDraft, ContextRead}
 }

@@ -30,7 +30,7 @@ const (
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // Token is a well-formed secret key, which has a correct checksum and contains the ids of a company
-// and a key. It need not exist.
+// and a key. The key need not exist.
 type Token struct {
 	CompanyID string
 	KeyID     string

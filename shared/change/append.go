@@ -30,10 +30,10 @@ type counter struct {
 	Shards json.RawMessage `store:"shards"`
 }
 
-// shardState is how far a shard has been recorded.
+// shardState records how much of a shard is already in the feed.
 type shardState struct {
 	Last string `json:"last"` // a sequence number
-	At   int64  `json:"at"`   // when it was recorded, as a Unix time in seconds
+	At   int64  `json:"at"`   // when Last was recorded, as a Unix time in seconds
 }
 
 // shardKept is how long the state of a shard is kept after its last packet. The stream keeps its
@@ -41,7 +41,7 @@ type shardState struct {
 const shardKept = 25 * time.Hour
 
 // appendAttemptsMax is the maximum number of attempts to append a packet while other shards keep
-// appending theirs first. The pauses between attempts grow up to appendDelayMax.
+// appending theirs first. The pause between attempts grows to at most appendDelayMax.
 const (
 	appendAttemptsMax = 30
 	appendDelay       = 5 * time.Millisecond
@@ -79,8 +79,8 @@ func appendPacket(ctx context.Context, t *table.Client, companyID, shardID strin
 		if err = t.Transact(ctx, writes...); !errors.As(err, &lost) {
 			return err
 		}
-		// Another packet came first, or the response to this one was lost. The next read of the
-		// counter tells which.
+		// Either another packet was appended first, or this one was appended and the response was
+		// lost. The next read of the counter shows which.
 		if err := table.SleepJittered(ctx, min(appendDelay<<min(attempt, 10), appendDelayMax)); err != nil {
 			return err
 		}

@@ -225,8 +225,8 @@ func TestNoCounter(t *testing.T) {
 	}
 }
 
-// Ensure an append that crashes at any call, either before the call or by losing its response,
-// records each change exactly once when it is repeated.
+// Ensure an append that crashes before or during any of its calls to the table can be repeated, and
+// that each change is then recorded exactly once.
 func TestAppendThroughCrashes(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)

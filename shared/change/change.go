@@ -45,7 +45,8 @@ const (
 // Action is what happened to the record.
 type Action string
 
-// The actions. Unknown means that the stored record could not be read.
+// The actions. The action Unknown means that the stored record could not be read, or that changes
+// are missing (see AppendGap).
 const (
 	Created Action = "created"
 	Updated Action = "updated"
@@ -77,6 +78,6 @@ type Source struct {
 type Event struct {
 	RecordID string
 	Action   Action
-	Status   string // empty: none
+	Status   string // empty if there is none
 	Group    string
 }

@@ -19,8 +19,8 @@ func WriteCounter(t *table.Client, companyID string) table.Write {
 	return t.WriteCreate(table.Keys{Key: CounterKey(companyID)}, struct{}{})
 }
 
-// EnsureCounter creates a company's counter if it is missing, as in a company that an earlier
-// version of this program created. created is false if the counter already exists.
+// EnsureCounter creates a company's counter if it is missing. A company that was created by an
+// earlier version of this program may have none. created is false if the counter already exists.
 func EnsureCounter(ctx context.Context, t *table.Client, companyID string) (created bool, err error) {
 	err = t.Insert(ctx, table.Keys{Key: CounterKey(companyID)}, struct{}{})
 	if errors.Is(err, table.ErrExists) {

@@ -13,8 +13,8 @@ import (
 
 func noOperations(*table.Client) []api.Operation { return nil }
 
-// Ensure a company has one counter, no matter how many times it is created, and none after its
-// removal.
+// Ensure that EnsureCounter creates a company's counter only once, that WriteCounter does not
+// replace it, and that RemoveCounter deletes it.
 func TestCounter(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, noOperations)

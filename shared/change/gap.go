@@ -8,8 +8,8 @@ import (
 )
 
 // gapShard is the beginning of a gap's shard id. A gap comes from an operator, not from a shard.
-// The rest of the id is the time, so a gap is never mistaken for one that is already recorded, even
-// if the clock was ahead when an earlier gap was added.
+// The rest of the id is the time, so each gap has its own shard id. A gap is therefore never
+// mistaken for one that is already recorded, even if the clock was ahead when that one was added.
 const gapShard = "operator-"
 
 // AppendGap reports in a company's feed that changes are missing. It adds one change of each type,

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Ensure that the changes in a packet are decoded as they were encoded, whatever characters they
-// contain, and that the encoding of a hundred changes stays small.
+// Ensure that encoding and decoding the changes in a packet returns the same changes, whatever
+// characters they contain, and that the encoding of a hundred changes stays small.
 func TestEncodeChanges(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var want []Change
@@ -51,7 +51,7 @@ func TestEncodeChanges(t *testing.T) {
 	}
 }
 
-// Ensure decoding malformed text is an error and never a panic.
+// Ensure decoding malformed text returns an error and never panics.
 func TestDecodeMalformedChanges(t *testing.T) {
 	good := encodeChanges([]Change{{ID: newID(time.UnixMilli(1), make([]byte, idDigestBytes)), Type: Item, Action: Created, RecordID: "r", OccurredAt: "2026-08-11T09:30:00.000Z"}})
 	for _, text := range []string{"x", "1\nx", "1\n" + strings.Repeat(" ", changeWords-1), strings.Replace(good, "created", "%zz", 1), strings.Replace(good, " r  ", " r  5", 1), good + "\n"} {
@@ -61,7 +61,7 @@ func TestDecodeMalformedChanges(t *testing.T) {
 	}
 }
 
-// Ensure a position is parsed as it was encoded, only for its own company, and only until it
+// Ensure an encoded position is parsed correctly, but only for its own company and only until it
 // expires. Any other string is an unknown position.
 func TestPosition(t *testing.T) {
 	now := time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)

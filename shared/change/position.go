@@ -21,9 +21,9 @@ type Position struct {
 	// it.
 	ChangeID string
 
-	// CheckedAt is the time from which ReadableFor counts. For a reader that reached the end of the
-	// feed, it is when that happened. For any other reader, it is at most catchUpTime after the
-	// time up to which the reader has read.
+	// CheckedAt is the time at which the period ReadableFor starts. For a reader that reached the
+	// end of the feed, it is the time at which that happened. For any other reader, it is at most
+	// catchUpTime after the time up to which the reader has read.
 	CheckedAt time.Time
 }
 
@@ -84,7 +84,7 @@ func (p Position) Encode(companyID string) string {
 	b := append([]byte{positionVersion}, company[:companyBytes]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(p.Packet))
 	b = binary.BigEndian.AppendUint64(b, uint64(p.CheckedAt.UnixMilli()))
-	changeID, _ := id.Bytes(idPrefix, p.ChangeID) // zeros if it is empty
+	changeID, _ := id.Bytes(idPrefix, p.ChangeID) // all zeros if ChangeID is empty
 	b = append(b, changeID[:]...)
 	return positionEncoding.EncodeToString(append(b, checksum(b)...))
 }

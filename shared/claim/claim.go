@@ -35,7 +35,7 @@ func New(t *table.Client) Claim { return Claim{new(t.NewID(idPrefix)), new(t.Now
 func (c Claim) current() Claim { return c }
 
 // isHeldBy reports whether the record's last claim has the given id. The empty id matches a record
-// without a claim, such as a claimed record that an import has replaced.
+// without a claim, such as one that was imported with the claimed status.
 func (c Claim) isHeldBy(claimID string) bool { return valueOrEmpty(c.ClaimID) == claimID }
 
 func valueOrEmpty(s *string) string {
@@ -47,7 +47,7 @@ func valueOrEmpty(s *string) string {
 
 // Kind describes a record type that workers claim.
 type Kind[T interface{ current() Claim }] struct {
-	Name          string // name in error messages, such as post
+	Name          string // name in error messages, such as "post"
 	Prefix        string // prefix of the records' ids
 	ClaimedStatus string // the status of a claimed record
 

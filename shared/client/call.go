@@ -25,7 +25,7 @@ type Request struct {
 	// Repeatable means that the request may be executed twice. Such a request is retried after a
 	// lost response.
 	Repeatable bool
-	// Quota is the name of the key's quota that the request uses, such as write. After a 429,
+	// Quota is the name of the key's quota that the request uses, such as "write". After a 429,
 	// requests that use the same quota wait together.
 	Quota string
 	// AcceptsIdempotencyKey means that the operation accepts an Idempotency-Key, which makes the

@@ -25,7 +25,7 @@ type Client struct {
 	waitMax           time.Duration
 	backoff           func(attempt int) time.Duration
 	sleep             func(ctx context.Context, d time.Duration) error
-	random            func() float64 // returns a number in [0, 1), for the random time that is added to Retry-After
+	random            func() float64 // returns a number in [0, 1), from which the random time added to Retry-After is computed
 	pacer             quotaPacer
 	newIdempotencyKey func() string
 

@@ -324,8 +324,8 @@ func (endlessTransport) Read(p []byte) (int, error) {
 	return copy(p, bytes.Repeat([]byte(" "), len(p))), nil
 }
 
-// Ensure a response that is larger than any that the service sends is an error, and is not read to
-// its end.
+// Ensure a response larger than any that the service sends returns an error and is not read to its
+// end.
 func TestResponseTooLarge(t *testing.T) {
 	t.Parallel()
 	c, err := client.New("https://api.example", testKey, client.WithCompany("co_1"), client.WithAttempts(1), client.WithHTTPClient(&http.Client{Transport: endlessTransport{}}))
@@ -405,7 +405,8 @@ func TestPagesEnd(t *testing.T) {
 	}
 }
 
-// Ensure the company is derived from a complete key, without a request, but from no other string.
+// Ensure the company id is taken from a complete key, without a request, and that no other string
+// yields a company id.
 func TestCompanyInKey(t *testing.T) {
 	t.Parallel()
 	whole := keyOf(t, 3, 5)

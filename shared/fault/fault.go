@@ -80,7 +80,7 @@ func Invalid(field, format string, args ...any) *Error {
 	return New(BadRequest, "%s: %s", field, fmt.Sprintf(format, args...))
 }
 
-// RetryableConflict returns a conflict that a retry resolves.
+// RetryableConflict returns a conflict error for a request that may succeed if it is retried.
 func RetryableConflict(format string, args ...any) *Error {
 	e := New(Conflict, format, args...)
 	e.Transient = true

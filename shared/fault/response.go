@@ -40,7 +40,7 @@ func (e *Error) SetHeader(h http.Header) {
 	switch {
 	case e.Code == Unauthorised:
 		h.Set("WWW-Authenticate", "Bearer")
-	case e.Code == NotImplemented: // a retry has the same result
+	case e.Code == NotImplemented: // a retry would have the same result
 	case e.Code.Status() >= http.StatusInternalServerError:
 		setDefault(h, "Retry-After", strconv.Itoa(cmp.Or(e.RetryAfterSeconds, RetryAfterSeconds)))
 	}

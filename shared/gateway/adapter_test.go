@@ -37,7 +37,7 @@ type handlerScript []scriptStep
 // scriptStep is one thing that a handler does: a method call on its http.ResponseWriter, or a
 // panic.
 type scriptStep struct {
-	kind   string // header, status, write, flush or panic
+	kind   string // "header", "status", "write", "flush" or "panic"
 	name   string
 	values []string
 	status int
@@ -303,7 +303,8 @@ func requireSameBehavior(t *testing.T, x exchange) int {
 }
 
 // Ensure this package treats ordinary events and responses like the adapter. A third of the
-// exchanges contain a known difference, to check that it affects only the aspects that it lists.
+// exchanges are changed to contain a known difference, to check that the difference affects only
+// the aspects listed for it.
 func TestAdapter(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -321,7 +322,7 @@ func TestAdapter(t *testing.T) {
 		}
 	}
 	// The known difference AbsoluteURL matches every exchange, so an ordinary exchange matches
-	// exactly one.
+	// exactly one known difference.
 	if ordinary < 200 {
 		t.Errorf("%d exchanges without an edge are too few to prove anything", ordinary)
 	}

@@ -103,7 +103,7 @@ func TestLocalCompressionOnce(t *testing.T) {
 // an error.
 func TestProxyCompression(t *testing.T) {
 	t.Parallel()
-	const most = responseBytesMax / 4 * 3 // the largest body that fits in base64
+	const most = responseBytesMax / 4 * 3 // the size of the largest body that fits in base64
 	random := make([]byte, most+1)
 	if _, err := rand.NewChaCha8([32]byte{1}).Read(random); err != nil {
 		t.Fatal(err)

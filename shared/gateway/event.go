@@ -166,8 +166,8 @@ func isMalformedQuery(raw string) bool {
 	return err != nil || strings.Contains(raw, ";")
 }
 
-// lastValuePerName returns the last value of each name. Events contain this map in addition to the
-// one with all values.
+// lastValuePerName returns the last value of each name. An event contains this map in addition to
+// the map with all values.
 func lastValuePerName(multi map[string][]string) map[string]string {
 	if multi == nil {
 		return nil

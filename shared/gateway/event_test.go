@@ -62,8 +62,8 @@ func TestEvent(t *testing.T) {
 	}
 }
 
-// Ensure that the query parameters in an event are decoded as a REST API would, and that the
-// handler gets every pair.
+// Ensure that the query parameters in an event are decoded in the same way as by a REST API, and
+// that the handler gets every pair.
 func TestEventQuery(t *testing.T) {
 	t.Parallel()
 	type query = map[string][]string

@@ -50,8 +50,8 @@ func Local(h http.Handler, newID id.Generator) http.Handler {
 }
 
 // writeEvent writes a response from Proxy to w as API Gateway would. Content-Type defaults to JSON.
-// The body is compressed as the gateway would compress it. As far as AWS documents, the gateway
-// then neither changes the ETag nor adds Vary, so this function does neither.
+// The body is compressed as the gateway would compress it. AWS does not document that the gateway
+// changes the ETag or adds Vary when it compresses, so this function does neither.
 func writeEvent(w http.ResponseWriter, r *http.Request, resp events.APIGatewayProxyResponse) {
 	body := []byte(resp.Body)
 	if resp.IsBase64Encoded {

@@ -171,7 +171,7 @@ func TestLocalTooLargeOverNetwork(t *testing.T) {
 	}
 }
 
-// Ensure the handler's context ends when the client disconnects.
+// Ensure the handler's context is cancelled when the client disconnects.
 func TestLocalDisconnect(t *testing.T) {
 	t.Parallel()
 	started, ended := make(chan struct{}), make(chan struct{})

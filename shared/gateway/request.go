@@ -67,8 +67,8 @@ func eventURL(e *events.APIGatewayProxyRequest) *url.URL {
 
 // escapePath escapes the bytes of path that are not valid in a URL's path, and a "%" that begins no
 // escape. It does not change a valid path: REST APIs send the path encoded, and it must not be
-// encoded twice. Some emulators send the path decoded, so it is unknown which escapes the client
-// sent.
+// encoded twice. Some emulators send the path decoded. In that case, it is unknown which escapes
+// the client sent.
 func escapePath(path string) string {
 	var b strings.Builder
 	for i := range len(path) {

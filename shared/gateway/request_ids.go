@@ -17,7 +17,7 @@ import (
 )
 
 // RequestIDs are the ids that identify one request in the logs of a deployment. An id is empty if
-// it is unknown or malformed: events can be forged.
+// it is unknown, or if it is malformed, as it can be in a forged event.
 type RequestIDs struct {
 	// Extended is the gateway's extended request id, such as TWegAcC4EowCHnA=. A caller cannot
 	// choose it ("An API caller can't provide or override this request ID",
@@ -85,8 +85,8 @@ func requestIDs(ctx context.Context, e *events.APIGatewayProxyRequest, header ht
 	if invocation, ok := lambdacontext.FromContext(ctx); ok {
 		ids.Lambda = validID(invocation.AwsRequestID)
 	}
-	// Normally both headers contain the same trace id. Lambda's is used if the event has none, for
-	// example because a person invoked the function.
+	// Normally the event and the invocation's context contain the same trace id. The one in the
+	// context is used if the event has none, for example because a person invoked the function.
 	lambdaTrace, _ := ctx.Value("x-amzn-trace-id").(string) // package lambda's key for the value of _X_AMZN_TRACE_ID
 	ids.Trace = cmp.Or(traceRoot(header.Get("X-Amzn-Trace-Id")), traceRoot(lambdaTrace))
 	return ids

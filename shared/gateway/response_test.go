@@ -33,8 +33,8 @@ var internalResponse = events.APIGatewayProxyResponse{
 	Body: `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`,
 }
 
-// unsendableResponse is Proxy's response if a request was carried out but its own response is too
-// large. It tells the caller not to retry.
+// unsendableResponse is what Proxy returns if a request was carried out but the handler's response
+// is too large to send. It tells the caller not to retry.
 var unsendableResponse = events.APIGatewayProxyResponse{
 	StatusCode: 500,
 	MultiValueHeaders: map[string][]string{

@@ -196,8 +196,8 @@ func (a *Attempt) readStored(ctx context.Context) (storedState, error) {
 }
 
 // wrapUnreadable returns the error for a stored response that cannot be read. It is unknown whether
-// its change was made or refused. Until the record expires, the change must therefore not be
-// repeated, and must not be reported as failed.
+// the request's change was made or refused. Until the record expires, the change must therefore not
+// be repeated, and must not be reported as failed.
 func wrapUnreadable(why error) error { return fmt.Errorf("%w (%w)", errUnreadable, why) }
 
 // ignoreIfExpired returns the given error, or nil if the unreadable record has expired.

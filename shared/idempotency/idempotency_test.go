@@ -38,7 +38,7 @@ type fixture struct {
 
 func start(t *testing.T) fixture { return newFixtureOver(t, nil) }
 
-// newFixtureOver is like start, but reaches the engine through the given transport.
+// newFixtureOver returns a fixture that reaches the engine through the given transport.
 func newFixtureOver(t *testing.T, transport http.RoundTripper) fixture {
 	t.Helper()
 	clock := &apitest.Clock{}
@@ -77,7 +77,7 @@ func (f fixture) key(noteID string) table.Key {
 	return table.Key{PK: table.Partition(f.identity.CompanyID, "notes"), SK: table.JoinKey("note", noteID)}
 }
 
-// create creates a note like the store of an area.
+// create creates a note as the store of an area would.
 func (f fixture) create(ctx context.Context, n note) error {
 	return idempotency.Insert(ctx, f.table, n, table.Keys{Key: f.key(n.ID)}, n)
 }
@@ -200,8 +200,8 @@ func TestRefusedChange(t *testing.T) {
 	}
 }
 
-// Ensure a response is stored for 24 hours and then ignored, whether or not the engine has deleted
-// it.
+// Ensure a stored response is used for 24 hours. After that it must be ignored, even if the engine
+// has not deleted it yet.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -296,8 +296,8 @@ func TestIdentitiesAreSeparate(t *testing.T) {
 }
 
 // Ensure a response that is damaged, or that a different build stored, causes a conflict in every
-// request until it expires. It is unknown whether its change was made, so the change must not be
-// repeated. Once the response has expired, requests must succeed again.
+// request until it expires. It is unknown whether the request's change was made, so the change must
+// not be repeated. Once the response has expired, requests must succeed again.
 func TestUnreadableResponses(t *testing.T) {
 	t.Parallel()
 	type row struct {

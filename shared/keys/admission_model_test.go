@@ -26,8 +26,8 @@ import (
 
 // modelTable simulates a table that contains the record of one key. Each call waits twice: before
 // it takes effect, and before its response arrives. That lets a test choose the order in which the
-// calls of many callers begin, take effect and return. The other tests of this package show that an
-// engine treats the condition of an admission as apply does.
+// calls of many callers begin, take effect and return. The other tests of this package show that a
+// real engine evaluates the condition of an admission as apply does.
 type modelTable struct {
 	wait func()
 	now  func() time.Time
@@ -86,7 +86,8 @@ func (m *modelTable) UpdateKey(_ context.Context, in *dynamodb.UpdateItemInput) 
 	return &dynamodb.UpdateItemOutput{Attributes: item}, nil
 }
 
-// apply makes the write of a charge if its condition holds. It returns the resulting record.
+// apply performs the write of a charge if the write's condition holds. It returns the resulting
+// record.
 func (m *modelTable) apply(v table.Item, begun time.Time) (item table.Item, applied bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,9 +122,9 @@ func numberOf(a types.AttributeValue) int64 {
 	return i
 }
 
-// quotaExcess returns by how many requests the busiest time window exceeds what the quota allows in
-// it: the size of the bucket plus one request per interval. The result is zero or less for a
-// correct bucket.
+// quotaExcess finds the time window in which the admitted requests exceed the quota by the most,
+// and returns that excess. In a window, the quota allows the size of the bucket plus one request
+// per interval. The result is zero or less for a correct bucket.
 func (m *modelTable) quotaExcess(quota auth.Quota) int64 {
 	slices.SortFunc(m.admitted, time.Time.Compare)
 	if len(m.admitted) == 0 {
@@ -154,12 +155,13 @@ func (m *modelTable) newProcess() *Store {
 	return s
 }
 
-// loadTest is a set of callers in several processes that keep calling for a while.
+// loadTest describes a number of callers that keep making requests for a while, in several
+// processes.
 type loadTest struct {
 	quota      auth.Quota
 	callers    int
 	latency    time.Duration // the average duration of a call to the table
-	startsFull bool          // the bucket starts full; otherwise empty
+	startsFull bool          // whether the bucket is full at the start; otherwise it is empty
 	pauseMean  time.Duration // the average pause of a caller after each request
 	duration   time.Duration
 	seed       uint64
@@ -184,7 +186,7 @@ func (c loadTest) run(t *testing.T, admit admitFunc) (r loadResult) {
 		begin := time.Now()
 		tat := int64(0)
 		if !c.startsFull {
-			charge, _ := c.quota.Charge(begin.UnixNano()+1, begin) // for a bucket in use
+			charge, _ := c.quota.Charge(begin.UnixNano()+1, begin) // a charge for a bucket in use
 			tat = charge.MaxTAT + charge.Step
 		}
 		m, token := newModel(t, c.quota, tat)
@@ -278,10 +280,10 @@ func loadAtRefillRate(quota auth.Quota, latency time.Duration, requests int) loa
 	return loadTest{quota, callers, latency, true, max(0, pause), time.Duration(requests) * quota.Interval(), 1}
 }
 
-// Ensure the simulation finds the faults that it is meant to find. Without a lag, callers at the
-// pace of the refill guess wrongly whether the bucket is full, until they give up. Callers that
-// repeat a charge of an empty bucket race for each token. A write without an upper limit admits too
-// much.
+// Ensure the simulation finds the faults that it is meant to find. Without a lag, callers whose
+// combined rate is the refill rate guess wrongly whether the bucket is full, until they give up.
+// Callers that repeat a charge of an empty bucket race for each token. A write without an upper
+// limit admits too much.
 func TestLoadFindsInjectedBugs(t *testing.T) {
 	t.Parallel()
 	failed := func(r loadResult) bool { return len(r.errs) > 0 }
@@ -380,7 +382,7 @@ type contentionCase struct {
 	name            string
 	quota           auth.Quota
 	tatAhead        time.Duration // how far the bucket's theoretical arrival time is ahead of the clock; -time.Hour makes the bucket full
-	clockStep       time.Duration // zero: the clock does not move
+	clockStep       time.Duration // if zero, the clock does not move
 	admissionBounds func(callers int) (least, most int)
 }
 

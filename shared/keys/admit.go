@@ -29,8 +29,8 @@ type Store struct {
 	readGroup readGroup
 }
 
-// keyTable is the store of key records that Admit and Verify use. It is the table, except in a test
-// that chooses the order of calls, where it is a model of the table.
+// keyTable is the store of key records that Admit and Verify use. A test that chooses the order of
+// calls uses a model of the table. All other code uses the table itself.
 type keyTable interface {
 	NewID(prefix string) string
 	GetItem(context.Context, *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error)
@@ -80,8 +80,8 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scopes []auth.Scope
 			charge, _ = known.quota.Charge(known.tat, now)
 		}
 		if charge.Start != 0 && known.info != nil {
-			// Remember this charge already, so that concurrent requests in this process start from
-			// it, instead of all assuming a full bucket.
+			// Remember this charge before it is written, so that concurrent requests in this
+			// process start from it, instead of all assuming a full bucket.
 			s.cache.setIfNewer(at, cachedBucket{known.quota, charge.Start, known.info})
 		}
 		writeToken := s.records.NewID(admissionTokenPrefix)

@@ -16,7 +16,7 @@ type bucketCache struct {
 }
 
 // bucketKey identifies a bucket by the hash of the whole key, so that a caller with a wrong secret
-// gets nothing that was remembered for the right key.
+// cannot use what was remembered for the right key.
 type bucketKey struct {
 	hash  [32]byte
 	class auth.Class
@@ -26,7 +26,7 @@ type bucketKey struct {
 type cachedBucket struct {
 	quota auth.Quota
 	tat   int64
-	info  *keyInfo // nil: the record of its key has not been seen
+	info  *keyInfo // nil if the key's record has not been seen
 }
 
 // keyInfo contains the fields of a key that never change.

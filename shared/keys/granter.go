@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// granter is the key that creates another key. The zero value is the operator.
+// granter is the key that creates another key. The zero value stands for the operator.
 type granter struct{ key *storedKey }
 
 // readGranter reads the granting key. Its scopes never change, so they are not read again when the

@@ -2,8 +2,9 @@
 // key, counts the request against its rate limit and records the use. See
 // scripts/docs/explanation/one-round-trip.md.
 //
-// A key's record is in the company's keys partition under its id. The key itself contains both ids,
-// so no index is needed. Validity is never cached, so a revoked key is refused at once.
+// A key's record is stored in the company's keys partition, under the key's id. The key itself
+// contains the company's id and its own, so no index is needed. Validity is never cached, so a
+// revoked key is refused at once.
 package keys
 
 import (

@@ -29,7 +29,7 @@ type Grant struct {
 	Scopes     []auth.Scope
 	APIVersion string
 	ExpiresAt  time.Time // zero: never
-	GrantedBy  string    // the id of the granting key; empty: the operator, who may grant everything
+	GrantedBy  string    // the id of the granting key; if empty, the operator grants the key and may grant everything
 }
 
 // Issue creates a key and returns its record and its secret, which is not stored and never returned
@@ -155,9 +155,9 @@ func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap tim
 }
 
 // RotateBy issues a key with the same name and scopes, and lets the old key expire after overlap.
-// Both keys work until then. rotatorID is the id of the key that requests the rotation; empty: the
-// operator. As in Issue, the requesting key must have every scope of the new key, and the new key
-// expires no later than the requesting key.
+// Both keys work until then. rotatorID is the id of the key that requests the rotation, or empty if
+// the operator requests it. As in Issue, the requesting key must have every scope of the new key,
+// and the new key expires no later than the requesting key.
 //
 // RotateBy returns fault.ErrNotFound if the key does not exist, is revoked or has expired. It
 // returns fault.Conflict if the key was already rotated. One of two concurrent rotations wins; the
@@ -189,7 +189,7 @@ func (s *Store) RotateBy(ctx context.Context, companyID, rotatorID, keyID string
 		}
 		others = append(others, trail.Writes(ctx, s.table, companyID, trail.KeyRotate,
 			trail.Details{KeyID: keyID, ReplacedBy: fresh.ID, Scopes: fresh.Scopes, ExpiresAt: fresh.ExpiresAt})...)
-		if rotatorID != keyID { // a key that rotates itself is covered by the condition of writeExpiry
+		if rotatorID != keyID { // if a key rotates itself, the condition of writeExpiry is enough
 			others = append(others, rotator.validityChecks(s)...)
 		}
 		return fresh, secret, others, nil

@@ -16,7 +16,7 @@ import (
 )
 
 // Ensure each class admits exactly its quota at once, and then one request per interval. A call
-// after Retry-After is admitted, and after 60 s the whole quota is available again.
+// after Retry-After must be admitted, and after 60 s the whole quota must be available again.
 func TestQuotaIsExact(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -82,8 +82,8 @@ func TestQuotaIsExact(t *testing.T) {
 	}
 }
 
-// Ensure a refused request costs one read and no write, and gets the same refusal from a process
-// that remembers the bucket as from one that does not.
+// Ensure a refused request costs one read and no write, and that the refusal is the same whether or
+// not the process remembers the bucket.
 func TestRememberedRefusal(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -202,8 +202,8 @@ func TestQuotaAgainstModel(t *testing.T) {
 }
 
 // Ensure a quota of 0 freezes a class in every process at once, any other quota unfreezes it at
-// once, and the other classes keep working. A request of a frozen class costs one call once the
-// process knows that the class is frozen.
+// once, and the other classes keep working. Once a process knows that a class is frozen, a request
+// of that class must cost one call.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -14,8 +14,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure callers at the pace of the refill are refused only because their quota is used up, and not
-// because the bucket switches between full and in use while their calls are in flight.
+// Ensure callers whose combined rate is the refill rate are refused only because their quota is
+// used up, and not because the bucket switches between full and in use while their calls are in
+// flight.
 func TestAdmitAtThePaceOfTheRefill(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -84,7 +84,7 @@ func TestRefusalsSpendNothing(t *testing.T) {
 	}
 	type refusal struct {
 		spoil  func(t *testing.T, keyID string)
-		token  func(t *testing.T, keyID string) auth.Token // nil: the key's own token
+		token  func(t *testing.T, keyID string) auth.Token // if nil, the key's own token is used
 		scopes []auth.Scope
 		want   error
 	}
@@ -116,7 +116,7 @@ func TestRefusalsSpendNothing(t *testing.T) {
 		}, want: auth.NewFrozenError(auth.ClassRead)},
 		"undecodable": {spoil: func(t *testing.T, keyID string) {
 			f.setAttribute(t, keyID, "quotaPush", table.Item{":value": table.String("many")})
-			f.setAttribute(t, keyID, "suspendedAt", table.Item{":value": table.String(formatTime(f.Clock.Now()))}) // so that the write fails
+			f.setAttribute(t, keyID, "suspendedAt", table.Item{":value": table.String(formatTime(f.Clock.Now()))}) // makes the write fail
 		}, want: fault.ErrInternal},
 	}
 	for name, r := range refusals {
@@ -169,8 +169,8 @@ func TestUndecodableKey(t *testing.T) {
 	}
 }
 
-// Ensure an impossible stored arrival time does not lock a key out: one request is admitted, and
-// the bucket refills from there.
+// Ensure an impossible stored arrival time does not lock out a key. One request must be admitted,
+// and then the bucket must refill as usual.
 func TestCorruptArrivalTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -261,8 +261,8 @@ func (g *gatedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Ensure concurrent requests that exceed a quota share a read that begins after all of them, even
-// if the client of the first request has disconnected. That way, a flood of requests makes one call
-// at a time, and every request after a revocation sees it.
+// if the client of the first request has disconnected. A flood of requests then makes only one call
+// at a time, and every request that starts after a revocation sees the revocation.
 func TestRefusalsShareReads(t *testing.T) {
 	t.Parallel()
 	calls := &callCounter{}

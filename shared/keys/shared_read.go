@@ -17,7 +17,7 @@ import (
 // for concurrent use.
 type readGroup struct {
 	mu          sync.Mutex
-	readsByHash map[[32]byte]*keyReads // by the hash of the whole key
+	readsByHash map[[32]byte]*keyReads // indexed by the hash of the whole key
 }
 
 // keyReads contains the reads of one key: one is in flight, and nextRead begins after it. nextRead
@@ -32,9 +32,9 @@ type sharedRead struct {
 	err  error
 }
 
-// read returns the record of a key as it is at some time after the call. If the key is not valid,
-// read returns the error of decodeValidKey; if the call to the table fails, read returns that
-// call's error.
+// read returns the record of a key, as stored at some time after read was called. If the key is not
+// valid, read returns the error of decodeValidKey; if the call to the table fails, read returns
+// that call's error.
 func (s *Store) read(ctx context.Context, token auth.Token) (storedKey, error) {
 	t := s.readGroup.shareRead(token.Hash, func() (*dynamodb.GetItemOutput, error) {
 		// The requests that share this read must not depend on the deadline of the one that started

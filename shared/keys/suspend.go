@@ -57,13 +57,13 @@ func (s *Store) Suspended(ctx context.Context, companyIDs []string) (map[string]
 // Suspend makes the service refuse all of the company's keys with 403 until Resume, including keys
 // issued in the meantime. It returns how many keys the company has. Repeating it changes nothing.
 func (s *Store) Suspend(ctx context.Context, companyID string) (int, error) {
-	// The suspension is written first. insertKey reads it for every key added later; keys added
-	// earlier are found below.
+	// The suspension is written first. insertKey reads it for every key added later; modifyAll
+	// finds the keys that were added earlier.
 	record := suspension{timestamp.Format(s.now())}
 	running, err := trail.Begin(ctx, s.table, companyID, trail.CompanySuspend,
 		s.table.WriteCreate(table.Keys{Key: suspensionKey(companyID)}, record))
 	var suspended *table.CanceledError
-	if errors.As(err, &suspended) { // an earlier call may have stopped before it reached every key
+	if errors.As(err, &suspended) { // an earlier call may have stopped before it had suspended every key
 		running, err = trail.Begin(ctx, s.table, companyID, trail.CompanySuspend)
 	}
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// companyWithHistory returns a service whose company has 210 reviews and a year of points.
+// companyWithHistory returns a service whose company has 210 reviews and a metric with daily points
+// for one year.
 func companyWithHistory(t testing.TB, over http.RoundTripper) *apitest.Service {
 	t.Helper()
 	s := start(t, over)
@@ -36,9 +37,8 @@ func companyWithHistory(t testing.TB, over http.RoundTripper) *apitest.Service {
 	return s
 }
 
-// hotRequests returns requests that clients send often, and the service to send them to. The
-// service's table calls are answered with recorded responses from memory, so only the service's own
-// allocations are counted.
+// hotRequests returns requests that clients send often, and the service to send them to. Recorded
+// responses answer the service's table calls, so only the service's own allocations are counted.
 func hotRequests(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	t.Helper()
 	replay := &apitest.ReplayTransport{}

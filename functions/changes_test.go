@@ -29,7 +29,7 @@ type feedService struct {
 	parked   []recorder.Parked
 }
 
-// startWithFeed is like start, but the company of its service has a feed.
+// startWithFeed is like start, but the service's company has a feed.
 func startWithFeed(t *testing.T) *feedService {
 	t.Helper()
 	s := &feedService{Service: apitest.New(t, functions.Operations)}
@@ -63,8 +63,9 @@ func startWithFeed(t *testing.T) *feedService {
 	return s
 }
 
-// record records every write so far. The stream of an engine may lag behind its table, so record
-// writes an item and reads the stream until that item arrives. It fails the test after a minute.
+// record waits until the feed contains every write so far. The stream may lag behind the table, so
+// record writes an item and reads the stream until that item arrives. It fails the test after a
+// minute.
 func (s *feedService) record(t *testing.T) {
 	t.Helper()
 	last := table.Key{PK: table.Partition(s.CompanyID, "test"), SK: s.Table.NewID("last")}
@@ -87,7 +88,7 @@ func (s *feedService) record(t *testing.T) {
 }
 
 // Ensure each operation makes only changes of the types that it declares. An operation that writes
-// makes at least one change of the first type in its declaration.
+// must make at least one change of the first declared type.
 func TestOperationsDeclareTheirChanges(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)
@@ -137,8 +138,8 @@ func TestOperationsDeclareTheirChanges(t *testing.T) {
 	}
 }
 
-// Ensure a tool result ends early if its list of changes is too long for a model, and that the next
-// call continues where that result ended. At the end of the list, the result also says where to
+// Ensure a tool result ends early if its list of changes is too long for a model. The next call
+// must continue where that result ended. At the end of the list, the result must also say where to
 // continue later.
 func TestToolChanges(t *testing.T) {
 	t.Parallel()

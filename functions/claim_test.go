@@ -137,8 +137,8 @@ func TestRefusedClaimIsNotRemembered(t *testing.T) {
 	}
 }
 
-// Ensure that if many programs claim a record at the same time, exactly one succeeds. The programs
-// send either no Idempotency-Key or each its own.
+// Ensure that if many programs claim a record at the same time, exactly one succeeds. Either no
+// program sends an Idempotency-Key, or each sends its own.
 func TestConcurrentClaims(t *testing.T) {
 	t.Parallel()
 	for _, w := range workflows {
@@ -210,7 +210,8 @@ func TestSendingThroughCrashes(t *testing.T) {
 	}
 }
 
-// Ensure a key can claim and report only with the send scope, which no other scope contains.
+// Ensure a key can claim and report only if it has the send scope itself. No other scope includes
+// the send scope.
 func TestSendingNeedsItsScope(t *testing.T) {
 	t.Parallel()
 	sending := 0

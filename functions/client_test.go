@@ -142,8 +142,8 @@ func withParsedTimes(value any) any {
 	return value
 }
 
-// Ensure the Go client has a method for each operation, and that the record it returns has exactly
-// the fields of the response.
+// Ensure the Go client has a method for each operation. The record that the method returns must
+// have exactly the fields of the response.
 func TestClient(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -76,11 +76,10 @@ func (r *readRecorder) take() []tableRead {
 // String returns a read in the notation of oracle.Operation.ConsistentReads.
 func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r.prefix) }
 
-// Ensure every read by id, and every read of a stored Idempotency-Key, sees all earlier writes. An
-// operation's other reads must be strongly consistent only where the operation tables say so:
-// there, a write depends on the result, or the read must not miss a record. Lists read their index
-// or their partition with eventual consistency, which costs half as much
-// (scripts/docs/reference/lists.md).
+// Ensure every read by id, and every read of a stored Idempotency-Key, sees all earlier writes. The
+// operation tables list the other reads that must be strongly consistent, because a write depends
+// on the result or the read must not miss a record. All other reads must be eventually consistent,
+// which costs half as much (scripts/docs/reference/lists.md).
 func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// newProcess returns a second process of the service s, whose table calls go through the given
-// transport.
+// newProcess returns a copy of the service s that acts as a second process. Its table calls go
+// through the given transport.
 func newProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.Service {
 	t.Helper()
 	another := *s

@@ -156,7 +156,7 @@ const otherCompany = "co_01k2zzzzzzzzzzzzzzzzzzzzzz"
 func (d *twinCompanies) compare(c generatedCall) {
 	d.t.Helper()
 	if c.company == "other" && !d.op.HasCompanyID() {
-		return // an HTTP request of this operation cannot name a company
+		return // an HTTP request for this operation contains no company id
 	}
 	d.companyA.Clock.Advance(10 * time.Second) // so that no rate limit is reached
 	d.companyB.Clock.Advance(10 * time.Second)

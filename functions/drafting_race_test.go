@@ -94,7 +94,7 @@ func race(t *testing.T, s *apitest.Service, order string, requests map[string]fu
 }
 
 // Ensure that when a draft and an approval arrive together, only the one that is stored first
-// succeeds. This must hold for every interleaving of their calls, and if a response is lost. A
+// succeeds. This must hold for every interleaving of their calls, even if a response is lost. A
 // draft stored after the approval would replace the approved content. An approval stored after the
 // draft would approve content that nobody has read. Accepting an idea approves no content, so it
 // may follow a draft, but a draft may not follow it.
@@ -114,7 +114,7 @@ func TestDraftRacesApproval(t *testing.T) {
 			initial = "suggested"
 			text, approved, other, id, sortKey, path = "title", "accepted", "suggested", "ida_d", "idea#ida_d", "broadcast/ideas/ida_d"
 		default:
-			continue // it creates a record
+			continue // the operation creates a record
 		}
 		bubble := &apitest.RoundTripCounter{}
 		s := apitest.NewOver(t, functions.Operations, turnTransport{bubble, sortKey})
@@ -161,7 +161,7 @@ func TestDraftRacesApproval(t *testing.T) {
 							approvalFirst := strings.LastIndex(order, approval) < strings.LastIndex(order, draft)
 							wantDraft, wantApproval, wantText, wantStatus := 200, 409, "Replaced", other
 							switch {
-							case rule.record != "content-idea" && writer == "agent" && shown == "nothing": // refused in any order
+							case rule.record != "content-idea" && writer == "agent" && shown == "nothing": // the approval is refused, whatever the order
 							case approvalFirst:
 								wantDraft, wantApproval, wantText, wantStatus = 401, 200, "Read", approved
 							case shown == "If-Match":

@@ -23,13 +23,13 @@ import (
 
 // draftRule says what a key that may only draft can do with an operation.
 type draftRule struct {
-	write    string   // the scope that a key needs to decide
+	write    string   // the scope that allows a key to decide
 	status   string   // the name of the status property
 	settable []string // the statuses that a drafting key may set
 	content  map[string]any
 	from     []string // the statuses in which a drafting key may change the record; nil if the operation creates one
 	others   []string // all other statuses
-	locked   []string // those of others in which no key may change the record
+	locked   []string // the subset of others in which no key may change the record
 	record   string   // the record's type in an import
 	argument string   // the name of the id argument
 	reader   string   // the name of the operation that reads the record
@@ -207,7 +207,8 @@ func TestDraftsInEveryState(t *testing.T) {
 	}
 }
 
-// draftCase is a request for the record id, whose status before the request is in the field state.
+// draftCase is a request that changes a record. state is the status of that record before the
+// request.
 type draftCase struct {
 	id, state string
 	body      map[string]any
@@ -215,7 +216,7 @@ type draftCase struct {
 }
 
 // checkOne sends a request and compares the response, the quota and the stored record with the
-// rule. It reads the stored record with the key in the parameter full.
+// rule. It reads the stored record with the key `full`.
 func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c draftCase, full string) {
 	t.Helper()
 	what := fmt.Sprintf("%s of a record in state %q with %v by a key with %s", operation, c.state, c.body, c.kind)
@@ -256,7 +257,7 @@ func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c
 		expected[name] = "Old"
 	}
 	if expected[d.status] = c.state; c.state == "" {
-		expected[d.status], expected["updatedAt"] = nil, after["updatedAt"] // updatedAt changed when store removed the status
+		expected[d.status], expected["updatedAt"] = nil, after["updatedAt"] // draftRule.store removed the status, which changed updatedAt
 	}
 	if want == 200 && len(c.body) > 0 {
 		expected["updatedAt"] = after["updatedAt"]
@@ -274,8 +275,8 @@ func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c
 
 // Ensure a key that may only draft gets 400 for an invalid body, even if the body also contains a
 // decision. If the record does not exist, it gets 401 for a decision and 404 for a draft. If the
-// status does not allow the draft, that error comes before the error for an If-Match that does not
-// match.
+// status does not allow the draft, that error takes precedence over the one for an If-Match that
+// does not match.
 func TestOrderOfDraftChecks(t *testing.T) {
 	t.Parallel()
 	s := startDrafting(t, nil)
@@ -400,7 +401,7 @@ func TestStatusesOfDraftingTools(t *testing.T) {
 type readStep struct {
 	key     string // draft or write
 	args    map[string]any
-	ifMatch string // current: the record's ETag; empty: no If-Match; any other value is sent unchanged
+	ifMatch string // "current" sends the record's ETag, "" sends no If-Match, and any other value is sent unchanged
 	status  int
 }
 

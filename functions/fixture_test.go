@@ -163,7 +163,6 @@ func sampleBody(t *testing.T, op api.Operation) map[string]any {
 	return body
 }
 
-// pathArguments returns the arguments in an operation's path.
 func pathArguments(o oracle.Operation) map[string]any {
 	out := map[string]any{}
 	for name, value := range o.Fixture {

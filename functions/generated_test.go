@@ -107,7 +107,6 @@ func samplesOf(f schema.Field) []string {
 
 func (d *twinCompanies) pickOne(values []string) string { return values[d.random.Intn(len(values))] }
 
-// randomValue returns a random valid value for a field.
 func (d *twinCompanies) randomValue(f schema.Field) any {
 	switch f.Kind {
 	case schema.Integer:

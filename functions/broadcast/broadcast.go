@@ -135,8 +135,8 @@ func (Platform) Values() []string {
 	return []string{string(PlatformX), "instagram", "tiktok", "facebook", "reddit", string(PlatformPush)}
 }
 
-// PlatformName is the name of a platform in a stored record. A request must send one of the values
-// of Platform; an import accepts other names, too.
+// PlatformName is the name of a platform in a stored record. Requests accept only the values of
+// Platform. Imports also accept other names.
 type PlatformName string
 
 // Accepts implements schema.RequestEnum.

@@ -89,8 +89,8 @@ func nextPage(t *testing.T, r apitest.Response) string {
 	return target
 }
 
-// Ensure plans are listed newest first, with null last, and then by id. Paging must work with any
-// limit.
+// Ensure plans are listed newest first, and plans without createdAt last. Plans with the same
+// createdAt are ordered by id. Paging must work with any limit.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -176,7 +176,8 @@ func TestChannels(t *testing.T) {
 	})
 }
 
-// storeUnchecked stores records that break today's rules, as an earlier version may have done.
+// storeUnchecked stores records without checking them against today's rules. An earlier version may
+// have stored such records.
 func storeUnchecked(t *testing.T, s *apitest.Service, name string, records ...record) {
 	t.Helper()
 	typ := transferType(t, s, name)

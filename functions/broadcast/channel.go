@@ -49,8 +49,8 @@ var channels = record.Kind[Channel]{
 	Consistent: true, Order: Channel.sortKey,
 }
 
-// sortKey returns the sort position of a channel in the list. Channels are ordered by platform,
-// null last, and then by id.
+// sortKey returns the sort position of a channel in the list. Channels are ordered by platform and
+// then by id. Channels without a platform come last.
 func (c Channel) sortKey() string {
 	platform := "~"
 	if c.Platform != nil {
@@ -59,8 +59,8 @@ func (c Channel) sortKey() string {
 	return table.JoinKey(platform, c.ID)
 }
 
-// problem returns the reason a channel cannot send anything at the given time, or "" if none is
-// known.
+// problem returns the reason a channel cannot send anything at the given time, or "" if there is no
+// known reason.
 func (c Channel) problem(at string) string {
 	switch {
 	case c.Active != nil && !*c.Active:

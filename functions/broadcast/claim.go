@@ -8,8 +8,8 @@ import (
 )
 
 // The operations below are for a program that sends one company's posts. They make the dispatcher's
-// interface (dispatch.go) available to keys with the scope broadcast:send. They are not tools,
-// because every claim must be followed by a report, and a model may forget it.
+// interface (dispatch.go) available to keys with the scope broadcast:send. They are not offered as
+// tools, because every claim must be followed by a report, which a model might forget to send.
 
 // PostClaim is a post with the claim that locks it.
 type PostClaim struct {

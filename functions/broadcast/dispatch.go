@@ -32,7 +32,7 @@ type ClaimedPost struct {
 	claim.Claim
 }
 
-// claimedPostKind describes posts to package claim: a post is claimed while its status is
+// claimedPostKind configures package claim for posts. A post is claimed while its status is
 // publishing.
 var claimedPostKind = claim.Kind[ClaimedPost]{
 	Name: "post", Prefix: posts.Prefix, ClaimedStatus: string(PostStatusPublishing),

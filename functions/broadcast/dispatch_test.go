@@ -41,8 +41,8 @@ func mustTransition(t *testing.T) func(broadcast.ClaimedPost, error) broadcast.C
 }
 
 // Ensure every transition by the dispatcher is accepted or rejected as described in
-// scripts/docs/reference/states.md: from every state, with the valid claim, with a different claim
-// and with none. A rejected transition must change nothing.
+// scripts/docs/reference/states.md. The test tries each transition from every state: with the valid
+// claim, with a different claim and without a claim. A rejected transition must change nothing.
 func TestDispatchTransitions(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -68,7 +68,8 @@ func TestDispatchTransitions(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		make func() (claimID string) // creates the state and returns the claim id to use for the transitions
-		// The status after each transition. The constant no means that the transition is rejected.
+		// The expected status after each transition, or "conflict" if the transition must be
+		// rejected.
 		claim, published, failed, retry string
 	}{
 		{"no status", func() string { load1(nil, earlierTime); return "" }, no, no, no, no},

@@ -87,8 +87,8 @@ func postTime(p record) any {
 	return p["createdAt"]
 }
 
-// Ensure the list of posts can be filtered by every combination of platform, status and ideaId, and
-// is sorted. Without a filter on a field, the list must include the posts in which that field is
+// Ensure the list of posts is sorted and can be filtered by every combination of platform, status
+// and ideaId. Without a filter on a field, the list must include the posts in which that field is
 // null.
 func TestPostFilters(t *testing.T) {
 	t.Parallel()
@@ -137,8 +137,8 @@ func TestPostPages(t *testing.T) {
 	}
 }
 
-// Ensure the list of ideas can be filtered by every combination of planId and status, and that
-// paging through it neither skips nor repeats ideas.
+// Ensure the list of ideas can be filtered by every combination of planId and status. Paging
+// through it must neither skip nor repeat ideas.
 func TestIdeas(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -326,9 +326,9 @@ func TestPostsByDay(t *testing.T) {
 	}
 }
 
-// Ensure nonexistent days, days in the wrong order and invalid sort orders are refused. A post's
-// day must be the UTC day of its time. A cursor must work only with the days and the sort order
-// that it was returned for.
+// Ensure listing posts with a nonexistent day, a "from" day after the "to" day or an invalid sort
+// order is refused. A post's day must be the UTC day of its time. A cursor must work only with the
+// days and the sort order that it was returned for.
 func TestPostDayArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -27,8 +27,8 @@ func (l *responseLosingTransport) RoundTrip(r *http.Request) (*http.Response, er
 	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure a transition whose response is lost happens only once, and that its retry succeeds. The
-// retry of a claim must return the same claim.
+// Ensure a transition whose response is lost happens only once. Its retry must succeed. The retry
+// of a claim must return the same claim.
 func TestTransitionsSurviveLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -61,8 +61,8 @@ func TestTransitionsSurviveLostResponses(t *testing.T) {
 	}
 }
 
-// Ensure a claim whose responses were all lost still locks the post, and that an operator can find
-// the claim and release it.
+// Ensure a claim whose responses were all lost still locks the post. An operator must be able to
+// find the claim and release it.
 func TestClaimWithoutResponse(t *testing.T) {
 	t.Parallel()
 	losing := &responseLosingTransport{}

@@ -44,8 +44,8 @@ type Post struct {
 	Drafted []string `json:"-" store:"drafted,silent"` // the properties last written by a key that may only draft; see api.Drafted
 }
 
-// Medium is a picture or video of a post, in the form that requests use. The service stores its
-// address and never fetches it.
+// Medium is a picture or video of a post, as requests send it. The service stores its address and
+// never fetches it.
 type Medium struct {
 	URL  string     `json:"url" format:"web" max:"2000" doc:"its web address"`
 	Kind MediumKind `json:"kind" doc:"picture or video"`
@@ -123,7 +123,7 @@ func sortKeyBounds(from, until *string) (lowest, highest string) {
 	if until != nil {
 		lowest = table.DescendingTimeKey(until)
 	}
-	highest = table.DescendingTimeKey(from) // if from is nil, the key just before those of the posts without a time
+	highest = table.DescendingTimeKey(from) // if from is nil, this sorts just before the keys of posts without a time
 	if from != nil {
 		highest = table.JoinKey(highest, afterAllIDs)
 	}

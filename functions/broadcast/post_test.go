@@ -118,8 +118,8 @@ func TestPostMedia(t *testing.T) {
 	})
 }
 
-// Ensure an update replaces all media of a post, and that null removes them. Media that an import
-// stored in a different shape must stay unchanged until an update replaces or removes them.
+// Ensure an update replaces all media of a post. An update to null must remove them. Media that an
+// import stored in a different shape must stay unchanged until an update replaces or removes them.
 func TestUpdatePostMedia(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -231,8 +231,8 @@ func TestUpdatePost(t *testing.T) {
 	})
 }
 
-// Ensure changing the body updates threadParts, and that imported threadParts are kept unless the
-// body changes.
+// Ensure changing the body updates threadParts. Imported threadParts must be kept unless the body
+// changes.
 func TestUpdateThread(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure that whenever many concurrent requests claim the same post, exactly one succeeds.
+// Ensure exactly one of many concurrent claims of the same post succeeds.
 func TestClaimRace(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -92,8 +92,9 @@ func TestConcurrentDispatchers(t *testing.T) {
 	}
 }
 
-// Ensure an edit between the read and the write of a claim wins: the claim must fail if the edit
-// postponed, unscheduled or deleted the post, and otherwise return the edited post.
+// Ensure that if a post is edited between the read and the write of a claim, the edit wins. The
+// claim must fail if the edit postponed, unscheduled or deleted the post. Otherwise it must return
+// the edited post.
 func TestEditWinsOverClaim(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

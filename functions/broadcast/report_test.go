@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure a report stores its values in the post, and that repeating it with different values is a
+// Ensure a report stores its values in the post. Repeating it with different values must be a
 // conflict.
 func TestReports(t *testing.T) {
 	t.Parallel()
@@ -73,8 +73,8 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// Ensure the error for an invalid report contains the name of the invalid field, and that the post
-// does not change.
+// Ensure the error for an invalid report contains the name of the invalid field. The post must not
+// change.
 func TestReportLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -112,8 +112,8 @@ func TestReportLimits(t *testing.T) {
 	mustTransition(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, longest))
 }
 
-// Ensure posts whose dispatcher crashed are listed, oldest claim first, and that only a report
-// releases them.
+// Ensure StuckPosts lists posts whose dispatcher crashed, oldest claim first. Only a report may
+// release them.
 func TestStuckPosts(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -183,8 +183,8 @@ func (i *beforeWriteTransport) RoundTrip(r *http.Request) (*http.Response, error
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Ensure a dispatcher's claim between the read and the write of an edit or a delete wins: the post
-// is neither edited nor deleted.
+// Ensure that if a dispatcher claims a post between the read and the write of an edit or a delete,
+// the claim wins: the post is neither edited nor deleted.
 func TestClaimWinsOverEdit(t *testing.T) {
 	t.Parallel()
 	for op, action := range map[string]string{"update_broadcast_post": "UpdateItem", "delete_broadcast_post": "DeleteItem"} {

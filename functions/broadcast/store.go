@@ -97,8 +97,8 @@ func (d ClaimedPost) indexKeys() table.Keys {
 	return keys
 }
 
-// WorkIndex is the migration to the operator's lists, for posts that an older version stored. Until
-// it is complete for all companies, those lists may lack posts.
+// WorkIndex is the migration that adds posts stored by an older version to the operator's lists.
+// Until it is complete for all companies, those lists may lack posts.
 var WorkIndex = migration.New("work", area, table.JoinKey(posts.SortPrefix, ""), ClaimedPost.indexKeys)
 
 // The names of the operator's lists of posts in GSI6.
@@ -125,8 +125,8 @@ func keyPart[T ~string](value *T) string {
 	return string(*value)
 }
 
-// keyParts returns the key parts that match a filter: the part for its value, or, without a filter,
-// the parts for all values and for null.
+// keyParts returns the key parts that match a filter. If value is nil, it returns the parts for all
+// values and for null.
 func keyParts[T ~string](value *T, all []string) []string {
 	if value == nil {
 		return append(all, nullPart)
@@ -202,8 +202,8 @@ func (s postStore) List(ctx context.Context, companyID string, f PostFilter, aft
 	return table.ListJSON[Post](ctx, s.table, q)
 }
 
-// residualFilter returns the filters to apply to posts after they are read by their idea. The index
-// of an idea's posts is not keyed by platform or status.
+// residualFilter returns the filters for platform and status. The index by idea is not keyed by
+// these fields, so the filters are applied to the posts read from it.
 func (f PostFilter) residualFilter() table.Filter {
 	out := table.Filter{}
 	if f.Platform != nil {
@@ -215,8 +215,8 @@ func (f PostFilter) residualFilter() table.Filter {
 	return out
 }
 
-// Remove deletes an unsent post unless check returns an error, like table.Remove. Returns
-// fault.Conflict for a sent post.
+// Remove deletes an unsent post, like table.Remove. If check returns an error, nothing is deleted.
+// Returns fault.Conflict for a sent post.
 func (s postStore) Remove(ctx context.Context, companyID, postID string, check func(Post) error) error {
 	return s.Store.Remove(ctx, companyID, postID, func(p Post) error {
 		if err := check(p); err != nil {

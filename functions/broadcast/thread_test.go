@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure only a body for X is split, because the specification sets no limit for other platforms.
+// Ensure the body of a post is split into a thread only if the platform is X. The specification
+// sets no limit for other platforms.
 func TestThreadParts(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 1000)

@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure the read units of a list do not grow with the number of records: with every combination of
-// filters, ten times as many records must cost the same. The number of posts for one idea stays the
-// same, because an idea has few posts.
+// Ensure the read units of a list do not grow with the number of records: for every combination of
+// filters, the cost must be the same with ten times as many records. The number of posts per idea
+// stays the same, because an idea has few posts.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

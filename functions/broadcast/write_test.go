@@ -30,9 +30,9 @@ func mergeArguments(a, b record) record {
 	return out
 }
 
-// idsInAllLists returns the ids that a list operation returns without a filter, and with each
-// filter whose result an update can change. In the list without a filter, each id is followed by
-// the record's status.
+// idsInAllLists calls a list operation without a filter, and then with each filter whose result an
+// update can change. It returns the ids from each call. The ids from the first call are followed by
+// the records' statuses.
 func idsInAllLists(t *testing.T, s *apitest.Service, key, list string) (lists [][]string) {
 	t.Helper()
 	filters := []record{{}}

@@ -35,7 +35,8 @@ func start(t *testing.T) *feed {
 	return s
 }
 
-// add records a batch with one change for each of the types. The record ids are numbered in order.
+// add appends a batch to the feed, with one change of each given type. The record ids are numbered
+// in order.
 func (s *feed) add(t *testing.T, types ...change.Type) {
 	t.Helper()
 	var batch []change.Occurrence
@@ -143,7 +144,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Ensure a list starts at the time in the parameter since. The default is 24 hours ago, and the
+// Ensure a list starts at the time in the since parameter. The default is 24 hours ago, and the
 // earliest start is 30 days ago.
 func TestSince(t *testing.T) {
 	t.Parallel()
@@ -154,12 +155,12 @@ func TestSince(t *testing.T) {
 		s.Clock.Advance(apitest.Epoch.Add(after).Sub(s.Clock.Now()))
 		s.add(t, change.Item)
 	}
-	s.Clock.Advance(20 * time.Hour) // 30 days and 6 hours after the first
+	s.Clock.Advance(20 * time.Hour) // it is now 30 days and 6 hours after the first change
 	for since, want := range map[string][]string{
 		"":                              {"rec_0004"},
 		"2026-08-01":                    {"rec_0002", "rec_0003", "rec_0004"},
 		"2026-08-21":                    {"rec_0002", "rec_0003", "rec_0004"},
-		"2026-08-21T09:30:30Z":          {"rec_0002", "rec_0003", "rec_0004"}, // less than a minute later
+		"2026-08-21T09:30:30Z":          {"rec_0002", "rec_0003", "rec_0004"}, // still includes rec_0002, which is 30 seconds older
 		"2026-08-21T11:31:30.999+02:00": {"rec_0003", "rec_0004"},
 		"2026-08-22":                    {"rec_0003", "rec_0004"},
 		"2027-01-01":                    nil,
@@ -401,8 +402,8 @@ func TestPacketsOutOfOrder(t *testing.T) {
 	}
 }
 
-// Ensure expired packets that DynamoDB has not yet deleted are hidden, and that a reader continues
-// past them.
+// Ensure expired packets that DynamoDB has not yet deleted are hidden. A reader must continue past
+// them.
 func TestExpiredPackets(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -421,7 +422,7 @@ func TestExpiredPackets(t *testing.T) {
 	}
 }
 
-// Ensure list_changes fails for a table without a stream, with a status that does not ask for a
+// Ensure list_changes fails for a table without a stream. The response must not ask the client to
 // retry.
 func TestNoStream(t *testing.T) {
 	t.Parallel()

@@ -95,8 +95,8 @@ func (in listChangesInput) types() []change.Type {
 	return out
 }
 
-// defaultPeriod is how far back a list starts if the request has neither of the parameters after
-// and since.
+// defaultPeriod is how far back a list starts if the request has neither an "after" nor a "since"
+// parameter.
 const defaultPeriod = 24 * time.Hour
 
 // start returns the position at which a list starts.
@@ -126,7 +126,7 @@ func (in listChangesInput) start(companyID string, now time.Time) (change.Positi
 	return change.PositionOf(since), nil
 }
 
-// parseSince parses a time or a day. A day means its first instant. The text has already been
+// parseSince parses a time or a day. A day means its first instant. The argument has already been
 // validated.
 func parseSince(text string) time.Time {
 	t, ok := timestamp.Parse(text)

@@ -19,17 +19,17 @@ type Store struct{ table *table.Client }
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
-// Limits on what one call of Read reads. The first query reads few packets. Reading one packet for
-// each wanted change would be expensive while many records change, because a packet can contain 100
-// changes. Each further query reads twice as many packets.
+// Limits on what one call of Read reads. A packet can contain 100 changes, so reading one packet
+// for each requested change could be expensive. The first query therefore reads few packets, and
+// each further query reads twice as many as the previous one, up to packetsMax.
 const (
 	changesReadMax  = 1000
 	firstPacketsMax = 20
 	packetsMax      = 200
 )
 
-// missingPacketWait is how long a packet may be missing before that is an error. The packets of two
-// transactions can become visible in the wrong order, but not for long.
+// missingPacketWait is how long a packet may be missing before Read returns an error. The packets
+// of two transactions can become visible in the wrong order, but not for long.
 const missingPacketWait = time.Minute
 
 // Page is a part of a feed.
@@ -97,7 +97,7 @@ func (s Store) query(companyID string, from change.Position) *dynamodb.QueryInpu
 	}
 }
 
-// reader collects a page.
+// reader collects the changes for a page.
 type reader struct {
 	page  Page
 	limit int
@@ -108,8 +108,8 @@ type reader struct {
 
 func (r *reader) isFull() bool { return r.read == changesReadMax || len(r.page.Changes) == r.limit }
 
-// add reads the changes of the next packet. It sets HasMore when the page must end in or before the
-// packet.
+// add reads the changes of the next packet. It sets HasMore if the page must end before the packet
+// or within it.
 func (r *reader) add(p change.Packet) error {
 	at, skip := r.page.Next, 0
 	switch {

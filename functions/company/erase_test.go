@@ -105,7 +105,7 @@ func TestErase(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	slices.Sort(acts) // the acts all have the same time, because the test's clock stands still
+	slices.Sort(acts) // all entries have the same time, because the test's clock stands still
 	if len(acts) != 5 || acts[0] != "company_create {}" || acts[1] != `company_delete {"records":{"company":2,"feedback":30,"keys":2,"metrics":30,"optimise":60,"plan":30}}` {
 		t.Errorf("the trail has %q, want it to survive the erasure and to tell of it", acts)
 	}
@@ -117,9 +117,9 @@ func TestErase(t *testing.T) {
 	}
 }
 
-// Ensure the registry lists each company that Create or Register entered exactly once, and no
-// longer lists it after an erasure. The ids must be sorted. GetMany must return the profiles in the
-// same order, and leave out a company that has none.
+// Ensure the registry lists each company once, whether Create or Register added it. It must not
+// list an erased company. The ids must be sorted. GetMany must return the profiles in the order of
+// the given ids, and skip a company without a profile.
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, company.Operations)
@@ -187,8 +187,8 @@ func (b *beforeRegistryTransport) RoundTrip(r *http.Request) (*http.Response, er
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure the registry's migration enters a company that an earlier version created, but not one
-// that is erased after the migration has read its profile.
+// Ensure the migration adds companies to the registry if an earlier version created them. It must
+// not add a company that is erased after the migration has read its profile.
 func TestRegistryMigrationDuringErase(t *testing.T) {
 	t.Parallel()
 	for _, erased := range []bool{false, true} {
@@ -235,7 +235,7 @@ func (d *failAfterTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 }
 
 // Ensure an erasure that crashes after any of its calls leaves the profile until everything else is
-// gone, and that the next erasure deletes the rest.
+// gone. The next erasure must delete the rest.
 func TestEraseCrashes(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -281,7 +281,7 @@ func isRegistered(t *testing.T, s *apitest.Service, companyID string) bool {
 	return len(item) > 0
 }
 
-// smallPagesTransport is a transport that makes the pages of a scan small.
+// smallPagesTransport is a transport that limits each page of a scan to a few items.
 type smallPagesTransport struct{ scans atomic.Int64 }
 
 func (p *smallPagesTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -305,8 +305,8 @@ func (p *smallPagesTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure Erase and ScanIDs read every page of their scans, even after a page without a record of
-// the company.
+// Ensure Erase and ScanIDs read every page of their scans. They must continue after a page that
+// contains no record of the company.
 func TestScansHaveManyPages(t *testing.T) {
 	t.Parallel()
 	p := &smallPagesTransport{}

@@ -257,7 +257,8 @@ func TestRevokeKey(t *testing.T) {
 	checkKeyStatus(t, s, self.Secret, 401)
 }
 
-// Ensure a revoke with If-Match fails after a rotation of the key, but not after a use.
+// Ensure a revoke with an earlier ETag in If-Match fails if the key has been rotated since, but not
+// if it has only been used.
 func TestRevokeKeyIfMatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -341,8 +342,8 @@ func (s *beforeTransactionTransport) RoundTrip(r *http.Request) (*http.Response,
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a key that is revoked while it creates or rotates a key creates none. Otherwise a thief
-// could keep a new key after the stolen one is revoked.
+// Ensure a request that creates or rotates a key creates none if the key that sent it is revoked
+// during the request. Otherwise a thief could keep a new key after the stolen one is revoked.
 func TestRevokedWhileGranting(t *testing.T) {
 	t.Parallel()
 	between := &beforeTransactionTransport{}

@@ -27,7 +27,6 @@ type Store struct{ table *table.Client }
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
-// now returns the current time as a timestamp.
 func (s Store) now() string { return s.table.Now() }
 
 func profileKey(companyID string) table.Key {
@@ -51,7 +50,7 @@ func (s Store) Modify(ctx context.Context, companyID string, change func(*Compan
 	return table.Modify(ctx, s.table, profileKey(companyID), keysOf, change)
 }
 
-// Create stores a new company, enters it in the registry and starts its feed of changes. It returns
+// Create stores a new company, adds it to the registry and starts its feed of changes. It returns
 // table.ErrExists if the id is already taken.
 func (s Store) Create(ctx context.Context, c Company) error {
 	err := s.table.Transact(ctx, append([]table.Write{
@@ -64,14 +63,14 @@ func (s Store) Create(ctx context.Context, c Company) error {
 	return err
 }
 
-// Registry is the migration to the registry, for companies that an older version created.
+// Registry is the migration that adds companies created by an older version to the registry.
 var Registry = migration.NewAction("registry", profileArea, profileSortKey, func(ctx context.Context, t *table.Client, c Company) (bool, error) {
 	return NewStore(t).Register(ctx, c.ID)
 })
 
-// Register enters a company in the registry if it is not already there. Create already enters the
-// companies that it creates. Register does nothing if the company has no profile: Erase may have
-// deleted the company since the caller read its profile.
+// Register adds a company to the registry if it is not already there. It is not needed after
+// Create, which adds the company itself. Register does nothing if the company has no profile,
+// because Erase may have deleted the company since the caller read its profile.
 func (s Store) Register(ctx context.Context, companyID string) (added bool, err error) {
 	err = s.table.Transact(ctx, s.table.WriteCheckExists(profileKey(companyID)), s.table.WriteCreate(table.Keys{Key: table.RegistryKey(companyID)}, struct{}{}))
 	var canceled *table.CanceledError
@@ -84,8 +83,8 @@ func (s Store) Register(ctx context.Context, companyID string) (added bool, err 
 // Erase deletes everything that is stored for a company, in all areas: its records, keys,
 // snapshots, findings and stored responses. It keeps only the company's trail. It returns the
 // number of deleted records by area, even if it fails. It scans the table, because records such as
-// findings have partitions of their own. Only the operator can call it, and only once the company's
-// keys are refused.
+// findings have partitions of their own. Only the operator can call it. The company must be
+// suspended first, so that its keys are refused.
 //
 // Erase ends the company's feed of changes first, so that the feed does not report the erasure
 // itself. The returned numbers leave out the feed's counter. The profile and the registry entry are

@@ -108,7 +108,7 @@ func TestListContentTypes(t *testing.T) {
 		want = append(want, id)
 		lines = append(lines, `{"id":"`+id+`","name":`+name+`}`)
 	}
-	for i, char := range []string{"\x01", "<", "😀"} { // a name of these characters makes the longest possible cursor
+	for i, char := range []string{"\x01", "<", "😀"} { // names that repeat one of these characters have the longest possible cursors
 		for n := range 2 {
 			id := fmt.Sprintf("cty_x%d%d", i, n)
 			lines = append(lines, fmt.Sprintf(`{"id":%q,"name":%s}`, id, quoteJSON("zz"+strings.Repeat(char, 198))))

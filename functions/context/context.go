@@ -1,6 +1,6 @@
-// Package brand is the context area: what a writer needs to know about a company, which is its
-// brand kit, content types and brand goals. It is not called context because its files import the
-// standard library's package of that name.
+// Package brand serves the context area, which contains what a writer needs to know about a
+// company: its brand kit, content types and brand goals. It is not called context because its files
+// import the standard library's package of that name.
 package brand
 
 import (

@@ -85,8 +85,8 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// Ensure each list of the area contains only its own record type, although all types share a
-// partition, and that companies do not see each other's records.
+// Ensure each list of the area contains only its own record type, even though all types share a
+// partition. Companies must not see each other's records.
 func TestKindsAndCompaniesAreSeparate(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)
@@ -117,8 +117,8 @@ func TestKindsAndCompaniesAreSeparate(t *testing.T) {
 	}
 }
 
-// Ensure each read is one table call, and that reading a whole collection stays within its budget
-// of read units.
+// Ensure each read is one table call. Reading a whole collection must stay within its budget of
+// read units.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
 	s := start(t)

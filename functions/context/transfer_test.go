@@ -121,7 +121,7 @@ func TestTransferReplaces(t *testing.T) {
 func TestTransferCheck(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name, kind, record, want string // want is part of the only problem; empty if the record is valid
+		name, kind, record, want string // want is a substring of the only problem, or empty if the record is valid
 	}{
 		{"OK", "brand-kit", `{"id":"kit_1"}`, ""},
 		{"ErrID", "brand-kit", `{"id":"cty_1"}`, "record.id"},

@@ -71,8 +71,8 @@ func (m *beforeUpdateTransport) RoundTrip(r *http.Request) (*http.Response, erro
 }
 
 // Ensure only an approved reply is posted: if the reply changes between a claim's read and its
-// write, the claim must fail or return the new reply. A change must fail if a claim comes between
-// its read and its write.
+// write, the claim must fail or return the new reply. Likewise, a change must fail if the reply is
+// claimed between the change's read and its write.
 func TestClaimReplyAndEdit(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -107,8 +107,8 @@ func TestClaimReplyAndEdit(t *testing.T) {
 	}
 }
 
-// Ensure a transition can be retried successfully after a lost response. A claim that no worker
-// knows of must prevent posting until the operator reports its outcome.
+// Ensure a transition whose response was lost can be retried successfully. A claim that no worker
+// knows of must keep the reply from being posted until the operator reports an outcome.
 func TestPostingSurvivesLostResponses(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

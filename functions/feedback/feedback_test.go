@@ -41,7 +41,7 @@ func newReview(n int) feedback.Feedback {
 	}
 }
 
-// nullableValues returns the values of a nullable enum, with nil for null first.
+// nullableValues returns nil, which stands for null, followed by the values of the enum.
 func nullableValues[T interface {
 	~string
 	Values() []string
@@ -206,7 +206,7 @@ func TestListEveryFilter(t *testing.T) {
 	})
 }
 
-// Ensure a list can be read in pages of one record, and that no page follows the last record.
+// Ensure a list can be read in pages of one record. No page may follow the last record.
 func TestListPagesOfOne(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -123,7 +123,6 @@ func (m *mergeState) newRecord(f Feedback, who identity, now string) Feedback {
 	return f
 }
 
-// createdByMerge returns the result of a merge that creates a record.
 func (f Feedback) createdByMerge(who identity) transfer.Merged {
 	return transfer.Merged{Outcome: transfer.MergedCreated, Kept: f.leftOutReply(who.feedbackID())}
 }
@@ -165,9 +164,9 @@ func (f Feedback) hasStoreReply() bool {
 	return f.status() == ReplyStatusPosted && f.ReplyBody != nil && *f.ReplyBody != ""
 }
 
-// merge updates a stored record with the contents of an app store. The outcome is
-// transfer.MergedOlder or transfer.MergedUnchanged; the caller must compare the records to find out
-// whether f has changed.
+// merge updates the stored record f with a record from an app store. The outcome is
+// transfer.MergedOlder if that record is older. Otherwise it is transfer.MergedUnchanged, and the
+// caller must set transfer.MergedUpdated if f has changed.
 func (f *Feedback) merge(from Feedback) (m transfer.Merged, problem string) {
 	m.Outcome = transfer.MergedUnchanged
 	if f.PostedAt != nil && from.PostedAt != nil && truncateToSecond(*from.PostedAt) < truncateToSecond(*f.PostedAt) {
@@ -208,7 +207,6 @@ func (f *Feedback) merge(from Feedback) (m transfer.Merged, problem string) {
 	return m, ""
 }
 
-// setUnlessNull sets a field unless the new value is null.
 func setUnlessNull[T any](field **T, value *T) {
 	if value != nil {
 		*field = value

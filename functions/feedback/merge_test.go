@@ -37,9 +37,9 @@ func merge(t *testing.T, s *apitest.Service, records ...string) (outcomes []stri
 	return outcomes, refused
 }
 
-// Ensure a merge creates a new record and, in a stored one, changes only the fields that it
-// contains. It must write nothing if nothing changes, and skip a version that is at least a second
-// older than the stored one.
+// Ensure a merge creates a record that is not stored yet. It must change only those fields of a
+// stored record that the new version contains. It must write nothing if nothing changes, and skip a
+// version that is at least a second older than the stored one.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -61,8 +61,8 @@ func TestMerge(t *testing.T) {
 	requireEqual(t, "the record", []any{r["rating"], r["body"], r["authorName"], r["title"], r["kind"], r["replyStatus"]}, []any{5.0, "Fast", "A", "t", "review", "none"})
 }
 
-// Ensure a reply that the app store shows is stored with the status posted. It must not replace a
-// reply that the company wrote and that has any other status.
+// Ensure a reply that the app store shows is stored with the status posted. It must not replace the
+// company's own reply if that reply has a different status.
 func TestMergeKeepsReplies(t *testing.T) {
 	t.Parallel()
 	s := start(t)

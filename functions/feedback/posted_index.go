@@ -13,8 +13,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// PostedIndex is the migration to the index by posted day, for records that an older version of the
-// service stored. Until it is complete for a company, listing by posted day reads all of the
+// PostedIndex is the migration that adds records stored by an older version of the service to the
+// index by posted day. Until it is complete for a company, listing by posted day reads all of the
 // company's records.
 var PostedIndex = migration.New("posted", area, table.JoinKey(feedbackSortKind, ""), keysOfClaimed)
 
@@ -65,7 +65,6 @@ func (d DayRange) sortKeyBounds() (lowest, highest string) {
 	return lowest, highest
 }
 
-// contains reports whether a record was posted in the range of days.
 func (d DayRange) contains(f Feedback) bool {
 	lowest, highest := d.sortKeyBounds()
 	at := postedKey(f).SK
@@ -73,7 +72,8 @@ func (d DayRange) contains(f Feedback) bool {
 }
 
 // postedQuery returns the query for a filter with a range of days. The index is not keyed by source
-// or sentiment, so the query reads all records and drops those that do not match these filters.
+// or sentiment, so the query reads all records in the range and drops those that do not match these
+// filters.
 func postedQuery(companyID string, f Filter) table.Query {
 	q := table.Query{Index: table.GSI5, Filter: table.Filter{}}
 	q.From, q.Until = f.Posted.sortKeyBounds()
@@ -96,7 +96,7 @@ func postedQuery(companyID string, f Filter) table.Query {
 // checks whether the index is complete.
 func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after string, limit int) (page table.Page[json.RawMessage], err error) {
 	var isComplete bool
-	var failure error // ignored while the index is incomplete, because the table of an older version has no such index
+	var failure error // ignored while the index is incomplete, because a table created by an older version lacks the index
 	err = parallel.Both(func() (err error) {
 		isComplete, err = PostedIndex.IsComplete(ctx, s.table, companyID)
 		return err
@@ -138,7 +138,6 @@ func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, af
 	return texts, err
 }
 
-// matches reports whether a record matches every filter that is set.
 func (f Filter) matches(record Feedback) bool {
 	return matchesValue(f.Source, record.Source) && matchesValue(f.Sentiment, record.Sentiment) && matchesValue(f.ReplyStatus, record.ReplyStatus) &&
 		(f.Posted == nil || f.Posted.contains(record))

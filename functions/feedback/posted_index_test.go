@@ -408,7 +408,7 @@ func TestListPostedUnits(t *testing.T) {
 	eachCombination(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status, Posted: &feedback.DayRange{From: "2026-03-01", To: "2026-03-01"}}
 		few, many := unitsUsed(t, small, f, limit), unitsUsed(t, large, f, limit)
-		// A list reads at most the marks and all records of that day: 30 records of 700 bytes.
+		// A list reads at most the migration marks and the 30 records of that day, 700 bytes each.
 		if few != many || few.Read > 1+6 || source == nil && sentiment == nil && status == nil && (few.Calls != 3 || few.Read > 2.5) {
 			t.Errorf("%s: %+v alone, %+v beside 600 others", describeFilter(f), few, many)
 		}
@@ -436,8 +436,8 @@ func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Ensure the index is not marked as complete if a record could not be added to it, and that the
-// next backfill continues from that record.
+// Ensure the index is not marked as complete if a record could not be added to it. The next
+// backfill must continue from that record.
 func TestBackfillPostedIndexRefused(t *testing.T) {
 	t.Parallel()
 	faults := &refusingTransport{}

@@ -30,7 +30,7 @@ type ClaimedReply struct {
 	ConfirmedBy *string `json:"confirmedBy"` // who confirmed the reply that is posted with this claim; null if unknown
 }
 
-// claimedReplyKind describes replies to package claim: a reply is claimed while its status is
+// claimedReplyKind configures package claim for replies. A reply is claimed while its status is
 // posting.
 var claimedReplyKind = claim.Kind[ClaimedReply]{
 	Name: "reply", Prefix: feedbackIDPrefix, ClaimedStatus: string(ReplyStatusPosting),
@@ -47,7 +47,7 @@ func (f Feedback) hasPostableReply() bool {
 	return f.status() == ReplyStatusApproved && f.ReplyBody != nil && *f.ReplyBody != ""
 }
 
-// status returns the status of the reply, where null means none.
+// status returns the status of the reply, or ReplyStatusNone if it is null.
 func (f Feedback) status() ReplyStatus {
 	if f.ReplyStatus == nil {
 		return ReplyStatusNone

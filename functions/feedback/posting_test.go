@@ -42,9 +42,9 @@ func statusOf(f feedback.Feedback) feedback.ReplyStatus {
 	return *f.ReplyStatus
 }
 
-// Ensure each transition of the posting step is allowed or rejected as specified, from every state,
-// with the claim that owns the reply, with a different claim and with none. A rejected transition
-// must change nothing.
+// Ensure each transition of the posting step is allowed or rejected as specified. The test tries
+// each transition from every state: with the claim that owns the reply, with a different claim and
+// without a claim. A rejected transition must change nothing.
 func TestPostingTransitions(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -210,8 +210,8 @@ func TestStuckReplies(t *testing.T) {
 	}
 }
 
-// Ensure every transition returns not_found for an unknown id and for another company's id, and
-// that an import releases a claim.
+// Ensure every transition returns not_found for an unknown id and for another company's id. An
+// import must release a claim.
 func TestPostingNoSuchReply(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t, recordWithReply("approved", "Thanks"))

@@ -136,8 +136,8 @@ func TestPushKeepsTheReply(t *testing.T) {
 	}
 }
 
-// Ensure a push with an invalid record stores nothing, and that its error lists every problem. A
-// record may be invalid on its own or only in combination with the stored one.
+// Ensure a push with an invalid record stores nothing. Its error must list every problem. A record
+// may be invalid on its own or only in combination with the stored one.
 func TestPushRejectsAll(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -254,8 +254,9 @@ func derivedID(t *testing.T, s *apitest.Service, key, externalID string) string 
 	return listRecords(t, other)[0]["id"].(string)
 }
 
-// Ensure that if the same reviews are pushed concurrently and one of them is new, one record is
-// created for it, no field is lost, and the responses count one creation in total.
+// Ensure that if the same reviews are pushed concurrently and one of them is new, only one record
+// is created for the new review. No field may be lost, and the responses must count one creation in
+// total.
 func TestPushConcurrently(t *testing.T) {
 	t.Parallel()
 	s := start(t)

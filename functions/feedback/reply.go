@@ -71,9 +71,10 @@ func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in 
 	})
 }
 
-// applyToReply applies an update of the reply. A null status means none. An empty update succeeds
-// in every state. While the reply is posting or posted, any other update is a conflict, even if it
-// sends the stored values, because the caller assumes that the reply can still change.
+// applyToReply applies an update to the reply. A null status counts as ReplyStatusNone. An empty
+// update succeeds in every state. While the reply is posting or posted, any other update is a
+// conflict, even if it sends the stored values, because the caller assumes that the reply can still
+// change.
 //
 // mayDecide is false for a key that may only draft. Such a key can change a reply only while nobody
 // has decided on it. What it writes can be approved only by a caller who has read it.

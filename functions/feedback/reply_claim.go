@@ -8,8 +8,8 @@ import (
 )
 
 // The operations below are for a program that posts one company's replies. They make the posting
-// step (posting.go) available to keys with the scope feedback:send. They are not tools, because
-// every claim must be followed by a report, and a model may forget it.
+// step (posting.go) available to keys with the scope feedback:send. They are not offered as tools,
+// because every claim must be followed by a report, which a model might forget to send.
 
 // ReplyClaim is a review or mention with the claim that locks its reply.
 type ReplyClaim struct {

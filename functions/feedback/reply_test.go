@@ -149,8 +149,8 @@ func TestReplyInput(t *testing.T) {
 	})
 }
 
-// Ensure updatedAt changes only if a value changes, and that an update of the reply changes no
-// other field.
+// Ensure updatedAt changes only if a value changes. An update of the reply must change no other
+// field.
 func TestReplyUpdatedAt(t *testing.T) {
 	t.Parallel()
 	s := start(t, recordWithReply("approved", "old"))

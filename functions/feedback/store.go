@@ -107,7 +107,7 @@ func keysOfClaimed(p ClaimedReply) table.Keys {
 	return keys
 }
 
-// WorkIndex is the migration to the operator's lists, for replies that an older version stored.
+// WorkIndex is the migration that adds replies stored by an older version to the operator's lists.
 // Until it is complete for all companies, those lists may lack replies.
 var WorkIndex = migration.New("work", area, table.JoinKey(feedbackSortKind, ""), keysOfClaimed)
 
@@ -125,8 +125,8 @@ func keyPart[T ~string](value *T) string {
 	return string(*value)
 }
 
-// keyParts returns the key parts that match a filter: the part for its value, or, if the filter is
-// not set, the parts for all values and for null.
+// keyParts returns the key parts that match a filter. If filter is nil, it returns the parts for
+// all values and for null.
 func keyParts[T interface {
 	~string
 	Values() []string

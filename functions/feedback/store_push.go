@@ -62,8 +62,8 @@ func referenceKey(companyID string, i identity) table.Key {
 type storedMatch struct {
 	feedbackID string
 	item       table.Item // the record, nil if there is none
-	idConflict bool       // no record has the identity, but an import has changed the identity of the record with the derived id
-	danglingID string     // the id in the reference, if there is no record of this identity under that id
+	idConflict bool       // whether no record has the identity and the derived id belongs to a record whose identity an import changed
+	danglingID string     // the id in the reference, set only if no record with this identity is stored under that id
 }
 
 // recordToChange returns the stored record or, if there is none, a new record to which the change

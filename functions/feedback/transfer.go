@@ -21,8 +21,8 @@ func Transfers(t *table.Client) []transfer.Type {
 	return []transfer.Type{transfer.WithExisting(records, NewStore(t).recordsExist, NewStore(t).addRecords)}
 }
 
-// checkFeedback returns a problem if a mention has a rating, and sets the status none on a record
-// without a reply status.
+// checkFeedback returns a problem if a mention has a rating. It sets a null reply status to
+// ReplyStatusNone.
 func checkFeedback(f *Feedback) (problems []string) {
 	if f.ReplyStatus == nil {
 		f.ReplyStatus = new(ReplyStatusNone)
@@ -185,8 +185,8 @@ func (s Store) checkReference(companyID string, i identity, danglingID string) t
 // addConcurrency limits the concurrent writes in one call of addRecords.
 const addConcurrency = 8
 
-// addRecords stores records that the company does not have yet, by id or identity. It returns how
-// many it skipped because another caller has stored them in the meantime.
+// addRecords stores records whose ids and identities the company does not have yet. It returns the
+// number of records that it skipped because another caller has stored them in the meantime.
 func (s Store) addRecords(ctx context.Context, companyID string, records []Feedback, _ transfer.FileHasName) (skipped int, err error) {
 	var found atomic.Int64
 	records = transfer.KeepLast(records, func(f Feedback) string { return f.ID })
@@ -202,7 +202,7 @@ func (s Store) addRecords(ctx context.Context, companyID string, records []Feedb
 		if err != nil {
 			return err
 		}
-		if !known[0] { // the reference for its identity points to a deleted record
+		if !known[0] { // the write failed because of a reference to a deleted record
 			if err = s.table.Transact(ctx, s.addWrites(f, false)...); !errors.As(err, &canceled) {
 				return err
 			}

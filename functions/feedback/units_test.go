@@ -17,8 +17,8 @@ var (
 	replyStatusShares = map[feedback.ReplyStatus]int{"none": 60, "posted": 25, "needs_review": 5, "draft": 4, "approved": 2, "failed": 1, "skipped": 1, "": 2}
 )
 
-// pickByShare returns the n-th record's value for a filter, so that each value occurs in its share
-// of the records. Different strides make the filters independent of each other.
+// pickByShare returns the filter value for the n-th record. Each value occurs in its share of the
+// records. Different strides make the filters independent of each other.
 func pickByShare[T interface {
 	~string
 	Values() []string

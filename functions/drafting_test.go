@@ -164,46 +164,48 @@ func TestDraftingOperations(t *testing.T) {
 func TestDraftsInEveryState(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
-	s := startDrafting(t, nil)
-	for _, operation := range slices.Sorted(maps.Keys(draftRules)) {
-		rule := draftRules[operation]
-		area, _, _ := strings.Cut(rule.write, ":")
-		keys := map[string]string{"all": s.Key(t)}
-		for _, scope := range []string{"read", "draft", "write"} {
-			keys[scope] = s.Key(t, auth.Scope(area+":"+scope))
-		}
-		bodies := []map[string]any{rule.content}
-		for _, word := range allowedValues(t, operation, rule.status) {
-			with := maps.Clone(rule.content)
-			with[rule.status] = word
-			bodies = append(bodies, with)
-			if rule.from != nil {
-				bodies = append(bodies, map[string]any{rule.status: word})
+	for operation, rule := range draftRules {
+		t.Run(operation, func(t *testing.T) {
+			t.Parallel()
+			s := startDrafting(t, nil)
+			area, _, _ := strings.Cut(rule.write, ":")
+			keys := map[string]string{"all": s.Key(t)}
+			for _, scope := range []string{"read", "draft", "write"} {
+				keys[scope] = s.Key(t, auth.Scope(area+":"+scope))
 			}
-		}
-		states := append(slices.Clone(rule.from), rule.others...)
-		if rule.from == nil {
-			states = []string{"(create)"}
-		} else {
-			bodies = append(bodies, map[string]any{})
-		}
-		var cases []draftCase
-		stored := map[string]string{}
-		for _, state := range states {
-			for _, body := range bodies {
-				for kind, key := range keys {
-					id := fmt.Sprintf("%s_d%d", map[string]string{"feedback": "fbk", "post": "pst", "content-idea": "ida"}[rule.record], len(cases))
-					stored[id] = state
-					cases = append(cases, draftCase{id, state, body, kind, key})
+			bodies := []map[string]any{rule.content}
+			for _, word := range allowedValues(t, operation, rule.status) {
+				with := maps.Clone(rule.content)
+				with[rule.status] = word
+				bodies = append(bodies, with)
+				if rule.from != nil {
+					bodies = append(bodies, map[string]any{rule.status: word})
 				}
 			}
-		}
-		if rule.from != nil {
-			rule.store(t, s, stored)
-		}
-		for _, c := range cases {
-			rule.checkOne(t, s, operation, c, keys["all"])
-		}
+			states := append(slices.Clone(rule.from), rule.others...)
+			if rule.from == nil {
+				states = []string{"(create)"}
+			} else {
+				bodies = append(bodies, map[string]any{})
+			}
+			var cases []draftCase
+			stored := map[string]string{}
+			for _, state := range states {
+				for _, body := range bodies {
+					for kind, key := range keys {
+						id := fmt.Sprintf("%s_d%d", map[string]string{"feedback": "fbk", "post": "pst", "content-idea": "ida"}[rule.record], len(cases))
+						stored[id] = state
+						cases = append(cases, draftCase{id, state, body, kind, key})
+					}
+				}
+			}
+			if rule.from != nil {
+				rule.store(t, s, stored)
+			}
+			for _, c := range cases {
+				rule.checkOne(t, s, operation, c, keys["all"])
+			}
+		})
 	}
 }
 

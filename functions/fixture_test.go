@@ -6,11 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
@@ -29,10 +34,52 @@ func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	t.Helper()
 	s := apitest.NewOver(t, functions.Operations, transport)
 	s.Handler = functions.Handler(s.ServingTable, s.Config(slog.New(slog.DiscardHandler)))
-	importFixture(t, s)
-	issueSpareKeys(t, s)
-	recordChanges(t, s)
+	storeFixture(t, s)
 	return s
+}
+
+// firstFixture contains the items that storeFixture stored for the first company.
+var firstFixture struct {
+	sync.Mutex
+	companyID string
+	items     []table.Item
+}
+
+// storeFixture stores the fixture for the company. Only the first call imports it. The others copy
+// what the first one stored, because an import makes a hundred calls.
+func storeFixture(t testing.TB, s *apitest.Service) {
+	t.Helper()
+	firstFixture.Lock()
+	defer firstFixture.Unlock()
+	if firstFixture.items == nil {
+		importFixture(t, s)
+		issueSpareKeys(t, s)
+		recordChanges(t, s)
+		firstFixture.companyID, firstFixture.items = s.CompanyID, itemsOfCompany(t, s)
+		return
+	}
+	copies := make([]table.Item, 0, len(firstFixture.items))
+	for _, item := range firstFixture.items {
+		copied := maps.Clone(item)
+		for name, value := range item {
+			if text, is := value.(*types.AttributeValueMemberS); is {
+				copied[name] = table.String(strings.ReplaceAll(text.Value, firstFixture.companyID, s.CompanyID))
+			}
+		}
+		copies = append(copies, copied)
+	}
+	if err := s.Table.BatchPut(t.Context(), copies); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// itemsOfCompany returns the company's items, with those in the operator's partitions.
+func itemsOfCompany(t testing.TB, s *apitest.Service) []table.Item {
+	t.Helper()
+	return slices.DeleteFunc(scanItems(t, s, table.Base), func(item table.Item) bool {
+		key := table.KeyOf(item)
+		return !strings.Contains(key.PK+" "+key.SK, s.CompanyID)
+	})
 }
 
 // recordChanges records three changes in the company's feed, as the recorder would.

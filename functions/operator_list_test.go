@@ -78,7 +78,7 @@ func wantedWork(item table.Item) (e workEntry, listed bool) {
 }
 
 // scanItems returns all items of the table or of an index.
-func scanItems(t *testing.T, s *apitest.Service, index table.Index) (items []table.Item) {
+func scanItems(t testing.TB, s *apitest.Service, index table.Index) (items []table.Item) {
 	t.Helper()
 	in := &dynamodb.ScanInput{}
 	if index == table.Base {
@@ -436,19 +436,16 @@ func TestPollUnitsAreFlat(t *testing.T) {
 	}
 	posts, replies, have := broadcast.NewStore(s.Table), feedback.NewStore(s.Table), 0
 	for _, n := range numbers {
+		var items []table.Item
 		for ; have < n; have++ {
-			companyID := s.Table.NewID(id.CompanyPrefix)
-			if err := s.Table.Insert(t.Context(), table.Keys{Key: table.RegistryKey(companyID)}, struct{}{}); err != nil {
-				t.Fatal(err)
-			}
-			later := timestamp.Format(s.Clock.Now().Add(time.Hour))
-			item := s.Table.NewItem(table.Keys{
+			companyID, later := s.Table.NewID(id.CompanyPrefix), timestamp.Format(s.Clock.Now().Add(time.Hour))
+			items = append(items, s.Table.NewItem(table.Keys{Key: table.RegistryKey(companyID)}, struct{}{}), s.Table.NewItem(table.Keys{
 				Key:  table.Key{PK: table.Partition(companyID, "broadcast"), SK: "post#pst_1"},
 				GSI6: table.WorkKey("posts#scheduled", later, companyID, "pst_1"),
-			}, struct{}{})
-			if err := s.Table.BatchPut(t.Context(), []table.Item{item}); err != nil {
-				t.Fatal(err)
-			}
+			}, struct{}{}))
+		}
+		if err := s.Table.BatchPut(t.Context(), items); err != nil {
+			t.Fatal(err)
 		}
 		for name, find := range map[string]func(context.Context) ([]string, error){
 			"due posts": posts.CompaniesWithDuePosts, "approved replies": replies.CompaniesWithApprovedReplies,

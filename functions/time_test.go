@@ -92,8 +92,9 @@ func TestImportRejectsFutureTimes(t *testing.T) {
 // it first sets every record's updatedAt to that value.
 func updatedAtTimes(t *testing.T, s *apitest.Service, updatedAt string) map[string]string {
 	t.Helper()
-	out := map[string]string{}
-	for _, kind := range functions.Transfers(s.Table) {
+	out, kinds := map[string]string{}, functions.Transfers(s.Table)
+	for _, kind := range kinds {
+		var changed []json.RawMessage
 		err := kind.Export(t.Context(), s.CompanyID, func(record any) error {
 			text, err := schema.Encode(record)
 			if err != nil {
@@ -112,13 +113,16 @@ func updatedAtTimes(t *testing.T, s *apitest.Service, updatedAt string) map[stri
 				if text, err = json.Marshal(fields); err != nil {
 					return err
 				}
-				importLines(t, s, kind.Name, text)
+				changed = append(changed, text)
 			}
 			out[kind.Name+" "+fields["id"].(string)], _ = fields["updatedAt"].(string)
 			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if len(changed) > 0 {
+			importLinesOf(t, s, kinds, kind.Name, changed...)
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"growthworkspace/shared/id"
 )
@@ -119,10 +120,30 @@ const SafeIntegerMax = 1<<53 - 1
 // ValueIn returns the settable value of the field in an input.
 func (f *Field) ValueIn(input reflect.Value) reflect.Value { return input.FieldByIndex(f.index) }
 
-// Fields returns the fields of an input struct. It panics on a struct that is not a valid input. In
-// an input with a Body, the properties of the body come after the other arguments, wherever the
-// Body is embedded.
+// Fields returns the fields of an input struct, which the caller may change. It panics on a struct
+// that is not a valid input. In an input with a Body, the properties of the body come after the
+// other arguments, wherever the Body is embedded.
 func Fields(t reflect.Type) []Field {
+	cached, ok := fieldsByInput.Load(t)
+	if !ok {
+		cached, _ = fieldsByInput.LoadOrStore(t, deriveFields(t))
+	}
+	return cloneFields(cached.([]Field))
+}
+
+// fieldsByInput caches the results of deriveFields, because a program that serves all operations
+// declares each of them several times.
+var fieldsByInput sync.Map
+
+func cloneFields(fields []Field) []Field {
+	out := slices.Clone(fields)
+	for i := range out {
+		out[i].Fields = cloneFields(out[i].Fields)
+	}
+	return out
+}
+
+func deriveFields(t reflect.Type) []Field {
 	out := appendFields(make([]Field, 0, t.NumField()), t, nil)
 	if slices.ContainsFunc(out, func(f Field) bool { return f.record != nil }) {
 		ordered := make([]Field, 0, len(out))

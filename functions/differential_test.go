@@ -29,16 +29,21 @@ func statusOf(code string) int { return codes.Code(code).Status() }
 // Ensure a tool call has the same result as the HTTP request. The test sends generated calls, valid
 // and invalid, to two companies with equal records: to one over HTTP, to the other as tool calls.
 // It compares status, code, messages, body, rate limit and whether there is an ETag. Finally it
-// compares the records of the two companies. All read operations of a scope use the same two
-// companies, because reads must not change any record.
+// compares the records of the two companies. The reads, the creates and the updates of a scope each
+// use the same two companies, because none of them changes what another one needs.
 func TestToolsRespondLikeHTTP(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	groups := map[string][]api.Operation{}
 	for _, op := range toolOperations() {
 		name := op.ID
-		if op.Effect == api.Read {
+		switch {
+		case op.Effect == api.Read:
 			name = "reads of " + string(op.Scope)
+		case op.Effect == api.Create:
+			name = "creates of " + string(op.Scope)
+		case op.Method == http.MethodPatch:
+			name = "updates of " + string(op.Scope)
 		}
 		groups[name] = append(groups[name], op)
 	}

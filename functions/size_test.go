@@ -40,23 +40,23 @@ func textList(n int) string {
 // largeLists has a row for each list whose page, at the maximum limit, could exceed
 // table.PageBytes.
 var largeLists = map[string]largeList{
-	"list_plan_items": {"item", 160, `{"id":"itm_l%[1]d","roadmapId":"brd_1","slug":"s-%[1]d","title":"T","summary":"` + wideText(2000) + `","categoryIds":` + textList(200) + `}`,
+	"list_plan_items": {"item", 120, `{"id":"itm_l%[1]d","roadmapId":"brd_1","slug":"s-%[1]d","title":"T","summary":"` + wideText(2000) + `","categoryIds":` + textList(200) + `}`,
 		map[string]any{"boardId": "brd_1"}},
-	"list_plan_live_items":       {count: 160},
+	"list_plan_live_items":       {count: 120},
 	"list_feedback":              {"feedback", 50, `{"id":"fbk_x%[1]d","source":"google_play","externalId":"e%[1]d","body":"` + wideText(40_000) + `"}`, nil},
-	"list_metric_definitions":    {"metric-definition", 160, `{"id":"mdf_x%[1]d","key":"large.k%[1]d","description":"` + wideText(2000) + `","dimensions":` + textList(200) + `}`, nil},
-	"list_metric_points":         {"metric-point", 500, `{"metricKey":"support.tickets","ts":"DAY","value":%[1]d,"dims":{` + dimensions() + `}}`, map[string]any{"metricKey": "support.tickets"}},
-	"list_optimise_sites":        {"site", 400, `{"id":"sit_x%[1]d","name":"S","domains":["` + strings.Join(slices.Repeat([]string{longHost()}, 50), `","`) + `"]}`, nil},
-	"list_optimise_goals":        {"site-goal", 2200, `{"id":"gol_x%[1]d","siteId":"sit_1","name":"` + wideText(200) + `","pattern":"` + wideText(500) + `"}`, map[string]any{"siteId": "sit_1"}},
-	"list_broadcast_plans":       {"content-plan", 190, `{"id":"pln_x%[1]d","name":"` + wideText(200) + `","brief":"` + wideText(2000) + `","objective":"` + controlCharacters(2000) + `","audience":"` + controlCharacters(2000) + `"}`, nil},
-	"list_broadcast_ideas":       {"content-idea", 200, `{"id":"ida_x%[1]d","title":"T","summary":"` + controlCharacters(2000) + `","rationale":"` + controlCharacters(2000) + `"}`, nil},
-	"list_broadcast_posts":       {"post", 100, `{"id":"pst_x%[1]d","platform":"x","body":"` + wideText(10_000) + `","threadParts":` + threadPartsJSON(10_000) + `}`, nil},
-	"list_due_posts":             {"post", 100, `{"id":"pst_x%[1]d","platform":"x","status":"scheduled","scheduledFor":"2026-08-01T00:00:00Z","body":"` + wideText(10_000) + `","threadParts":` + threadPartsJSON(10_000) + `}`, nil},
-	"list_post_claims":           {"post", 100, `{"id":"pst_x%[1]d","platform":"x","status":"publishing","body":"` + wideText(10_000) + `","threadParts":` + threadPartsJSON(10_000) + `}`, nil},
+	"list_metric_definitions":    {"metric-definition", 120, `{"id":"mdf_x%[1]d","key":"large.k%[1]d","description":"` + wideText(2000) + `","dimensions":` + textList(200) + `}`, nil},
+	"list_metric_points":         {"metric-point", 370, `{"metricKey":"support.tickets","ts":"DAY","value":%[1]d,"dims":{` + dimensions() + `}}`, map[string]any{"metricKey": "support.tickets"}},
+	"list_optimise_sites":        {"site", 340, `{"id":"sit_x%[1]d","name":"S","domains":["` + strings.Join(slices.Repeat([]string{longHost()}, 50), `","`) + `"]}`, nil},
+	"list_optimise_goals":        {"site-goal", 1900, `{"id":"gol_x%[1]d","siteId":"sit_1","name":"` + wideText(200) + `","pattern":"` + wideText(500) + `"}`, map[string]any{"siteId": "sit_1"}},
+	"list_broadcast_plans":       {"content-plan", 145, `{"id":"pln_x%[1]d","name":"` + wideText(200) + `","brief":"` + wideText(2000) + `","objective":"` + controlCharacters(2000) + `","audience":"` + controlCharacters(2000) + `"}`, nil},
+	"list_broadcast_ideas":       {"content-idea", 180, `{"id":"ida_x%[1]d","title":"T","summary":"` + controlCharacters(2000) + `","rationale":"` + controlCharacters(2000) + `"}`, nil},
+	"list_broadcast_posts":       {"post", 75, `{"id":"pst_x%[1]d","platform":"x","body":"` + wideText(10_000) + `","threadParts":` + threadPartsJSON(10_000) + `}`, nil},
+	"list_due_posts":             {"post", 75, `{"id":"pst_x%[1]d","platform":"x","status":"scheduled","scheduledFor":"2026-08-01T00:00:00Z","body":"` + wideText(10_000) + `","threadParts":` + threadPartsJSON(10_000) + `}`, nil},
+	"list_post_claims":           {"post", 75, `{"id":"pst_x%[1]d","platform":"x","status":"publishing","body":"` + wideText(10_000) + `","threadParts":` + threadPartsJSON(10_000) + `}`, nil},
 	"list_approved_replies":      {"feedback", 50, `{"id":"fbk_x%[1]d","source":"google_play","externalId":"e%[1]d","replyStatus":"approved","replyBody":"Thanks","body":"` + wideText(40_000) + `"}`, nil},
 	"list_reply_claims":          {"feedback", 50, `{"id":"fbk_x%[1]d","source":"google_play","externalId":"e%[1]d","replyStatus":"posting","replyBody":"Thanks","body":"` + wideText(40_000) + `"}`, nil},
-	"list_broadcast_channels":    {"channel", 900, `{"id":"chn_x%[1]d","platform":"x","name":"` + wideText(200) + `","lastError":"` + wideText(1500) + `"}`, nil},
-	"list_context_content_types": {"content-type", 200, `{"id":"cty_x%[1]d","name":"N","description":"` + controlCharacters(2000) + `","guidance":"` + controlCharacters(2000) + `"}`, nil},
+	"list_broadcast_channels":    {"channel", 850, `{"id":"chn_x%[1]d","platform":"x","name":"` + wideText(200) + `","lastError":"` + wideText(1500) + `"}`, nil},
+	"list_context_content_types": {"content-type", 180, `{"id":"cty_x%[1]d","name":"N","description":"` + controlCharacters(2000) + `","guidance":"` + controlCharacters(2000) + `"}`, nil},
 }
 
 // controlCharacters returns n control characters in JSON, each of which is escaped as six bytes.
@@ -191,9 +191,12 @@ func TestLargeLists(t *testing.T) {
 				if arguments["limit"] = limit; limit == "" {
 					delete(arguments, "limit")
 				}
-				got := readLarge(t, s, op, arguments)
+				got, pages := readLarge(t, s, op, arguments)
 				if all == nil {
 					all = got
+					if pages < 2 {
+						t.Errorf("all %d records fit into one page: largeLists needs more of them", len(got))
+					}
 				}
 				if len(got) < row.count || !slices.Equal(got, all) {
 					t.Errorf("limit %q: %d records, or in another order; want %d", limit, len(got), max(row.count, len(all)))
@@ -214,9 +217,10 @@ func limitsToTry(op api.Operation) []string {
 	return []string{""}
 }
 
-// readLarge reads a list to its end and returns the identifiers of its records, in order. It reads
-// each page over HTTP, and also with a tool call, which shows a part of the page.
-func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map[string]any) (all []string) {
+// readLarge reads a list to its end. It returns the identifiers of its records, in order, and the
+// number of pages. It reads each page over HTTP, and also with a tool call, which shows a part of
+// the page.
+func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map[string]any) (all []string, pages int) {
 	t.Helper()
 	key, arguments := s.Key(t), maps.Clone(arguments)
 	for {
@@ -236,8 +240,9 @@ func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map
 			checkShownPart(t, callTool(t, s, key, op.ID, arguments), op, page, next)
 		}
 		all = append(all, page...)
+		pages++
 		if next == "" {
-			return all
+			return all, pages
 		}
 		arguments["cursor"] = next
 		s.Clock.Advance(time.Second)

@@ -446,12 +446,13 @@ func TestToolResultsFit(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
 	s := start(t, nil)
-	total := 0
+	total, imported := 0, map[string]bool{"": true}
 	for _, op := range functions.Operations(nil) {
 		row, has := largeLists[op.ID]
-		if !has || row.kind == "" {
+		if !has || imported[row.kind] {
 			continue
 		}
+		imported[row.kind] = true
 		row.count, row.record = 420, shortenStrings(row.record)
 		row.importRecords(t, s)
 		total += row.count

@@ -13,11 +13,11 @@ import (
 // key. This list is hidden from clients. Drafted updates the list, and RequireRead checks it before
 // an approval.
 
-// Drafted returns the list of a record's properties that were last written by a draft-only key, as
-// it will be once the body is applied to the record. The parameter before is the stored list.
-// properties are the names of all properties that can be in the list. mayDecide is false if the
-// request's key may only draft. Such a key adds the properties that it changes. Any other key
-// removes the properties that it sends, even if their values are the stored ones.
+// Drafted returns the names of a record's properties whose last writer will be a draft-only key
+// once the body is applied to the record. The parameter before is the stored list. properties are
+// the names of all properties that can be in the list. mayDecide is false if the request's key may
+// only draft. Such a key adds the properties that it changes. Any other key removes the properties
+// that it sends, even if their values are the stored ones.
 func Drafted[T any](in *schema.Body[T], record T, before, properties []string, mayDecide bool) (names []string) {
 	changes := in.Changes(record)
 	for _, name := range properties {

@@ -178,8 +178,8 @@ func validQuery(query string) (url.Values, bool) {
 	return values, err == nil
 }
 
-// encodeQuery returns the query from which an input was bound. A parameter with its default value
-// is included only if it was sent.
+// encodeQuery returns the query parameters that an input represents. A parameter with its default
+// value is included only if it was sent.
 func encodeQuery(in listInput, sent url.Values) url.Values {
 	out := url.Values{}
 	if sent.Has("limit") || in.Limit != 50 {

@@ -7,8 +7,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Arguments are the arguments of a call as its transport receives them: an HTTP request, or the
-// arguments of a tool.
+// Arguments are the arguments of a call as its transport receives them: in an HTTP request, or as
+// the arguments of a tool.
 type Arguments interface {
 	// bind reads the arguments of an operation.
 	bind(op *Operation) input

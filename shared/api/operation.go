@@ -77,8 +77,8 @@ type Operation struct {
 // Caller identifies the caller of an operation. It comes from the request's key, never from its
 // path or arguments. The company is the first argument of every store method.
 //
-// The key may still be being verified while the operation's function runs. The function can read,
-// and its writes to the table wait for the verification. It must have no other side effects.
+// The key may not be verified yet when the operation's function runs. The function can read, but
+// its writes to the table wait until the key is verified. It must have no other side effects.
 type Caller struct {
 	CompanyID string
 	KeyID     string

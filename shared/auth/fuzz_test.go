@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// base62 returns n as width base62 digits. It swaps upper and lower case, because upper case comes
-// first in the alphabet of keys, and lower case comes first in that of math/big.
+// base62 returns n as width base62 digits. In the alphabet of math/big, lower case comes before
+// upper case. In the alphabet of keys, it is the reverse, so base62 swaps the case of each letter.
 func base62(n *big.Int, width int) string {
 	text := []rune(n.Text(62))
 	for i, c := range text {

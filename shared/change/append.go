@@ -14,7 +14,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Occurrence is the event that a stream record reports, with the rest of what a Change needs.
+// Occurrence is the event that a stream record reports, together with the other data that a Change
+// needs.
 type Occurrence struct {
 	Event
 

@@ -17,8 +17,8 @@ type Position struct {
 	Packet int64
 
 	// ChangeID is the id of the last change read from that packet, or empty if the packet was read
-	// to its end. It is an id because a number would tell a client how many changes are hidden from
-	// it.
+	// to its end. It is an id and not a number, because a number would tell a client how many
+	// changes are hidden from it.
 	ChangeID string
 
 	// CheckedAt is the time at which the period ReadableFor starts. For a reader that reached the

@@ -67,7 +67,8 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// Loopback reports whether a base URL is on this machine, so that a key is not sent over a network.
+// Loopback reports whether a base URL refers to this machine. A key sent to such a URL does not
+// cross a network.
 func Loopback(baseURL string) bool {
 	u, err := url.Parse(baseURL)
 	if err != nil {

@@ -26,7 +26,8 @@ import (
 
 const testKey = "sk_live_test" // not a real key
 
-// service sends its responses in order, then repeats the last one. It records the requests.
+// service is a server that sends its responses in order, then repeats the last one. It records the
+// requests.
 type service struct {
 	*httptest.Server
 

@@ -44,8 +44,8 @@ func (e *Error) Error() string {
 }
 
 // Fields maps parts of the request, such as body.title or query.limit, to the problems with them.
-// The problems do not repeat the name of the part. Fields leaves out problems that do not concern a
-// single part.
+// The problems do not repeat the name of the part. Fields leaves out problems that are not about
+// one part.
 func (e *Error) Fields() map[string]string {
 	out := map[string]string{}
 	for _, m := range e.Messages {

@@ -28,7 +28,7 @@ func (f fixture) identityWithOtherArguments(n int) idempotency.Identity {
 
 func (f fixture) reserve(ctx context.Context) error { return idempotency.Reserve(ctx, f.table) }
 
-// finish stores a response whose body is text, as the pipeline does after a reserved change.
+// finish stores a response with the given body, as the pipeline does after a reserved change.
 func (f fixture) finish(ctx context.Context, text string) (*idempotency.Response, error) {
 	return attemptOf(ctx).Finish(ctx, &idempotency.Response{Status: 200, Body: []byte(text)})
 }

@@ -7,8 +7,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// changeArea is the area of the partition that contains the key changes. It is not KeysArea, whose
-// records change with every request and which the feed's event source therefore leaves out.
+// changeArea is the area of the partition that contains the key changes. KeysArea cannot be used:
+// its records change with every request, so the feed's event source leaves them out.
 const changeArea = "company"
 
 // changePrefix begins the sort keys of key changes.

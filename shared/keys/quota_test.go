@@ -242,7 +242,7 @@ func TestQuotaChangesWhileRemembered(t *testing.T) {
 	if _, err := f.admit(f.Keys, auth.ClassPublish); err != nil {
 		t.Fatal(err)
 	}
-	f.setQuota(t, auth.ClassPublish, 2) // a request has used 6 s of the window at the old quota of 10; at 2, each request uses 30 s
+	f.setQuota(t, auth.ClassPublish, 2) // at the old quota of 10, the first request used 6 s of the window; at 2, each request uses 30 s
 	for n, want := range []bool{true, false} {
 		if _, err := f.admit(f.Keys, auth.ClassPublish); (err == nil) != want {
 			t.Errorf("lowered, request %d: %v", n+1, err)

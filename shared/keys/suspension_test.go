@@ -27,8 +27,8 @@ func checkAdmitted(ctx context.Context, t *testing.T, s *apitest.Service, secret
 
 func noOperations(*table.Client) []api.Operation { return nil }
 
-// Ensure a key that is issued or rotated while its company is suspended is suspended, too, even the
-// company's first key.
+// Ensure the suspension of a company also applies to keys that are issued or rotated later, even to
+// the company's first key.
 func TestIssueForSuspendedCompany(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, noOperations)
@@ -74,7 +74,8 @@ func TestIssueForSuspendedCompany(t *testing.T) {
 	}
 }
 
-// Ensure every key that is issued while a company is being suspended is suspended.
+// Ensure a suspension also applies to every key that is issued while the suspension is being
+// written.
 func TestIssueRacesSuspend(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, noOperations)

@@ -22,7 +22,7 @@ import (
 )
 
 // account is an AWS account in one region. It signs and sends requests to AWS itself, so the
-// program needs no SDK clients. The CDK makes all changes of the stack. A deploy itself sends only
+// program needs no SDK clients. The CDK makes all changes to the stack. A deploy itself sends only
 // read requests, with two exceptions: UpdateTable for an index that CloudFormation does not manage,
 // and DeleteChangeSet. The smoke command also creates resources and deletes them.
 type account struct {
@@ -40,8 +40,8 @@ const callTimeout = 20 * time.Second
 // each quote in it as five bytes.
 const responseBytesMax = 8 << 20
 
-// openAccount finds the region and the credentials, and asks AWS to which account the credentials
-// belong. The error says what is missing and what to do.
+// openAccount finds the region and the credentials, and asks AWS which account the credentials
+// belong to. The error says what is missing and what to do.
 func openAccount(ctx context.Context, region, profile string) (*account, error) {
 	var options []func(*config.LoadOptions) error
 	if region != "" {
@@ -189,7 +189,8 @@ func (a *account) stackResource(ctx context.Context, stack, id string) (physical
 	return response.ID, nil
 }
 
-// creationFailures requests why resources of a stack could not be created, the latest first.
+// creationFailures requests the reasons why resources of a stack could not be created, latest
+// first.
 func (a *account) creationFailures(ctx context.Context, name string) (reasons []string, err error) {
 	var response struct {
 		Events []struct {

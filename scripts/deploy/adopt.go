@@ -8,8 +8,8 @@ import (
 	"growthworkspace/infra"
 )
 
-// Adoption makes the existing table that a stack uses a resource of the stack, so that later
-// changes of indexes, time to live and backups apply to it. It consists of two updates:
+// Adoption turns the existing table that a stack uses into a resource of the stack, so that later
+// changes to indexes, time to live and backups apply to it. It consists of two updates:
 //
 //  1. Add the table to the deployed template, and deploy it with ImportExistingResources.
 //     CloudFormation imports a table only if its name is a literal in the template, its
@@ -57,8 +57,8 @@ func (d *deployer) adopt(ctx context.Context, next template) error {
 	return nil
 }
 
-// holdDeployedThroughput moves the throughput of the deployed stack to d.throughput: the table does
-// not have it yet, and it is changed in an update of its own.
+// holdDeployedThroughput moves the throughput of the deployed stack to d.throughput. The table does
+// not have this throughput yet, and a separate update sets it.
 func (d *deployer) holdDeployedThroughput(s deployedStack) {
 	for _, name := range infra.ThroughputParameters {
 		value := s.parameter(name)
@@ -72,8 +72,8 @@ func (d *deployer) holdDeployedThroughput(s deployedStack) {
 	}
 }
 
-// importTable makes the existing table the stack's resource infra.TableID, and changes nothing
-// else.
+// importTable imports the existing table into the stack as the resource infra.TableID, and changes
+// nothing else.
 func (d *deployer) importTable(ctx context.Context, name string) error {
 	definition, err := d.account.tableDefinition(ctx, name)
 	if err != nil {

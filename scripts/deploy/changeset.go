@@ -117,7 +117,7 @@ func (c changeSet) mayReplace(change resourceChange, deployed, next template) bo
 		if d.Evaluation == "Dynamic" && other >= 0 && !c.mayReplace(c.Changes[other], deployed, next) {
 			continue
 		}
-		// CloudFormation reports that a change of an attribute definition may replace the table. It
+		// CloudFormation reports that a change to an attribute definition may replace the table. It
 		// does so only if the attribute was already defined with a different type.
 		if change.Type == "AWS::DynamoDB::Table" && (d.Property == "AttributeDefinitions" || d.Property == "GlobalSecondaryIndexes") && sameTableKeys(deployed, next) {
 			continue
@@ -157,9 +157,9 @@ func (r resourceChange) recreating() (out []string) {
 	return out
 }
 
-// checkTableAlone returns an error if the change set does anything besides action, which is Modify
-// or Import, on the table. It ignores other resources with properties that refer to the table.
-// CloudFormation lists these resources because it cannot tell whether they change.
+// checkTableAlone returns an error unless the only change is the given action, Modify or Import, on
+// the table. It ignores other resources with properties that refer to the table. CloudFormation
+// lists these resources because it cannot tell whether they change.
 func (c changeSet) checkTableAlone(action string) error {
 	for _, r := range c.Changes {
 		if r.ID == infra.TableID && r.Action == action {

@@ -32,7 +32,7 @@ const (
 )
 
 // Ensure a change set that replaces or removes the table, the API or its stage is deleted without
-// being executed. Replacements of other resources are allowed, and so are changes of indexes that
+// being executed. Replacements of other resources are allowed, and so are changes to indexes that
 // CloudFormation reports as possible replacements.
 func TestReplacementsAreRefused(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -76,8 +76,8 @@ func TestReplacementsAreRefused(t *testing.T) {
 	}
 }
 
-// Ensure a change of the table's key or of an attribute type is refused, although CloudFormation
-// names only the attribute definitions.
+// Ensure a change to the table's key or to an attribute's type is refused, even though
+// CloudFormation names only the attribute definitions.
 func TestAttributeTypesAreKept(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "CREATE_COMPLETE"
@@ -114,7 +114,7 @@ func TestTableChangesAlone(t *testing.T) {
 	}
 }
 
-// Ensure --plan lists the steps and the changes of resources and permissions. It must delete its
+// Ensure --plan lists the steps and the changes to resources and permissions. It must delete its
 // change set without executing it, and fail if a deploy would be refused.
 func TestPlan(t *testing.T) {
 	w := newFakeAWS(t)

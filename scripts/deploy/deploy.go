@@ -40,9 +40,9 @@ func (d *deployer) prepareFolders() error {
 	return nil
 }
 
-// completeParameters sets the parameters that flags leave open: the architecture of the deployed
-// functions, and the stream of an existing table, which it also checks. A table and its stream must
-// change together, so the deployed value of the stream does not count.
+// completeParameters sets the parameters that the flags leave unset: the architecture of the
+// deployed functions, and the stream of an existing table. It also checks that table. A table and
+// its stream must change together, so the deployed value of the stream is ignored.
 func (d *deployer) completeParameters(ctx context.Context, s deployedStack) error {
 	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
 		deployed := valueOr(s.parameter(infra.ParamArchitecture), "arm64")
@@ -197,8 +197,8 @@ func (d *deployer) confirm() error {
 	return nil
 }
 
-// deployError returns an error that says in which state a failed deploy has left the stack. It uses
-// a new context to find out, because the program's context may have been canceled.
+// deployError returns an error that says what state a failed deploy left the stack in. It uses a
+// new context to find out, because the program's context may have been canceled.
 func (d *deployer) deployError(cause error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout+time.Second)
 	defer cancel()

@@ -48,7 +48,7 @@ type fakeAWS struct {
 	parameters     settings        // the stack's parameters that differ from their defaults
 	managed        string          // the table that is a resource of the stack; empty if there is none
 	changes        string          // the changes of every change set, as XML
-	creating       map[string]bool // indexes that are CREATING in one response, and whether that response was sent
+	creating       map[string]bool // the indexes that are CREATING in one response; the value is whether that response was sent
 	warmReads      map[string]int  // the warm throughput of indexes, and of the table under an empty name
 	wrong          string          // what the new version does wrong; empty if it works
 	concurrency    int             // the account's concurrency; none of it is reserved
@@ -422,7 +422,7 @@ func TestFirstDeploy(t *testing.T) {
 }
 
 // Ensure an upgrade builds for the architecture of the deployed functions, because functions for a
-// different one would not start.
+// different architecture would not start.
 func TestUpgradeKeepsTheArchitecture(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "UPDATE_COMPLETE"
@@ -554,7 +554,8 @@ func TestFailedFirstDeploy(t *testing.T) {
 	requireContains(t, w.deploy(0, "--yes"), "remove the rest of a failed first deploy (ROLLBACK_COMPLETE) and deploy")
 }
 
-// Ensure a creation that AWS throttled is repeated, three times at most, and that no other failure is.
+// Ensure a creation that AWS throttled is repeated, with at most three attempts in all. A creation
+// that failed for any other reason must not be repeated.
 func TestThrottledCreation(t *testing.T) {
 	const throttled = "Too Many Requests (Service: ApiGateway, Status Code: 429)"
 	for name, test := range map[string]struct {
@@ -661,7 +662,7 @@ func TestErrTable(t *testing.T) {
 	requireContains(t, w.loggedCalls(), "growth-workspace:ExistingTableName=restored")
 }
 
-// Ensure the stack gets the stream of the table that --table names, but not one without both
+// Ensure the stack gets the stream of the table that --table names, but only if the stream has both
 // images.
 func TestStreamOfTable(t *testing.T) {
 	w := newFakeAWS(t)

@@ -47,7 +47,8 @@ func namesOf(indexes []index) (out []string) {
 	return out
 }
 
-// apply makes the change of a step, or returns an error that says why AWS would refuse it.
+// apply makes the change that a step describes, or returns an error that says why AWS would refuse
+// it.
 func (w *world) apply(s step) error {
 	name := s.index.name
 	next := namesOf(s.indexes)

@@ -139,8 +139,8 @@ func (d *deployer) changedThroughput(s deployedStack) (out settings) {
 	return out
 }
 
-// holdThroughput moves the throughput parameters that change in a deployed stack from d.parameters to
-// d.throughput, because they are changed in an update of their own (infra.ParamMaxReads).
+// holdThroughput moves the throughput parameters that change in a deployed stack from d.parameters
+// to d.throughput, because a separate update changes them (infra.ParamMaxReads).
 func (d *deployer) holdThroughput(s deployedStack) {
 	if !s.exists() || s.neverDeployed() {
 		return
@@ -151,7 +151,7 @@ func (d *deployer) holdThroughput(s deployedStack) {
 	})
 }
 
-// deployThroughput deploys only the changes of the throughput of the table and its indexes.
+// deployThroughput deploys only the changes to the throughput of the table and its indexes.
 func (d *deployer) deployThroughput(ctx context.Context, p plan) error {
 	if len(d.throughput) == 0 {
 		return nil
@@ -173,9 +173,9 @@ func (s settings) flags(stack string) (out []string) {
 	return out
 }
 
-// value returns the value that a parameter will have: the value that was chosen in this run,
-// otherwise that of the deployed stack. It does not consider defaults or later changes by the
-// program itself.
+// value returns the value that a parameter will have: the value that was chosen in this run, or
+// else that of the deployed stack. It does not consider defaults or later changes by the program
+// itself.
 func (d *deployer) value(s deployedStack, name string) string {
 	if value, ok := d.parameters.lookup(name); ok {
 		return value

@@ -87,7 +87,7 @@ func TestWarmThroughput(t *testing.T) {
 	}
 }
 
-// Ensure a change of throughput is an update of its own, after everything else. In the first deploy
+// Ensure the throughput is changed by a separate update, after everything else. In the first deploy
 // of a stack, the throughput is part of the same update.
 func TestThroughputChangesAlone(t *testing.T) {
 	const maximum = "growth-workspace:MaxWriteUnits=2000"

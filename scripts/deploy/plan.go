@@ -186,15 +186,15 @@ func (d *deployer) flags(s step) []string {
 }
 
 // API Gateway creates a few resources a second for a whole account, and a new stack has more than a
-// hundred. CloudFormation repeats a throttled request by itself, but not for ever.
+// hundred. CloudFormation retries a throttled request, but not forever.
 const (
 	createAttempts = 3
 	createPause    = time.Minute
 )
 
-// deployTemplate makes a change set of a template and executes it, unless check returns an error. It
-// begins again if the creation of the stack failed because AWS throttled it. The CDK then deletes
-// what is left of the stack first.
+// deployTemplate creates a change set from a template and executes it, unless check returns an
+// error. If the creation of the stack failed because AWS throttled it, deployTemplate tries again.
+// The CDK then first deletes what is left of the stack.
 func (d *deployer) deployTemplate(ctx context.Context, t template, check func(changeSet) error, flags ...string) error {
 	for n := 1; ; n++ {
 		err := d.executeTemplate(ctx, t, check, flags...)
@@ -208,8 +208,8 @@ func (d *deployer) deployTemplate(ctx context.Context, t template, check func(ch
 	}
 }
 
-// creationThrottled reports whether the first deploy of the stack failed and was rolled back because
-// AWS throttled the creation of a resource. It is false if that is unknown.
+// creationThrottled reports whether the first deploy of the stack failed and was rolled back
+// because AWS throttled the creation of a resource. It returns false if that is unknown.
 func (d *deployer) creationThrottled(ctx context.Context) bool {
 	s, err := d.account.stack(ctx, d.stack)
 	if err != nil || !s.neverDeployed() {
@@ -219,7 +219,7 @@ func (d *deployer) creationThrottled(ctx context.Context) bool {
 	return err == nil && slices.ContainsFunc(reasons, isThrottling)
 }
 
-// isThrottling recognises the reason of a failed resource that AWS throttled.
+// isThrottling reports whether the reason for a failed resource is that AWS throttled its creation.
 func isThrottling(reason string) bool {
 	for _, text := range []string{"TooManyRequests", "Too Many Requests", "Throttling", "Rate exceeded"} {
 		if strings.Contains(reason, text) {

@@ -236,8 +236,8 @@ func TestWayBackToStoppedService(t *testing.T) {
 	requireContains(t, w.deploy(1, "--yes", "--param", "ReservedConcurrency=-1"), "The stack is back at the earlier version, which is stopped, as before")
 }
 
-// Ensure the output says that the service refuses writes if the last update of a switch is
-// reverted.
+// Ensure that, when the last update of a switch is reverted, the output says that the service
+// refuses writes.
 func TestWayBackIntoSwitch(t *testing.T) {
 	w := newUpgrade(t, "document")
 	w.parameters, w.managed = settings{{infra.ParamTable, "restored"}, {infra.ParamSecondTable, "the-table"}}, ""

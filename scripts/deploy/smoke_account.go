@@ -62,8 +62,8 @@ func requireRetryAfter(got smokeResponse) error {
 	return nil
 }
 
-// checkCreateKey sends the same request twice. Its transaction writes to two partitions, and AWS
-// does not document whether IAM checks their keys together.
+// checkCreateKey sends the same request twice. The request's transaction writes to two partitions,
+// and AWS does not document whether IAM checks their keys together.
 func checkCreateKey(ctx context.Context, a *acceptance) error {
 	var ids []string
 	for range 2 {
@@ -225,8 +225,8 @@ func checkThrottle(ctx context.Context, a *acceptance) error {
 	return requireRetryAfter(throttled)
 }
 
-// checkCanary reads the last deployment of each function. It starts none, because only another
-// version of the stack makes one.
+// checkCanary reads the last deployment of each function. It starts no deployment, because only a
+// new version of the stack does that.
 func checkCanary(ctx context.Context, a *acceptance) error {
 	if a.stack.parameter(infra.ParamRollout) != infra.RolloutCanary {
 		return fmt.Errorf("%w: the stack has Rollout=%s; deploy with --param Rollout=canary, then another version, then run this again",
@@ -315,7 +315,7 @@ func checkAlarm(ctx context.Context, a *acceptance) error {
 	return err
 }
 
-// checkLogs runs the saved query with the id of a request that it sends.
+// checkLogs sends a request and runs the saved query with the request's id.
 func checkLogs(ctx context.Context, a *acceptance) error {
 	got, err := a.send(ctx, http.MethodGet, "/v1/companies/"+a.company, nil, nil)
 	if err != nil {

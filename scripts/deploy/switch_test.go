@@ -75,7 +75,8 @@ func TestSwitchGoesOn(t *testing.T) {
 	requireContains(t, w.deploy(1, "--yes", "--table", "restored"), "The switch of the table is not complete", "run this again")
 }
 
-// Ensure the stack still manages a table that CloudFormation named when --table names this table.
+// Ensure the stack still manages its own table, whose name CloudFormation chose, when --table names
+// that table.
 func TestOwnTableIsKept(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "UPDATE_COMPLETE"

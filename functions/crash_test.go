@@ -29,9 +29,9 @@ func newProcess(t *testing.T, s *apitest.Service, over http.RoundTripper) *apite
 	return &another
 }
 
-// forEachCrash calls try with processes of s that crash at progressively later points: before the
-// first table call, during it, after it, during the second one, and so on. It stops once two
-// processes in a row have not crashed.
+// forEachCrash calls the function try with processes of s that crash at progressively later points:
+// before the first table call, during it, after it, during the second one, and so on. It stops once
+// two processes in a row have not crashed.
 func forEachCrash(t *testing.T, s *apitest.Service, try func(crashing *apitest.Service, where string)) {
 	t.Helper()
 	for calls := range 200 {

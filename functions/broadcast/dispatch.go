@@ -248,8 +248,9 @@ func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID s
 }
 
 // ReportFailed moves a post from publishing to failed and stores the reason, which must have 1 to
-// 2,000 characters. Errors and repeated reports are as in ReportPublished. A post may be reported
-// as failed only if it was not sent, because a failed post can be claimed and scheduled again.
+// 2,000 characters. Errors and repeated reports are handled as in ReportPublished. A post may be
+// reported as failed only if it was not sent, because a failed post can be claimed and scheduled
+// again.
 func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, reason string) (ClaimedPost, error) {
 	if err := CheckReason(reason); err != nil {
 		return ClaimedPost{}, err
@@ -258,9 +259,9 @@ func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, rea
 }
 
 // RetryPost moves a post from publishing back to scheduled, because the dispatcher could not send
-// it now. The post is due again immediately and can be edited. Errors and repeated reports are as
-// in ReportPublished. Also returns fault.Conflict for a post without a scheduledFor, which would
-// never be due.
+// it now. The post is due again immediately and can be edited. Errors and repeated reports are
+// handled as in ReportPublished. Also returns fault.Conflict for a post without a scheduledFor,
+// which would never be due.
 func (s Store) RetryPost(ctx context.Context, companyID, postID, claimID string) (ClaimedPost, error) {
 	return claimedPostKind.Modify(ctx, s.table, companyID, postID, func(d *ClaimedPost) error { return d.markForRetry(claimID) }, ClaimedPost.reportResponse)
 }

@@ -52,7 +52,7 @@ func (s *feed) add(t *testing.T, types ...change.Type) {
 	}
 }
 
-// page is a response of list_changes.
+// page is a response from list_changes.
 type page struct {
 	records []string
 	after   string
@@ -75,7 +75,7 @@ func (s *feed) list(t *testing.T, key string, arguments map[string]any) (p page)
 	return p
 }
 
-// Ensure a change contains all that is known about it and nothing else.
+// Ensure list_changes returns each change with exactly the expected fields.
 func TestChange(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -284,7 +284,8 @@ func TestOwnKey(t *testing.T) {
 	}
 }
 
-// Ensure bad input is an error that names the argument and the reason.
+// Ensure a request with invalid input gets an error that names the argument and says why it is
+// invalid.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)

@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// stored returns the company's items outside the partition of keys, by sort key.
+// stored returns the company's items by sort key. It leaves out the partition of API keys.
 func stored(t *testing.T, s *apitest.Service) map[string]table.Item {
 	t.Helper()
 	out := map[string]table.Item{}
@@ -39,7 +39,8 @@ type reported struct {
 	Writer string
 }
 
-// reportedBy calls do and returns the changes to the company's items that the sources report.
+// reportedBy calls the function do. It returns the changes to the company's items that the sources
+// then report.
 func reportedBy(t *testing.T, s *apitest.Service, do func()) (out []reported) {
 	t.Helper()
 	before := stored(t, s)

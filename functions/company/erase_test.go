@@ -25,7 +25,7 @@ import (
 	"growthworkspace/shared/trail"
 )
 
-// remainingPartitions returns the partition keys of a company's records, except its trail.
+// remainingPartitions returns the partition keys of a company's records, except those of its trail.
 func remainingPartitions(t *testing.T, c *table.Client, companyID string) (out []string) {
 	t.Helper()
 	for _, key := range remainingKeys(t, c, companyID) {

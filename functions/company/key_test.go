@@ -182,8 +182,8 @@ func TestKeyGrantsContainedScopes(t *testing.T) {
 	}
 }
 
-// Ensure both keys of a rotation work until the end of the overlap, a day by default, and a key can
-// rotate itself.
+// Ensure both keys of a rotation work until the overlap ends, by default after one day. A key must
+// be able to rotate itself.
 func TestRotateKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)

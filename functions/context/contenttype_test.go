@@ -93,8 +93,8 @@ func TestUpdateContentType(t *testing.T) {
 	}
 }
 
-// Ensure content types are listed by name, null last, then by id, each exactly once, for any limit
-// and any characters in the names.
+// Ensure content types are listed by name and then by id, with null names last. Each must be listed
+// exactly once, for any limit and any characters in the names.
 func TestListContentTypes(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure goals are listed oldest first, then by id, with goals without createdAt last. Each goal
-// must have exactly the fields of the specification, in the same order.
+// Ensure goals are listed oldest first and then by id. Goals without createdAt must come last. Each
+// goal must have exactly the fields of the specification, in the same order.
 func TestListGoals(t *testing.T) {
 	t.Parallel()
 	s := start(t)

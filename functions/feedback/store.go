@@ -22,7 +22,7 @@ import (
 //	list replyStatus             GSI4   …#queue#<status>                           1
 //	list replyStatus and others  GSI2   …#reply#<status>#<source>#<sentiment>      1 with both, 4 with one
 //	list posted days             GSI5   …#posted#waiting, …#posted#settled         2; 1 with replyStatus
-//	is GSI5 complete             base   the marks of PostedIndex                   1, parallel to the list
+//	is GSI5 complete             base   the marks of PostedIndex                   1, in parallel with the list
 //	approved, all companies      GSI6   operator#replies#approved                  table.OperatorShards; only the operator
 //	posting, all companies       GSI6   operator#replies#posting, by claimedAt     table.OperatorShards; only the operator
 //

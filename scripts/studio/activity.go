@@ -21,7 +21,7 @@ type activityData struct {
 	NoFeed  bool   // the service has no feed of changes
 	Failure *failure
 	Newer   bool // there are changes newer than those that the page reads
-	Left    int  // the number of changes that the page leaves out
+	Omitted int  // the number of changes that the page leaves out
 	NoNames bool // the key cannot read the names of keys
 }
 
@@ -184,7 +184,7 @@ func (s *Studio) activity(v *pageRequest) *view {
 	}
 	d.NoNames, d.Newer = keys.Failure != nil, found.Value.HasMore
 	rows := activityRows(found.Value.Items, v.actorsOf(keys))
-	d.Left = max(0, len(rows)-activityRowsMax)
+	d.Omitted = max(0, len(rows)-activityRowsMax)
 	zone := v.clock().Location
 	for _, r := range rows[:min(len(rows), activityRowsMax)] {
 		day := r.At.In(zone).Format(time.DateOnly)

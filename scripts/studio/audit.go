@@ -28,17 +28,17 @@ type auditData struct {
 	NoBefore *failure
 	Scores   []scores.Score
 
-	By        string // how the issues are listed: "page" or "severity"
-	HasFile   bool   // the audit has findings
-	Known     bool   // the findings have a format that the package findings can read
-	Count     int    // the number of issues
-	Summary   []severityCount
-	Groups    []groupRow
-	Pages     []pageRow
-	Clean     int // the number of pages without an issue
-	More      int // the number of issues that are only in the findings file
-	Outline   string
-	WholeThis bool // Outline shows all of the findings
+	By              string // how the issues are listed: "page" or "severity"
+	HasFile         bool   // the audit has findings
+	Known           bool   // the findings have a format that the package findings can read
+	Count           int    // the number of issues
+	Summary         []severityCount
+	Groups          []groupRow
+	Pages           []pageRow
+	Clean           int // the number of pages without an issue
+	More            int // the number of issues that are only in the findings file
+	Outline         string
+	OutlineComplete bool // Outline shows all of the findings
 
 	Compared bool // both audits have findings that can be read, so Fresh and Gone are set
 	Fresh    issueList
@@ -178,7 +178,7 @@ func (d *auditData) compare() {
 	d.HasFile = true
 	now := findings.Read(text, d.Audit.RootURL.Or(""))
 	if d.Known = now.Known; !d.Known {
-		d.Outline, d.WholeThis = findings.Outline(text)
+		d.Outline, d.OutlineComplete = findings.Outline(text)
 		return
 	}
 	d.count(now.Issues())

@@ -22,18 +22,18 @@ type boardData struct {
 	NoBoards *failure
 	Board    *client.Board
 
-	Live       bool // the page shows the published items instead of the items that editors work on
-	Columns    []roadmap.Column[card]
-	NoItems    *failure
-	More       string // the address of the next page of items, or empty
-	Preview    client.Preview
-	NoPreview  *failure
-	PreviewTag string
-	Gone       []string // titles of deleted items that visitors see until the next publish
-	known      []string // the ids of the columns that visitors see
+	Live          bool // the page shows the published items instead of the items that editors work on
+	Columns       []roadmap.Column[card]
+	NoItems       *failure
+	More          string // the address of the next page of items, or empty
+	Preview       client.Preview
+	NoPreview     *failure
+	PreviewTag    string
+	Gone          []string // titles of deleted items that visitors see until the next publish
+	liveColumnIDs []string // the ids of the columns that visitors see
 
-	// The id of the column whose renaming was refused, and the name that the user typed. The form is
-	// then shown again. NewName is empty if no renaming was refused.
+	// The id of the column whose renaming was refused, and the name that the user typed. The form
+	// is then shown again. NewName is empty if no renaming was refused.
 	Renaming, NewName string
 
 	MayWrite, MayPublish bool
@@ -116,7 +116,7 @@ func (v *pageRequest) readBoard(d *boardData, cursor string) {
 		items := v.listItems(d.Board.ID, itemsPerPage, cursor)
 		live := v.listLiveItems(d.Board.ID, itemsPerCall, "")
 		v.wait()
-		d.known = liveColumns(live)
+		d.liveColumnIDs = liveColumns(live)
 		for _, i := range items.Value.Items {
 			cards = append(cards, card{
 				ID: i.ID, Title: i.Title, Summary: i.Summary.Or(""), Column: i.ColumnID.Or(""), Target: i.TargetLabel.Or(""),
@@ -132,9 +132,9 @@ func (v *pageRequest) readBoard(d *boardData, cursor string) {
 	d.mark(cards)
 	d.Columns = roadmap.Columns(cards, func(c card) string { return c.Column })
 	if !d.Live && d.NoItems == nil {
-		d.Columns = allColumns(d.Columns, d.known)
+		d.Columns = allColumns(d.Columns, d.liveColumnIDs)
 		if d.Whole() {
-			d.Columns = withoutRenamed(d.Columns, v.renames.of(d.Board.ID))
+			d.Columns = withoutRenamed(d.Columns, v.renames.newIDs(d.Board.ID))
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (d *boardData) WhyEmpty(id string) string {
 	switch {
 	case !d.Whole():
 		return ""
-	case slices.Contains(d.known, id):
+	case slices.Contains(d.liveColumnIDs, id):
 		return "No items any more. Visitors see this column until the next publish."
 	}
 	return "A standard column that has no items."
@@ -221,7 +221,7 @@ func (d *boardData) Sentence() string {
 	switch {
 	case !p.HasChanges:
 		return "All changes are published."
-	case d.Nothing():
+	case d.NothingToPublish():
 		return "There is nothing to publish yet: it needs an item with the status published."
 	case len(parts) == 0:
 		return "Publishing would change nothing that visitors see, and make a new version."
@@ -231,8 +231,8 @@ func (d *boardData) Sentence() string {
 	return "Publishing would " + strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1] + "."
 }
 
-// Nothing reports whether the board has never been published and has nothing to publish.
-func (d *boardData) Nothing() bool {
+// NothingToPublish reports whether the board has never been published and has nothing to publish.
+func (d *boardData) NothingToPublish() bool {
 	return d.Preview.CurrentVersion.IsNull() && d.Preview.ItemCount == 0
 }
 

@@ -115,8 +115,8 @@ func (r *renames) add(board, from, to string) {
 	r.byBoard[board][from] = to
 }
 
-// of returns the renamed columns of a board.
-func (r *renames) of(board string) map[string]string {
+// newIDs returns the renamed columns of a board.
+func (r *renames) newIDs(board string) map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.byBoard[board])

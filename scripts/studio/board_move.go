@@ -60,9 +60,9 @@ func (s *Studio) move(v *pageRequest) *view {
 	}
 	columns := allColumns(roadmap.Columns(items, columnOf), liveColumns(live))
 	if len(items) <= itemsPerPage { // the page showed the whole board
-		columns = withoutRenamed(columns, v.renames.of(board))
+		columns = withoutRenamed(columns, v.renames.newIDs(board))
 	}
-	moved, found := newPlace(columns, id, form)
+	moved, found := requestedMove(columns, id, form)
 	if !found || version(moved.item.UpdatedAt) != form.Get("seen") {
 		return v.done("/roadmap", back, notice{Bad: true, Text: "Somebody changed the item after you looked, so it was not moved."})
 	}
@@ -112,7 +112,7 @@ func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanI
 		}
 	}
 	if len(changed) > 0 {
-		return nil, changedBy(changed)
+		return nil, changedByOthersText(changed)
 	}
 	for n, w := range writes {
 		stored := startCall(v, "plan:write", "Move", func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
@@ -122,7 +122,7 @@ func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanI
 		title := now[n].Value.Title
 		switch {
 		case stored.Failure.Conflict():
-			return before, changedBy([]string{title})
+			return before, changedByOthersText([]string{title})
 		case stored.Failure != nil:
 			return before, stored.Failure.Text()
 		}
@@ -131,8 +131,8 @@ func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanI
 	return before, ""
 }
 
-// changedBy says which items somebody else has changed.
-func changedBy(titles []string) string {
+// changedByOthersText says which items somebody else has changed.
+func changedByOthersText(titles []string) string {
 	return "somebody else has just changed " + quotedTitles(titles) + "."
 }
 
@@ -215,8 +215,8 @@ type itemMove struct {
 	low, high client.Optional[int]
 }
 
-// newPlace returns the move that a form requests. found is false if the item does not exist.
-func newPlace(columns []roadmap.Column[client.Item], id string, form url.Values) (m itemMove, found bool) {
+// requestedMove returns the move that a form requests. found is false if the item does not exist.
+func requestedMove(columns []roadmap.Column[client.Item], id string, form url.Values) (m itemMove, found bool) {
 	c, at := -1, -1
 	for n, column := range columns {
 		if i := slices.IndexFunc(column.Items, func(i client.Item) bool { return i.ID == id }); i >= 0 {

@@ -188,9 +188,9 @@ func (d *calendarData) fill(posts []client.Post, now time.Time) {
 	}
 }
 
-// Beside returns the month that comes the given number of months after d.Month, in the format that
-// addresses use. The number may be negative.
-func (d *calendarData) Beside(months int) string {
+// MonthAtOffset returns the month that comes the given number of months after d.Month, in the
+// format that addresses use. The number may be negative.
+func (d *calendarData) MonthAtOffset(months int) string {
 	return d.Month.AddDate(0, months, 0).Format(monthLayout)
 }
 

@@ -238,8 +238,8 @@ func daysPath(first, last string) string {
 func daysOf(text string) (first, last time.Time, ok bool) {
 	from, to, _ := strings.Cut(text, "..")
 	first, err := time.Parse(time.DateOnly, from)
-	last, wrong := time.Parse(time.DateOnly, to)
-	return first, last, err == nil && wrong == nil
+	last, lastErr := time.Parse(time.DateOnly, to)
+	return first, last, err == nil && lastErr == nil
 }
 
 // inboxFilters are the names of the parameters that filter the inbox.
@@ -347,8 +347,8 @@ func (b *inbox) readMore(v *pageRequest) {
 	}
 }
 
-// finish builds the rows of the list from the loaded reviews.
-func (b *inbox) finish(chosen string, clock civiltime.Clock) {
+// buildRows builds the rows of the list from the loaded reviews.
+func (b *inbox) buildRows(chosen string, clock civiltime.Clock) {
 	var all [][]client.Feedback
 	for _, list := range b.lists {
 		if list.Failure != nil {

@@ -24,7 +24,7 @@ type keysData struct {
 	Scopes         []scopeArea // the scopes that the studio's own key may grant
 	Presets        []keyPreset
 	IdempotencyKey string
-	Made           string // the time at which the form was rendered
+	RenderedAt     string // the time at which the form was rendered
 
 	// What the user typed, if creating a key failed.
 	Name    string
@@ -81,7 +81,7 @@ func (s *Studio) keys(v *pageRequest) *view { return v.keysPage(nil, nil) }
 
 // keysPage lists the keys. If creating a key failed, sent contains the values that the user typed.
 func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
-	d := &keysData{MayWrite: v.may("keys:write"), Presets: v.presets(), IdempotencyKey: newIdempotencyKey(), Made: v.Now().UTC().Format(time.RFC3339)}
+	d := &keysData{MayWrite: v.may("keys:write"), Presets: v.presets(), IdempotencyKey: newIdempotencyKey(), RenderedAt: v.Now().UTC().Format(time.RFC3339)}
 	out := &view{page: "keys", place: "Keys", title: "Keys", data: d}
 	if preset, ok := presetOf(v.r.URL.Query().Get("preset")); ok {
 		d.Preset, d.Name = preset.ID, preset.Name
@@ -103,10 +103,10 @@ func (v *pageRequest) keysPage(sent url.Values, refused *failure) *view {
 		d.More = "/keys?cursor=" + url.QueryEscape(listed.Value.Next)
 	}
 	for _, k := range listed.Value.Items {
-		d.Keys = append(d.Keys, keyRow{Key: k, State: stateOf(k, v.Now()), Own: v.key != nil && k.ID == v.key.ID, May: scopesInWords(k.Scopes.Or(nil)), File: v.files.of(k.ID)})
+		d.Keys = append(d.Keys, keyRow{Key: k, State: stateOf(k, v.Now()), Own: v.key != nil && k.ID == v.key.ID, May: scopesInWords(k.Scopes.Or(nil)), File: v.files.path(k.ID)})
 	}
 	linkRotations(d.Keys)
-	slices.SortStableFunc(d.Keys, func(a, b keyRow) int { return ended(a) - ended(b) }) // list the keys in use first
+	slices.SortStableFunc(d.Keys, func(a, b keyRow) int { return endedRank(a) - endedRank(b) }) // list the keys in use first
 	if v.key != nil {
 		d.Scopes = scopeAreas(v.key.Scopes.Or(nil), sent["scope"])
 	}
@@ -143,7 +143,7 @@ func (f *secretFiles) add(id, file string) {
 	f.byID[id] = file
 }
 
-func (f *secretFiles) of(id string) string {
+func (f *secretFiles) path(id string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.byID[id]
@@ -159,7 +159,7 @@ func linkRotations(keys []keyRow) {
 	}
 }
 
-func ended(k keyRow) int {
+func endedRank(k keyRow) int {
 	if k.State == "in use" {
 		return 0
 	}

@@ -40,7 +40,7 @@ func (s *Studio) metricsCSV(v *pageRequest) *view {
 
 func (d *wholeView) csv() [][]string {
 	lines := [][]string{{string(d.Window.Grain), "value", "before", "unit"}}
-	for i := range d.Window.Future {
+	for i := range d.Window.FutureIndex {
 		lines = append(lines, []string{dayText(d.Window.Now[i]), csvValue(d.Unit, d.Now[i]), csvValue(d.Unit, d.Before[i]), csvUnit(d.Unit)})
 	}
 	return lines
@@ -49,7 +49,7 @@ func (d *wholeView) csv() [][]string {
 func (d *partsView) csv() [][]string {
 	lines := [][]string{{string(d.Window.Grain), escapeFormula(d.Dimension), "value", "unit"}}
 	for _, p := range d.List {
-		for i := range d.Window.Future {
+		for i := range d.Window.FutureIndex {
 			lines = append(lines, []string{dayText(d.Window.Now[i]), escapeFormula(p.Name), csvValue(p.Unit, p.Values[i]), csvUnit(p.Unit)})
 		}
 	}

@@ -91,14 +91,14 @@ func (m metric) compute(rng period.Range, w period.Window, r *inputReads) (d *wh
 		}
 	}
 	d.Computed, d.From = true, r.names()
-	value := func(of func(series.Comparison) chart.Value) chart.Value {
-		v, ok := r.formula.Value(func(key string) (float64, bool) { v := of(inputs[key]); return v.V, v.OK })
+	value := func(pick func(series.Comparison) chart.Value) chart.Value {
+		v, ok := r.formula.Value(func(key string) (float64, bool) { v := pick(inputs[key]); return v.V, v.OK })
 		return chart.Value{V: v, OK: ok}
 	}
-	list := func(n int, of func(series.Comparison) []chart.Value) []chart.Value {
+	list := func(n int, pick func(series.Comparison) []chart.Value) []chart.Value {
 		out := make([]chart.Value, n)
 		for i := range out {
-			out[i] = value(func(c series.Comparison) chart.Value { return of(c)[i] })
+			out[i] = value(func(c series.Comparison) chart.Value { return pick(c)[i] })
 		}
 		return out
 	}

@@ -41,10 +41,10 @@ const (
 
 // markReads holds the calls for the marks of a chart. The field of a kind that is not read is nil.
 type markReads struct {
-	boards *result[client.Page[client.Board]]
-	posts  *result[client.Page[client.Post]]
-	audits *result[client.Page[client.AuditSummary]]
-	full   []string // the names of the kinds that are not read because the page may make no more calls
+	boards       *result[client.Page[client.Board]]
+	posts        *result[client.Page[client.Post]]
+	audits       *result[client.Page[client.AuditSummary]]
+	skippedKinds []string // the names of the kinds that are not read because the page may make no more calls
 }
 
 // leavesRoomForMarks reports whether the calls for the marks can start together with those for the
@@ -65,7 +65,7 @@ func (v *pageRequest) readMarks(q metricQuery) *markReads {
 		case q.hides(kind.ID) || !v.may(kind.scope):
 			continue
 		case v.callsLeft() == 0:
-			out.full = append(out.full, kind.Name)
+			out.skippedKinds = append(out.skippedKinds, kind.Name)
 			continue
 		}
 		switch kind.ID {
@@ -92,9 +92,9 @@ func (v *pageRequest) readMarks(q metricQuery) *markReads {
 // marksView is the marks of a chart, with their legend.
 type marksView struct {
 	Kinds  []markLegend
-	Notes  []string // what is missing, and why
-	Listed []dated  // newest first
-	Total  int      // how many records there are in the range of the chart
+	Notes  []string      // what is missing, and why
+	Listed []datedRecord // newest first
+	Total  int           // how many records there are in the range of the chart
 }
 
 // markLegend is a kind of marks in the legend.
@@ -105,18 +105,18 @@ type markLegend struct {
 	Count  int
 	Switch string // the address of the page with this kind switched on or off
 
-	records []dated
+	records []datedRecord
 	lane    chart.Lane
 }
 
-// dated is a record with the time at which the chart marks it.
-type dated struct {
+// datedRecord is a record with the time at which the chart marks it.
+type datedRecord struct {
 	At         time.Time
 	Text, Path string
 }
 
 // Date formats the UTC day of the record, because the days of a chart are in UTC.
-func (d dated) Date() string { return day(d.At) }
+func (d datedRecord) Date() string { return day(d.At) }
 
 // view returns the marks of a chart. The calls must have ended.
 func (r *markReads) view(q metricQuery) *marksView {
@@ -135,7 +135,7 @@ func (r *markReads) view(q metricQuery) *marksView {
 		case "audits":
 			legend.records, cut, failed = r.finishedAudits(start)
 		}
-		if slices.Contains(r.full, kind.Name) {
+		if slices.Contains(r.skippedKinds, kind.Name) {
 			out.Notes = append(out.Notes, kind.Name+": not read, because this chart needs many requests. Choose steps of a day.")
 			continue
 		}
@@ -143,8 +143,8 @@ func (r *markReads) view(q metricQuery) *marksView {
 			out.Notes = append(out.Notes, kind.Name+": not read. "+failed.Text())
 			continue
 		}
-		legend.records = slices.DeleteFunc(legend.records, func(d dated) bool { return d.At.Before(start) || !d.At.Before(end) })
-		slices.SortStableFunc(legend.records, func(a, b dated) int { return b.At.Compare(a.At) })
+		legend.records = slices.DeleteFunc(legend.records, func(d datedRecord) bool { return d.At.Before(start) || !d.At.Before(end) })
+		slices.SortStableFunc(legend.records, func(a, b datedRecord) int { return b.At.Compare(a.At) })
 		if legend.Count = len(legend.records); cut {
 			out.Notes = append(out.Notes, kind.Name+": only the latest were read.")
 		}
@@ -159,7 +159,7 @@ func (r *markReads) view(q metricQuery) *marksView {
 		out.Kinds = append(out.Kinds, legend)
 		out.Listed = append(out.Listed, legend.records...)
 	}
-	slices.SortStableFunc(out.Listed, func(a, b dated) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(out.Listed, func(a, b datedRecord) int { return b.At.Compare(a.At) })
 	out.Total = len(out.Listed)
 	out.Listed = out.Listed[:min(out.Total, marksListed)]
 	return out
@@ -189,25 +189,25 @@ func (q metricQuery) switched(kind string) string {
 }
 
 // releases returns the latest publish of each board. The API does not return earlier ones.
-func (r *markReads) releases() (out []dated, failed *failure) {
+func (r *markReads) releases() (out []datedRecord, failed *failure) {
 	if r.boards == nil {
 		return nil, nil
 	}
 	for _, b := range r.boards.Value.Items {
 		if at, ok := b.PublishedAt.Get(); ok {
-			out = append(out, dated{at.UTC(), fmt.Sprintf("%s published, version %d", phrase.Excerpt(b.Name.Or("Roadmap"), 24), b.PublishedVersion.Or(0)), boardPath(b.ID)})
+			out = append(out, datedRecord{at.UTC(), fmt.Sprintf("%s published, version %d", phrase.Excerpt(b.Name.Or("Roadmap"), 24), b.PublishedVersion.Or(0)), boardPath(b.ID)})
 		}
 	}
 	return out, r.boards.Failure
 }
 
-func (r *markReads) sentPosts() (out []dated, cut bool, failed *failure) {
+func (r *markReads) sentPosts() (out []datedRecord, cut bool, failed *failure) {
 	if r.posts == nil {
 		return nil, false, nil
 	}
 	for _, p := range r.posts.Value.Items {
 		if at, ok := p.PublishedAt.Get(); ok {
-			out = append(out, dated{at.UTC(), phrase.Words(string(p.Platform.Or(""))) + ": " + phrase.Excerpt(cmp.Or(p.Title.Or(""), p.Body.Or(""), "(no text)"), 34), "/posts/" + p.ID})
+			out = append(out, datedRecord{at.UTC(), phrase.Words(string(p.Platform.Or(""))) + ": " + phrase.Excerpt(cmp.Or(p.Title.Or(""), p.Body.Or(""), "(no text)"), 34), "/posts/" + p.ID})
 		}
 	}
 	return out, r.posts.Value.Next != "", r.posts.Failure
@@ -215,7 +215,7 @@ func (r *markReads) sentPosts() (out []dated, cut bool, failed *failure) {
 
 // finishedAudits returns the audits that have ended, with the scores that changed. start is the
 // first day of the chart.
-func (r *markReads) finishedAudits(start time.Time) (out []dated, cut bool, failed *failure) {
+func (r *markReads) finishedAudits(start time.Time) (out []datedRecord, cut bool, failed *failure) {
 	if r.audits == nil {
 		return nil, false, nil
 	}
@@ -229,7 +229,7 @@ func (r *markReads) finishedAudits(start time.Time) (out []dated, cut bool, fail
 		if a.Status.Or("") == client.OptimiseAuditStatusComplete {
 			text = "Audit: " + scoresText(scores.Of(a, scores.Previous(all[i+1:], a)))
 		}
-		out = append(out, dated{at.UTC(), text, "/audits/" + a.ID})
+		out = append(out, datedRecord{at.UTC(), text, "/audits/" + a.ID})
 	}
 	cut = r.audits.Value.Next != "" && len(all) > 0 && !all[len(all)-1].StartedAt.Or(time.Time{}).Before(start)
 	return out, cut, r.audits.Failure
@@ -260,7 +260,7 @@ func (m *marksView) lanes() (out []chart.Lane) {
 
 // laneOf returns the marks of records in the buckets of a window. The records must be inside the
 // window, newest first. cut is true if there are more marks than are drawn.
-func laneOf(class string, records []dated, w period.Window) (lane chart.Lane, cut bool) {
+func laneOf(class string, records []datedRecord, w period.Window) (lane chart.Lane, cut bool) {
 	lane.Class = class
 	for _, d := range records {
 		i := len(w.Now) - 1

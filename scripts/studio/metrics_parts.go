@@ -23,7 +23,7 @@ type partsView struct {
 	Window    period.Window
 	Dimension string
 	List      []part // the parts, the largest first
-	Left      int    // the number of parts that are not drawn
+	Omitted   int    // the number of parts that are not drawn
 	Cut       bool   // whether some points were not read
 	Chart     template.HTML
 }
@@ -103,7 +103,7 @@ func (m metric) parts(points []client.Point, by split, w period.Window) *partsVi
 			}
 		}
 		p.Values = m.sumOfSeries(group, money, w)
-		p.Value = m.Combine(p.Values[:w.Future])
+		p.Value = m.Combine(p.Values[:w.FutureIndex])
 		d.List = append(d.List, p)
 	}
 	slices.SortFunc(d.List, func(a, b part) int { return cmp.Or(cmp.Compare(b.Value.V, a.Value.V), cmp.Compare(a.Name, b.Name)) })
@@ -169,7 +169,7 @@ func (d *partsView) draw(unit units.Unit) {
 			l.Series = append(l.Series, chart.Series{Name: p.Name, Values: p.Values})
 		}
 	}
-	d.Left = max(0, len(d.List)-partsDrawnMax)
-	l.Title = fmt.Sprintf("%s by %s, %s, UTC. %s. The table below has the values.", d.Name, d.Dimension, w.Text(w.Now, w.Future), phrase.Plural(len(d.List), "line", "lines"))
+	d.Omitted = max(0, len(d.List)-partsDrawnMax)
+	l.Title = fmt.Sprintf("%s by %s, %s, UTC. %s. The table below has the values.", d.Name, d.Dimension, w.Text(w.Now, w.FutureIndex), phrase.Plural(len(d.List), "line", "lines"))
 	d.Chart = l.SVG()
 }

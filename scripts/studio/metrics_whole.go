@@ -68,7 +68,7 @@ func (d *wholeView) draw() {
 func (d *wholeView) Dashed() bool { return dashed(d.Window, d.Now) }
 
 func dashed(w period.Window, values []chart.Value) bool {
-	return w.Partial() && w.Open > 0 && values[w.Open-1].OK && values[w.Open].OK
+	return w.Partial() && w.OpenIndex > 0 && values[w.OpenIndex-1].OK && values[w.OpenIndex].OK
 }
 
 // Earlier is the heading of the table's column of earlier values, such as "4 weeks before".
@@ -81,7 +81,7 @@ func (d *wholeView) Earlier() string {
 
 // title describes the chart for people who cannot see it.
 func (d *wholeView) title() string {
-	text := d.Name + " by " + string(d.Window.Grain) + ", " + d.Window.Text(d.Window.Now, d.Window.Future) + ", UTC."
+	text := d.Name + " by " + string(d.Window.Grain) + ", " + d.Window.Text(d.Window.Now, d.Window.FutureIndex) + ", UTC."
 	if d.Value.OK {
 		text += " " + d.How() + " " + d.Unit.Text(d.Value.V) + "."
 	}
@@ -97,14 +97,14 @@ func (d *wholeView) Period() string {
 	if !d.Window.ExceedsRange(d.Range) {
 		return d.Range.Name
 	}
-	return d.Range.Name + " in whole " + string(d.Window.Grain) + "s, " + d.Window.Text(d.Window.Now, d.Window.Future)
+	return d.Range.Name + " in whole " + string(d.Window.Grain) + "s, " + d.Window.Text(d.Window.Now, d.Window.FutureIndex)
 }
 
 // rows returns the rows of the table, newest bucket first.
 func (d *wholeView) rows() (rows []bucketRow) {
 	w := d.Window
-	for i := w.Future - 1; i >= 0; i-- {
-		r := bucketRow{Name: w.Grain.Label(w.Now[i]), Open: i >= w.Open}
+	for i := w.FutureIndex - 1; i >= 0; i-- {
+		r := bucketRow{Name: w.Grain.Label(w.Now[i]), Open: i >= w.OpenIndex}
 		if w.Grain == period.Day {
 			r.Day = dayText(w.Now[i])
 		}

@@ -49,7 +49,7 @@ type tile struct {
 	series.Comparison
 
 	Failure *failure
-	Apart   bool     // whether the metric's series cannot be combined into a total
+	NoTotal bool     // whether the metric's series cannot be combined into a total
 	Goal    *goalBar // nil if the metric has no active goal
 	Pin     *pinForm // nil if nothing can be pinned
 }
@@ -97,10 +97,10 @@ func (s *Studio) overview(v *pageRequest) *view {
 	firstSteps := v.startFirstSteps(d, definitions)
 	v.readTiles(d, metricsOf(definitions.Value.Items, goals.Value.Items), now)
 	d.Clock = v.clock()
-	d.waiting(v.frameData())
-	d.overdue()
-	d.troubles()
-	d.unconfirmed(definitions.Value.Items)
+	d.setWaiting(v.frameData())
+	d.addOverdue()
+	d.addTroubles()
+	d.addUnconfirmed(definitions.Value.Items)
 	d.Start, d.Activity = firstSteps(), activity()
 	return &view{page: "overview", place: "Overview", title: "Overview", data: d}
 }
@@ -161,15 +161,15 @@ func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 		if t.Failure == nil {
 			t.Comparison = m.Compare(inRange, w)
 		}
-		if t.Apart = t.Failure.refusesTotal() || len(inRange) > 0 && series.Present(t.Now)+series.Present(t.Before) == 0; !t.Apart && t.Failure == nil {
+		if t.NoTotal = t.Failure.refusesTotal() || len(inRange) > 0 && series.Present(t.Now)+series.Present(t.Before) == 0; !t.NoTotal && t.Failure == nil {
 			t.Goal = m.goalBar(points[i].Value.Items, t.Unit, now)
 		}
 		d.Tiles = append(d.Tiles, t)
 	}
 }
 
-// waiting sets the most urgent reviews that wait for a reply, and the next posts.
-func (d *overviewData) waiting(k *frameData) {
+// setWaiting sets the most urgent reviews that wait for a reply, and the next posts.
+func (d *overviewData) setWaiting(k *frameData) {
 	if d.NoReviews = k.needsReview.Failure; d.NoReviews == nil {
 		d.NoReviews = k.noReply.Failure
 	}
@@ -183,8 +183,8 @@ func (d *overviewData) waiting(k *frameData) {
 	}
 }
 
-// overdue adds a trouble for the posts that are due but were not sent.
-func (d *overviewData) overdue() {
+// addOverdue adds a trouble for the posts that are due but were not sent.
+func (d *overviewData) addOverdue() {
 	late := slices.DeleteFunc(slices.Clone(d.Overdue.Value.Items), func(p client.Post) bool { return !attention.Overdue(p, d.now) })
 	if len(late) == 0 {
 		return
@@ -206,11 +206,11 @@ func (d *overviewData) overdue() {
 
 // Partial reports whether the tile's value includes today, which has not ended. The tile's change
 // is computed only from days that have ended.
-func (t tile) Partial() bool { return t.Window.Open < t.Window.Future }
+func (t tile) Partial() bool { return t.Window.OpenIndex < t.Window.FutureIndex }
 
-// troubles collects what has stopped working. For each site, it looks only at the newest audit that
-// is no longer running.
-func (d *overviewData) troubles() {
+// addTroubles collects what has stopped working. For each site, it looks only at the newest audit
+// that is no longer running.
+func (d *overviewData) addTroubles() {
 	for _, c := range d.Channels.Value.Items {
 		why, fails := attention.ChannelProblem(c, d.now)
 		if !fails {
@@ -238,9 +238,9 @@ func (d *overviewData) troubles() {
 	}
 }
 
-// unconfirmed adds a trouble for each metric that was created by a push and that nobody has
+// addUnconfirmed adds a trouble for each metric that was created by a push and that nobody has
 // confirmed yet.
-func (d *overviewData) unconfirmed(all []client.Definition) {
+func (d *overviewData) addUnconfirmed(all []client.Definition) {
 	for _, m := range all {
 		if m.NeedsReview.Or(false) && len(d.Troubles) < troublesMax {
 			d.Troubles = append(d.Troubles, trouble{Badge: "new", Tone: "blue", What: "New metric " + m.Name.Or(m.Key), Why: "a push has created it: give it a name and a unit, and confirm it", Path: metricPath(m.Key), At: m.CreatedAt.Or(time.Time{})})
@@ -248,7 +248,7 @@ func (d *overviewData) unconfirmed(all []client.Definition) {
 	}
 }
 
-// troublesMax is the length of the list of troubles at which unconfirmed stops adding to it.
+// troublesMax is the length of the list of troubles at which addUnconfirmed stops adding to it.
 const troublesMax = 12
 
 // Published returns the board that was published most recently, or nil if none was.

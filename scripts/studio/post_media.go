@@ -93,8 +93,8 @@ func (r pictureRow) Name(property string) string { return fmt.Sprintf("media.%d.
 // Number returns the position of the picture, counted from 1.
 func (r pictureRow) Number() int { return r.N + 1 }
 
-// Typed returns the pictures in a field.
-func (f *field) Typed() []picture {
+// TypedPictures returns the pictures in a field.
+func (f *field) TypedPictures() []picture {
 	if f.OtherPictures() != "" {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (f *field) Typed() []picture {
 
 // Pictures returns the rows of a field with pictures: one for each picture, and an empty one.
 func (f *field) Pictures() (out []pictureRow) {
-	for n, p := range f.Typed() {
+	for n, p := range f.TypedPictures() {
 		out = append(out, pictureRow{p, n})
 	}
 	if len(out) < picturesMax && !f.ReadOnly {

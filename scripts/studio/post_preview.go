@@ -61,7 +61,7 @@ func cardsOf(f *form, platform string, stored []string) postCards {
 	}
 	out := postCards{Title: value("title"), Link: value("deepLink"), Hashtags: tagsOf(value("hashtags")), Count: countText(platform, body.Text)}
 	media := f.field("media")
-	out.Pictures, out.Other = media.Typed(), media.OtherPictures()
+	out.Pictures, out.Other = media.TypedPictures(), media.OtherPictures()
 	for n, text := range parts {
 		part := threadPart{Text: text, N: n + 1, Of: len(parts)}
 		if platform == string(client.BroadcastPlatformX) {

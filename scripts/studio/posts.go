@@ -17,29 +17,29 @@ import (
 
 // postData is the data for the post template.
 type postData struct {
-	Form     *form
-	Action   string       // the address that the form is sent to
-	Post     *client.Post // nil for a new post
-	State    string       // the post's status; empty for a new post
-	Idea     *client.Idea // the idea from which a new post is written
-	IdeaID   string
-	NoIdea   *failure
-	Clock    civiltime.Clock
-	Month    string // the month of the calendar that the page links back to
-	Failure  *failure
-	Channel  *client.Channel // the account that sends the post; nil if it is unknown
-	Trouble  string          // why the account does not work; empty if it works or is unknown
-	Ending   string          // says that the account will stop working soon; empty if it will not
-	Platform string
-	Cards    postCards
-	NoCopy   *failure // why the post to duplicate could not be read
-	Copied   string   // the name of the post that the new post duplicates; empty if there is none
-	Channels *failure
-	Kept     bool // the form contains values that the user typed, so it is shown even if the post cannot be read
-	Locked   bool // the post can no longer change, because it is being sent or was sent
-	Overdue  bool // the post is due but was not sent
-	MayWrite bool
-	Last     *lastChange
+	Form          *form
+	Action        string       // the address that the form is sent to
+	Post          *client.Post // nil for a new post
+	State         string       // the post's status; empty for a new post
+	Idea          *client.Idea // the idea from which a new post is written
+	IdeaID        string
+	NoIdea        *failure
+	Clock         civiltime.Clock
+	Month         string // the month of the calendar that the page links back to
+	Failure       *failure
+	Channel       *client.Channel // the account that sends the post; nil if it is unknown
+	Trouble       string          // why the account does not work; empty if it works or is unknown
+	ExpiryWarning string          // says that the account will stop working soon; empty if it will not
+	Platform      string
+	Cards         postCards
+	NoCopy        *failure // why the post to duplicate could not be read
+	Copied        string   // the name of the post that the new post duplicates; empty if there is none
+	Channels      *failure
+	Kept          bool // the form contains values that the user typed, so it is shown even if the post cannot be read
+	Locked        bool // the post can no longer change, because it is being sent or was sent
+	Overdue       bool // the post is due but was not sent
+	MayWrite      bool
+	Last          *lastChange
 }
 
 // Others returns the platforms to which the post can be duplicated.
@@ -160,7 +160,7 @@ func (v *pageRequest) postPage(typed url.Values, refused *failure) *view {
 	if d.Platform = string(stored.Platform.Or("")); id == "" {
 		d.Platform = platformOf(typed, q, idea.Value, channels.Value.Items, v.Now())
 	}
-	d.channel(channels.Value.Items, v.Now())
+	d.setChannel(channels.Value.Items, v.Now())
 	d.Form = newForm("the post", "/posts/"+id, got.ETag, d.MayWrite && !d.Locked, postFields(stored, d.Platform, d.Clock, typed)...)
 	if id == "" {
 		d.Form.Back = "/posts"
@@ -205,8 +205,8 @@ func accountProblem(all []client.Channel, platform string, now time.Time) string
 	return ""
 }
 
-// channel sets the account that sends the post, and why it does not work or will stop working.
-func (d *postData) channel(all []client.Channel, now time.Time) {
+// setChannel sets the account that sends the post, and why it does not work or will stop working.
+func (d *postData) setChannel(all []client.Channel, now time.Time) {
 	d.Channel = channelOf(all, client.BroadcastPlatform(d.Platform))
 	if d.Channel == nil {
 		return
@@ -215,9 +215,9 @@ func (d *postData) channel(all []client.Channel, now time.Time) {
 	switch {
 	case !fails:
 	case attention.ChannelSends(*d.Channel, now):
-		d.Ending = "will stop working soon"
+		d.ExpiryWarning = "will stop working soon"
 		if at, ok := d.Channel.CredentialsExpireAt.Get(); ok && at.After(now) {
-			d.Ending = "works until " + d.Clock.Moment(at)
+			d.ExpiryWarning = "works until " + d.Clock.Moment(at)
 		}
 	default:
 		d.Trouble = strings.TrimRight(why, ".")

@@ -11,10 +11,10 @@ import (
 // that contain addresses. It must not match an attribute such as value.
 var rootAddress = regexp.MustCompile(` (href|src|action|formaction|data-ask|data-badge)="/([^/]|$)`)
 
-// below serves a studio under a prefix such as /studio. It adds the prefix to the addresses in
-// pages and redirects, so templates and handlers need not know the prefix. If the prefix is empty,
-// it returns the handler unchanged.
-func below(prefix string, next http.Handler) http.Handler {
+// withPathPrefix serves a studio under a prefix such as /studio. It adds the prefix to the
+// addresses in pages and redirects, so templates and handlers need not know the prefix. If the
+// prefix is empty, it returns the handler unchanged.
+func withPathPrefix(prefix string, next http.Handler) http.Handler {
 	if prefix == "" {
 		return next
 	}

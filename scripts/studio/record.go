@@ -96,7 +96,7 @@ func (e recordScreens[T]) show(v *pageRequest, sent url.Values, refused *failure
 		if d.Failure != nil {
 			out.status = d.Failure.status()
 		} else {
-			d.Back, d.Record = e.shownAt(stored.Value), e.nameOf(stored.Value)
+			d.Back, d.Record = e.listAddress(stored.Value), e.nameOf(stored.Value)
 			if e.facts != nil {
 				d.Facts = e.facts(stored.Value)
 			}
@@ -154,7 +154,7 @@ func (e recordScreens[T]) store(v *pageRequest) *view {
 			}
 		}
 	}
-	return v.finish(e.shownAt(stored.Value), what)
+	return v.finish(e.listAddress(stored.Value), what)
 }
 
 // nameOf returns the name of a record: the stored value of its first field.
@@ -186,8 +186,8 @@ func (e recordScreens[T]) undoCreate(record string, created T, tag string) undo 
 	})
 }
 
-// shownAt returns the address of the page that lists a stored record.
-func (e recordScreens[T]) shownAt(record T) string {
+// listAddress returns the address of the page that lists a stored record.
+func (e recordScreens[T]) listAddress(record T) string {
 	if e.home == nil {
 		return e.back
 	}

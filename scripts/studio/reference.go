@@ -132,7 +132,7 @@ func (d *operationData) Reads() bool { return d.Method == http.MethodGet }
 func (d *operationData) Deletes() bool { return d.Method == http.MethodDelete }
 
 // Sample returns the example of an answer's body.
-func (d *operationData) Sample() string { return d.Operation.Answer }
+func (d *operationData) Sample() string { return d.Operation.ResponseExample }
 
 // Rows returns the height of the field for the body, in lines.
 func (d *operationData) Rows() int { return min(max(strings.Count(d.Typed, "\n")+2, 4), 24) }
@@ -167,7 +167,7 @@ type answer struct {
 	Cut     bool // whether Body is only the beginning
 	Next    string
 	Records []usableRecord
-	Left    int // the number of records that have no links
+	Omitted int // the number of records that have no links
 	Related []link
 }
 
@@ -448,7 +448,7 @@ func (v *pageRequest) send(document *openapi.Document, op *openapi.Operation, re
 		a.Next = referencePath(op, q)
 	}
 	if !op.OfRecord() {
-		a.Records, a.Left = usableRecords(document, recordsOf([]byte(v.withoutSecrets(string(response.Body)))), sent)
+		a.Records, a.Omitted = usableRecords(document, recordsOf([]byte(v.withoutSecrets(string(response.Body)))), sent)
 	}
 	if tag := v.withoutSecrets(response.ETag()); tag != "" {
 		a.Related = related(document, op, tag, sent)

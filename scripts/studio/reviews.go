@@ -85,7 +85,7 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 	}
 	v.wait()
 	d.readMore(v)
-	d.finish(id, v.clock())
+	d.buildRows(id, v.clock())
 	last := func() *lastChange { return nil }
 	if d.Chosen && review.Failure == nil {
 		last = v.startLastChange(changedReview(review.Value))
@@ -98,12 +98,12 @@ func (v *pageRequest) reviewsPage(id string, t *unsavedReply) *view {
 		v.wait()
 	}
 	d.Last = last()
-	d.brand(kit)
+	d.setBrandKit(kit)
 	out := &view{page: "reviews", place: "Reviews", title: "Reviews", data: d}
 	if review != nil {
 		d.choose(review, q.Get("next"))
 		d.Stayed = q.Has("next")
-		d.offer(v.notices.get(q.Get("done")))
+		d.restoreUndoneReply(v.notices.get(q.Get("done")))
 		if review.Failure != nil && d.Chosen {
 			out.status = review.Failure.status()
 		}
@@ -122,9 +122,9 @@ func changedReview(f client.Feedback) changedRecord {
 	return changedRecord{client.ChangeTypeFeedback, f.ID, string(f.ReplyStatus.Or("")), f.UpdatedAt}
 }
 
-// brand sets the brand kit. The page shows the brand's voice to the person who writes a reply. A
-// company without a brand kit is not a failure.
-func (d *reviewsData) brand(kit *result[client.BrandKit]) {
+// setBrandKit sets the brand kit. The page shows the brand's voice to the person who writes a
+// reply. A company without a brand kit is not a failure.
+func (d *reviewsData) setBrandKit(kit *result[client.BrandKit]) {
 	switch {
 	case kit.Failure == nil:
 		d.Kit = &kit.Value
@@ -161,8 +161,8 @@ func (d *reviewsData) choose(r *result[client.Feedback], next string) {
 	}
 }
 
-// offer fills the form with the reply that an undo has removed from the stored review.
-func (d *reviewsData) offer(undone *notice) {
+// restoreUndoneReply fills the form with the reply that an undo has removed from the stored review.
+func (d *reviewsData) restoreUndoneReply(undone *notice) {
 	if undone != nil && d.Review != nil && !d.Locked && undone.review == d.Review.ID {
 		d.Text, d.Kept = undone.typed, true
 	}
@@ -340,7 +340,7 @@ func (s *Studio) newReviews(v *pageRequest) *view {
 	b.read(v)
 	v.wait()
 	b.readMore(v)
-	b.finish("", v.clock())
+	b.buildRows("", v.clock())
 	if b.Failure != nil {
 		http.Error(v.w, b.Failure.Text(), b.Failure.status())
 		return nil

@@ -139,7 +139,7 @@ func (s *Studio) Site(ctx context.Context, host, prefix, token string) http.Hand
 	guard := localauth.NewPublic(host, token, rand.Text, s.signIn)
 	context.AfterFunc(ctx, s.bulks.close)
 	go s.identify(ctx)
-	return below(prefix, guard.Wrap(s.handler(guard.FormToken())))
+	return withPathPrefix(prefix, guard.Wrap(s.handler(guard.FormToken())))
 }
 
 // signIn writes the page that asks for the token.

@@ -39,7 +39,7 @@ type world struct {
 	base    string // the base URL of the studio
 	service *inProcess
 	open    *studio.Open
-	logs    *locked
+	logs    *lockedBuffer
 	pauses  *pauses
 	url     string // the studio's URL with the token
 }
@@ -94,18 +94,18 @@ func (p *pauses) get() []time.Duration {
 	return slices.Clone(p.all)
 }
 
-type locked struct {
+type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (l *locked) Write(p []byte) (int, error) {
+func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *locked) String() string {
+func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -187,7 +187,7 @@ func (w *world) waitForPage(t *testing.T, path, text string) string {
 // pass on a busy machine.
 func enter(t *testing.T, s *apitest.Service, key string, between func(http.RoundTripper) http.RoundTripper, change ...func(*studio.Options)) *world {
 	t.Helper()
-	w := &world{Service: s, folder: t.TempDir(), key: key, service: &inProcess{service: s}, logs: &locked{}, pauses: &pauses{}}
+	w := &world{Service: s, folder: t.TempDir(), key: key, service: &inProcess{service: s}, logs: &lockedBuffer{}, pauses: &pauses{}}
 	var transport http.RoundTripper = w.service
 	if between != nil {
 		transport = between(transport)
@@ -449,16 +449,18 @@ func TestFailuresAreShown(t *testing.T) {
 func TestServiceIsAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s := enter(t, w.Service, w.key, func(http.RoundTripper) http.RoundTripper { return away{} })
+	s := enter(t, w.Service, w.key, func(http.RoundTripper) http.RoundTripper { return unreachableTransport{} })
 	for _, path := range []string{"/", "/reviews"} {
 		_, body := s.get(t, path)
 		has(t, path, body, "The service does not respond.", "no route", "workspace doctor")
 	}
 }
 
-type away struct{}
+type unreachableTransport struct{}
 
-func (away) RoundTrip(*http.Request) (*http.Response, error) { return nil, fmt.Errorf("no route") }
+func (unreachableTransport) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, fmt.Errorf("no route")
+}
 
 // Ensure pages show everything that a key may read even if it lacks other scopes. They name the
 // missing scope, even if the service does not report the key's scopes.
@@ -467,7 +469,7 @@ func TestMissingScopes(t *testing.T) {
 	for _, hides := range []bool{false, true} {
 		w := demoWorld(t, auth.FeedbackRead, auth.CompanyRead)
 		if hides {
-			w = enter(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { return hiding{next} })
+			w = enter(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { return noCurrentKeyTransport{next} })
 		}
 		w.page(t, "/", "This key lacks the scope metrics:read.", "This key lacks the scope broadcast:read.", "workspace key issue --scopes metrics:read", "Who can see my locations?")
 		if status, body := w.get(t, "/metrics"); status != http.StatusForbidden || !strings.Contains(body, "metrics:read") {
@@ -482,10 +484,11 @@ func TestMissingScopes(t *testing.T) {
 	}
 }
 
-// hiding is a transport to a service that lacks the operation for reading a key's scopes.
-type hiding struct{ next http.RoundTripper }
+// noCurrentKeyTransport is a transport to a service that lacks the operation for reading a key's
+// scopes.
+type noCurrentKeyTransport struct{ next http.RoundTripper }
 
-func (h hiding) RoundTrip(r *http.Request) (*http.Response, error) {
+func (h noCurrentKeyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.URL.Path, "/keys/current") {
 		return refusal(http.StatusNotFound, "not_found", "no such operation")(r), nil
 	}

@@ -34,16 +34,16 @@ type Goal struct {
 // Line is a line chart. The horizontal axis is divided into buckets, such as days, and each series
 // has one value for each bucket.
 type Line struct {
-	Title  string // for screen readers
-	Unit   units.Unit
-	Zero   bool     // whether the vertical axis must include 0
-	Ticks  []string // short labels of the buckets
-	Names  []string // full labels of the buckets
-	Series []Series
-	Before []Value // the values of the previous period, drawn in grey; may be empty
-	Goal   *Goal
-	Open   int // the index of the first unfinished bucket, such as the current month
-	Lanes  []Lane
+	Title       string // for screen readers
+	Unit        units.Unit
+	IncludeZero bool     // whether the vertical axis must include 0
+	Ticks       []string // short labels of the buckets
+	Names       []string // full labels of the buckets
+	Series      []Series
+	Before      []Value // the values of the previous period, drawn in grey; may be empty
+	Goal        *Goal
+	Open        int // the index of the first unfinished bucket, such as the current month
+	Lanes       []Lane
 }
 
 // size is the size of a drawing in SVG user units. Each chart is drawn in two sizes, and the
@@ -148,7 +148,7 @@ func (d *drawing) scale() {
 	if low > high {
 		low, high = 0, 0
 	}
-	if d.Zero || low > 0 && low < high/2 {
+	if d.IncludeZero || low > 0 && low < high/2 {
 		low = min(low, 0)
 	}
 	d.ticks = d.Unit.Ticks(low, high)

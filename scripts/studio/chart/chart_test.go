@@ -13,7 +13,7 @@ import (
 
 func sample() Line {
 	return Line{
-		Title: `Sign-ups <b>"by day"`, Unit: units.Unit{Name: units.Count}, Zero: true,
+		Title: `Sign-ups <b>"by day"`, Unit: units.Unit{Name: units.Count}, IncludeZero: true,
 		Ticks: []string{"Nov 1", "Nov 2", "Nov 3", "Nov 4"}, Names: []string{"Sun, Nov 1", "Mon, Nov 2", "Tue, Nov 3", "Wed, Nov 4"},
 		Series: []Series{{"", []Value{{3, true}, {}, {5, true}, {1, true}}}},
 		Before: []Value{{2, true}, {2, true}, {4, true}, {6, true}},
@@ -65,8 +65,8 @@ func TestOpenPart(t *testing.T) {
 	}
 }
 
-// Ensure the vertical axis includes zero if Zero is set. If Zero is not set, the axis starts at
-// zero only if the differences between the values stay visible.
+// Ensure the vertical axis includes zero if IncludeZero is set. If it is not set, the axis starts
+// at zero only if the differences between the values stay visible.
 func TestScale(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -74,7 +74,7 @@ func TestScale(t *testing.T) {
 		low  float64
 		want float64
 	}{{true, 90, 0}, {false, 90, 90}, {false, 40, 0}, {true, -5, -50}} {
-		l := Line{Zero: c.zero, Names: []string{"a", "b"}, Series: []Series{{"", []Value{{c.low, true}, {100, true}}}}, Open: 2}
+		l := Line{IncludeZero: c.zero, Names: []string{"a", "b"}, Series: []Series{{"", []Value{{c.low, true}, {100, true}}}}, Open: 2}
 		d := &drawing{Line: l, size: sizes[0]}
 		d.scale()
 		if d.low != c.want || d.high < 100 {

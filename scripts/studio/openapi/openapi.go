@@ -36,7 +36,7 @@ type Operation struct {
 	Scope, Quota     string // empty if the document does not say
 	Parameters       []Parameter
 	Body             *Body  // nil: no body
-	Answer           string // an example of a response's body, as indented JSON; may be empty
+	ResponseExample  string // an example of a response's body, as indented JSON; may be empty
 	Secret           bool   // the response contains the secret of a key
 
 	listed string // the id of the first record in the example, if it is a list
@@ -351,7 +351,7 @@ func (d *document) operation(path, method string, text []byte) (op *Operation, t
 	if len(raw.Tags) > 0 {
 		tag = raw.Tags[0]
 	}
-	return op, tag, d.answer(op, raw.Responses["200"])
+	return op, tag, d.readExample(op, raw.Responses["200"])
 }
 
 func (d *document) parameter(text json.RawMessage) (Parameter, error) {
@@ -399,8 +399,8 @@ func (d *document) properties(text json.RawMessage) (out []Property, err error) 
 	return out, nil
 }
 
-// answer reads the example of a response.
-func (d *document) answer(op *Operation, text json.RawMessage) error {
+// readExample reads the example of a response.
+func (d *document) readExample(op *Operation, text json.RawMessage) error {
 	if text == nil {
 		return nil
 	}
@@ -409,7 +409,7 @@ func (d *document) answer(op *Operation, text json.RawMessage) error {
 		return err
 	}
 	m := raw.Content["application/json"]
-	op.Answer = indented(m.Example)
+	op.ResponseExample = indented(m.Example)
 	var list struct{ Items []struct{ ID string } }
 	if json.Unmarshal(m.Example, &list) == nil && len(list.Items) > 0 {
 		op.listed = list.Items[0].ID

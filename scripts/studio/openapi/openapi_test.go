@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 	for _, a := range d.Areas {
 		areas, operations = append(areas, a.Name), operations+len(a.Operations)
 		for _, o := range a.Operations {
-			if o.Summary == "" || o.Answer == "" || o.Body != nil && (o.Body.Sample == "" || len(o.Body.Properties) == 0) {
+			if o.Summary == "" || o.ResponseExample == "" || o.Body != nil && (o.Body.Sample == "" || len(o.Body.Properties) == 0) {
 				t.Errorf("%s lacks a summary, a sample or a property: %+v", o.ID, o)
 			}
 			for _, p := range o.Parameters {

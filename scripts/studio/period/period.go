@@ -144,12 +144,12 @@ func (r Range) Allows(g Grain) bool {
 
 // Window is a range divided into buckets, with the earlier buckets with which it is compared.
 type Window struct {
-	Grain   Grain
-	Now     []time.Time // starts of the buckets
-	Before  []time.Time // for each bucket in Now, the earlier one to compare it with; a day is compared with the same weekday
-	Against []time.Time // the buckets whose combined value is compared with that of Now[:Open]
-	Open    int         // the index in Now of the first bucket that has not ended, or len(Now)
-	Future  int         // the index in Now of the first bucket that has not begun, or len(Now)
+	Grain       Grain
+	Now         []time.Time // starts of the buckets
+	Before      []time.Time // for each bucket in Now, the earlier one to compare it with; a day is compared with the same weekday
+	Against     []time.Time // the buckets whose combined value is compared with that of Now[:OpenIndex]
+	OpenIndex   int         // the index in Now of the first bucket that has not ended, or len(Now)
+	FutureIndex int         // the index in Now of the first bucket that has not begun, or len(Now)
 }
 
 // Window divides a range into buckets and chooses the earlier buckets with which to compare them. A
@@ -163,10 +163,10 @@ func (r Range) Window(g Grain, now time.Time) Window {
 	}
 	for i, at := range w.Now {
 		if !g.Next(at, 1).After(now) {
-			w.Open = i + 1
+			w.OpenIndex = i + 1
 		}
 		if !at.After(now) {
-			w.Future = i + 1
+			w.FutureIndex = i + 1
 		}
 	}
 	back := len(w.Now)
@@ -176,8 +176,8 @@ func (r Range) Window(g Grain, now time.Time) Window {
 	for _, at := range w.Now {
 		w.Before = append(w.Before, g.Next(at, -back))
 	}
-	w.Against = w.Before[:w.Open]
-	if r.calendarMonth() && g == Day && w.Open == len(w.Now) {
+	w.Against = w.Before[:w.OpenIndex]
+	if r.calendarMonth() && g == Day && w.OpenIndex == len(w.Now) {
 		w.Against = nil
 		for at := Month.Next(w.Now[0], -1); at.Before(w.Now[0]); at = g.Next(at, 1) {
 			w.Against = append(w.Against, at)
@@ -196,7 +196,7 @@ func (r Range) calendarMonth() bool { return r.ID == "month" || r.ID == "last-mo
 func (w Window) days(r Range) int {
 	n := len(w.Now)
 	if r.calendarMonth() {
-		n = max(28, w.Open)
+		n = max(28, w.OpenIndex)
 	}
 	return (n + 6) / 7 * 7
 }
@@ -214,7 +214,7 @@ func (w Window) First() time.Time {
 }
 
 // Partial reports whether the window contains a bucket that has begun but not ended.
-func (w Window) Partial() bool { return w.Open < w.Future }
+func (w Window) Partial() bool { return w.OpenIndex < w.FutureIndex }
 
 // ExceedsRange reports whether the buckets include days outside the range. For example, the first
 // week of a month may begin in the month before.
@@ -243,10 +243,10 @@ func (w Window) Text(starts []time.Time, n int) string {
 // unfinished bucket. before and beforeTo bound the same number of days of the earlier bucket with
 // which it is compared. ok is false if no day has finished, or if each bucket is a single day.
 func (w Window) FullDays(now time.Time) (from, to, before, beforeTo time.Time, ok bool) {
-	if w.Grain == Day || w.Open >= w.Future {
+	if w.Grain == Day || w.OpenIndex >= w.FutureIndex {
 		return from, to, before, beforeTo, false
 	}
-	from, before = w.Now[w.Open], w.Before[w.Open]
+	from, before = w.Now[w.OpenIndex], w.Before[w.OpenIndex]
 	to = Day.Start(now).AddDate(0, 0, -1)
 	n := int(to.Sub(from)/(24*time.Hour)) + 1
 	beforeTo = before.AddDate(0, 0, n-1)

@@ -8,8 +8,8 @@ import (
 )
 
 // Ensure each day is compared with the same weekday of an earlier week. A range of n weeks or
-// months is compared with the n weeks or months right before it. Open is the index of the first
-// bucket that has not ended.
+// months is compared with the n weeks or months right before it. OpenIndex is the index of the
+// first bucket that has not ended.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 15, 4, 0, 0, time.UTC)
@@ -44,7 +44,7 @@ func TestWindow(t *testing.T) {
 			First, Before         time.Time
 		}
 		want := window{c.buckets, c.open, c.next, day(c.first), day(c.before)}
-		if diff := cmp.Diff(want, window{len(w.Now), w.Open, w.Future, w.Now[0], w.Before[0]}); diff != "" {
+		if diff := cmp.Diff(want, window{len(w.Now), w.OpenIndex, w.FutureIndex, w.Now[0], w.Before[0]}); diff != "" {
 			t.Errorf("%s by %s (-want +got):\n%s", c.id, c.grain, diff)
 		}
 		if len(w.Before) != c.buckets {
@@ -80,7 +80,7 @@ func TestWindow(t *testing.T) {
 	}
 	month, _ := ParseRange("", "", "", now)
 	w := month.Window(Day, now)
-	if got := w.Text(w.Now, w.Open) + ", " + w.Text(w.Against, len(w.Against)); got != "Nov 1 to 21, Oct 4 to 24" {
+	if got := w.Text(w.Now, w.OpenIndex) + ", " + w.Text(w.Against, len(w.Against)); got != "Nov 1 to 21, Oct 4 to 24" {
 		t.Errorf("the periods are %s, want Nov 1 to 21, Oct 4 to 24", got)
 	}
 }

@@ -44,7 +44,7 @@ func Columns[T any](items []T, column func(T) string) (out []Column[T]) {
 		}
 		out[at].Items = append(out[at].Items, item)
 	}
-	slices.SortStableFunc(out, func(a, b Column[T]) int { return none(a.ID) - none(b.ID) })
+	slices.SortStableFunc(out, func(a, b Column[T]) int { return emptyIDRank(a.ID) - emptyIDRank(b.ID) })
 	var places []int
 	var standard []Column[T]
 	for n, c := range out {
@@ -93,7 +93,7 @@ func AddMissing[T any](columns []Column[T], ids []string) []Column[T] {
 	return columns
 }
 
-func none(id string) int {
+func emptyIDRank(id string) int {
 	if id == "" {
 		return 1
 	}

@@ -226,8 +226,8 @@ func (m Metric) Compare(points []client.Point, w period.Window) Comparison {
 	d := Comparison{Money: MoneyOf(points), Window: w}
 	d.Unit = units.Unit{Name: m.UnitName, Currency: d.Money.Currency}
 	d.Now, d.Before, d.Against = d.Money.BucketValues(points, w.Now), d.Money.BucketValues(points, w.Before), d.Money.BucketValues(points, w.Against)
-	d.Value = m.Combine(d.Now[:w.Future])
-	d.SoFar, d.BeforeValue = m.Combine(d.Now[:w.Open]), m.Combine(d.Against)
+	d.Value = m.Combine(d.Now[:w.FutureIndex])
+	d.SoFar, d.BeforeValue = m.Combine(d.Now[:w.OpenIndex]), m.Combine(d.Against)
 	d.SetChange(m)
 	return d
 }
@@ -244,7 +244,7 @@ func (d *Comparison) SetChange(m Metric) {
 // hasEnoughValues reports whether the earlier period has enough values for a comparison. Otherwise,
 // a metric that began in the middle of that period would seem to have grown.
 func (d Comparison) hasEnoughValues() bool {
-	return 2*Present(d.Against) >= Present(d.Now[:d.Window.Open])
+	return 2*Present(d.Against) >= Present(d.Now[:d.Window.OpenIndex])
 }
 
 // Present returns how many of the values are known.
@@ -278,7 +278,7 @@ func (m Metric) ChangeQuality(sign int) string {
 
 // Spark draws the period as a sparkline.
 func (d Comparison) Spark(title string) any {
-	return chart.Spark(title, d.Now[:d.Window.Future], d.Window.Open)
+	return chart.Spark(title, d.Now[:d.Window.FutureIndex], d.Window.OpenIndex)
 }
 
 // DimsOf returns a point's dimension values.

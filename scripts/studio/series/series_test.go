@@ -32,7 +32,7 @@ func in(currency string) func(*client.Point) {
 	return func(p *client.Point) { p.Currency = client.Value(currency) }
 }
 
-func worth(base float64) func(*client.Point) {
+func withBaseValue(base float64) func(*client.Point) {
 	return func(p *client.Point) { p.BaseValue = client.Value(base) }
 }
 
@@ -46,10 +46,10 @@ func TestMoney(t *testing.T) {
 	}{
 		"none":                {nil, Money{}},
 		"no currency":         {[]client.Point{on(1, 5)}, Money{}},
-		"one":                 {[]client.Point{on(1, 5, in("JPY")), on(2, 5, in("JPY"), worth(3))}, Money{Currency: "JPY"}},
-		"two with base":       {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("EUR"), worth(7))}, Money{Currency: "EUR", Base: true}},
-		"two, base unknown":   {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("GBP"), worth(8))}, Money{Base: true}},
-		"two, one without":    {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("EUR"))}, Money{Mixed: true}},
+		"one":                 {[]client.Point{on(1, 5, in("JPY")), on(2, 5, in("JPY"), withBaseValue(3))}, Money{Currency: "JPY"}},
+		"two with base":       {[]client.Point{on(1, 5, in("USD"), withBaseValue(4)), on(2, 7, in("EUR"), withBaseValue(7))}, Money{Currency: "EUR", Base: true}},
+		"two, base unknown":   {[]client.Point{on(1, 5, in("USD"), withBaseValue(4)), on(2, 7, in("GBP"), withBaseValue(8))}, Money{Base: true}},
+		"two, one without":    {[]client.Point{on(1, 5, in("USD"), withBaseValue(4)), on(2, 7, in("EUR"))}, Money{Mixed: true}},
 		"a currency and none": {[]client.Point{on(1, 5, in("USD")), on(2, 7)}, Money{Mixed: true}},
 	} {
 		if got := MoneyOf(c.points); got != c.want {

@@ -80,7 +80,7 @@ func (d *deployer) importTable(ctx context.Context, name string) error {
 		return err
 	}
 	if definition.BillingMode != "PAY_PER_REQUEST" {
-		return fmt.Errorf("the table %[1]s has provisioned capacity: aws dynamodb update-table --table-name %[1]s --billing-mode PAY_PER_REQUEST", name)
+		return fmt.Errorf("the table %[1]s has provisioned capacity: aws dynamodb update-table%[2]s --table-name %[1]s --billing-mode PAY_PER_REQUEST", name, d.awsFlags())
 	}
 	t, err := d.account.template(ctx, d.stack)
 	if err != nil {

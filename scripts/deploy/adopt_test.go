@@ -126,7 +126,7 @@ func TestDifferences(t *testing.T) {
 			t.Errorf("%s: found %v", want, found)
 			continue
 		}
-		requireContains(t, found[0].text("T"), want, test.command)
+		requireContains(t, found[0].text("T", ""), want, test.command)
 	}
 	d := wantedTable()
 	d.GlobalSecondaryIndexes = nil // a deploy adds the missing indexes

@@ -7,9 +7,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -29,10 +32,13 @@ func (d *deployer) prepare(ctx context.Context) error {
 	if err := d.lockBuilds(); err != nil {
 		return err
 	}
+	d.announce("building the functions for " + arch)
 	if err := d.command(ctx, d.root, []string{"GOARCH=" + goarch[arch]}, "bash", "scripts/build"); err != nil {
 		return fmt.Errorf("the functions could not be built, and nothing was deployed: %w", err)
 	}
-	if err := d.command(ctx, d.root, nil, "go", "build", "-trimpath", "-o", filepath.Join(d.tmp, "app"), "./infra/cdk"); err != nil {
+	d.announce("building the CDK app")
+	// Without the version of the repository, go build does not link an unchanged app again.
+	if err := d.command(ctx, d.root, nil, "go", "build", "-trimpath", "-buildvcs=false", "-o", d.app(), "./infra/cdk"); err != nil {
 		return fmt.Errorf("the CDK app could not be built, and nothing was deployed: %w", err)
 	}
 	if err := d.installCDK(ctx); err != nil {
@@ -57,6 +63,13 @@ func (d *deployer) lockBuilds() (err error) {
 	return nil
 }
 
+// announce prints what the program does in the next seconds or minutes.
+func (d *deployer) announce(what string) { fmt.Fprintf(d.errOut, "%s...\n", what) }
+
+// app returns the path of the CDK app, which stays in the folder of the builds for the next deploy.
+// scripts/build removes unknown files from this folder, but not those whose name begins with a dot.
+func (d *deployer) app() string { return filepath.Join(d.root, "dist", ".cdk-app") }
+
 func (d *deployer) cdkFolder() string { return filepath.Join(d.cache, "aws-cdk-"+cdkVersion) }
 
 // installCDK installs the CDK's command line program into a temporary folder and then renames the
@@ -66,6 +79,7 @@ func (d *deployer) installCDK(ctx context.Context) error {
 	if _, err := os.Stat(final); err == nil {
 		return nil
 	}
+	d.announce("installing the CDK's command line program " + cdkVersion)
 	if err := os.MkdirAll(d.cache, 0o755); err != nil {
 		return err
 	}
@@ -87,41 +101,118 @@ func (d *deployer) installCDK(ctx context.Context) error {
 	return nil
 }
 
-// cdk runs the CDK's command line program with the app.
+// cdk runs the CDK's command line program on the cloud assembly.
 func (d *deployer) cdk(ctx context.Context, args ...string) error {
-	name, dir := args[0], filepath.Join(d.root, "infra", "cdk")
+	name := args[0]
 	args = append([]string{"--ci", "--no-notices"}, args...)
-	switch name {
-	case "bootstrap":
-		dir = d.tmp // leave the folder of the app, where bootstrap would run the app
-	case "deploy", "import":
+	if name != "bootstrap" {
 		args = append(args, "--app", d.cloud())
-	default:
-		args = append(args, "--app", filepath.Join(d.tmp, "app"), "--context", "stack="+d.stack, "--context", "dist="+filepath.Join(d.root, "dist"))
-		if d.synthDir == "" {
-			args = append(args, "--output", d.cloud())
-		}
 	}
 	if d.profile != "" {
 		args = append(args, "--profile", d.profile)
 	}
-	var env []string
+	env := []string{"AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED=true"} // checkTools has checked the version
 	if d.account != nil {
 		env = append(env, "AWS_REGION="+d.account.config.Region, "AWS_DEFAULT_REGION="+d.account.config.Region)
 	}
-	if err := d.command(ctx, dir, env, filepath.Join(d.cdkFolder(), "node_modules", ".bin", "cdk"), args...); err != nil {
+	out := &cdkOutput{to: d.errOut, stack: d.stack}
+	defer out.flush()
+	// In the temporary folder, the program finds no cdk.json, whose app it would run.
+	if err := d.commandTo(ctx, out, d.tmp, env, filepath.Join(d.cdkFolder(), "node_modules", ".bin", "cdk"), args...); err != nil {
 		return fmt.Errorf("cdk %s: %w", name, err)
 	}
 	return nil
 }
 
+// cdkOutput passes on the lines of the CDK's output, except noise, the durations, and the stack's
+// outputs and ARN. printOutputs prints the outputs that a reader needs.
+type cdkOutput struct {
+	to    io.Writer
+	stack string
+	part  []byte // the last line, as far as it was written
+}
+
+func (o *cdkOutput) Write(text []byte) (int, error) {
+	o.part = append(o.part, text...)
+	for {
+		n := bytes.IndexByte(o.part, '\n')
+		if n < 0 {
+			return len(text), nil
+		}
+		line := o.part[:n+1]
+		o.part = o.part[n+1:]
+		if o.drops(strings.TrimSpace(string(line))) {
+			continue
+		}
+		if _, err := o.to.Write(line); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (o *cdkOutput) drops(line string) bool {
+	return line == "" || line == "Outputs:" || line == "Stack ARN:" || strings.HasPrefix(line, o.stack+".") || strings.HasPrefix(line, "✨") ||
+		strings.HasPrefix(line, "arn:") && strings.Contains(line, ":stack/"+o.stack+"/") ||
+		strings.Contains(line, "feature flags are not configured") || // for new features, which this app does not need
+		line == "Runtime process exited abnormally: waitid: no child processes" // a harmless race in the CDK's Go runtime
+}
+
+// flush writes a last line without a line break.
+func (o *cdkOutput) flush() {
+	_, _ = o.to.Write(o.part)
+	o.part = nil
+}
+
 // cloud returns the folder of the CDK's cloud assembly, which contains the stack's template and the
 // files that the CDK uploads with it.
-func (d *deployer) cloud() string { return filepath.Join(d.tmp, "cloud") }
+func (d *deployer) cloud() string {
+	if d.synthDir != "" {
+		return d.synthDir
+	}
+	return filepath.Join(d.tmp, "cloud")
+}
+
+// runApp runs the CDK app, which writes the cloud assembly. It runs the app as the CDK's command line
+// program does, but without that program, which takes seconds to start. The app does not check the
+// findings of cdk-nag. The CDK's command line program reports them before it does anything with the
+// assembly.
+//
+// Only --synth validates the template against the CDK's default rules, which takes most of the time
+// of a synthesis. The template depends on nothing but the sources, so it need not be validated at each deploy.
+func (d *deployer) runApp(ctx context.Context) error {
+	text, err := os.ReadFile(filepath.Join(d.root, "infra", "cdk", "cdk.json"))
+	if err != nil {
+		return err
+	}
+	settings := struct{ Context map[string]any }{Context: map[string]any{}}
+	if err := json.Unmarshal(text, &settings); err != nil {
+		return fmt.Errorf("infra/cdk/cdk.json: %w", err)
+	}
+	maps.Copy(settings.Context, map[string]any{
+		"stack": d.stack, "dist": filepath.Join(d.root, "dist"),
+		// What the CDK's command line program adds.
+		"aws:cdk:enable-path-metadata": true, "aws:cdk:enable-asset-metadata": true, "@aws-cdk/core:failSynthOnValidationErrors": false,
+	})
+	if text, err = json.Marshal(settings.Context); err != nil {
+		return err
+	}
+	env := []string{
+		"CDK_OUTDIR=" + d.cloud(), "CDK_CONTEXT_JSON=" + string(text),
+		// checkTools has checked the version of Node.js.
+		"JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20", "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION=1", "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION=1",
+	}
+	if d.synthDir == "" {
+		env = append(env, "CDK_VALIDATION=false")
+	}
+	d.announce("synthesising the template")
+	out := &cdkOutput{to: d.errOut, stack: d.stack}
+	defer out.flush()
+	return d.commandTo(ctx, out, d.tmp, env, d.app())
+}
 
 // synthesiseTemplate writes the cloud assembly of the new version and returns its template.
 func (d *deployer) synthesiseTemplate(ctx context.Context) (template, error) {
-	if err := d.cdk(ctx, "synth", d.stack, "--quiet"); err != nil {
+	if err := d.runApp(ctx); err != nil {
 		return nil, err
 	}
 	text, err := os.ReadFile(filepath.Join(d.cloud(), d.stack+".template.json"))
@@ -129,6 +220,27 @@ func (d *deployer) synthesiseTemplate(ctx context.Context) (template, error) {
 		return nil, fmt.Errorf("the CDK wrote no template: %w", err)
 	}
 	return parseTemplate(text)
+}
+
+// useDeployedStack writes a cloud assembly that only names the stack and the role with which the CDK
+// changes it. It is enough to delete the stack.
+func (d *deployer) useDeployedStack() error {
+	role := fmt.Sprintf("arn:${AWS::Partition}:iam::%[1]s:role/cdk-hnb659fds-deploy-role-%[1]s-%[2]s", d.account.id, d.account.config.Region)
+	file := d.stack + ".template.json"
+	manifest, err := json.Marshal(map[string]any{"version": "36.0.0", "artifacts": map[string]any{d.stack: map[string]any{
+		"type": "aws:cloudformation:stack", "environment": "aws://" + d.account.id + "/" + d.account.config.Region,
+		"properties": map[string]any{"templateFile": file, "assumeRoleArn": role},
+	}}})
+	if err == nil {
+		err = os.Mkdir(d.cloud(), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(d.cloud(), "manifest.json"), manifest, 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(d.cloud(), file), []byte("{}"), 0o600)
+	}
+	return err
 }
 
 // useTemplate replaces the template in the cloud assembly. The CDK uploads a template under its
@@ -165,11 +277,16 @@ func (d *deployer) useTemplate(t template) error {
 	return fmt.Errorf("the CDK's list of what it uploads does not have %s", file)
 }
 
-// command runs a program and shows its output. When ctx is done, it sends SIGINT to the program and
-// gives it some time to exit.
+// command runs a program and shows its output.
 func (d *deployer) command(ctx context.Context, dir string, env []string, name string, args ...string) error {
+	return d.commandTo(ctx, d.errOut, dir, env, name, args...)
+}
+
+// commandTo runs a program and writes its output to out. When ctx is done, it sends SIGINT to the
+// program and gives it some time to exit.
+func (d *deployer) commandTo(ctx context.Context, out io.Writer, dir string, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, d.errOut, d.errOut
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	cmd.WaitDelay = 10 * time.Second

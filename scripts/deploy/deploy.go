@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func (d *deployer) completeParameters(ctx context.Context, s deployedStack) erro
 		// existing table, which the stack does not manage.
 		d.parameters, d.keepsTable = d.parameters.without(infra.ParamTable), true
 	case ok && table == "":
-		return fmt.Errorf("%s: the stack uses the table %s, and with a new one the service would have no records; deploy another stack for a new table, with --stack", infra.ParamTable, deployed)
+		return fmt.Errorf("%s cannot become empty: the stack uses the table %s, and a new table would have none of its records. For a new table, deploy another stack with --stack", infra.ParamTable, deployed)
 	}
 	table, ok = d.parameters.lookup(infra.ParamTable)
 	if !ok {
@@ -74,7 +75,7 @@ func (d *deployer) completeParameters(ctx context.Context, s deployedStack) erro
 		if err != nil {
 			return err
 		}
-		if err := definition.usable(d.out); err != nil {
+		if err := definition.usable(d.out, d.awsFlags()); err != nil {
 			return err
 		}
 		stream = t.streamARN
@@ -206,7 +207,7 @@ func (d *deployer) deployError(cause error) error {
 	if err != nil {
 		return fmt.Errorf("%w\nand the state of the stack is unknown: %w", cause, err)
 	}
-	return fmt.Errorf("%w\n%s", cause, failureAdvice(s))
+	return fmt.Errorf("%w\n%s", cause, failureAdvice(s, d.awsFlags()))
 }
 
 // printOutputs prints the base URL, the table and the command for the first key.
@@ -216,7 +217,7 @@ func (d *deployer) printOutputs(ctx context.Context) error {
 		return err
 	}
 	if s.output("BaseUrl") == "" {
-		return fmt.Errorf("the CDK succeeded, but the stack has no output BaseUrl: %s", failureAdvice(s))
+		return fmt.Errorf("the CDK succeeded, but the stack has no output BaseUrl: %s", failureAdvice(s, d.awsFlags()))
 	}
 	fmt.Fprintf(d.out, "\nbase URL  %s\ntable     %s\n", s.output("BaseUrl"), s.output("TableName"))
 	if target := s.output("DomainTarget"); target != "" {
@@ -249,25 +250,30 @@ func (d *deployer) printDiff(ctx context.Context) error {
 	if err := d.prepare(ctx); err != nil {
 		return err
 	}
-	args := []string{"diff", d.stack}
+	if err := d.runApp(ctx); err != nil {
+		return err
+	}
 	for _, p := range d.parameters {
 		fmt.Fprintf(d.out, "parameter %s: %s\n", p.name, p.value)
 	}
-	return d.cdk(ctx, args...)
+	return d.cdk(ctx, "diff", d.stack)
 }
 
 func (d *deployer) synthesise(ctx context.Context) error {
 	if _, ok := d.parameters.lookup(infra.ParamArchitecture); !ok {
 		d.parameters = append(d.parameters, setting{infra.ParamArchitecture, "arm64"})
 	}
-	out, err := filepath.Abs(d.synthDir)
-	if err != nil {
+	var err error
+	if d.synthDir, err = filepath.Abs(d.synthDir); err != nil {
 		return err
 	}
 	if err := d.prepare(ctx); err != nil {
 		return err
 	}
-	return d.cdk(ctx, "synth", d.stack, "--quiet", "--output", out)
+	if err := d.runApp(ctx); err != nil {
+		return err
+	}
+	return d.cdk(ctx, "synth", d.stack, "--quiet") // reports the findings of cdk-nag
 }
 
 // destroyStack deletes the stack. The table stays, and destroyStack prints how to delete it.
@@ -278,33 +284,57 @@ func (d *deployer) destroyStack(ctx context.Context, s deployedStack) error {
 	if err := s.checkBelongsToService(); err != nil {
 		return err
 	}
-	if err := checkIdle(s); err != nil && s.Status != "DELETE_FAILED" && s.Status != "CREATE_FAILED" {
+	if err := checkIdle(s, d.awsFlags()); err != nil && s.Status != "DELETE_FAILED" && s.Status != "CREATE_FAILED" {
 		return err
 	}
-	table := s.output("TableName")
-	fmt.Fprintf(d.out, "account   %s, as %s\nregion    %s\nstack     %s: delete it; its base URL is lost for good\ntable     %s: stays, with all records\nlogs      their groups stay, until you delete them\n",
-		d.account.id, d.account.caller, d.account.config.Region, d.stack, valueOr(table, "unknown"))
+	tables, err := d.knownTables(ctx, s)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, "account   %s, as %s\nregion    %s\nstack     %s: delete it; its base URL is lost for good\n",
+		d.account.id, d.account.caller, d.account.config.Region, d.stack)
+	for _, table := range tables {
+		fmt.Fprintf(d.out, "table     %s: stays, with all records\n", table)
+	}
+	fmt.Fprintln(d.out, "logs      their groups stay, until you delete them")
 	if err := d.confirm(); err != nil {
 		return err
 	}
-	if err := d.prepare(ctx); err != nil {
+	if err := d.installCDK(ctx); err != nil {
+		return err
+	}
+	if err := d.useDeployedStack(); err != nil {
 		return err
 	}
 	if err := d.cdk(ctx, "destroy", d.stack, "--force"); err != nil {
 		return d.deployError(err)
 	}
-	if table == "" {
-		return nil
-	}
-	fmt.Fprintf(d.out, `
+	for _, table := range tables {
+		fmt.Fprintf(d.out, `
 The table %[1]s still exists and costs money. To use it again:
 
-  go run ./scripts/deploy --stack %[2]s --table %[1]s --adopt
+  go run ./scripts/deploy%[3]s --stack %[2]s --table %[1]s --adopt
 
 To delete it and all its records for good:
 
-  aws dynamodb update-table --region %[3]s --table-name %[1]s --no-deletion-protection-enabled
-  aws dynamodb delete-table --region %[3]s --table-name %[1]s
-`, table, d.stack, d.account.config.Region)
+  aws dynamodb update-table%[3]s --table-name %[1]s --no-deletion-protection-enabled
+  aws dynamodb delete-table%[3]s --table-name %[1]s
+`, table, d.stack, d.awsFlags())
+	}
 	return nil
+}
+
+// knownTables returns the tables that the stack still knows: the one that the service uses, the
+// other one of a switch that is not complete, and the one that is a resource of the stack.
+func (d *deployer) knownTables(ctx context.Context, s deployedStack) (tables []string, err error) {
+	own, err := d.account.stackResource(ctx, d.stack, infra.TableID)
+	if err != nil {
+		return nil, err
+	}
+	for _, table := range []string{s.output("TableName"), s.parameter(infra.ParamTable), s.parameter(infra.ParamSecondTable), own} {
+		if table != "" && !slices.Contains(tables, table) {
+			tables = append(tables, table)
+		}
+	}
+	return tables, nil
 }

@@ -69,7 +69,9 @@ func newFakeAWS(t *testing.T) *fakeAWS {
 		}
 	}
 	w.write(filepath.Join(w.root, "scripts/build"), "")
-	w.addProgram("go", `if [ "$1" = env ]; then echo "$WORLD/go.mod"; fi`)
+	w.write(filepath.Join(w.root, "infra/cdk/cdk.json"), `{"context": {"flag": true}}`)
+	w.write(w.log+".app", "#!/bin/sh\n"+fakeApp)
+	w.addProgram("go", `case $1 in env) echo "$WORLD/go.mod" ;; build) /bin/cp "$LOG.app" "$WORLD/dist/.cdk-app" ;; esac`)
 	w.addProgram("node", `echo v22.1.0`)
 	w.addProgram("npm", "")
 	w.addProgram("bash", "")
@@ -94,22 +96,25 @@ func newFakeAWS(t *testing.T) *fakeAWS {
 	return w
 }
 
-// fakeCDK is a fake of the CDK's command line program. The command synth writes a cloud assembly
-// with the template in $LOG.next. Executing a change set writes the prepared template to
-// $LOG.deployed.
+// fakeApp is a fake of the CDK app. It writes a cloud assembly with the template in $LOG.next.
+const fakeApp = `
+echo "app $CDK_CONTEXT_JSON" >>"$LOG"
+/bin/mkdir -p "$CDK_OUTDIR"
+/bin/cat "$LOG.next" >"$CDK_OUTDIR/growth-workspace.template.json"
+echo '{"files":{"digest":{"source":{"path":"growth-workspace.template.json"}}}}' >"$CDK_OUTDIR/growth-workspace.assets.json"
+echo '{"url":"digest.json"}' >"$CDK_OUTDIR/manifest.json"
+`
+
+// fakeCDK is a fake of the CDK's command line program. Executing a change set writes the prepared
+// template to $LOG.deployed.
 const fakeCDK = `
 all=" $* "
 while [ $# -gt 0 ]; do
-  case $1 in synth | deploy) stack=$2 ;; --output) out=$2 ;; --app) app=$2 ;; esac
+  case $1 in deploy) stack=$2 ;; --app) app=$2 ;; esac
   shift
 done
 case $all in
-*" synth "*)
-  /bin/mkdir -p "$out"
-  /bin/cat "$LOG.next" >"$out/$stack.template.json"
-  echo "{\"files\":{\"digest\":{\"source\":{\"path\":\"$stack.template.json\"}}}}" >"$out/$stack.assets.json"
-  echo '{"url":"digest.json"}' >"$out/manifest.json"
-  exit 0 ;;
+*" destroy "*) /bin/cat "$app/manifest.json" >>"$LOG" ;;
 *" prepare-change-set "*) ;;
 *" deploy "*)
   if [ -s "$LOG.throttled" ]; then
@@ -524,9 +529,9 @@ func TestErrCredentials(t *testing.T) {
 // Ensure the error for a stack that cannot be deployed says what to do, and nothing is changed.
 func TestErrStack(t *testing.T) {
 	for status, want := range map[string]string{
-		"UPDATE_IN_PROGRESS":     "cancel-update-stack --stack-name growth-workspace",
+		"UPDATE_IN_PROGRESS":     "cancel-update-stack --region eu-central-1 --stack-name growth-workspace",
 		"DELETE_IN_PROGRESS":     "Wait until it ends",
-		"UPDATE_ROLLBACK_FAILED": "continue-update-rollback --stack-name growth-workspace",
+		"UPDATE_ROLLBACK_FAILED": "continue-update-rollback --region eu-central-1 --stack-name growth-workspace",
 		"DELETE_FAILED":          "a role may not be made",
 	} {
 		t.Run(status, func(t *testing.T) {
@@ -632,6 +637,7 @@ func TestErrOptions(t *testing.T) {
 		"--destroy deletes the stack as it is":           {"--destroy", "--table", "kept"},
 		"--adopt changes the stack":                      {"--adopt", "--plan"},
 		"unknown argument \"now\"":                       {"now"},
+		"smoke must come before the flags":               {"--yes", "smoke"},
 		"to leave out; there are key, role-may":          {"smoke", "--skip", "everything"},
 		"there is no such check to leave out":            {"smoke", "--skip", "operate"},
 		"unknown argument \"later\"":                     {"smoke", "later"},
@@ -671,7 +677,7 @@ func TestStreamOfTable(t *testing.T) {
 	requireContains(t, w.loggedCalls(), "growth-workspace:TableStreamArn=arn:aws:dynamodb:eu-central-1:111122223333:table/restored/stream/1")
 	w = newFakeAWS(t)
 	w.status, w.stream = "CREATE_COMPLETE", "KEYS_ONLY"
-	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "does not have the old and new images", "update-table --table-name restored")
+	requireContains(t, w.deploy(0, "--yes", "--table", "restored"), "does not have the old and new images", "update-table --region eu-central-1 --table-name restored")
 	if strings.Contains(w.loggedCalls(), "TableStreamArn") {
 		t.Errorf("a stream without images: %s", w.loggedCalls())
 	}
@@ -697,8 +703,16 @@ func TestDiffAndDestroy(t *testing.T) {
 	if strings.Contains(w.loggedCalls(), "deploy growth-workspace") {
 		t.Error("--diff deploys")
 	}
-	requireContains(t, w.deploy(0, "--destroy", "--yes"), "the-table still exists", "--no-deletion-protection-enabled", "--table the-table")
-	requireContains(t, w.loggedCalls(), "destroy growth-workspace --force")
+	w = newFakeAWS(t)
+	w.status = "CREATE_COMPLETE"
+	requireContains(t, w.deploy(0, "--destroy", "--yes"), "the-table still exists", "--no-deletion-protection-enabled", "--table the-table", "delete-table --region eu-central-1 ")
+	requireContains(t, w.loggedCalls(), "destroy growth-workspace --force", "role/cdk-hnb659fds-deploy-role-111122223333-eu-central-1", "aws://111122223333/eu-central-1")
+	if strings.Contains(w.loggedCalls(), "build") {
+		t.Errorf("--destroy builds:\n%s", w.loggedCalls())
+	}
+	w = newFakeAWS(t) // in the middle of a switch to another table
+	w.status, w.parameters = "CREATE_COMPLETE", settings{{infra.ParamSecondTable, "restored"}}
+	requireContains(t, w.deploy(0, "--destroy", "--yes"), "the-table still exists", "restored still exists")
 	w = newFakeAWS(t)
 	requireContains(t, w.deploy(1, "--destroy", "--yes"), "there is no stack growth-workspace")
 }
@@ -731,7 +745,25 @@ func TestSynth(t *testing.T) {
 	w := newFakeAWS(t)
 	w.identityError = "AccessDenied"
 	w.deploy(0, "--synth", t.TempDir())
-	requireContains(t, w.loggedCalls(), "synth growth-workspace --quiet --output ")
+	requireContains(t, w.loggedCalls(), "synth growth-workspace --quiet --app ", `"flag":true`, `"stack":"growth-workspace"`)
+}
+
+// Ensure the CDK's output reaches the reader without the stack's outputs, and without the durations.
+func TestCDKOutput(t *testing.T) {
+	var got bytes.Buffer
+	o := &cdkOutput{to: &got, stack: "growth-workspace"}
+	for _, part := range []string{
+		"[warning] a real\nwarn", "ing\n\n✨  Deployment time: 3s\n\nOutputs:\ngrowth-workspace.BaseUrl = https://api.example\nStack ARN:\n",
+		"arn:aws:cloudformation:eu-central-1:111122223333:stack/growth-workspace/1\ngrowth-workspace | 1/2 | CREATE_FAILED | no\nno line break",
+	} {
+		if _, err := o.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.flush()
+	if want := "[warning] a real\nwarning\ngrowth-workspace | 1/2 | CREATE_FAILED | no\nno line break"; got.String() != want {
+		t.Errorf("got %q, want %q", got.String(), want)
+	}
 }
 
 // Ensure the shell passes on the profile unchanged when it runs a command that a deploy has

@@ -107,14 +107,14 @@ func (e evolution) check() error {
 		names[i.name] = true
 	}
 	if e.table.exists() && len(names) > indexesMax {
-		return fmt.Errorf("the table %s would have %d indexes during the deploy, and DynamoDB allows %d: first deploy a version without the indexes that go",
+		return fmt.Errorf("the table %s would have %d indexes during the deploy, but DynamoDB allows at most %d: first deploy the earlier version without the indexes that this one removes",
 			e.table.name, len(names), indexesMax)
 	}
 	return nil
 }
 
 func changedIndexError(i index, is indexKeys) error {
-	return fmt.Errorf("the index %s has the keys %s and projects %s, and the new version wants %s and %s: DynamoDB cannot change an index; give it another name in the new version",
+	return fmt.Errorf("the index %s has the keys %s and projects %s, but the new version defines the keys %s and projects %s. DynamoDB cannot change an index: rename it in the new version",
 		i.name, is.keys, is.projection, i.keys, i.projection)
 }
 

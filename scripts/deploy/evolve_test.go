@@ -282,7 +282,7 @@ func TestErrInterruptedWait(t *testing.T) {
 	}
 	w.creating["gsi2"] = false
 	err = d.waitForTable(ctx, "the-table", tableState.busy)
-	if err == nil || !strings.Contains(err.Error(), "interrupted while the index gsi2 is CREATING, which goes on in DynamoDB; run this again") {
+	if err == nil || !strings.Contains(err.Error(), "interrupted while the index gsi2 is CREATING; DynamoDB continues without this program. Run this again") {
 		t.Error(err)
 	}
 	requireContains(t, output.String(), "waiting   the index gsi2 is CREATING")

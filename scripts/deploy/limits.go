@@ -48,7 +48,7 @@ func (d *deployer) checkConcurrency(ctx context.Context, s deployedStack) error 
 		return nil
 	}
 	limit, functions := settings.AccountLimit, len(infra.New().Functions)
-	raise := "request more from AWS:\n  aws service-quotas request-service-quota-increase --service-code lambda --quota-code " + concurrencyQuota + " --desired-value 1000"
+	raise := "request more from AWS:\n  aws service-quotas request-service-quota-increase" + d.awsFlags() + " --service-code lambda --quota-code " + concurrencyQuota + " --desired-value 1000"
 	each := reservation(d.value(s, infra.ParamConcurrency))
 	// The deploy releases the reservations of the deployed stack first.
 	free := limit.UnreservedConcurrentExecutions + functions*reservation(s.parameter(infra.ParamConcurrency))
@@ -104,7 +104,7 @@ func (d *deployer) checkThroughput(ctx context.Context, s deployedStack) error {
 	}
 	name := s.output("TableName")
 	if name != "" && d.value(s, infra.ParamTable) != "" && d.value(s, infra.ParamAdopted) != "yes" {
-		return fmt.Errorf("%s: the table %s does not belong to the stack; use aws dynamodb update-table --table-name %s", changed[0].name, name, name)
+		return fmt.Errorf("%s: the table %s does not belong to the stack; use aws dynamodb update-table%s --table-name %s", changed[0].name, name, d.awsFlags(), name)
 	}
 	if name == "" || !slices.ContainsFunc(changed, setting.isWarmThroughput) {
 		return nil

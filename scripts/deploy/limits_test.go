@@ -37,7 +37,7 @@ func TestConcurrency(t *testing.T) {
 			output := w.deploy(test.code, args...)
 			requireContains(t, output, test.want)
 			if test.want != "" {
-				requireContains(t, output, "request-service-quota-increase --service-code lambda --quota-code L-B99A9384")
+				requireContains(t, output, "request-service-quota-increase --region eu-central-1 --service-code lambda --quota-code L-B99A9384")
 			} else if strings.Contains(output, "functions at once") {
 				t.Errorf("a note without a reason: %s", output)
 			}

@@ -115,7 +115,7 @@ func (d *deployer) start(ctx context.Context) error {
 	if d.destroy {
 		return d.destroyStack(ctx, stack)
 	}
-	if err := checkDeployable(stack); err != nil {
+	if err := checkDeployable(stack, d.awsFlags()); err != nil {
 		return err
 	}
 	if err := d.completeParameters(ctx, stack); err != nil {

@@ -140,6 +140,9 @@ func (o *options) addStackFlags(flags *flag.FlagSet) {
 // checkArguments returns an error for an argument that is not a flag, and for a stack name that AWS
 // does not allow.
 func (o *options) checkArguments(flags *flag.FlagSet) error {
+	if command := flags.Arg(0); o.sam == nil && o.smoke == nil && (command == "plan" || command == "smoke") {
+		return fmt.Errorf("the command %[1]s must come before the flags: go run ./scripts/deploy %[1]s", command)
+	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unknown argument %q", flags.Arg(0))
 	}

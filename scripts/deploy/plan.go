@@ -71,9 +71,9 @@ func (p plan) print(d *deployer) {
 		fmt.Fprintln(d.out, "DynamoDB fills a new index while the table is in use: this takes minutes to hours, and costs a write for each record in it.")
 	}
 	for _, name := range p.foreign() {
-		fmt.Fprintf(d.out, `note      the index %[1]s of the table %[2]s belongs to neither version. If an update that was rolled back has left it, remove it:
-          aws dynamodb update-table --table-name %[2]s --global-secondary-index-updates '[{"Delete":{"IndexName":"%[1]s"}}]'
-`, name, p.table.name)
+		fmt.Fprintf(d.out, `note      the index %[1]s of the table %[2]s belongs to neither version. If a rolled-back update left it behind, remove it:
+          aws dynamodb update-table%[3]s --table-name %[2]s --global-secondary-index-updates '[{"Delete":{"IndexName":"%[1]s"}}]'
+`, name, p.table.name, d.awsFlags())
 	}
 }
 
@@ -201,7 +201,7 @@ func (d *deployer) deployTemplate(ctx context.Context, t template, check func(ch
 		if err == nil || n == createAttempts || ctx.Err() != nil || !d.creationThrottled(ctx) {
 			return err
 		}
-		fmt.Fprintf(d.out, "again     in a minute, because AWS throttled the creation of the stack\n")
+		fmt.Fprintf(d.out, "retry     in a minute, because AWS throttled the creation of the stack\n")
 		if d.pause(ctx, createPause) != nil {
 			return err
 		}
@@ -270,6 +270,7 @@ func (d *deployer) prepareChangeSet(ctx context.Context, t template, flags ...st
 	if err := d.useTemplate(t); err != nil {
 		return changeSet{}, err
 	}
+	d.announce("creating a change set")
 	args := []string{"deploy", d.stack, "--require-approval", "never", "--method", "prepare-change-set", "--change-set-name", changeSetName}
 	if err := d.cdk(ctx, append(args, flags...)...); err != nil {
 		return changeSet{}, d.deployError(err)

@@ -75,7 +75,7 @@ func (d *deployer) checkRollout(ctx context.Context, before *earlierVersion) err
 	case ctx.Err() != nil:
 		return errors.New("interrupted: the new version is deployed, and not all checks have run")
 	case errors.Is(failure, errUnreachable):
-		return fmt.Errorf("the new version is deployed, and could not be checked: %w\nIf it can be reached from elsewhere, all is well; otherwise go back to the earlier version", failure)
+		return fmt.Errorf("the new version is deployed, but could not be checked: %w\nIf it responds elsewhere, there is nothing to do; otherwise deploy the earlier version", failure)
 	}
 	return d.goBack(ctx, before, now, failure)
 }
@@ -90,10 +90,10 @@ func (d *deployer) goBack(ctx context.Context, before *earlierVersion, now deplo
 	if reason := before.blocksWayBack(now, deployed); reason != "" {
 		return fmt.Errorf("the new version is deployed and does not work: %w\nIt is still running: %s", failure, reason)
 	}
-	fmt.Fprintf(d.out, "failed    %s\nback      to the earlier version: its template and its parameters\n", failure)
+	fmt.Fprintf(d.out, "failed    %s\nrollback  to the earlier version: its template and its parameters\n", failure)
 	check := func(c changeSet) error { return c.check(deployed, before.template, false) }
 	if err := d.deployTemplate(ctx, before.template, check, before.parameters().flags(d.stack)...); err != nil {
-		return fmt.Errorf("the new version does not work: %w\nand the way back failed: %w", failure, err)
+		return fmt.Errorf("the new version does not work: %w\nand the rollback failed: %w", failure, err)
 	}
 	if before.stack.parameter(infra.ParamConcurrency) == "0" {
 		return fmt.Errorf("the new version does not work: %w\nThe stack is back at the earlier version, which is stopped, as before (%s=0)", failure, infra.ParamConcurrency)
@@ -111,7 +111,7 @@ func (d *deployer) goBack(ctx context.Context, before *earlierVersion, now deplo
 		text += fmt.Sprintf(".\nThe switch of the table is not complete, so the service refuses writes, as before: the parameter %s is %s", infra.ParamSecondTable, other)
 	}
 	if value, changed := before.rolloutChange(); changed {
-		text += fmt.Sprintf(".\nTo go back at once, the parameter %[1]s became %[2]s. With the next deploy, give --param %[1]s=%[3]s", infra.ParamRollout, infra.RolloutAllAtOnce, value)
+		text += fmt.Sprintf(".\nThe rollback set the parameter %[1]s to %[2]s, so that it took effect at once. Pass --param %[1]s=%[3]s to the next deploy", infra.ParamRollout, infra.RolloutAllAtOnce, value)
 	}
 	return fmt.Errorf("the new version does not work: %w\n%s", failure, text)
 }
@@ -120,7 +120,7 @@ func (d *deployer) goBack(ctx context.Context, before *earlierVersion, now deplo
 // operator, or an empty string.
 func (v *earlierVersion) blocksWayBack(now deployedStack, deployed template) string {
 	if v == nil {
-		return "there is no earlier version to go back to. Fix the cause, and deploy again"
+		return "there is no earlier version to roll back to. Fix the cause, and deploy again"
 	}
 	switch {
 	case reflect.DeepEqual(v.stack.Parameters, now.Parameters) && reflect.DeepEqual(v.template, deployed):
@@ -139,7 +139,7 @@ func (v *earlierVersion) blocksWayBack(now deployedStack, deployed template) str
 	}
 	for _, i := range current {
 		if !has(earlier, i.name) {
-			return "the earlier version has not the index " + i.name + ", which the way back would remove. Fix the new version, or deploy the earlier one"
+			return "the earlier version does not have the index " + i.name + ", so a rollback would remove it. Fix the new version, or deploy the earlier one"
 		}
 	}
 	return ""

@@ -158,7 +158,7 @@ func TestWayBack(t *testing.T) {
 func TestWayBackFromCanary(t *testing.T) {
 	w := newUpgrade(t, "document")
 	w.parameters = settings{{infra.ParamRollout, infra.RolloutCanary}}
-	requireContains(t, w.deploy(1, "--yes"), "give --param Rollout=canary")
+	requireContains(t, w.deploy(1, "--yes"), "Pass --param Rollout=canary to the next deploy")
 	requireContains(t, w.loggedCalls(), "growth-workspace:Rollout=all-at-once")
 }
 
@@ -188,7 +188,7 @@ func TestErrUnreachable(t *testing.T) {
 func TestErrNoWayBack(t *testing.T) {
 	w := newFakeAWS(t)
 	w.wrong, w.statusAfterCDK = "document", "CREATE_COMPLETE"
-	requireContains(t, w.deploy(1, "--yes"), "does not work", "there is no earlier version to go back to")
+	requireContains(t, w.deploy(1, "--yes"), "does not work", "there is no earlier version to roll back to")
 
 	w = newUpgrade(t, "document")
 	delete(w.template, "Description")

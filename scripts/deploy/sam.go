@@ -112,7 +112,7 @@ func (d *deployer) samPlan(ctx context.Context, next []byte) (p plan, deployed [
 		if !s.exists() {
 			return p, nil, fmt.Errorf("there is no stack %s in %s: deploy as usual, with scripts/sam cli deploy", d.stack, d.account.config.Region)
 		}
-		if err := checkDeployable(s); err != nil {
+		if err := checkDeployable(s, d.awsFlags()); err != nil {
 			return p, nil, err
 		}
 		if deployed, err = d.account.templateText(ctx, d.stack); err != nil {

@@ -134,7 +134,7 @@ func (d *deployer) runSmoke(ctx context.Context) (err error) {
 	if !stack.exists() || stack.neverDeployed() {
 		return fmt.Errorf("there is no deployed stack %s in %s: deploy it first", d.stack, d.account.config.Region)
 	}
-	if err := checkDeployable(stack); err != nil {
+	if err := checkDeployable(stack, d.awsFlags()); err != nil {
 		return err
 	}
 	if stack.parameter(infra.ParamConcurrency) == "0" {

@@ -31,33 +31,33 @@ func (s deployedStack) checkBelongsToService() error {
 }
 
 // checkDeployable returns an error unless the state of the stack allows a deploy. The error says
-// what to do.
-func checkDeployable(s deployedStack) error {
+// what to do, with commands that have awsFlags.
+func checkDeployable(s deployedStack, awsFlags string) error {
 	if !s.exists() {
 		return nil
 	}
 	if err := s.checkBelongsToService(); err != nil {
 		return err
 	}
-	return checkIdle(s)
+	return checkIdle(s, awsFlags)
 }
 
 // checkIdle returns an error if a change to the stack is in progress or has failed.
-func checkIdle(s deployedStack) error {
+func checkIdle(s deployedStack, awsFlags string) error {
 	switch {
 	case strings.HasSuffix(s.Status, "_IN_PROGRESS"):
 		return fmt.Errorf(`the stack %[1]s is %[2]s: a deploy is running, or was interrupted, which does not stop CloudFormation.
 Wait until it ends, then run this again. To watch it:
-  aws cloudformation describe-stack-events --stack-name %[1]s --max-items 20
+  aws cloudformation describe-stack-events%[3]s --stack-name %[1]s --max-items 20
 To cancel an update and restore the earlier version:
-  aws cloudformation cancel-update-stack --stack-name %[1]s`, s.Name, s.Status)
+  aws cloudformation cancel-update-stack%[3]s --stack-name %[1]s`, s.Name, s.Status, awsFlags)
 	case s.Status == "UPDATE_ROLLBACK_FAILED":
 		return fmt.Errorf(`the stack %[1]s is UPDATE_ROLLBACK_FAILED: an update failed, and so did its rollback.
 The reason: %[2]s
 Find what failed, fix the cause, and let CloudFormation finish the rollback; then run this again:
-  aws cloudformation describe-stack-events --stack-name %[1]s --query "StackEvents[?ends_with(ResourceStatus, 'FAILED')]"
-  aws cloudformation continue-update-rollback --stack-name %[1]s
-None of this changes the table or its records`, s.Name, valueOr(s.Reason, "unknown"))
+  aws cloudformation describe-stack-events%[3]s --stack-name %[1]s --query "StackEvents[?ends_with(ResourceStatus, 'FAILED')]"
+  aws cloudformation continue-update-rollback%[3]s --stack-name %[1]s
+None of this changes the table or its records`, s.Name, valueOr(s.Reason, "unknown"), awsFlags)
 	case s.Status == "CREATE_FAILED":
 		return fmt.Errorf(`the stack %[1]s is CREATE_FAILED: its first deploy failed, with the rollback switched off, and nothing is running.
 The reason: %[2]s
@@ -71,7 +71,7 @@ Fix the cause and delete the rest with --destroy; the table stays. Then deploy w
 }
 
 // failureAdvice says in which state a failed deploy has left the stack, and what to do.
-func failureAdvice(s deployedStack) string {
+func failureAdvice(s deployedStack, awsFlags string) string {
 	switch {
 	case !s.exists():
 		return "Nothing was deployed: there is no stack " + s.Name + "."
@@ -80,9 +80,9 @@ func failureAdvice(s deployedStack) string {
 	case s.neverDeployed():
 		return "The first deploy failed and nothing is running: the stack is " + s.Status + ".\n" +
 			"Fix the cause and run this again: the rest of the stack is removed first. If a table was created, it stays, empty;\n" +
-			"aws dynamodb list-tables shows it."
+			"aws dynamodb list-tables" + awsFlags + " shows it."
 	case s.Status == "UPDATE_ROLLBACK_FAILED", s.Status == "DELETE_FAILED", s.Status == "CREATE_FAILED":
-		return checkIdle(s).Error()
+		return checkIdle(s, awsFlags).Error()
 	}
 	return "The stack " + s.Name + " is " + s.Status + ": the earlier version is running. Fix the cause and run this again."
 }

@@ -41,9 +41,9 @@ func (d *deployer) updates(s deployedStack) ([]update, error) {
 		return []update{{"", d.parameters}}, nil
 	case second != "" && !chosen && !d.keepsTable:
 		return nil, fmt.Errorf(`the stack %[1]s is in the middle of a switch from one table to another, and refuses writes.
-It uses %[2]s, and may also use %[3]s. To end the switch with one of them:
-  go run ./scripts/deploy --stack %[1]s --table %[2]s
-  go run ./scripts/deploy --stack %[1]s --table %[3]s`, d.stack, old, second)
+It uses %[2]s, and may also use %[3]s. To finish the switch, choose one of them:
+  go run ./scripts/deploy%[4]s --stack %[1]s --table %[2]s
+  go run ./scripts/deploy%[4]s --stack %[1]s --table %[3]s`, d.stack, old, second, d.awsFlags())
 	case !chosen || table == old:
 		if second == "" {
 			return []update{{"", d.parameters}}, nil

@@ -135,6 +135,6 @@ func TestEmptyTableName(t *testing.T) {
 	requireUpdates(t, w, "-ExistingTableName= -SecondTableName=the-table")
 	w = newFakeAWS(t)
 	w.status, w.parameters, w.managed = "UPDATE_COMPLETE", settings{{infra.ParamTable, "restored"}}, ""
-	requireContains(t, w.deploy(1, "--yes", "--param", "ExistingTableName="), "the stack uses the table restored", "no records")
+	requireContains(t, w.deploy(1, "--yes", "--param", "ExistingTableName="), "the stack uses the table restored", "none of its records")
 	requireUpdates(t, w)
 }

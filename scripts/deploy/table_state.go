@@ -183,7 +183,7 @@ func (d *deployer) waitForTable(ctx context.Context, name string, ready func(tab
 			said = waitsFor
 		}
 		if d.pause(ctx, pause) != nil {
-			return fmt.Errorf("interrupted while %s, which goes on in DynamoDB; run this again", waitsFor)
+			return fmt.Errorf("interrupted while %s; DynamoDB continues without this program. Run this again", waitsFor)
 		}
 	}
 }

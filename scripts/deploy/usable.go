@@ -168,22 +168,22 @@ func (t tableDefinition) differences(wanted tableDefinition) (out []tableDiffere
 	return out
 }
 
-// text describes the difference and the command that fixes it.
-func (x tableDifference) text(table string) string {
+// text describes the difference and the command that fixes it. awsFlags are flags for the AWS CLI.
+func (x tableDifference) text(table, awsFlags string) string {
 	if x.command == "" {
 		return x.what
 	}
 	action, arguments, _ := strings.Cut(x.command, " ")
-	return fmt.Sprintf("%s:\n            aws dynamodb %s --table-name %s %s", x.what, action, table, arguments)
+	return fmt.Sprintf("%s:\n            aws dynamodb %s%s --table-name %s %s", x.what, action, awsFlags, table, arguments)
 }
 
 // usable returns an error if the functions would not work with the table. It prints all other
 // differences between the table and the definition.
-func (t tableDefinition) usable(out io.Writer) error {
+func (t tableDefinition) usable(out io.Writer, awsFlags string) error {
 	var fatal []error
 	var others []string
 	for _, x := range t.differences(wantedTable()) {
-		if text := x.text(t.TableName); x.isFatal {
+		if text := x.text(t.TableName, awsFlags); x.isFatal {
 			fatal = append(fatal, errors.New(text))
 		} else {
 			others = append(others, text)
@@ -193,7 +193,7 @@ func (t tableDefinition) usable(out io.Writer) error {
 		return fmt.Errorf("the table %s cannot be used:\n%w", t.TableName, errors.Join(fatal...))
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(out, "note      the table %s is not as this version defines it. --adopt mends it all; by hand:\n          %s\n", t.TableName, strings.Join(others, "\n          "))
+		fmt.Fprintf(out, "note      the table %s differs from the definition in this version. --adopt fixes every difference; these commands fix one each:\n          %s\n", t.TableName, strings.Join(others, "\n          "))
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (d *deployer) prepare(ctx context.Context) error {
 		return fmt.Errorf("the functions could not be built, and nothing was deployed: %w", err)
 	}
 	d.announce("building the CDK app")
-	// Without the version of the repository, go build does not link an unchanged app again.
+	// With -buildvcs=false, a commit does not change the app, so go build does not link it again.
 	if err := d.command(ctx, d.root, nil, "go", "build", "-trimpath", "-buildvcs=false", "-o", d.app(), "./infra/cdk"); err != nil {
 		return fmt.Errorf("the CDK app could not be built, and nothing was deployed: %w", err)
 	}
@@ -124,8 +124,8 @@ func (d *deployer) cdk(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// cdkOutput passes on the lines of the CDK's output, except noise, the durations, and the stack's
-// outputs and ARN. printOutputs prints the outputs that a reader needs.
+// cdkOutput passes on the lines of the CDK's output, except noise, durations, and the stack's outputs
+// and ARN. printOutputs prints the outputs that a reader needs.
 type cdkOutput struct {
 	to    io.Writer
 	stack string
@@ -151,10 +151,22 @@ func (o *cdkOutput) Write(text []byte) (int, error) {
 }
 
 func (o *cdkOutput) drops(line string) bool {
-	return line == "" || line == "Outputs:" || line == "Stack ARN:" || strings.HasPrefix(line, o.stack+".") || strings.HasPrefix(line, "✨") ||
-		strings.HasPrefix(line, "arn:") && strings.Contains(line, ":stack/"+o.stack+"/") ||
-		strings.Contains(line, "feature flags are not configured") || // for new features, which this app does not need
-		line == "Runtime process exited abnormally: waitid: no child processes" // a harmless race in the CDK's Go runtime
+	switch line {
+	case "", "Outputs:", "Stack ARN:", "✅  " + o.stack:
+		return true
+	case "Runtime process exited abnormally: waitid: no child processes": // a harmless race in the CDK's runtime for Go
+		return true
+	}
+	for _, prefix := range []string{
+		o.stack + ".", // an output
+		o.stack + ": start: ", o.stack + ": success: ", o.stack + ": creating ", o.stack + ": deploying...",
+		"✨", "Changeset arn:", "arn:",
+	} {
+		if strings.HasPrefix(line, prefix) {
+			return true
+		}
+	}
+	return strings.Contains(line, "feature flags are not configured") // for later versions of the CDK
 }
 
 // flush writes a last line without a line break.

@@ -753,7 +753,7 @@ func TestCDKOutput(t *testing.T) {
 	var got bytes.Buffer
 	o := &cdkOutput{to: &got, stack: "growth-workspace"}
 	for _, part := range []string{
-		"[warning] a real\nwarn", "ing\n\n✨  Deployment time: 3s\n\nOutputs:\ngrowth-workspace.BaseUrl = https://api.example\nStack ARN:\n",
+		"growth-workspace: start: Publishing a zip\n[warning] a real\nwarn", "ing\n\n✨  Deployment time: 3s\n\nOutputs:\ngrowth-workspace.BaseUrl = https://api.example\nStack ARN:\n",
 		"arn:aws:cloudformation:eu-central-1:111122223333:stack/growth-workspace/1\ngrowth-workspace | 1/2 | CREATE_FAILED | no\nno line break",
 	} {
 		if _, err := o.Write([]byte(part)); err != nil {

@@ -245,6 +245,7 @@ func (d *deployer) executeTemplate(ctx context.Context, t template, check func(c
 		return err
 	}
 	fmt.Fprintf(d.out, "changes   %s\n", c.summary())
+	d.announce("updating the stack")
 	if err := d.cdk(ctx, "deploy", d.stack, "--require-approval", "never", "--method", "execute-change-set", "--change-set-name", changeSetName); err != nil {
 		return d.deployError(err)
 	}

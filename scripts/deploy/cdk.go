@@ -169,10 +169,11 @@ func (o *cdkOutput) drops(line string) bool {
 	return strings.Contains(line, "feature flags are not configured") // for later versions of the CDK
 }
 
-// flush writes a last line without a line break.
+// flush ends a last line without a line break.
 func (o *cdkOutput) flush() {
-	_, _ = o.to.Write(o.part)
-	o.part = nil
+	if len(o.part) > 0 {
+		_, _ = o.Write([]byte("\n"))
+	}
 }
 
 // cloud returns the folder of the CDK's cloud assembly, which contains the stack's template and the

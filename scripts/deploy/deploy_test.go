@@ -761,7 +761,7 @@ func TestCDKOutput(t *testing.T) {
 		}
 	}
 	o.flush()
-	if want := "[warning] a real\nwarning\ngrowth-workspace | 1/2 | CREATE_FAILED | no\nno line break"; got.String() != want {
+	if want := "[warning] a real\nwarning\ngrowth-workspace | 1/2 | CREATE_FAILED | no\nno line break\n"; got.String() != want {
 		t.Errorf("got %q, want %q", got.String(), want)
 	}
 }

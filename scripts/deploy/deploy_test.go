@@ -474,7 +474,7 @@ func TestErrTools(t *testing.T) {
 // Ensure documents and scripts state the version of Node.js that this program requires.
 // scripts/test must accept the same versions.
 func TestDocumentsNameNode(t *testing.T) {
-	mention := regexp.MustCompile(`Node\.js(?:\]\([^)]*\))? ([0-9][0-9.]*)( or later)?`)
+	mention := regexp.MustCompile(`Node\.js(?:\]\([^)]*\))? ([0-9][0-9.]*)(\s+or\s+later)?`)
 	for _, page := range []string{
 		"README.md", ".github/CONTRIBUTING.md", "infra/RUNBOOK.md", "scripts/docs/tutorial.md", "scripts/test",
 		"scripts/judges/deploy", "scripts/judges/docs", "scripts/judges/mcp", "scripts/judges/openapi", "scripts/judges/page",

@@ -57,8 +57,8 @@ func TestAreas(t *testing.T) {
 	}
 }
 
-// Ensure empty, unknown or repeated areas cause an HTTP error with the envelope, for any message,
-// but only after the key is verified.
+// Ensure empty, unknown or repeated areas cause an HTTP error with the envelope, whatever the
+// message is. If the key is invalid, the error must be a 401 instead.
 func TestErrAreas(t *testing.T) {
 	t.Parallel()
 	const known = "query.areas: must be one or more of items, company, separated by commas"

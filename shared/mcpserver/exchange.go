@@ -18,9 +18,9 @@ import (
 	"growthworkspace/shared/parallel"
 )
 
-// messageExchange is the state of one message while the SDK handles it. The SDK does so on a
-// separate goroutine, to which it passes only the values of the request's context. That goroutine
-// has exited by the time the SDK's ServeHTTP returns.
+// messageExchange is the state of one message while the SDK handles it. The SDK handles it on a
+// separate goroutine, with a context that has the values of the request's context but not its
+// cancellation. That goroutine has exited by the time the SDK's ServeHTTP returns.
 type messageExchange struct {
 	ctx      context.Context // the context of the HTTP request; unlike the SDK's context, it is cancelled when the caller disconnects
 	call     api.Call
@@ -70,8 +70,8 @@ func isKeyRejected(r api.Response) bool {
 	return !r.Authenticated && (r.Err.Code == fault.Unauthorised || r.Err.Code == fault.Forbidden)
 }
 
-// keyHeaders returns only those headers that are about the key's rate limit and version. A record's
-// entity tag, for example, does not apply to a JSON-RPC response.
+// keyHeaders returns only the headers about the rate limit and the API version. A record's entity
+// tag, for example, does not apply to a JSON-RPC response.
 func keyHeaders(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {

@@ -36,7 +36,7 @@ func FuzzFrame(f *testing.F) {
 			r.Header.Set("Mcp-Protocol-Version", version)
 		}
 		var method struct{ Method string }
-		if json.Unmarshal(text, &method) == nil { // so that requests in the new revision pass the header check
+		if json.Unmarshal(text, &method) == nil { // the new revision requires the header Mcp-Method
 			r.Header.Set("Mcp-Method", method.Method)
 		}
 		s.keys.takeCalls() // so that the list of recorded calls does not grow
@@ -62,7 +62,8 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// checkBatch checks each response in a batch, and that there are no more responses than messages.
+// checkBatch checks each response to a batch. It also checks that there are no more responses than
+// messages.
 func checkBatch(t *testing.T, sent, got []byte) {
 	t.Helper()
 	var requests, responses []json.RawMessage

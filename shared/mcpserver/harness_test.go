@@ -178,8 +178,8 @@ func operations() []api.Operation {
 	}
 }
 
-// largeItems returns a page of a list of twelve items of 9 KB each. A position in the list is a
-// string that has one character for each item before the position.
+// largeItems returns a page of a list that contains twelve items of 9 KB each. The position after n
+// items is a string of n characters.
 func largeItems(in listInput) api.List[record] {
 	first := len(in.Cursor)
 	page := table.Page[record]{PositionAfter: func(n int) string { return strings.Repeat("x", first+n+1) }}

@@ -23,8 +23,8 @@ import (
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// Ensure that an HTTP error has the envelope and is sent before the message is parsed, and that the
-// key is verified only if necessary.
+// Ensure that an HTTP error has the envelope and is sent before the message is parsed. The key must
+// be verified only if necessary.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

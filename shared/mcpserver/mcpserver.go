@@ -53,7 +53,7 @@ const (
 	timeoutMargin  = 500 * time.Millisecond
 )
 
-// logOperation is logged as the operation of a message that calls none.
+// logOperation is the name in the log for a message that calls no operation.
 const logOperation = "mcp"
 
 // Server serves operations as tools at Path. It is stateless and safe for concurrent use.

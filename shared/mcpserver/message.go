@@ -26,16 +26,15 @@ const (
 
 	// lastBatchRevision is the last protocol revision with batches. firstStatelessRevision is the
 	// first revision without initialization. From that revision on, results also have a resultType,
-	// and JSON-RPC errors have an HTTP status.
+	// and JSON-RPC errors are sent with an HTTP error status.
 	lastBatchRevision      = "2025-03-26"
 	firstStatelessRevision = "2026-07-28"
 
 	versionHeader = "Mcp-Protocol-Version"
 )
 
-// newParams returns a pointer to an empty value of the type of a method's params, or nil if this
-// server does not support the method. The SDK supports more methods, including one that keeps the
-// connection open.
+// newParams returns a pointer to a new value for a method's params, or nil if this server does not
+// support the method. The SDK supports more methods, including one that keeps the connection open.
 func newParams(method string) any {
 	switch method {
 	case methodInitialize:
@@ -215,8 +214,9 @@ func (m *message) withoutArguments(params json.RawMessage) (rest json.RawMessage
 }
 
 // parseID parses an id. It returns an empty id if raw is too long, or is neither a string nor a
-// whole number. If the SDK would change the id, as it would a large number or a string with a lone
-// surrogate, the result sent is the unchanged raw id.
+// whole number. The SDK would change some ids, such as large numbers and strings with a lone
+// surrogate. For such an id, parseID returns placeholderID and, as the second result, the id as it
+// was sent. Otherwise, the second result is nil.
 func parseID(raw json.RawMessage) (id jsonrpc.ID, sent json.RawMessage) {
 	var value any
 	if len(raw) > idBytesMax || json.Unmarshal(raw, &value) != nil {

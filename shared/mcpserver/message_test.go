@@ -196,7 +196,8 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// Ensure each request in a batch gets a response, and counts towards the quota of its own class.
+// Ensure each request in a batch gets a response. The key must be admitted once for each message.
+// For a tool that writes, it must be admitted for a write.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -17,7 +17,7 @@ import (
 // the agent stops to let a person decide. A key sees a prompt if it can call every tool in the
 // steps that are not optional.
 type Prompt struct {
-	Name        string // unique, such as triage-reviews
+	Name        string // unique, such as "triage-reviews"
 	Title       string
 	Description string // what the prompt does and when to use it, for the person or model that chooses one
 	Arguments   []PromptArgument
@@ -105,8 +105,8 @@ func (p Prompt) checkArguments(arguments map[string]string) string {
 	return ""
 }
 
-// addPrompts registers the prompts with the SDK, which would list and return them for every key.
-// sdkMiddleware leaves out those that the key does not see.
+// addPrompts registers the prompts with the SDK. The SDK would offer every prompt to every key, so
+// sdkMiddleware leaves out those that a key does not see.
 func (s *Server) addPrompts(server *mcp.Server) {
 	for _, p := range s.prompts {
 		out := &mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}

@@ -101,13 +101,13 @@ func inputWithListHints(op api.Operation, operations []api.Operation) []schema.F
 	return fields
 }
 
-// listToolFor returns the name of the tool that lists the ids that are valid for an argument, or ""
-// if there is no such tool. The ids in a list are named after the parameter in the path of an
-// operation on one record: because of the path …/sites/{siteId}, …/sites lists the values for
-// siteId. In any operation, an argument siteId or siteIds takes these ids. If the ids of two lists
-// have the same name, such as those of a site's goals and of the company's goals, listToolFor
-// prefers the list in the operation's own area, and then a list whose other ids are also arguments
-// of the operation.
+// listToolFor returns the name of the tool that lists the valid ids for an argument, or "" if there
+// is no such tool. The ids in a list are named after the path parameter that follows the list's
+// path: because there is an operation at …/sites/{siteId}, the list at …/sites contains the values
+// for siteId. Any argument named siteId or siteIds takes these ids. If the ids of two lists have
+// the same name, such as those of a site's goals and of the company's goals, listToolFor prefers
+// the list in the operation's own area. Otherwise, it takes a list whose other ids are also
+// arguments of the operation.
 func listToolFor(argument string, op api.Operation, operations []api.Operation) string {
 	name := strings.TrimSuffix(argument, "s")
 	if !strings.HasSuffix(name, "Id") {

@@ -247,8 +247,8 @@ func (p panicOnceLogHandler) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// Ensure a panic on the SDK's goroutine that the pipeline does not recover causes a 500 and does
-// not crash the process.
+// Ensure a panic on the SDK's goroutine causes a 500 and does not crash the process, even if the
+// pipeline does not recover it.
 func TestPanicInTheSDK(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{ping, frame("tools/list", ""), call("get_item", `{"itemId":"itm_1"}`)} {

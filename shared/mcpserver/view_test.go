@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// size returns the number of bytes in a result's text blocks, and in its text blocks and structured
-// content together.
+// size returns the size in bytes of a result's text blocks, and the size of its text blocks and
+// structured content together.
 func (r response) size() (text, all int) {
 	for _, one := range r.texts() {
 		text += len(one)
@@ -94,8 +94,8 @@ func TestCutList(t *testing.T) {
 	}
 }
 
-// Ensure that with the argument "fields", the result contains only text, with only the id and the
-// named properties.
+// Ensure that with the argument "fields", the result has no structured content, and its text
+// contains only the id and the named properties.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -31,8 +31,8 @@ type Migration struct {
 	apply  func(ctx context.Context, t *table.Client, stored table.Item) (written bool, err error)
 }
 
-// New declares a migration. It covers the records in the base partition of the area whose sort key
-// starts with prefix. keysOf returns all index keys of a record, as for table.Modify. The name
+// New declares a migration. It covers those records in the area's base partition whose sort keys
+// start with prefix. keysOf returns all index keys of a record, as for table.Modify. The name
 // distinguishes the migrations of an area. name, area and prefix are part of the stored marks, so
 // they never change.
 func New[T any](name, area, prefix string, keysOf func(T) table.Keys) Migration {
@@ -135,8 +135,8 @@ func (m Migration) get(ctx context.Context, t *table.Client, companyID string) (
 // errMoved means that another process has written a mark.
 var errMoved = errors.New("another process runs the same migration")
 
-// put replaces the stored mark, which must equal before, with the mark in after. It returns
-// errMoved if the stored mark is different. If before is nil, there must be no stored mark.
+// put stores `after` as a company's mark. It returns errMoved if the stored mark does not equal
+// *before. If before is nil, there must be no stored mark.
 func (m Migration) put(ctx context.Context, t *table.Client, companyID string, before *mark, after mark) error {
 	key := m.markKey(companyID)
 	if before == nil {

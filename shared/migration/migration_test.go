@@ -18,7 +18,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// note is a record of a kind that an earlier build stored without the index by color.
+// note is the record that the tests migrate. An earlier build stored notes without keys for the
+// index by color.
 type note struct {
 	Company string `json:"company"`
 	ID      string `json:"id"`
@@ -42,9 +43,9 @@ func keysOf(n note) table.Keys {
 	return keys
 }
 
-// world is a table with notes from an earlier build, and the migration to the index by color. Each
-// world has its own migration, because the worlds share a table, in which a migration has only one
-// mark for all companies.
+// world consists of companies with notes from an earlier build, and the migration to the index by
+// color. Each world has its own migration. All worlds share one table, and a migration has only one
+// mark for all companies in a table.
 type world struct {
 	*testing.T
 
@@ -64,7 +65,7 @@ func newWorld(t *testing.T, transport http.RoundTripper, companies, notes int) *
 	return w
 }
 
-// addEarlierNotes stores the notes numbered first to last as the earlier build did.
+// addEarlierNotes stores the notes with the numbers from first to last, as the earlier build did.
 func (w *world) addEarlierNotes(companyID string, first, last int) {
 	w.Helper()
 	var items []table.Item

@@ -14,7 +14,7 @@ import (
 type Progress struct {
 	Migration Migration
 	CompanyID string
-	Number    int   // the number of the company, from 1
+	Number    int   // the company's number, counted from 1
 	Companies int   // the number of companies
 	Checked   int64 // the number of the company's records that have been checked, including by earlier calls
 }
@@ -35,7 +35,7 @@ const (
 // written is the number of records whose index keys this call changed. Run calls report after each
 // batch. It stops at the first error; the companies before it stay complete.
 func Run(ctx context.Context, t *table.Client, migrations []Migration, companyIDs []string, again bool, report func(Progress)) (written int64, err error) {
-	t = t.AsImport() // no field of a record changes
+	t = t.AsImport() // the feed of changes ignores these writes, because no field of a record changes
 	for _, m := range migrations {
 		n, err := m.run(ctx, t, companyIDs, again, report)
 		if written += n; err != nil {

@@ -105,7 +105,7 @@ func fit(value []byte, at place, bytesMax int) (out []byte, outlined []OutlinedV
 
 // mayFit reports whether an object or array would fit if all of its parts were replaced with the
 // shortest possible outlines. If not, its parts need not be collected: there may be millions of
-// them, which would take much memory.
+// them, which would take a lot of memory.
 func mayFit(value []byte, bytesMax int) bool {
 	minBytes := len("{}") - len(",")
 	for p := range partsOf(value) {

@@ -13,7 +13,7 @@ package modeltext
 
 import "slices"
 
-// companyProperty is a property that is not shown, because a key belongs to one company.
+// companyProperty is a property that is not shown, because an API key belongs to only one company.
 const companyProperty = "companyId"
 
 // View selects what is shown of a record or list.

@@ -31,7 +31,7 @@ type slice struct {
 	parent              string // the pointer to the whole value
 }
 
-// repeatedPointerMax is the maximum length in bytes of a pointer that String includes.
+// repeatedPointerMax is a length in bytes. String does not repeat a pointer that is longer.
 const repeatedPointerMax = 300
 
 // String returns a sentence that says which part of the value the slice is, and which slice of the
@@ -183,8 +183,8 @@ func quoteAt(pointer string) string {
 	return fmt.Sprintf("%.300q", pointer)
 }
 
-// quoteNames lists up to outlineKeysMax names, and says how many of the total number of names it
-// left out.
+// quoteNames lists the first outlineKeysMax names, and says how many more there are. The parameter
+// all is the total number of names in the object.
 func quoteNames(names []string, all int) string {
 	var out []string
 	for _, name := range names[:min(len(names), outlineKeysMax)] {

@@ -21,8 +21,8 @@ func Both(a, b func() error) error {
 	})
 }
 
-// Recover turns a panic into the error of the function that defers it, with the stack for the log.
-// Otherwise, a panic on a goroutine would crash the process, including every other request.
+// Recover turns a panic into the error that the deferring function returns, with the stack for the
+// log. Otherwise, a panic on a goroutine would crash the process, including every other request.
 func Recover(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

@@ -23,16 +23,16 @@ import (
 // record. T must have the fields ID and CompanyID, which are strings, and CreatedAt and UpdatedAt,
 // which are pointers to strings.
 type Kind[T any] struct {
-	Name       string        // the type in an import file, such as brand-goal
-	Plural     string        // the plural in messages, such as brand goals
-	Prefix     string        // the prefix of the ids, such as bgl
-	Path       string        // the path of the list below the company's path, such as context/goals; the first segment is the area
-	Parameter  string        // the path parameter for one record, such as goalId
-	SortPrefix string        // the first part of the sort keys, such as goal
+	Name       string        // the type in an import file, such as "brand-goal"
+	Plural     string        // the plural in messages, such as "brand goals"
+	Prefix     string        // the prefix of the ids, such as "bgl"
+	Path       string        // the path of the list below the company's path, such as "context/goals"; the first segment is the area
+	Parameter  string        // the path parameter for one record, such as "goalId"
+	SortPrefix string        // the first part of the sort keys, such as "goal"
 	Limit      int           // maximum number of records that a company may create; 0 means no limit; an import may exceed it
 	Change     change.Type   // the type of the records' changes
 	Removes    []change.Type // the types of other records that are deleted together with a record
-	Consistent bool          // whether the reads of Page, and those that check Limit, are strongly consistent, which costs twice as much
+	Consistent bool          // whether Page, and the check of Limit, use strongly consistent reads, which cost twice as much
 
 	Order   func(T) string     // the key by which Page sorts the records; nil means the id
 	Indexes func(T) table.Keys // the index keys of a record; nil means none
@@ -51,8 +51,8 @@ func (k *Kind[T]) Key(companyID, id string) table.Key {
 	return table.Key{PK: table.Partition(companyID, areaOf(k.Path)), SK: table.JoinKey(k.SortPrefix, id)}
 }
 
-// ChangeSource recognises the writes that change records of the kind. The status of a change is the
-// value of the record's status field, if it has one.
+// ChangeSource returns the source that recognises changes to records of the kind. The status of a
+// change is the value of the record's status field, if it has one.
 func (k *Kind[T]) ChangeSource() change.Source {
 	return change.Records(k.Change, areaOf(k.Path), k.SortPrefix, statusAttribute(reflect.TypeFor[T]()))
 }
@@ -81,7 +81,7 @@ func (k *Kind[T]) Collection(companyID string) table.Collection {
 	return table.Collection{Partition: all.PK, Prefix: all.SK, Consistent: k.Consistent}
 }
 
-// The fields of every record.
+// The Go names of the fields that every record has.
 const (
 	idField      = "ID"
 	companyField = "CompanyID"
@@ -191,13 +191,13 @@ type createBody[T any] struct {
 // fields.
 func (c *createBody[T]) Check() []string { return c.Problems(c.Record) }
 
-// fieldProblems returns the problems with the formats of an imported record's fields that no
-// request sets.
+// fieldProblems checks the formats of those fields of an imported record that no request sets. It
+// returns the problems that it finds.
 func fieldProblems[T any](r *T) (problems []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
 		value, ok := reflect.ValueOf(r).Elem().FieldByIndex(f.Index).Interface().(*string)
 		format := f.Tag.Get("format")
-		if _, set := f.Tag.Lookup("set"); !ok || set || format == "" || format == "date-time" { // the rules of a create or the decoder check the field, or it has no format
+		if _, set := f.Tag.Lookup("set"); !ok || set || format == "" || format == "date-time" { // the field has no format, or is checked by the decoder or by the rules of a create
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

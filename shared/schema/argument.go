@@ -29,8 +29,8 @@ func (a argument) asText() (string, bool) {
 	return s, ok
 }
 
-// filterText returns the value in the form to which a cursor is bound. It is the same for an HTTP
-// request and for a tool call.
+// filterText returns the value as a string that becomes part of a cursor's scope. It is the same
+// for an HTTP request and for a tool call.
 func (a argument) filterText() string {
 	if a.isRaw {
 		return a.text

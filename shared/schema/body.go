@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Body is the part of an input that is a record of type T. Embed it with the tag body:"create" or
-// body:"update"; package api does. Requests may set a field of T only if it has a `set` or
-// `default` tag, and these tags say how. The other tags say which values are accepted; see Field.
+// Body is the part of an input that is a record of type T. Inputs embed it with the tag
+// body:"create" or body:"update". Requests may set a field of T only if it has a `set` or `default`
+// tag, and these tags say how. The other tags say which values are accepted; see Field.
 //
 //	set:"required"  a create must contain the field; null does not clear it
 //	set:"optional"  a create may leave it out; null clears it
@@ -41,12 +41,12 @@ type RecordValidator interface {
 	Problems(sent func(property string) bool) []string
 }
 
-// RequestEnum is an enum type for record fields that requests can set only to some of its values.
-// Accepts returns the zero value of the enum type that requests use instead.
+// RequestEnum is the enum type of a record field for which a request can use only some of the
+// values. Accepts returns the zero value of the enum type that requests use instead.
 type RequestEnum interface{ Accepts() Enum }
 
-// ElementTyper is a record with fields that an import can set to any JSON, but requests only to
-// lists of objects. ElementType returns the type of the objects, or nil for any other field. It
+// ElementTyper is a record with fields that can contain any JSON in an import, but only a list of
+// objects in a request. ElementType returns the type of the objects, or nil for any other field. It
 // must work on the zero value of the record.
 type ElementTyper interface {
 	ElementType(property string) reflect.Type
@@ -177,9 +177,9 @@ func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
 	}
 }
 
-// fieldAt returns the i-th field of the struct t, which is embedded in an outer struct at the field
-// index at. The Index of the result is relative to the outer struct. fieldAt panics on an invalid
-// tag.
+// fieldAt returns the i-th field of the struct t. The parameter at is the field index of t in an
+// outer struct that embeds it. The Index of the result is relative to the outer struct. fieldAt
+// panics on an invalid tag.
 func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
 	f := t.Field(i)
 	checkTags(t, f)

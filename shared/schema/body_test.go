@@ -203,8 +203,8 @@ func TestBodyRules(t *testing.T) {
 	}
 }
 
-// albumRecord is a record with a field that may contain any JSON, but that requests must set to a
-// list.
+// albumRecord is a record with a field that may contain any JSON. Requests can set that field only
+// to a list.
 type albumRecord struct {
 	Pictures json.RawMessage `json:"pictures" set:"optional" items:"2" doc:"its pictures"`
 }

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// positionBytesMax is the maximum length of a position, which is a sort key or the end of one.
-// DynamoDB accepts keys of at most 1,024 bytes, and its error for a longer key would become an
+// positionBytesMax is the maximum length of a position, which is a sort key or the last part of
+// one. DynamoDB accepts keys of at most 1,024 bytes, and its error for a longer key would become an
 // internal error.
 const positionBytesMax = 900
 

@@ -64,7 +64,7 @@ type Field struct {
 	Kind         Kind
 	Required     bool
 	Default      string
-	Enum         []string     // the allowed values, also of each string in an array
+	Enum         []string     // the allowed values of the string, or of each string in the array
 	Drafts       []string     // the values of Enum that are not decisions; see DraftEnum
 	Type         reflect.Type // the type of the value or, for an array, of its elements; schemas of enums and objects are named after it
 	Min, Max     *float64     // bounds of the value, or of the length of a string
@@ -173,7 +173,8 @@ var placesByTag = []struct {
 	tag string
 }{{InPath, "path"}, {InQuery, "query"}, {InHeader, "header"}, {InBody, "json"}}
 
-// appendFields appends the fields of a struct that is embedded in the input at the field index at.
+// appendFields appends the fields of the struct t, which the input embeds. The parameter at is the
+// field index of t in the input.
 func appendFields(out []Field, t reflect.Type, at []int) []Field {
 	for i := range t.NumField() {
 		f := fieldAt(t, at, i)

@@ -90,7 +90,7 @@ func isWebHost(u *url.URL) bool {
 }
 
 // checkTimezone accepts the names in the IANA time zone database. It does not call
-// time.LoadLocation, which also accepts Local and "", and needs the time zone data.
+// time.LoadLocation, which also accepts "Local" and "", and needs the time zone data.
 func checkTimezone(s string) string {
 	if strings.ContainsAny(s, "\n\x00") || !strings.Contains(zones, "\n"+s+"\n") {
 		return "must be a name of the IANA time zone database, for example Europe/Berlin"

@@ -270,7 +270,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add("list_items", "brd_1", "live", "list_posts", "brd_2", "draft", "here", "here")
 	f.Add("list_items", "brd_1", "", "list_items", "brd_1", "status=", "a\x00b", "")
 	f.Add("list_items", "brd_1", `" "grain=day`, "list_items", "brd_1", `"`, "co_x#plan#brd_1", "AAAA")
-	f.Add("list_items", "brd_1", "live", "list_items", "brd_2", "live", "here", "x") // like the two below, it differs in one value, which makes it a different list
+	f.Add("list_items", "brd_1", "live", "list_items", "brd_2", "live", "here", "x") // in this seed and the next two, the second list differs from the first in only one value
 	f.Add("list_items", "brd_1", "live", "list_items", "brd_1", "draft", "here", "x")
 	f.Add("list_items", "brd_1", "live", "list_posts", "brd_1", "live", "here", "x")
 	f.Add("list_items", "brd_1", "live", "list_items brd_1", "brd_1", "live", strings.Repeat("😀", 225), strings.Repeat("A", 2000))

@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure that a Clearable distinguishes a property that is left out, null and a value, and that
-// each has the intended effect.
+// Ensure that a Clearable distinguishes between an absent property, null and a value, and that each
+// has the intended effect.
 func TestClearable(t *testing.T) {
 	t.Parallel()
 	stored := func() (note *string, size *int64, labels []string) { return new("old"), new(int64(7)), []string{"old"} }

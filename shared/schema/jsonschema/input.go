@@ -63,7 +63,7 @@ const longTextMin = 100
 // removeUnusedLimits removes from an argument's schema what makes no difference to a caller:
 //   - the requirement that a string is not empty, or that a page has at least one record
 //   - the limits of long strings and of lists of strings
-//   - the limits of integers that exist only because of JSON
+//   - the limits of an integer that only reflect the precision of JSON numbers
 //   - regular expressions, because the descriptions explain the formats
 //
 // The pipeline checks all of these. The schema also does not mention null where it means the same
@@ -90,8 +90,8 @@ func removeUnusedLimits(s *Schema, f schema.Field) {
 	}
 }
 
-// RefFunc returns the schema for a named type, which is a record or an enum: a reference to the
-// type's component. With a nil RefFunc, schemas contain these types in full.
+// RefFunc returns a reference to the schema component of a named type, which is a record or an
+// enum. If a RefFunc is nil, the schema contains the named types in full.
 type RefFunc func(t reflect.Type) *Schema
 
 // Body returns the schema for the body of a request with the given fields, or nil if none of them
@@ -182,7 +182,7 @@ func properties(fields []schema.Field, refer RefFunc) []property {
 	return out
 }
 
-// closedObject returns the schema for a closed object, with its properties in order.
+// closedObject returns the schema for an object with these properties, in order, and no others.
 func closedObject(all []property) *Schema {
 	s := openObject(all)
 	s.AdditionalProperties = &Schema{Not: &Schema{}} // marshals as false

@@ -165,8 +165,8 @@ func TestBody(t *testing.T) {
 	compare(t, jsonschema.Arguments(none.Input, none.HasCompanyID()), `{"type":"object","properties":{}}`)
 }
 
-// Ensure named types become references, next to which the schema may have a description and accept
-// null. Without a RefFunc, the same types must be included in full.
+// Ensure named types become references. A schema with a reference may also have a description and
+// accept null. Without a RefFunc, the same types must be included in full.
 func TestNamedTypesBecomeReferences(t *testing.T) {
 	t.Parallel()
 	type in struct {

@@ -155,7 +155,7 @@ func (r *Reader) startIterator(ctx context.Context, s *shard) (*string, error) {
 	}
 	out, err := r.streams.GetShardIterator(ctx, in)
 	var trimmed *types.TrimmedDataAccessException
-	if errors.As(err, &trimmed) && s.delivered != "" { // the stream no longer has the delivered record; what followed it is now the shard's beginning
+	if errors.As(err, &trimmed) && s.delivered != "" { // the stream has dropped the delivered record, so the shard now begins with a later record
 		s.delivered = ""
 		return r.startIterator(ctx, s)
 	}

@@ -189,8 +189,8 @@ func TestReaderAfterTrim(t *testing.T) {
 	}
 }
 
-// sortedAs returns the texts in the order in which they appear in the slice order. Those that do
-// not appear there come first.
+// sortedAs returns the texts in the order in which they appear in `order`. Texts that are not in
+// `order` come first.
 func sortedAs(texts, order []string) []string {
 	out := slices.Clone(texts)
 	slices.SortStableFunc(out, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })

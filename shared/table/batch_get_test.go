@@ -44,8 +44,8 @@ func TestBatchGet(t *testing.T) {
 	}
 }
 
-// Ensure unprocessed keys are requested again until they are read, and a call that is never
-// completed fails.
+// Ensure unprocessed keys are requested again until they are read. If keys always remain
+// unprocessed, the call must fail.
 func TestManyUnprocessed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -76,7 +76,7 @@ func TestManyUnprocessed(t *testing.T) {
 }
 
 // unreadLeavingProxy returns a proxy that processes at most n keys of a batch and leaves the rest
-// unprocessed. It does so only for the first batches; times is their number.
+// unprocessed. It does so only for the first `times` batches.
 func unreadLeavingProxy(t *testing.T, n, times int) *faultProxy {
 	t.Helper()
 	var mu sync.Mutex
@@ -103,7 +103,7 @@ func unreadLeavingProxy(t *testing.T, n, times int) *faultProxy {
 	}}
 }
 
-// Ensure a refused call is an error, and not a list that lacks the records.
+// Ensure a refused call returns an error, and not a list without the records.
 func TestManyRefused(t *testing.T) {
 	t.Parallel()
 	p := callRejectingProxy("BatchGetItem", "AccessDeniedException", http.StatusBadRequest, 1)

@@ -26,7 +26,7 @@ func newNotes(c *table.Client, company string, count, size int, letter string) (
 	return items, keys
 }
 
-// Ensure all items are written and deleted, even if there are more than one batch accepts.
+// Ensure all items are written and deleted, even if there are too many for one batch.
 func TestPutAndDeleteManyBatches(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}
@@ -96,8 +96,8 @@ func TestPutLargeItems(t *testing.T) {
 }
 
 // unprocessedLeavingProxy returns a proxy that processes at most n requests of a batch and leaves
-// the rest unprocessed. It does so only for the first batches; times is their number. If n is -1,
-// it throttles these batches as a whole.
+// the rest unprocessed. It does so only for the first `times` batches. If n is -1, it throttles
+// these batches as a whole.
 func unprocessedLeavingProxy(t *testing.T, n, times int, taken map[string]int) *faultProxy {
 	t.Helper()
 	var mu sync.Mutex

@@ -292,7 +292,7 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 }
 
 // UpdateKey is UpdateItem for the write that verifies a key. It needs no permit, because permits
-// depend on this write, and keeps the record's WriterAttr. It returns an error for a record outside
+// depend on this write. It keeps the record's WriterAttr. It returns an error for a record outside
 // KeysArea.
 func (c *Client) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	if !strings.HasSuffix(KeyOf(in.Key).PK, JoinKey("", KeysArea)) {
@@ -377,6 +377,6 @@ func capacityUnits(units *types.ConsumedCapacity) float64 {
 	return *units.CapacityUnits
 }
 
-// waitForPermit waits until writes are permitted. If they are not, it returns the refusal, the
-// context's error or ErrNoPermit.
+// waitForPermit waits until it is known whether writes are permitted. If they are not, it returns
+// the refusal, the context's error or ErrNoPermit.
 func (c *Client) waitForPermit(ctx context.Context) error { return waitForPermit(ctx, c.operator) }

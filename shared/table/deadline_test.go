@@ -58,8 +58,8 @@ func resetsConnections() *faultProxy {
 }
 
 // Ensure a call makes at most three attempts of one second each, so that the handler keeps most of
-// its 9 s. Only temporary failures are retried, and throttled calls get the most retries. The
-// caller is told that the service is unavailable if DynamoDB responded that it is overloaded.
+// its 9 s. Only temporary failures are retried, and throttled calls get the most retries. If
+// DynamoDB responds that it is overloaded, the caller must be told that the service is unavailable.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	const always = 1 << 30

@@ -67,7 +67,7 @@ func (d *deployer) lockBuilds() (err error) {
 func (d *deployer) announce(what string) { fmt.Fprintf(d.errOut, "%s...\n", what) }
 
 // app returns the path of the CDK app, which stays in the folder of the builds for the next deploy.
-// scripts/build removes unknown files from this folder, but not those whose name begins with a dot.
+// scripts/build removes unknown files from this folder, but not those whose names begin with a dot.
 func (d *deployer) app() string { return filepath.Join(d.root, "dist", ".cdk-app") }
 
 func (d *deployer) cdkFolder() string { return filepath.Join(d.cache, "aws-cdk-"+cdkVersion) }
@@ -117,19 +117,20 @@ func (d *deployer) cdk(ctx context.Context, args ...string) error {
 	}
 	out := &cdkOutput{to: d.errOut, stack: d.stack}
 	defer out.flush()
-	// In the temporary folder, the program finds no cdk.json, whose app it would run.
+	// Run the program in the temporary folder, where it finds no cdk.json. Otherwise, it would run
+	// the app that cdk.json names.
 	if err := d.commandTo(ctx, out, d.tmp, env, filepath.Join(d.cdkFolder(), "node_modules", ".bin", "cdk"), args...); err != nil {
 		return fmt.Errorf("cdk %s: %w", name, err)
 	}
 	return nil
 }
 
-// cdkOutput passes on the lines of the CDK's output, except noise, durations, and the stack's outputs
-// and ARN. printOutputs prints the outputs that a reader needs.
+// cdkOutput passes on the lines of the CDK's output, except noise, durations, and the stack's
+// outputs and ARN. printOutputs prints the outputs that a reader needs.
 type cdkOutput struct {
 	to    io.Writer
 	stack string
-	part  []byte // the last line, as far as it was written
+	part  []byte // the beginning of a line that is not complete yet
 }
 
 func (o *cdkOutput) Write(text []byte) (int, error) {
@@ -185,13 +186,14 @@ func (d *deployer) cloud() string {
 	return filepath.Join(d.tmp, "cloud")
 }
 
-// runApp runs the CDK app, which writes the cloud assembly. It runs the app as the CDK's command line
-// program does, but without that program, which takes seconds to start. The app does not check the
-// findings of cdk-nag. The CDK's command line program reports them before it does anything with the
-// assembly.
+// runApp runs the CDK app, which writes the cloud assembly. It runs the app as the CDK's command
+// line program does, but without that program, which takes seconds to start. The app does not check
+// the findings of cdk-nag. The CDK's command line program reports them before it does anything with
+// the assembly.
 //
 // Only --synth validates the template against the CDK's default rules, which takes most of the time
-// of a synthesis. The template depends on nothing but the sources, so it need not be validated at each deploy.
+// of a synthesis. The template depends on nothing but the sources, so it need not be validated at
+// each deploy.
 func (d *deployer) runApp(ctx context.Context) error {
 	text, err := os.ReadFile(filepath.Join(d.root, "infra", "cdk", "cdk.json"))
 	if err != nil {
@@ -203,7 +205,7 @@ func (d *deployer) runApp(ctx context.Context) error {
 	}
 	maps.Copy(settings.Context, map[string]any{
 		"stack": d.stack, "dist": filepath.Join(d.root, "dist"),
-		// What the CDK's command line program adds.
+		// The CDK's command line program adds these.
 		"aws:cdk:enable-path-metadata": true, "aws:cdk:enable-asset-metadata": true, "@aws-cdk/core:failSynthOnValidationErrors": false,
 	})
 	if text, err = json.Marshal(settings.Context); err != nil {
@@ -235,8 +237,8 @@ func (d *deployer) synthesiseTemplate(ctx context.Context) (template, error) {
 	return parseTemplate(text)
 }
 
-// useDeployedStack writes a cloud assembly that only names the stack and the role with which the CDK
-// changes it. It is enough to delete the stack.
+// useDeployedStack writes a cloud assembly that only names the stack and the role with which the
+// CDK changes it. It is enough to delete the stack.
 func (d *deployer) useDeployedStack() error {
 	role := fmt.Sprintf("arn:${AWS::Partition}:iam::%[1]s:role/cdk-hnb659fds-deploy-role-%[1]s-%[2]s", d.account.id, d.account.config.Region)
 	file := d.stack + ".template.json"

@@ -325,7 +325,7 @@ To delete it and all its records for good:
 }
 
 // knownTables returns the tables that the stack still knows: the one that the service uses, the
-// other one of a switch that is not complete, and the one that is a resource of the stack.
+// other table of an incomplete switch, and the table that is a resource of the stack.
 func (d *deployer) knownTables(ctx context.Context, s deployedStack) (tables []string, err error) {
 	own, err := d.account.stackResource(ctx, d.stack, infra.TableID)
 	if err != nil {

@@ -748,7 +748,8 @@ func TestSynth(t *testing.T) {
 	requireContains(t, w.loggedCalls(), "synth growth-workspace --quiet --app ", `"flag":true`, `"stack":"growth-workspace"`)
 }
 
-// Ensure the CDK's output reaches the reader without the stack's outputs, and without the durations.
+// Ensure the CDK's output reaches the reader without the stack's outputs, and without the
+// durations.
 func TestCDKOutput(t *testing.T) {
 	var got bytes.Buffer
 	o := &cdkOutput{to: &got, stack: "growth-workspace"}

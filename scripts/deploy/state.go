@@ -31,7 +31,7 @@ func (s deployedStack) checkBelongsToService() error {
 }
 
 // checkDeployable returns an error unless the state of the stack allows a deploy. The error says
-// what to do, with commands that have awsFlags.
+// what to do. Commands in the error have the flags awsFlags.
 func checkDeployable(s deployedStack, awsFlags string) error {
 	if !s.exists() {
 		return nil
@@ -70,7 +70,7 @@ Fix the cause and delete the rest with --destroy; the table stays. Then deploy w
 	return nil
 }
 
-// failureAdvice says in which state a failed deploy has left the stack, and what to do.
+// failureAdvice says what state a failed deploy left the stack in, and what to do.
 func failureAdvice(s deployedStack, awsFlags string) string {
 	switch {
 	case !s.exists():

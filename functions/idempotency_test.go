@@ -25,8 +25,8 @@ func acceptsHeader(op api.Operation, header string) bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == header })
 }
 
-// requiredArguments returns arguments for a call that succeeds on the fixture, together with the
-// arguments in the map more.
+// requiredArguments returns arguments with which a call succeeds on the fixture. The arguments in
+// `more` are added to them.
 func requiredArguments(op api.Operation, more map[string]any) map[string]any {
 	out := maps.Clone(fixtureArguments[op.ID])
 	maps.Copy(out, more)
@@ -90,9 +90,9 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// withDifferentArgument returns one argument for an operation, whose value differs from the one in
-// fixtureArguments. The argument comes from the operation tables or, if they list none, is a
-// free-form string property of the body.
+// withDifferentArgument returns one argument for an operation. Its value differs from the value of
+// that argument in fixtureArguments. The argument comes from the operation tables or, if they list
+// none, is a free-form string property of the body.
 func withDifferentArgument(t *testing.T, op api.Operation) map[string]any {
 	t.Helper()
 	o := operationRow(t, op)
@@ -266,7 +266,7 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	s := start(t, counter)
 	key := s.Key(t)
 	calls := 0
-	// call calls an operation so that it changes something, and returns the number of round trips.
+	// call makes a call that changes something, and returns the number of round trips it took.
 	call := func(op api.Operation, more map[string]any) int {
 		calls++
 		args := argumentsForCall(t, s, key, op, calls, more)
@@ -300,8 +300,8 @@ func compareReplay(t *testing.T, name string, first, again apitest.Response) {
 	}
 }
 
-// argumentsForCall returns arguments for the n-th call of an operation, together with the arguments
-// in the map more. The arguments differ from one call to the next, so that each call changes
+// argumentsForCall returns arguments for the n-th call of an operation. The arguments in `more` are
+// added to them. The arguments differ from one call to the next, so that each call changes
 // something.
 func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Operation, n int, more map[string]any) map[string]any {
 	t.Helper()
@@ -314,7 +314,7 @@ func argumentsForCall(t *testing.T, s *apitest.Service, key string, op api.Opera
 	case "publish_plan_board":
 		s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": fmt.Sprintf("Number %d", n), "status": "published"})
 	case "claim_broadcast_post", "report_broadcast_post":
-		importFixture(t, s, args["postId"].(string)) // another call may have ended or changed its claim
+		importFixture(t, s, args["postId"].(string)) // resets the claim, which another call may have ended or changed
 	case "claim_feedback_reply", "report_feedback_reply":
 		importFixture(t, s, args["feedbackId"].(string))
 	case "rotate_key":

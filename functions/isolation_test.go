@@ -35,7 +35,7 @@ func TestIsolation(t *testing.T) {
 			if err := f.Value.Set(value); err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { _ = f.Value.Set(before) }) // cannot fail: the flag had this value
+			t.Cleanup(func() { _ = f.Value.Set(before) }) // cannot fail, because the flag had this value before
 		}
 		t.Logf("-%s=%s", name, f.Value)
 	}

@@ -43,8 +43,8 @@ type testTenant struct {
 }
 
 // isolationWorld is a service that has its own table and a few companies. Each company has two
-// copies of the fixture: in one, the records have the same ids in all companies, which imports make
-// possible. In the other, their ids are unique to the company.
+// copies of the fixture. In one copy, the records have the same ids in all companies, which imports
+// make possible. In the other copy, their ids are unique to the company.
 type isolationWorld struct {
 	t            *testing.T
 	service      *apitest.Service
@@ -125,8 +125,8 @@ type tableDump struct {
 	sortKeys []string                     // all sort keys, sorted
 }
 
-// dumpTable reads the whole table. wrong describes a row that belongs to no company or to two
-// companies, if there is one. Such a row in itself violates isolation.
+// dumpTable reads the whole table. If a row belongs to no company or to two companies, it also
+// returns a description of that row. Such a row in itself violates isolation.
 func (w *isolationWorld) dumpTable() (d tableDump, wrong string) {
 	d = tableDump{rows: map[string]map[string]string{}, ids: map[string][]string{}}
 	for _, one := range w.tenants {
@@ -324,7 +324,7 @@ func (l *leakTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if at := []byte(from + "#"); bytes.Contains(body, at) && !bytes.Contains(body, []byte(from+"#keys")) {
-		body = bytes.ReplaceAll(body, at, []byte(to+"#")) // does not change the length, because all company ids are equally long
+		body = bytes.ReplaceAll(body, at, []byte(to+"#")) // does not change the length, because all company ids have the same length
 		l.mu.Lock()
 		l.leaked++
 		l.mu.Unlock()

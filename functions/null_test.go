@@ -136,8 +136,8 @@ func TestNullClears(t *testing.T) {
 	}
 }
 
-// responseHasValue reports whether the response has the value in the named field. The field
-// findings may also be missing, because responses to writes of an audit omit it.
+// responseHasValue reports whether the named field of the response has the given value. The field
+// "findings" may also be missing, because responses to writes of an audit omit it.
 func responseHasValue(response map[string]any, name string, value any) bool {
 	got, has := response[name]
 	return reflect.DeepEqual(got, value) && has || !has && name == "findings"

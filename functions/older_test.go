@@ -29,9 +29,10 @@ import (
 // commit stored when it imported records.jsonl, claimed the post pst_o2 and the reply of fbk_o5,
 // and then ran its upgrade command, if it had one. The word COMPANY stands for the company's id.
 
-// Ensure the migrations complete a table that an earlier build wrote. Both before and after them,
-// every list must return the same items as for a company whose records this build wrote. After
-// them, every record must have exactly the index keys that this build writes.
+// Ensure the migrations bring a table that an earlier build wrote up to date. Both before and after
+// the migrations, every list must return the same items as for a company whose records this build
+// wrote. After the migrations, every record must have exactly the index keys that this build
+// writes.
 func TestOlderTable(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)
@@ -226,7 +227,7 @@ func indexKeys(t *testing.T, s *apitest.Service) map[string][]string {
 	keys := map[string][]string{}
 	for _, a := range functions.All() {
 		err := table.ForEachItem(t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, a.Name), Consistent: true}, func(item table.Item) error {
-			if sk := table.KeyOf(item).SK; strings.HasPrefix(sk, "index#") || strings.HasPrefix(sk, "keychange#") { // the marks of the migrations, and the API keys of this test
+			if sk := table.KeyOf(item).SK; strings.HasPrefix(sk, "index#") || strings.HasPrefix(sk, "keychange#") { // the records that mark finished migrations, and the API keys of this test
 				return nil
 			}
 			own := []string{}

@@ -57,7 +57,7 @@ func newOwnTable(t *testing.T) *apitest.Service {
 type workEntry [4]string
 
 // wantedWork is a second, independent implementation of the operator's lists. It returns the entry
-// that a stored record must have. listed is false if the record must have none.
+// that a stored record must have, or false if the record must have none.
 func wantedWork(item table.Item) (e workEntry, listed bool) {
 	text := func(name string) string { return attributeText(item, name) }
 	kind, _, _ := strings.Cut(text("sk"), "#")
@@ -104,8 +104,8 @@ func sortWork(entries []workEntry) []workEntry {
 }
 
 // checkOperatorLists compares the operator's lists with the contents of the whole table, and
-// returns the entries. It waits until the index has caught up with the table. after describes the
-// last operation.
+// returns the entries. It waits until the index has caught up with the table. The string `after`
+// describes the last operation.
 func checkOperatorLists(t *testing.T, s *apitest.Service, after string) (work []workEntry) {
 	t.Helper()
 	var companies, registered []string
@@ -217,8 +217,8 @@ func TestOperatorListsAreRight(t *testing.T) {
 	}
 }
 
-// makeOlder turns the table into one that a version without the operator's lists wrote: it removes
-// everything that such a version did not write.
+// makeOlder makes the table look as if a version without the operator's lists had written it. It
+// removes everything that such a version would not have written.
 func makeOlder(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	for _, item := range scanItems(t, s, table.Base) {

@@ -20,7 +20,7 @@ import (
 // what is left to a person.
 func TestPromptsNameTools(t *testing.T) {
 	t.Parallel()
-	effects := map[string]bool{} // by tool name, whether a prompt may name the tool
+	effects := map[string]bool{} // keyed by tool name: whether a prompt may name the tool
 	for _, op := range toolOperations() {
 		// A prompt may name a tool with a DraftScope, because it can save drafts and suggestions on
 		// which people decide.
@@ -84,8 +84,8 @@ type promptFrame struct {
 	}
 }
 
-// sendPrompt sends a message with the given protocol revision. If areas is not empty, it is part of
-// the URL.
+// sendPrompt sends a message with the given protocol revision. If the argument `areas` is not
+// empty, it becomes part of the URL.
 func sendPrompt(t *testing.T, s *apitest.Service, key, revision, areas, method string, params map[string]any) (promptFrame, apitest.Response) {
 	t.Helper()
 	if params == nil {

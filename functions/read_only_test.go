@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// watchedTransport is a transport to the engine that fails the test if a write is outside the
-// partitions of keys.
+// watchedTransport is a transport to the engine that fails the test if anything other than a
+// partition of keys is written to.
 type watchedTransport struct {
 	t       *testing.T
 	enabled bool

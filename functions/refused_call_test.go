@@ -99,8 +99,8 @@ func describeCall(target string, body []byte) string {
 }
 
 // refuseEachCall repeats a program until every call that it makes has been refused in one of the
-// runs. After each run, it calls judge with the call that was refused in that run, or with "" after
-// the last run, in which no call was refused.
+// runs. After each run, it passes the call that was refused in that run to `judge`. After the last
+// run, in which no call was refused, it passes "".
 func (r *refusingTransport) refuseEachCall(t *testing.T, run func(), judge func(call string)) {
 	t.Helper()
 	r.startRun(map[string]bool{})

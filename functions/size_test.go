@@ -121,7 +121,7 @@ func jsonBytes(fields []schema.Field) (bytes float64) {
 		case f.Kind == schema.Array && f.Fields != nil && f.Required: // the records in the body of a push
 			bytes += jsonBytes(f.Fields)
 		case f.Kind == schema.Array && f.Fields != nil:
-			bytes += float64(f.ItemsMax) * (jsonBytes(f.Fields) + 100) // 100: the names of an element's properties
+			bytes += float64(f.ItemsMax) * (jsonBytes(f.Fields) + 100) // 100 bytes for the names of an element's properties
 		case f.Kind == schema.Array:
 			each := 6 * f.ItemCharsMax
 			if f.Format != "" { // values with a format are ASCII, so each character is one byte
@@ -249,8 +249,8 @@ func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map
 	}
 }
 
-// checkShownPart checks the part of a page that a tool shows. page has the identifiers of the
-// page's records, and next is the cursor of the next page.
+// checkShownPart checks the part of a page that a tool shows. `page` lists the identifiers of the
+// page's records, and `next` is the cursor of the next page.
 func checkShownPart(t *testing.T, tool toolResult, op api.Operation, page []string, next string) {
 	t.Helper()
 	shown := tool.shownRecords(t)

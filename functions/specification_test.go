@@ -90,7 +90,8 @@ func responseNotation(op api.Operation) string {
 }
 
 // fieldNotation returns the fields that an operation accepts in one part of the request, such as
-// the query, in the notation of operations.tsv. It omits cursor, which is not in the specification.
+// the query, in the notation of operations.tsv. It omits the field "cursor", which is not in the
+// specification.
 func fieldNotation(op api.Operation, in schema.Place) string {
 	var out []string
 	for _, f := range op.Input {

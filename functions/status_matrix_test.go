@@ -137,8 +137,8 @@ func otherScopes(op api.Operation) []auth.Scope {
 	return slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return admits(s, op) })
 }
 
-// requestFault is one way to make a request fail, with the expected response. apply returns false
-// if the fault is not possible for an operation.
+// requestFault is one way to make a request fail, with the expected response. Its function `apply`
+// returns false if the fault is not possible for an operation.
 type requestFault struct {
 	name    string
 	status  int
@@ -370,8 +370,8 @@ func checkFault(t *testing.T, op api.Operation, f requestFault, r apitest.Respon
 	}
 }
 
-// Ensure Allow lists the methods that a path accepts, and that HEAD gets the same response as GET,
-// without a body.
+// Ensure the Allow header lists the methods that a path accepts, and that HEAD gets the same
+// response as GET, without a body.
 func TestUnsupportedMethods(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

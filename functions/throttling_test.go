@@ -83,8 +83,8 @@ func (h *throttlingTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	}, nil
 }
 
-// requestTimeMax is the maximum time that a request may take here. The actual timeout of a request
-// is a second longer.
+// requestTimeMax is the maximum time that a request may take in these tests. The actual timeout of
+// a request is a second longer.
 const requestTimeMax = 8 * time.Second
 
 // newThrottledProcess returns a process of s that serves operations with the timeouts of a Lambda

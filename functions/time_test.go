@@ -88,8 +88,8 @@ func TestImportRejectsFutureTimes(t *testing.T) {
 	}
 }
 
-// updatedAtTimes returns the updatedAt of every record, by type and id. If updatedAt is not empty,
-// it first sets every record's updatedAt to that value.
+// updatedAtTimes returns the updatedAt of every record, by type and id. If the argument updatedAt
+// is not empty, it first sets every record's updatedAt to that value.
 func updatedAtTimes(t *testing.T, s *apitest.Service, updatedAt string) map[string]string {
 	t.Helper()
 	out, kinds := map[string]string{}, functions.Transfers(s.Table)

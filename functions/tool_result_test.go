@@ -238,8 +238,8 @@ func shownFields(record map[string]any, fields []string) map[string]any {
 	return out
 }
 
-// listOverHTTP reads a list over HTTP. ids are the ids of its records in the order of the list, and
-// body is the body of the first page.
+// listOverHTTP reads a list over HTTP. It returns the ids of the records in the order of the list,
+// the records by id, and the body of the first page.
 func listOverHTTP(t *testing.T, s *apitest.Service, key string, op api.Operation, arguments map[string]any) (ids []string, records map[string]map[string]any, body string) {
 	t.Helper()
 	records = map[string]map[string]any{}

@@ -21,7 +21,7 @@ import (
 	"growthworkspace/shared/testkit/oracle"
 )
 
-// sendMessage sends one JSON-RPC request. The elements of header are alternating names and values.
+// sendMessage sends one JSON-RPC request. The header arguments alternate between names and values.
 func sendMessage(t *testing.T, s *apitest.Service, key, method string, params any, header ...string) apitest.Response {
 	t.Helper()
 	frame := map[string]any{"jsonrpc": "2.0", "id": 1, "method": method}

@@ -23,7 +23,7 @@ import (
 // findingsMax is the maximum size of findings as compact JSON.
 const findingsMax = 4 << 20
 
-// findingsOf returns a JSON string of exactly findingsMax bytes that repeats unit.
+// findingsOf returns a JSON string of exactly findingsMax bytes that repeats the given unit.
 func findingsOf(unit string) string {
 	size := findingsMax - len(`""`)
 	return `"` + strings.Repeat(unit, size/len(unit)) + strings.Repeat("x", size%len(unit)) + `"`

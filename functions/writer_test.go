@@ -24,7 +24,7 @@ type writtenItem struct {
 	ExpressionAttributeValues map[string]struct{ S string }
 }
 
-// writer returns the writer that the write stores.
+// writer returns the value that the call stores as the item's writer.
 func (w writtenItem) writer() string {
 	if w.UpdateExpression == "" {
 		return w.Item[table.WriterAttr].S
@@ -155,7 +155,7 @@ func TestImportsMarkTheirRecords(t *testing.T) {
 			}
 			for _, item := range page.Items {
 				if strings.HasPrefix(table.KeyOf(item).SK, "snapshot#") {
-					continue // each import adds new ones and keeps those of the earlier import
+					continue // each import adds new snapshots and keeps those of the earlier import
 				}
 				checked++
 				if got := table.WriterOf(item); got != by.want {

@@ -9,13 +9,13 @@ import "slices"
 //	computedPoints  stored weeks or months, and those computed from the days of their series
 //	totalPoints     one series for the whole metric
 type candidatePoints interface {
-	// finalCount returns how many points of the page are known so far, at most want, and the start
-	// of the oldest of them. Once want points are known, only unread records since that start can
-	// still change the page.
+	// finalCount counts the points of the page that are known so far, up to `want`. It also returns
+	// the start of the oldest point that it counted. Once `want` points are known, only unread
+	// records since that start can still change the page.
 	finalCount(want int) (n int, oldest string)
 
-	// page returns the newest points, at most limit of them, sorted oldest first. The next page
-	// continues from next.
+	// page returns the newest points, up to the limit, sorted oldest first. It also returns the
+	// position at which the next page continues.
 	page(limit int) (points []Point, next Position)
 
 	// withRule is called once the metric's rule for combining days and series is known. It returns
@@ -65,7 +65,7 @@ func (s *storedPoints) noPointsError() error { return nil }
 // newestPoints orders points newest first and keeps at most n.
 func newestPoints(points []Point, n int) []Point {
 	for i := 1; i < len(points); i++ {
-		if positionOf(&points[i-1]).compare(positionOf(&points[i])) < 0 { // out of order: happens only with points of several series
+		if positionOf(&points[i-1]).compare(positionOf(&points[i])) < 0 { // out of order, which happens only with points of several series
 			slices.SortFunc(points, func(a, b Point) int { return positionOf(&b).compare(positionOf(&a)) })
 			break
 		}

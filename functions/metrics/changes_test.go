@@ -139,8 +139,8 @@ func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a push that fails after some of its transactions were stored makes a change, whichever
-// transaction failed.
+// Ensure that if a push fails after some of its transactions have succeeded, it still reports a
+// change, whichever transaction failed.
 func TestChangesOfPartialPush(t *testing.T) {
 	t.Parallel()
 	fault := &refusingTransport{}

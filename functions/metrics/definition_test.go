@@ -101,7 +101,7 @@ func TestRepairDefinitionID(t *testing.T) {
 		return d.Key, m.Units().Calls
 	}
 	deleteIDRecord(t, s, "mdf_2")
-	for _, calls := range []int{4, 2} { // first: get the id record, query all definitions, write the id record, get the definition; then only the two gets
+	for _, calls := range []int{4, 2} { // the first read gets the id record, queries all definitions, stores the id record and gets the definition; the second read makes only the two gets
 		if key, n := name(store, "mdf_2"); key != "b" || n != calls {
 			t.Errorf("mdf_2 is %s after %d calls, want b after %d", key, n, calls)
 		}
@@ -115,7 +115,7 @@ func TestRepairDefinitionID(t *testing.T) {
 		t.Errorf("the error of a change: %v", err)
 	}
 	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(4, "a", ""), definitionJSON(5, "b", ""))
-	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(2, "d", "")) // d gets the former id of b
+	importLines(t, s, s.CompanyID, "metric-definition", definitionJSON(2, "d", "")) // "d" gets the id that "b" had
 	for id, want := range map[string]string{"mdf_1": "not_found: no such record", "mdf_4": "a", "mdf_5": "b", "mdf_2": "d"} {
 		if key, calls := name(store, id); key != want || calls > 2 && id != "mdf_1" {
 			t.Errorf("%s is %s after %d calls, want %s after 2", id, key, calls, want)

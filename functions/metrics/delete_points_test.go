@@ -234,8 +234,8 @@ func TestDeleteTenYears(t *testing.T) {
 	}
 }
 
-// Ensure exactly one of several concurrent deletes counts each point, and that points pushed to the
-// same records at the same time stay.
+// Ensure concurrent deletes count each point exactly once. Points that are pushed to the same
+// records at the same time must stay.
 func TestDeletesOfPoints(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

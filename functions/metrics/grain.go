@@ -36,7 +36,7 @@ func (g Grain) bucketStart(t time.Time) (day string) {
 // lastDay is the latest day that a timestamp can have.
 const lastDay = "9999-12-31"
 
-// lastDayOf returns the last day of the bucket that starts on a day.
+// lastDayOf returns the last day of the bucket that starts on the given day.
 func (g Grain) lastDayOf(start string) string {
 	t, err := time.Parse(time.DateOnly, start)
 	if err != nil || g == GrainDay {
@@ -62,7 +62,7 @@ func dayAfter(day string) string {
 	return t.AddDate(0, 0, 1).Format(time.DateOnly)
 }
 
-// startOfBucket returns the first day of the bucket that contains a day.
+// startOfBucket returns the first day of the bucket that contains the given day.
 func (g Grain) startOfBucket(day string) string {
 	switch g {
 	case GrainDay:
@@ -81,8 +81,8 @@ func (g Grain) startOfBucket(day string) string {
 // a month of days, or a year of weeks or months. recordLocation and dayOfAttribute convert between
 // a bucket's first day and its period and attribute.
 
-// recordLocation returns the period of the bucket that starts on a day, and the bucket's attribute
-// name.
+// recordLocation returns where the bucket that starts on the given day is stored: the period of its
+// record and the name of its attribute.
 func (g Grain) recordLocation(day string) (period, attribute string) {
 	switch g {
 	case GrainDay:

@@ -84,8 +84,8 @@ func namesOf(key string) []string {
 }
 
 // storedKey returns the key of the definition that a name refers to: the name itself if it is
-// defined, otherwise the metric's other name if that one is defined. If neither is in known,
-// defined is false and key is the name.
+// defined, otherwise the metric's other name if that one is defined. If neither is defined, it
+// returns the name and false.
 func storedKey(name string, known map[string]Definition) (key string, defined bool) {
 	for _, key := range namesOf(name) {
 		if _, ok := known[key]; ok {

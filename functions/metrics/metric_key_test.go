@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Ensure each metric has at most two names, that aliasOf returns either of them for the other, and
+// Ensure each metric has at most two names, that aliasOf maps each of the two to the other, and
 // that both are valid keys.
 func TestAliasOf(t *testing.T) {
 	t.Parallel()

@@ -69,8 +69,8 @@ func exportRecords(t *testing.T, s *apitest.Service, companyID, name string) (li
 	return lines
 }
 
-// listAll reads a list to its end and returns one field of each record, page by page. After every
-// page, it calls between.
+// listAll reads a list to its end and returns one field of each record, page by page. It calls
+// `between` after every page.
 func listAll(t *testing.T, s *apitest.Service, target string, field func(map[string]any) string, between func(page int)) (pages [][]string) {
 	t.Helper()
 	key := s.Key(t)

@@ -33,8 +33,8 @@ func (s service) explainNoPoints(ctx context.Context, caller api.Caller, in list
 	return known[key].explainNoPoints(key, in.Grain, spans), nil
 }
 
-// unknownMetricMessage returns a message that no metric has the given name. It suggests the name
-// that the caller may have meant.
+// unknownMetricMessage returns a message saying that no metric has the given name. The message
+// suggests the name that the caller may have meant.
 func (s service) unknownMetricMessage(ctx context.Context, companyID, name string) (string, error) {
 	keys, err := s.store.definedKeys(ctx, companyID)
 	if err != nil {

@@ -19,7 +19,7 @@ type pointValues struct {
 }
 
 // read decodes a string that encodePoint returned, and stores the values in p. p.TS must be set.
-// All points of a record share m.
+// All points of a record share the cache m.
 func (c *pointValues) read(text string, p *Point, m *monthCache) error {
 	if !c.readFast(text, p) {
 		parts := []any{&p.Value, &c.ingested, &p.Currency, &p.BaseValue, &p.Source}

@@ -33,9 +33,9 @@ func pointsOfMetrics(n int, prefix string, value int) (points []string) {
 	return points
 }
 
-// Ensure one of twelve different concurrent pushes with the same Idempotency-Key is accepted, and
-// that the pushes that get 400 store neither points nor definitions. This holds whether or not a
-// push fits in one transaction.
+// Ensure one of twelve different concurrent pushes with the same Idempotency-Key is accepted. The
+// others get a 400 and must store neither points nor definitions. This holds whether or not a push
+// fits in one transaction.
 func TestRefusedPushStoresNothing(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -115,8 +115,8 @@ func newTestPush(prefix string, metrics, series int) testPush {
 	return b
 }
 
-// countStored returns how many points of b are stored. It fails the test if a point is stored twice
-// or with a wrong value, or if its metric does not have exactly one definition.
+// countStored returns how many points of the push b are stored. It fails the test if a point is
+// stored twice or with a wrong value, or if its metric does not have exactly one definition.
 func countStored(t *testing.T, s *apitest.Service, prefix string, b testPush) int {
 	t.Helper()
 	defined, found := map[string]bool{}, map[string]bool{}
@@ -257,7 +257,7 @@ func TestPushesThroughLostResponses(t *testing.T) {
 	apitest.SkipIfShort(t)
 	s, _ := start(t)
 	key, sent := s.Key(t), map[string]testPush{}
-	synctest.Test(t, func(t *testing.T) { // the pauses between attempts take no time
+	synctest.Test(t, func(t *testing.T) { // on the fake clock, the pauses between attempts take no time
 		over, failures := &responseLosingTransport{random: rand.New(rand.NewPCG(1, 0)), engine: apitest.BubbleTransport()}, 0
 		process := apitest.NewOver(t, metrics.Operations, over)
 		process.CompanyID = s.CompanyID

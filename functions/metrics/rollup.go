@@ -28,9 +28,9 @@ func (r rollupRule) effectiveAggregation() Aggregation {
 	return *r.Aggregation
 }
 
-// bucketSums collects the days of one series in one week or month, added in any order. It collects
-// what any aggregation may need, because the definition, which contains the aggregation, is read in
-// parallel with the days.
+// bucketSums sums up the days of one series that belong to one week or month. The days can be added
+// in any order. It collects what any aggregation may need, because the definition, which contains
+// the aggregation, is read in parallel with the days.
 type bucketSums struct {
 	days               int // the number of days whose value is not null; the others are ignored
 	values, bases      exactSum
@@ -208,8 +208,8 @@ func (c *computedPoints) positions() []Position {
 // start only once.
 type bucketFinder struct {
 	grain  Grain
-	series map[string]string // from the id of a series of days to the id of the corresponding series of this grain
-	starts map[string]string // from a day to the start of its bucket, as a timestamp
+	series map[string]string // maps the id of a series of days to the id of the corresponding series of this grain
+	starts map[string]string // maps a day to the start of its bucket, as a timestamp
 }
 
 func newBucketFinder(grain Grain) bucketFinder {

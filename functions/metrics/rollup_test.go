@@ -77,9 +77,9 @@ func (w pointOracle) expectedPoints(t *testing.T, grain metrics.Grain) []metrics
 	return list
 }
 
-// expectedTotal returns the points that a total without a window should contain, oldest first.
-// refused contains the starts of the buckets that have points but no total, because their series do
-// not combine. A window that contains only such buckets is refused.
+// expectedTotal returns the points that a total without a window should contain, oldest first. It
+// also returns the starts of the buckets that have points but no total, because their series do not
+// combine. A window that contains only such buckets is refused.
 func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []metrics.Point, refused []string) {
 	t.Helper()
 	computes := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"

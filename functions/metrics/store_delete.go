@@ -33,9 +33,9 @@ const (
 )
 
 // DeletePoints deletes points, oldest records first, and returns how many it deleted. It accepts
-// either name of the metric, and makes at least one round. more reports whether it stopped before
-// the last record because the deadline of ctx was near. After an error, the points that it already
-// deleted stay deleted. In both cases, repeating the call continues.
+// either name of the metric, and makes at least one round. If it stops before the last record
+// because the deadline of ctx is near, it returns `more` as true. After an error, the points that
+// it already deleted stay deleted. In both cases, repeating the call deletes the rest.
 //
 // Each update is conditional: it fails if the record's points in the range have changed since they
 // were counted. So concurrent deletes never count a point twice, and a concurrent push takes effect
@@ -117,8 +117,8 @@ func (s Store) deletePointsOfItem(ctx context.Context, item table.Item, r PointR
 	return 0, table.ErrTooMuchContention
 }
 
-// splitBuckets returns the attribute names of a record's points that are in the range. outside is
-// the attribute name of a point that is not in the range, or empty if all points are in the range.
+// splitBuckets returns the attribute names of a record's points that are in the range, and of one
+// point that is not. The latter is empty if all points are in the range.
 func (of PointRange) splitBuckets(record pointRecord, item table.Item) (inside []string, outside string) {
 	for _, name := range record.Grain.attributes(record.periodOfKey()) {
 		switch _, stored := item[name]; {
@@ -138,8 +138,8 @@ func (of PointRange) contains(record pointRecord, name string) bool {
 	return ok && day >= of.From && day <= of.To
 }
 
-// exactBucketsCondition returns the condition that a record has points in all buckets listed in
-// stored, and in none of the other buckets listed in buckets.
+// exactBucketsCondition returns a condition that limits which of the given buckets of a record have
+// points: all those in `stored`, and no others.
 func exactBucketsCondition(buckets, stored []string) (condition string, names map[string]string) {
 	names = make(map[string]string, len(buckets))
 	parts := make([]string, len(buckets))
@@ -152,18 +152,18 @@ func exactBucketsCondition(buckets, stored []string) (condition string, names ma
 	return strings.Join(parts, " AND "), names
 }
 
-// deleteRecord deletes a record if it has points in exactly the buckets listed in inside.
-// Otherwise, left is the stored record.
+// deleteRecord deletes a record if it has points in exactly the buckets listed in `inside`.
+// Otherwise, it returns the stored record in `left`.
 func (s Store) deleteRecord(ctx context.Context, record pointRecord, inside []string) (done bool, left table.Item, err error) {
 	condition, names := exactBucketsCondition(record.Grain.attributes(record.periodOfKey()), inside)
 	return s.table.DeleteIf(ctx, table.Key{PK: record.PK, SK: record.SK}, condition, names, nil)
 }
 
-// removeBuckets removes the points listed in inside from a record. It does so only if the record
-// has no other points in the range and still has the point named by outside, which is not in the
-// range. If that condition fails, left is the stored record. If two deletes together cover all
-// points of a record, the second one finds no point outside of its range, so no empty record
-// remains.
+// removeBuckets removes the points listed in `inside` from a record. It does so only if the record
+// has no other points in the range and still has the point named by `outside`, which is not in the
+// range. If that condition fails, it returns the stored record in `left`. If two deletes together
+// cover all points of a record, the second one finds no point outside of its range, so no empty
+// record remains.
 func (s Store) removeBuckets(ctx context.Context, record pointRecord, r PointRange, inside []string, outside string) (done bool, left table.Item, err error) {
 	buckets := slices.DeleteFunc(slices.Clone(record.Grain.attributes(record.periodOfKey())), func(name string) bool { return !r.contains(record, name) })
 	condition, names := exactBucketsCondition(buckets, inside)

@@ -112,8 +112,8 @@ func (s Store) newListing(companyID string, q PointQuery) *pointListing {
 	return l
 }
 
-// wantedPoints is one more point than fits on the page. The extra point shows whether there is a
-// next page.
+// wantedPoints returns one more than the number of points that fit on the page. The extra point
+// shows whether there is a next page.
 func (l *pointListing) wantedPoints() int { return l.q.Limit + 1 }
 
 // setRollupRule sets how days and series combine. If days do not combine, the listing stops reading
@@ -127,8 +127,8 @@ func (l *pointListing) setRollupRule(rule rollupRule) {
 
 func (l *pointListing) dropDaySource() { l.sources = l.sources[:1] }
 
-// missingSources returns the sources that may still have points for the page. since is the day from
-// which they must be read completely, or "" as long as the page is not full.
+// missingSources returns the sources that may still have points for the page. It also returns the
+// day from which they must be read completely, or "" as long as the page is not full.
 func (l *pointListing) missingSources() (open []grainSource, since string) {
 	if n, oldest := l.candidates.finalCount(l.wantedPoints()); n == l.wantedPoints() {
 		since = dayOf(oldest)

@@ -12,10 +12,10 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// pushRecordsMax is how many point records one transaction of a push writes. A transaction accepts
-// a hundred writes. Each record may also need three writes for a new definition, and one write
-// stores the response. The transaction limit of 4 MB is enough for 25 records of 53 weeks with the
-// longest strings.
+// pushRecordsMax is the maximum number of point records that one transaction of a push writes. A
+// transaction accepts a hundred writes. Each record may also need three writes for a new
+// definition, and one write stores the response. The transaction limit of 4 MB is enough for 25
+// records of 53 weeks with the longest strings.
 const pushRecordsMax = 24
 
 // pushConcurrency limits the concurrent transactions of a push. 500 points of 500 different series
@@ -45,8 +45,8 @@ type pushedDefinitionRecord struct {
 }
 
 // readPushedDefinitions returns the definitions that exist for the keys of a push, as a map by key.
-// own lists the keys of the definitions that an earlier attempt of this push created before it
-// crashed or failed.
+// In `own`, it returns the keys of the definitions that an earlier attempt of this push created
+// before it crashed or failed.
 func (s Store) readPushedDefinitions(ctx context.Context, companyID string, keys []string) (known map[string]Definition, own []string, err error) {
 	at := make([]table.Key, len(keys))
 	for i, key := range keys {
@@ -65,12 +65,13 @@ func (s Store) readPushedDefinitions(ctx context.Context, companyID string, keys
 	return known, own, err
 }
 
-// Push stores new definitions, whose ids it sets, and points with identities (see Point.Identify).
-// known contains the definitions that exist, by key. Push returns the keys of the definitions that
-// it created, even with an error, but not after a panic. Returns table.ErrExists when one of the
-// definitions, or one with the metric's other name, already exists, or when a definition that the
-// push expects to exist has been deleted. The caller then reads the definitions again and repeats
-// the push, which is safe for the same reasons as repeating PutPoints.
+// Push stores new definitions and points. It sets the ids of the definitions; the points must
+// already have identities (see Point.Identify). The map known contains the definitions that exist,
+// by key. Push returns the keys of the definitions that it created, even with an error, but not
+// after a panic. Returns table.ErrExists when one of the definitions, or one with the metric's
+// other name, already exists, or when a definition that the push expects to exist has been deleted.
+// The caller then reads the definitions again and repeats the push, which is safe for the same
+// reasons as repeating PutPoints.
 //
 // A push of up to pushRecordsMax records is one transaction and stores everything or nothing. It
 // also stores the response for an Idempotency-Key, which it gets by calling respond with the
@@ -81,7 +82,8 @@ func (s Store) readPushedDefinitions(ctx context.Context, companyID string, keys
 //
 // No point is stored without a definition. RemoveDefinition does not delete a definition while a
 // record of its points exists, so a push that changes a record only requires that the record
-// exists. If a record is missing, one transaction creates it and counts it on the definition.
+// exists. If a record is missing, one transaction creates it and increments a counter in the
+// definition's record.
 func (s Store) Push(ctx context.Context, companyID string, known map[string]Definition, newDefinitions []Definition, points []Point, respond func(created []string) PushResult) (created []string, err error) {
 	updates, err := s.packPoints(companyID, points, idsOf(known))
 	if err != nil {
@@ -129,7 +131,7 @@ type pushJob struct {
 
 // pushedMetric is the state of one metric in a push.
 type pushedMetric struct {
-	sync.Mutex                // held by a transaction that writes the metric's definition, because two at once would conflict
+	sync.Mutex                // held by a transaction that writes the metric's definition, because two such transactions would conflict
 	wasUndefined  bool        // whether the metric had no definition when the push began
 	newDefinition *Definition // the definition to create; nil if it exists
 	newID         string      // the id of the definition if this push creates it
@@ -191,9 +193,9 @@ func (p *pushJob) storePart(ctx context.Context, part []*pointUpdate, respond fu
 	return nil, table.ErrTooMuchContention
 }
 
-// tryPart makes the writes of a part in one transaction. The result otherwise reports whether
-// nothing was stored because a record unexpectedly exists or is missing. In that case, tryPart has
-// corrected the record's isNew.
+// tryPart makes the writes of a part in one transaction. If nothing was stored because a record
+// unexpectedly exists or is missing, tryPart corrects the record's isNew and returns `otherwise` as
+// true.
 func (p *pushJob) tryPart(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, otherwise bool, err error) {
 	defer p.lockMetrics(part)()
 	var writes []table.Write

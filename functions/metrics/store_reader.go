@@ -65,12 +65,12 @@ func (r *pointReader) complete(since string) bool {
 	return period >= r.completeSince
 }
 
-// planRound sets the bounds of the next round. If since is set, the round reads everything since
+// planRound sets the bounds of the next round. If `since` is set, the round reads everything since
 // that day. Otherwise it reads enough records for the missing points, plus one more period of each
 // series, so that the last of the points is complete.
 //
-// From one round to the next, since can move to an older day or become empty, because a bucket of a
-// total is dropped when it turns out to be stored without a value.
+// From one round to the next, `since` can move to an older day or become empty, because a bucket of
+// a total is dropped when it turns out to be stored without a value.
 func (r *pointReader) planRound(since string, missing int) {
 	r.lowerBound = r.lowestSortKey
 	switch {
@@ -84,7 +84,7 @@ func (r *pointReader) planRound(since string, missing int) {
 	r.query.ExpressionAttributeValues[":low"] = table.String(r.lowerBound)
 }
 
-// read makes one query.
+// read runs one query.
 func (r *pointReader) read(ctx context.Context, t *table.Client) error {
 	out, err := t.Query(ctx, r.query)
 	if err != nil {

@@ -146,8 +146,8 @@ const (
 )
 
 // PutPoints stores points with identities (see Point.Identify). It replaces a stored point with the
-// same seriesId and pointKey. If points contains several with the same identity, the last one is
-// stored. All points of one series and period are one update, so 500 points of a few series take
+// same seriesId and pointKey. If several of the given points have the same identity, the last one
+// is stored. All points of one series and period are one update, so 500 points of a few series take
 // only a few calls.
 //
 // The updates are unconditional and set only the buckets of their points. So nothing has to be read
@@ -218,8 +218,8 @@ func (s Store) packPoints(companyID string, points []Point, definitionIDs map[st
 	return updates, nil
 }
 
-// updatePoints makes an update if the condition is met. An empty condition is always met. met
-// reports whether the condition was met.
+// updatePoints makes an update if the condition is met, and reports whether it was met. An empty
+// condition is always met.
 func (s Store) updatePoints(ctx context.Context, u *pointUpdate, condition string) (met bool, err error) {
 	key, update, names, values := u.expression()
 	in := &dynamodb.UpdateItemInput{

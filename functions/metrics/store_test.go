@@ -191,9 +191,9 @@ func TestPutUnits(t *testing.T) {
 	}
 }
 
-// Ensure a year of weeks and ten years of months, computed from days, take no more read units than
-// expected, and no more round trips that a caller waits for. This is checked for one series and for
-// 50.
+// Ensure that computing a year of weeks or ten years of months from days takes no more read units,
+// and makes a caller wait for no more round trips, than expected. The test covers one series and 50
+// series.
 func TestRollUpUnits(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

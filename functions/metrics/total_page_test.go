@@ -142,9 +142,9 @@ func TestTotalPagesAgainstOracle(t *testing.T) {
 	}
 }
 
-// Ensure a page of a total or of one series that would read too much is refused if it exceeds the
-// limit on read units before it is complete. A narrower window or a lower limit succeeds and
-// returns the same points. A list of all series is never refused.
+// Ensure a page of a total or of one series is refused if it reaches the limit on read units before
+// it is complete. A narrower window or a lower limit succeeds and returns the same points. A list
+// of all series is never refused.
 func TestPageOfVeryManySeries(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -51,8 +51,8 @@ func mapNames[T any](records []T, of func(T) string) []string {
 	return out
 }
 
-// importAliases returns the names under which an import remembers the keys in its file: own for the
-// given key, and rival for the metric's other key. rival is empty if the metric has no other key.
+// importAliases returns the names under which an import remembers the keys in its file. The first
+// is for the given key. The second is for the metric's other key, or empty if there is none.
 func importAliases(key string) (own, rival string) {
 	if other := aliasOf(key); other != "" {
 		rival = importName(other)
@@ -95,8 +95,8 @@ func idConflict(d Definition, key string) string {
 	return fmt.Sprintf("id: %s is the id of the metric %s", d.ID, key)
 }
 
-// storedIDRecord is the key in the id record of a definition. inUse reports whether the definition
-// under that key really has the id.
+// storedIDRecord holds the key in the id record of a definition. inUse reports whether the
+// definition under that key really has the id.
 type storedIDRecord struct {
 	key   string
 	inUse bool
@@ -282,9 +282,10 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 	return 0, table.ErrTooMuchContention
 }
 
-// importWrites returns the writes for an imported definition. With over, the writes replace the
-// stored definition. With both, they create the definition even if the metric's other name is
-// defined. The id record must be missing, or contain the definition's key or the key in stale.
+// importWrites returns the writes for an imported definition. If `over` is set, the writes replace
+// the stored definition. If `both` is set, they create the definition even if the metric's other
+// name is defined. The id record must be missing, or contain the definition's key or the key in
+// `stale`.
 func (s Store) importWrites(d Definition, over, both bool, stale string) []table.Write {
 	name := s.table.WritePutIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key},
 		"attribute_not_exists(pk) OR #key IN (:key, :stale)", map[string]string{"#key": "key"},

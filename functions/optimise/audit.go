@@ -107,10 +107,10 @@ func (s service) createAudit(ctx context.Context, caller api.Caller, in createAu
 	return s.store.Audits.Insert(ctx, caller.CompanyID, a, in.Findings)
 }
 
-// setFinishedAt sets finishedAt if the audit is not running and has no finishedAt. The value is now
-// or, if startedAt is later because the caller's clock is ahead, startedAt. started and finished
-// are the times in the request, or nil. If both are nil, the stored times are not checked, because
-// an earlier version may have imported invalid ones.
+// setFinishedAt sets finishedAt if the audit is not running and has no finishedAt. The value is the
+// current time or, if startedAt is later because the caller's clock is ahead, startedAt. The
+// arguments `started` and `finished` are the times in the request, or nil. If both are nil, the
+// stored times are not checked, because an earlier version may have imported invalid ones.
 func (a *AuditSummary) setFinishedAt(started, finished *string, now string) error {
 	if a.Status != nil && *a.Status == AuditStatusRunning {
 		a.FinishedAt = nil
@@ -149,7 +149,7 @@ func (s service) updateAudit(ctx context.Context, caller api.Caller, in updateAu
 }
 
 // edit applies an update to an audit, except to its findings. If an imported audit has no status,
-// the update may set any.
+// the update may set any status.
 func (in *updateAuditInput) edit(a *AuditSummary, now string) error {
 	if err := in.Condition.RequireMatch(*a); err != nil {
 		return err

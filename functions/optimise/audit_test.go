@@ -84,7 +84,7 @@ func forEachFilterCombination(do func(site, status string, arguments map[string]
 }
 
 // listAll reads all pages of a list and returns the ids of the audits. After each page except the
-// last, it calls between. Each of these pages must be full.
+// last, it calls `between`. Each of these pages must be full.
 func listAll(t *testing.T, s *apitest.Service, key string, arguments map[string]any, limit int, between func(page int)) (got []string) {
 	t.Helper()
 	arguments["limit"] = limit

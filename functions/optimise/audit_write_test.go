@@ -70,8 +70,8 @@ func TestCreateAudit(t *testing.T) {
 	}
 }
 
-// Ensure an update can change the status only from running to complete or failed, but the other
-// fields in any state. It must not set finishedAt to a time before startedAt.
+// Ensure an update can change the status only from "running" to "complete" or "failed". It can
+// change the other fields in any state, but must not set finishedAt to a time before startedAt.
 func TestUpdateAudit(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -26,7 +26,7 @@ type findingsDraft struct {
 const (
 	draftIDPrefix = "drf"
 
-	// draftExpiry is the age from which a draft counts as old. The request that stored such a draft
+	// draftExpiry is the age at which a draft counts as old. The request that stored such a draft
 	// must have ended, because a request takes at most 9 seconds.
 	draftExpiry = time.Hour
 

@@ -41,7 +41,7 @@ func (GoalMatch) Values() []string {
 	return []string{"exact", "prefix", "contains", string(goalMatchRegex)}
 }
 
-// Problems implements schema.RecordValidator. If matchType is regex, the pattern must be a valid
+// Problems implements schema.RecordValidator. If matchType is "regex", the pattern must be a valid
 // regular expression.
 func (g SiteGoal) Problems(sent func(string) bool) []string {
 	field := "body.pattern"

@@ -165,9 +165,9 @@ func (s auditStore) Modify(
 // errFindingsReplaced means that another write has replaced the findings that this write expects.
 var errFindingsReplaced = errors.New("the audit has other findings")
 
-// replaceFindings applies change to an audit and replaces its findings. before is the stored audit,
-// which refers to the old findings; next refers to the new findings. chunks contains the new
-// findings, which replaceFindings stores first.
+// replaceFindings applies a change to an audit and replaces its findings. `before` is the stored
+// audit, which refers to the old findings. `next` is the audit that refers to the new findings.
+// `chunks` contains the new findings, which replaceFindings stores first.
 func (s auditStore) replaceFindings(
 	ctx context.Context, companyID string, before, next storedAudit, chunks []table.Item, change func(*AuditSummary) error,
 ) (AuditSummary, error) {

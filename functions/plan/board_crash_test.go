@@ -83,8 +83,8 @@ func TestDeleteBoardCrashes(t *testing.T) {
 }
 
 // crashingTransport simulates a process that crashes at call number crashAt: neither that call nor
-// any later counted call reaches the table. Just before call number interruptAt, it calls
-// interrupt.
+// any later counted call reaches the table. Just before call number interruptAt, it calls the
+// function `interrupt`.
 type crashingTransport struct {
 	calls, interruptAt, crashAt atomic.Int64
 	interrupt                   func()

@@ -130,9 +130,8 @@ func TestBoardLimit(t *testing.T) {
 	}
 }
 
-// Ensure a board can be deleted only if it has no items, whatever their status, and visitors see
-// none. The delete must leave no records behind, and a board can then be imported under the same
-// id.
+// Ensure a board can be deleted only if it has no items of any status and visitors see no items on
+// it. The delete must leave no records behind, and a board can then be imported under the same id.
 func TestDeleteBoard(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

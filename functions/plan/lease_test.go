@@ -105,8 +105,8 @@ func TestFailedPublishIsReleased(t *testing.T) {
 }
 
 // Ensure a publish waits for a concurrent one to finish and then succeeds. It must also replace the
-// lease of a crashed publish: immediately if the lease has expired by its own clock, otherwise
-// after waiting for as long as a lease lasts.
+// lease of a crashed publish. If that lease has expired according to the waiting publish's clock,
+// it must do so immediately. Otherwise it must first wait for as long as a lease lasts.
 func TestLeaseOfADeadPublish(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -25,8 +25,8 @@ type liveState struct {
 	PreparedLive    *bool  `store:"preparedLive"`
 }
 
-// liveAt reports whether an item is live. current is the live version of the item's board. If the
-// item is not live, last is the last version that showed it.
+// liveAt reports whether an item is live if `current` is the live version of its board. If the item
+// is not live, liveAt also returns the last version that showed it.
 func (l liveState) liveAt(current *int64) (live bool, last *int64) {
 	live, last = l.WasLive, l.LastVersion
 	if current != nil && l.PreparedVersion != nil && *l.PreparedVersion <= *current {

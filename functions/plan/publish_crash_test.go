@@ -81,8 +81,8 @@ func (b *crashBoard) edit(t *testing.T) {
 }
 
 // checkLiveContent reads the live content. It must be either the old content or the content of the
-// next publish, and every item must show the version in which it was last live. published reports
-// which of the two it is.
+// next publish, and every item must show the version in which it was last live. checkLiveContent
+// returns true if the content of the next publish is live.
 func (b *crashBoard) checkLiveContent(t *testing.T, where string) (published bool) {
 	t.Helper()
 	var board struct {

@@ -16,7 +16,7 @@ const (
 	pruneTimeout      = 2 * time.Second
 )
 
-// prune removes the versions of a board that are more than versionsKept versions older than live,
+// prune removes the versions of a board that are more than versionsKept versions older than `live`,
 // the version just published. It removes the oldest first. It deletes a version's record before its
 // chunks, so no reader finds a version whose chunks are gone. If prune is interrupted, the next
 // call removes what was left, including orphaned chunks.

@@ -214,7 +214,7 @@ func removeVersion(t *testing.T, s *apitest.Service, version int) {
 	}
 }
 
-// Ensure the publish of the 52nd version is the first to remove version 1.
+// Ensure that version 1 is removed by the publish of version 52, and not earlier.
 func TestRetentionOfFirstVersion(t *testing.T) {
 	t.Parallel()
 	s, key := publishManyVersions(t, 50)

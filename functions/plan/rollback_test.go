@@ -17,8 +17,8 @@ import (
 
 func acceptAnyDigest(string) error { return nil }
 
-// versionTitles returns the titles of the items in a version, or in the live version if version is
-// 0.
+// versionTitles returns the titles of the items in the given version, or in the live version if the
+// argument is 0.
 func versionTitles(t *testing.T, s *apitest.Service, version int64) []string {
 	t.Helper()
 	wanted := &version

@@ -18,7 +18,7 @@ import (
 
 const slugChars = 100
 
-// apostrophes lists characters that DeriveSlug drops without a hyphen, so don't becomes dont.
+// apostrophes lists characters that DeriveSlug drops without a hyphen, so "don't" becomes "dont".
 const apostrophes = "'’‘ʼ′`"
 
 // DeriveSlug returns the slug for a title. It replaces each letter and digit of any script with its
@@ -63,8 +63,8 @@ func DeriveSlug(title string) string {
 
 func isAlphanumeric(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
 
-// numberedSlug returns base-n. If necessary, it truncates base so that the slug has at most
-// slugChars characters.
+// numberedSlug appends a hyphen and n to a slug. If necessary, it truncates the slug first, so that
+// the result has at most slugChars characters.
 func numberedSlug(base string, n int) string {
 	suffix := "-" + strconv.Itoa(n)
 	return cutSlug(base, slugChars-len(suffix)) + suffix
@@ -83,9 +83,9 @@ type slugReservation struct {
 	ItemID string `store:"itemId"`
 }
 
-// InsertWithFreeSlug creates an item with the slug base or, if that is taken, base-2, base-3 and so
-// on. Returns table.ErrTooMuchContention when concurrent creates took the chosen slug too many
-// times.
+// InsertWithFreeSlug creates an item with the slug `base` or, if that is taken, with a hyphen and a
+// number appended, such as `base-2`. Returns table.ErrTooMuchContention when concurrent creates
+// took the chosen slug too many times.
 func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
 	i.Slug = base
 	for losses := range writeAttemptsMax {

@@ -94,8 +94,8 @@ type contentDiff struct {
 	unchangedCount int
 }
 
-// diffFrom returns what would change if s were published in place of the live snapshot. items are
-// the board's stored items; they say which version last showed an item that is not live.
+// diffFrom returns what would change if s were published in place of the live snapshot. `items` are
+// the board's stored items. They show in which version an item that is not live was last visible.
 func (s snapshot) diffFrom(live snapshot, current *int64, items []storedItem) contentDiff {
 	d := contentDiff{added: []PublishedItem{}, updated: []ChangedItem{}, removed: []PublishedItem{}}
 	before := make(map[string]SnapshotItem, len(live))
@@ -238,7 +238,7 @@ func decodeFractions(text []byte) (content snapshot, err error) {
 	return content, err
 }
 
-// chunkReadConcurrency is how many chunks are read in parallel.
+// chunkReadConcurrency is the maximum number of chunks that are read in parallel.
 const chunkReadConcurrency = 16
 
 // liveSnapshot reads the live snapshot of a board. It is empty when the board was never published.

@@ -240,8 +240,8 @@ func (s itemStore) Get(ctx context.Context, companyID, itemID string) (Item, err
 	return live.withLiveVersion(stored)
 }
 
-// Modify changes an item by compare-and-set (see table.Modify). change receives the item as the API
-// returns it.
+// Modify changes an item by compare-and-set (see table.Modify). It passes the item to `change` as
+// the API returns it.
 func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change func(*Item) error) (Item, error) {
 	found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)
 	if err != nil {
@@ -297,8 +297,8 @@ var errSlugTaken = fault.New(fault.Conflict, "body.slug: is taken on this board"
 // writeAttemptsMax is the maximum number of attempts to write while concurrent writes make it fail.
 const writeAttemptsMax = 100
 
-// Remove deletes an item and frees its slug, unless check returns an error. check receives the item
-// as the API returns it. Returns fault.ErrNotFound when the item does not exist.
+// Remove deletes an item and frees its slug, unless `check` returns an error. It passes the item to
+// `check` as the API returns it. Returns fault.ErrNotFound when the item does not exist.
 func (s itemStore) Remove(ctx context.Context, companyID, itemID string, check func(Item) error) error {
 	foreignSlug := false // whether the slug record points to a different item and so must stay
 	for range writeAttemptsMax {

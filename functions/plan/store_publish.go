@@ -17,7 +17,7 @@ import (
 // see the old content or the new content, never a mixture (see
 // scripts/docs/explanation/publish.md). It has five steps, and each has a method below:
 //
-//  1. readPlan: read the board and its items. check may reject the digest of their content.
+//  1. readPlan: read the board and its items. `check` may reject the digest of their content.
 //  2. acquireLease: lock the board for this publish, and write the snapshot under the next version,
 //     where nobody reads it yet. If another publish has a fresh lease, wait and start again.
 //  3. rereadPlan: read the board and its items again. If the content is the same, the board had
@@ -52,11 +52,11 @@ var (
 	errLeaseHeld = fault.RetryableConflict("the board is being edited or published by others; try again")
 )
 
-// publishWithRetry publishes the content that plan returns. The function plan does step 1 of
-// Publish, or its equivalent for a rollback.
+// publishWithRetry publishes the content that the function `plan` returns. That function does step
+// 1 of Publish, or its equivalent for a rollback.
 func (s Store) publishWithRetry(ctx context.Context, plan func() (PublishPlan, error)) (Publication, error) {
-	// The leases that an attempt may replace. own is the lease of the previous attempt; stale is
-	// the lease of a crashed publish.
+	// The leases that an attempt may replace: `own` is the lease of the previous attempt, and
+	// `stale` is the lease of a crashed publish.
 	own, stale := "", ""
 	var p PublishPlan
 	for range publishAttemptsMax {
@@ -220,8 +220,8 @@ const (
 	ifEditedBefore   = "(attribute_not_exists(updatedAt) OR updatedAt < :at)"
 )
 
-// chunksPerTransaction is how many chunks are written in one transaction, whose size DynamoDB
-// limits to 4 MB.
+// chunksPerTransaction is the maximum number of chunks that are written in one transaction, whose
+// size DynamoDB limits to 4 MB.
 const chunksPerTransaction = 10
 
 // acquireLease is step 2 of Publish. It leases the board and writes the chunks of the snapshot. The
@@ -394,10 +394,9 @@ func (s Store) leaseIsFresh(b storedBoard) bool {
 	return err == nil && s.table.Clock()().Sub(at) < leaseDuration
 }
 
-// waitForLease waits until a board no longer has the lease that was read with it. After
-// leaseDuration it stops waiting and returns that lease as stale, even if the lease looks fresh
-// because clocks differ. Otherwise stale is empty. Returns errLeaseHeld when the request runs out
-// of time.
+// waitForLease waits until a board no longer has the lease that was read with it, and then returns
+// "". After leaseDuration it stops waiting and returns that lease, which counts as stale even if it
+// looks fresh because clocks differ. Returns errLeaseHeld when the request runs out of time.
 func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, err error) {
 	for range int(leaseDuration / leasePollInterval) {
 		if table.SleepJittered(ctx, leasePollInterval) != nil {

@@ -245,7 +245,7 @@ func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) 
 }
 
 // movedItemProblem returns a message if the item is already stored with a different slug or on a
-// different board. stored is nil if the item is not stored.
+// different board. The argument is nil if the item is not stored.
 func (i Item) movedItemProblem(stored table.Item) (problem string, err error) {
 	var before Item
 	if err := decodeIfPresent(stored, &before); err != nil || before.ID == "" || before.Slug == i.Slug && before.RoadmapID == i.RoadmapID {
@@ -254,8 +254,8 @@ func (i Item) movedItemProblem(stored table.Item) (problem string, err error) {
 	return fmt.Sprintf("record.slug: %s already has the slug %s on board %s; neither can change", i.ID, before.Slug, before.RoadmapID), nil
 }
 
-// takenSlugProblem returns a message if the item's slug belongs to another item. stored is the
-// slug's record, or nil if the slug is free.
+// takenSlugProblem returns a message if the item's slug belongs to another item. The argument is
+// the slug's record, or nil if the slug is free.
 func (i Item) takenSlugProblem(stored table.Item) (problem string, err error) {
 	var owner slugReservation
 	if err := decodeIfPresent(stored, &owner); err != nil || owner.ItemID == "" || owner.ItemID == i.ID {
@@ -264,7 +264,7 @@ func (i Item) takenSlugProblem(stored table.Item) (problem string, err error) {
 	return fmt.Sprintf("record.slug: %s is taken on this board by %s", i.Slug, owner.ItemID), nil
 }
 
-// decodeIfPresent decodes stored into record. It does nothing if stored is nil.
+// decodeIfPresent decodes a stored item into a record. It does nothing if the item is nil.
 func decodeIfPresent(stored table.Item, record any) error {
 	if stored == nil {
 		return nil

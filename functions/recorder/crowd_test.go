@@ -40,12 +40,12 @@ func image(key table.Key, recordID string, revision int, writer string) table.It
 	return item
 }
 
-// testItem is an item that a writer of the crowd changes. kind is the area and the first part of
-// the sort key.
+// testItem is an item that a writer of the crowd changes. Its kind consists of the area and the
+// first part of the sort key.
 type testItem struct {
 	companyID, recordID string
 	kind                [2]string
-	revision            int // 0: it does not exist
+	revision            int // 0 if it does not exist
 }
 
 var itemKinds = [][2]string{{"plan", "item"}, {"broadcast", "idea"}, {"broadcast", "post"}, {"context", "goal"}}
@@ -168,7 +168,7 @@ func TestCrowd(t *testing.T) {
 				}
 				transport.StopCrashing()
 				switch {
-				case deaths.Load() == 0: // at least one must die
+				case deaths.Load() == 0: // at least one consumer must have crashed
 					transport.CrashAfter(0, mathrand.IntN(2) == 0)
 				case mathrand.IntN(2) == 0:
 					transport.CrashAfter(mathrand.IntN(6), mathrand.IntN(2) == 0)

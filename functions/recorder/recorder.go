@@ -24,7 +24,7 @@ type Recorder struct {
 	park    func(context.Context, Parked) error
 }
 
-// Parked names a record of the stream that could not be read.
+// Parked identifies a record of the stream that could not be read.
 type Parked struct {
 	ShardID        string `json:"shardId"`
 	SequenceNumber string `json:"sequenceNumber"`
@@ -34,8 +34,8 @@ type Parked struct {
 }
 
 // New returns a recorder over the table. The client must be an operator's
-// (table.Client.AsOperator). park must keep an unreadable stream record for the operator. It may
-// get the same record several times.
+// (table.Client.AsOperator). The function `park` must keep an unreadable stream record for the
+// operator. It may get the same record several times.
 func New(t *table.Client, park func(context.Context, Parked) error) *Recorder {
 	return &Recorder{t, functions.ChangeSources(), park}
 }
@@ -89,7 +89,7 @@ func (r *Recorder) occurrence(ctx context.Context, shardID string, record change
 			return w.CompanyID, o, true, err
 		}
 		if ok {
-			if o.Action == change.Deleted { // a deletion names no key, even if some of the record's points remain and name one
+			if o.Action == change.Deleted { // a deletion names no API key, even if some of the record's points remain and name one
 				o.KeyID = ""
 			}
 			return w.CompanyID, o, true, nil
@@ -114,8 +114,8 @@ func recognise(s change.Source, w change.Write) (e change.Event, ok bool, err er
 	return e, ok, err
 }
 
-// write returns the write that a stream record describes. ok is false if the item belongs to no
-// company, or is in the area of keys or of feeds.
+// write returns the write that a stream record describes. It returns false if the item belongs to
+// no company, or to the area of keys or of feeds.
 func write(record change.StreamRecord) (w change.Write, ok bool) {
 	parts := strings.Split(record.Key.PK, "#")
 	if len(parts) < 2 || slices.Contains([]string{table.KeysArea, change.Area}, parts[1]) {

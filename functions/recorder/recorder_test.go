@@ -159,7 +159,7 @@ func TestUnreadableRecord(t *testing.T) {
 	}
 }
 
-// Ensure a deletion names no key, even if some points of the record remain.
+// Ensure a deletion names no API key, even if some points of the record remain.
 func TestDeletionOfSomePoints(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -36,7 +36,7 @@ type modelShard struct {
 }
 
 func newShardedStream(shards int) *shardedStream {
-	s := &shardedStream{sequence: 90_000} // soon gets one more digit
+	s := &shardedStream{sequence: 90_000} // the sequence number soon gets a sixth digit
 	s.changed = sync.NewCond(&s.mu)
 	width := uint64(1<<32) / uint64(shards)
 	for n := range shards {
@@ -126,7 +126,8 @@ func (m *modelShard) isConsumed() bool {
 	return m == nil || m.checkpoint == len(m.records) && m.parent.isConsumed()
 }
 
-// release ends a lease. consumed is how many records of the batch need not be delivered again.
+// release ends a lease. `consumed` is the number of records of the batch that need not be delivered
+// again.
 func (s *shardedStream) release(m *modelShard, consumed int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,8 +137,8 @@ func (s *shardedStream) release(m *modelShard, consumed int) {
 	s.changed.Broadcast()
 }
 
-// waitForRelease waits until more than seen leases have ended, or everything is consumed. It
-// returns the number of ended leases, and whether everything is consumed.
+// waitForRelease waits until more leases have ended than the given number, or everything is
+// consumed. It returns the number of ended leases, and whether everything is consumed.
 func (s *shardedStream) waitForRelease(seen int) (releases int, isDone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,10 +23,10 @@ type Alarm struct {
 	ID          string
 	Description string
 	Metrics     []AlarmMetric
-	Expression  string // metric math over the ids of the metrics; empty: the sum of the metrics
+	Expression  string // metric math over the ids of the metrics; if empty, the sum of the metrics
 	Threshold   Parameter
 	Periods     int  // consecutive periods that must exceed the threshold
-	Seconds     int  // the length of a period; 0: alarmPeriodSeconds
+	Seconds     int  // the length of a period; 0 means alarmPeriodSeconds
 	RollsBack   bool // whether the alarm stops a canary and rolls back to the old version
 }
 

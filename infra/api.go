@@ -152,5 +152,5 @@ func (r GatewayResponse) headers() Object {
 	return out
 }
 
-// BaseURL is the URL of the service, for Sub.
+// BaseURL is the URL of the service, as an argument for Sub.
 const BaseURL = "https://${" + APIID + "}.execute-api.${AWS::Region}.${AWS::URLSuffix}/" + StageName

@@ -185,8 +185,8 @@ const (
 	metricPrice = 0.30
 )
 
-// alarmAndMetricCosts returns the number of metrics in alarms and three monthly costs: that of the
-// alarms, that of the metrics of the whole service, and that of these metrics together with the
+// alarmAndMetricCosts returns the number of metrics in alarms and three monthly costs. The first is
+// for the alarms. The second is for the metrics of the whole service. The third also includes the
 // metrics of each operation.
 func alarmAndMetricCosts(t *testing.T) (alarms int, alarmCost, serviceMetricCost, operationMetricCost float64) {
 	t.Helper()

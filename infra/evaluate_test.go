@@ -46,7 +46,7 @@ func policyDuringSwitch(t *testing.T, f infra.Function, second string) policy {
 	return parsePolicy(t, f.Name, resolveReferences(t, infra.JSON(f.Policy()), second).(map[string]any))
 }
 
-// parsePolicy parses a policy document. name is for messages.
+// parsePolicy parses a policy document. The name is used in error messages.
 func parsePolicy(t *testing.T, name string, document map[string]any) policy {
 	t.Helper()
 	if document["Version"] != "2012-10-17" {
@@ -83,7 +83,7 @@ func parsePolicy(t *testing.T, name string, document map[string]any) policy {
 }
 
 // resolveReferences replaces references as CloudFormation does for a stack that creates its own
-// table. second is the name of the second table, or empty if the stack does not switch tables.
+// table. `second` is the name of the second table, or empty if the stack does not switch tables.
 func resolveReferences(t *testing.T, value any, second string) any {
 	t.Helper()
 	resolve := func(value any) any { return resolveReferences(t, value, second) }
@@ -187,8 +187,8 @@ func (s statement) covers(a callAccess) bool {
 	return true
 }
 
-// matchesWildcard reports whether text matches a pattern with IAM's wildcards: * matches any
-// characters, ? one.
+// matchesWildcard reports whether a string matches a pattern with IAM's wildcards: "*" matches any
+// number of characters, and "?" matches exactly one.
 func matchesWildcard(pattern, text string) bool {
 	if pattern == "" {
 		return text == ""

@@ -25,8 +25,8 @@ var KeyPlaceholder = Placeholder("key")
 // eventHost is an example of a domain that API Gateway assigns to an API.
 const eventHost = "example.execute-api.eu-central-1.amazonaws.com"
 
-// Events returns a sample event for each operation, by id, as API Gateway sends it to the function.
-// The bodies are the examples in document, which is the OpenAPI document.
+// Events returns a sample event for each operation, by id, as API Gateway would send it to the
+// function. The bodies are the examples in document, which is the OpenAPI document.
 func (m Model) Events(document []byte) (map[string][]byte, error) {
 	var described struct {
 		Paths map[string]map[string]struct {

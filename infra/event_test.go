@@ -421,7 +421,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	checkGrantsAreUsed(t, used)
 }
 
-// record makes the recorder record a write of an item, and returns the recorder's calls.
+// record has the recorder process a write of an item, and returns the recorder's calls.
 func (s *deployedStage) record(t *testing.T) []callAccess {
 	t.Helper()
 	ctx := t.Context()
@@ -549,7 +549,7 @@ func grantsUsed(function string, call callAccess) (out []string) {
 	return out
 }
 
-// areas returns the areas of a call's partitions, joined with a plus.
+// areas returns the areas of a call's partitions, joined with "+".
 func (a callAccess) areas() string {
 	var out []string
 	for _, partition := range a.partitionKeys {

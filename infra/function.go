@@ -18,7 +18,7 @@ const (
 type Function struct {
 	Name   string // its program is functions/<Name>/lambda
 	Grants []Grant
-	Routes []Route // none: the table's stream invokes it
+	Routes []Route // if empty, the table's stream invokes the function
 }
 
 // ID is the logical id of the function. The ids of its role and logs start with the same word.

@@ -182,7 +182,7 @@ type Statement struct {
 	Actions     []string
 	Resources   List
 	LeadingKeys []string // patterns that every partition key of a call must match; empty allows any key
-	Condition   string   // the condition of the template under which the policy has the statement; empty: always
+	Condition   string   // the condition of the template under which the policy has the statement; if empty, always
 }
 
 // Statements returns the policy of a function's role: it allows the function its records and logs,
@@ -213,9 +213,9 @@ func (f Function) Statements() []Statement {
 		}
 	}
 	if len(listed) > 0 {
-		// One statement for all areas allows no more than one statement per area would, because a
-		// query reads a single partition. It lists the ARNs of the indexes only once, and IAM
-		// limits the size of a policy.
+		// A single statement covers all areas. It allows no more than separate statements would,
+		// because a query reads a single partition. It lists the ARNs of the indexes only once, and
+		// IAM limits the size of a policy.
 		out = append(out, Statement{
 			Sid: "Lists", Effect: "Allow", Actions: withServicePrefix([]string{actionQuery}),
 			Resources: tableARNs(table.CompanyIndexes()...), LeadingKeys: listed,
@@ -249,9 +249,9 @@ func withServicePrefix(actions []string) []string {
 	return out
 }
 
-// anyCompany matches the id of any company: all have this length (auth.Mint). With * in place of
-// the question marks, *#plan#* would match a partition of another area, such as
-// <company>#broadcast#ideas#plan#….
+// anyCompany is a pattern that matches the id of any company. All company ids have this length (see
+// auth.Mint). With "*" in place of the question marks, the pattern "*#plan#*" would match a
+// partition of another area, such as <company>#broadcast#ideas#plan#….
 var anyCompany = "co_" + strings.Repeat("?", 26)
 
 // leadingKeys returns patterns for the partitions of an area in all companies.

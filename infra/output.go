@@ -5,7 +5,7 @@ type Output struct {
 	Name        string
 	Description string
 	Value       Object
-	Condition   string // the condition under which the stack has the output; empty: always
+	Condition   string // the condition under which the stack has the output; if empty, always
 }
 
 func outputs() []Output {

@@ -60,8 +60,7 @@ const (
 	ParamAlarmEmail    = "AlarmEmail"
 )
 
-// unreservedConcurrency is the value of ParamConcurrency that means that no concurrency is
-// reserved.
+// unreservedConcurrency is the value of ParamConcurrency for which no concurrency is reserved.
 const unreservedConcurrency = -1
 
 func parameters() []Parameter {

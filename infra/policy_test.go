@@ -50,7 +50,7 @@ func readAccessTable(t *testing.T) map[[3]string][]string {
 	return out
 }
 
-// areas returns all areas that have partitions: the areas of the service, keys and trail.
+// areas returns all areas that have partitions: the areas of the service, "keys" and "trail".
 func areas() []string {
 	out := []string{"keys", "trail"}
 	for _, a := range functions.All() {

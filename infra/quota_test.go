@@ -90,7 +90,7 @@ func TestTemplateQuotas(t *testing.T) {
 			t.Errorf("the template has %d %s, and CloudFormation accepts %d", len(has), section, most)
 		}
 	}
-	text, err := json.MarshalIndent(document, "", " ") // formatted as the CDK does it
+	text, err := json.MarshalIndent(document, "", " ") // formatted as the CDK formats it
 	if err != nil {
 		t.Fatal(err)
 	}

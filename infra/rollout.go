@@ -62,8 +62,8 @@ func (f Function) VersionDescription() Object {
 // resources whose names do not change while the stack exists.
 var notInVersion = []string{"ReservedConcurrentExecutions", "Role", "LogGroup", parkedQueueVariable}
 
-// resolvedValues collects the expressions in value that CloudFormation resolves, and appends them
-// to found without duplicates. It skips the namespace of the metrics, which depends only on the
+// resolvedValues collects the expressions in a value that CloudFormation resolves, and appends them
+// to `found` without duplicates. It skips the namespace of the metrics, which depends only on the
 // stack's name.
 func resolvedValues(found List, value any) List {
 	switch v := value.(type) {

@@ -49,8 +49,8 @@ func streamResources() Object {
 		{streamMappingID, onlyIf(ifStream, resource("AWS::Lambda::EventSourceMapping", Object{
 			{"FunctionName", Ref(Function{Name: RecorderName}.AliasID())},
 			{"EventSourceArn", streamARN()},
-			// With LATEST, a new mapping would miss the records of the minutes that it takes to start. The
-			// recorder recognises records that it gets again.
+			// With LATEST, a new mapping would miss the records of the minutes that it takes to
+			// start. The recorder recognises records that it gets again.
 			{"StartingPosition", "TRIM_HORIZON"},
 			{"BatchSize", 100},
 			{"MaximumBatchingWindowInSeconds", 1},
@@ -80,9 +80,9 @@ func parkedQueuePolicy() Object {
 	)}})
 }
 
-// recordSortKeys lists the sort key prefixes of the records whose changes are in the feed. Keep
-// keychange#, which reports a change to a key: the keys themselves are written with every request.
-// TestFilterPassesEveryChange fails when a prefix is missing.
+// recordSortKeys lists the sort key prefixes of the records whose changes are in the feed. Keep the
+// prefix keychange#. Its records report changes to keys, because the keys themselves are written
+// with every request. TestFilterPassesEveryChange fails when a prefix is missing.
 var recordSortKeys = []string{
 	"profile", "keychange#", "board#", "item#", "feedback#", "def#", "pt#", "site#", "goal#", "audit#", "plan#", "idea#", "post#",
 	"channel#", "brandkit", "contenttype#",

@@ -27,8 +27,8 @@ func resourceOf(t *testing.T, id string) map[string]any {
 	return r
 }
 
-// Ensure the mapping exists only if the stack knows a stream, and that the recorder's role has the
-// statement about the stream on the same condition.
+// Ensure the mapping exists only if the stack knows the ARN of a stream, and that the recorder's
+// role has the statement about the stream on the same condition.
 func TestStreamIsConditional(t *testing.T) {
 	t.Parallel()
 	const condition = "HasStream"
@@ -55,8 +55,9 @@ func TestStreamIsConditional(t *testing.T) {
 	}
 }
 
-// Ensure the mapping has the settings on which the recorder relies: it needs the shard's id, which
-// comes only with a window, one batch of a shard at a time, and every record until it succeeds.
+// Ensure the mapping has the settings on which the recorder relies. The recorder needs the shard's
+// id, which Lambda sends only with a window. It must get only one batch of a shard at a time, and
+// must get each record again until it succeeds.
 func TestStreamMapping(t *testing.T) {
 	t.Parallel()
 	properties := resourceOf(t, "RecorderStream")["Properties"].(map[string]any)

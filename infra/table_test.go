@@ -177,7 +177,7 @@ func TestAdoptionChangesOnlyTheTable(t *testing.T) {
 	}
 }
 
-// Ensure functions refuse writes while Writes is off and during a switch of tables.
+// Ensure functions refuse writes while the parameter Writes is off and during a switch of tables.
 func TestWritesAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, parameters := range map[string][]map[string]string{

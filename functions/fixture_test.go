@@ -167,17 +167,17 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if err := errors.Join(loadOperationTable(), useWaits()); err != nil {
+	if err := errors.Join(loadOperationTable(), tuneTestRun()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
 
-// useWaits makes the tests of this package run in half the time. Most of the time, a test waits for
-// the engine, so more of them run in parallel than there are processors, unless the flag -parallel
-// says otherwise. They allocate much and retain little, so the garbage collector runs less often.
-func useWaits() error {
+// tuneTestRun makes the tests of this package run faster. A test mostly waits for the engine, so
+// more tests run in parallel than there are processors, unless the flag -parallel is set. The tests
+// allocate much and retain little, so the garbage collector runs less often.
+func tuneTestRun() error {
 	debug.SetGCPercent(400)
 	return flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 }

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -128,10 +129,18 @@ esac
 : >"$LOG.cdk"
 exit ${CDK_EXIT-0}`
 
-// newTemplate returns a template with the resources of the new version that a deploy reads.
+// newModel returns the model of the new version, which no test changes.
+var newModel = sync.OnceValue(infra.New)
+
+// newTemplateText returns the resources of the new version that a deploy reads, as a template.
+var newTemplateText = sync.OnceValues(func() ([]byte, error) {
+	return json.Marshal(map[string]any{"Resources": infra.JSON(newModel().PlainResources())})
+})
+
+// newTemplate returns a copy of the template of the new version.
 func newTemplate(t *testing.T) template {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"Resources": infra.JSON(infra.New().PlainResources())})
+	text, err := newTemplateText()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +377,7 @@ func (w *fakeAWS) describe(rw http.ResponseWriter, name string) {
 	parameters := ""
 	deployed, _ := w.deployedParameters()
 	if !w.isForeign {
-		for _, p := range infra.New().Parameters {
+		for _, p := range newModel().Parameters {
 			value := fmt.Sprint(p.Default)
 			if p.Name == infra.ParamArchitecture {
 				value = "x86_64"

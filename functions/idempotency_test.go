@@ -33,8 +33,9 @@ func requiredArguments(op api.Operation, more map[string]any) map[string]any {
 	return out
 }
 
-// Ensure exactly the operations that are not inherently idempotent accept an Idempotency-Key.
-// Ensure exactly the updates, the deletes of single records, and publish accept an If-Match.
+// Ensure an operation accepts an Idempotency-Key if and only if it is not inherently idempotent.
+// Ensure only updates, deletes of single records, and publish accept an If-Match, and that all of
+// them do.
 func TestContractsOfWrites(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {

@@ -225,8 +225,8 @@ func hasOutline(record map[string]any) bool {
 	return false
 }
 
-// shownFields returns what a tool shows of a record if the call names these fields. If fields is
-// nil, the call names none.
+// shownFields returns what a tool shows of a record if the call names the given fields. If `fields`
+// is nil, the call names none.
 func shownFields(record map[string]any, fields []string) map[string]any {
 	if fields == nil {
 		return shownRecord(record)

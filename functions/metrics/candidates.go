@@ -73,7 +73,7 @@ func newestPoints(points []Point, n int) []Point {
 	return points[:min(n, len(points))]
 }
 
-// finalCountOf implements finalCount for candidates with these positions.
+// finalCountOf implements finalCount for candidates with the given positions.
 func finalCountOf(positions []Position, want int) (n int, oldest string) {
 	newest := newestPositions(positions, want)
 	if n = len(newest); n > 0 {
@@ -82,8 +82,8 @@ func finalCountOf(positions []Position, want int) (n int, oldest string) {
 	return n, oldest
 }
 
-// pageAt implements page for candidates with these positions. point returns the point at a
-// position.
+// pageAt implements page for candidates with the given positions. It calls `point` to get the point
+// at a position.
 func pageAt(positions []Position, limit int, point func(Position) Point) (points []Point, next Position) {
 	newest := newestPositions(positions, limit)
 	if len(newest) < len(positions) {

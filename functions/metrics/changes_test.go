@@ -42,8 +42,8 @@ func storedItems(t *testing.T, s *apitest.Service) map[string]table.Item {
 	}
 }
 
-// changesOf calls do and returns the changes that it makes, as "type action record". If grouped is
-// true, changes of the same group are one change, as if all writes were in one stream batch.
+// changesOf calls `do` and returns the changes that it makes, as "type action record". If grouped
+// is true, changes of the same group are one change, as if all writes were in one stream batch.
 // Otherwise the changes are as the sources return them.
 func changesOf(t *testing.T, s *apitest.Service, grouped bool, do func()) (out []string) {
 	t.Helper()
@@ -122,7 +122,7 @@ func TestPushChanges(t *testing.T) {
 	}
 }
 
-// refusingTransport refuses every transaction whose request body contains the field text.
+// refusingTransport refuses every transaction whose request body contains the string in `text`.
 type refusingTransport struct{ text string }
 
 func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -18,8 +18,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// deletePoints deletes the points of a metric between two days. more contains further parameters,
-// such as "grain=week".
+// deletePoints deletes the points of a metric between two days. Further parameters, such as
+// "grain=week", can be added.
 func deletePoints(t *testing.T, s *apitest.Service, key, metricKey, from, to string, more ...string) apitest.Response {
 	t.Helper()
 	query := strings.Join(append([]string{"metricKey=" + metricKey, "from=" + from, "to=" + to}, more...), "&")
@@ -212,7 +212,7 @@ func TestDeletePointsContinues(t *testing.T) {
 }
 
 // Ensure ten years of several series are deleted within the deadline, or that the calls report that
-// more is left.
+// points are left.
 func TestDeleteTenYears(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

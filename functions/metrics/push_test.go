@@ -338,8 +338,8 @@ func TestPushCalls(t *testing.T) {
 	requireEqual(t, "one point", calls.callCounts, map[string]int{"BatchGetItem": 1, "UpdateItem": 2})
 }
 
-// Ensure concurrent pushes to the same records lose no points, and that a key that is new in all of
-// them gets one definition and is in createdKeys of only one response.
+// Ensure concurrent pushes to the same records lose no points. A key that is new in all of the
+// pushes must get one definition, and only one response may list it in createdKeys.
 func TestPushConcurrently(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

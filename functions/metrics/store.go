@@ -104,9 +104,9 @@ func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string
 	return s.findDefinition(ctx, companyID, definitionID)
 }
 
-// definitionByIDRecord returns the definition that the id record leads to. named is false if the id
-// record is missing or wrong, because the definition was stored without one or was replaced by an
-// import.
+// definitionByIDRecord returns the definition that the id record leads to. It returns false if the
+// id record is missing or wrong, because the definition was stored without one or was replaced by
+// an import.
 func (s Store) definitionByIDRecord(ctx context.Context, companyID, definitionID string) (d Definition, named bool, err error) {
 	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
@@ -137,10 +137,10 @@ func (s Store) findDefinition(ctx context.Context, companyID, definitionID strin
 	return *found, nil
 }
 
-// withKeyOf calls do with the key of the definition with the given id. It takes the key from the id
-// record, which maps the definition's id to its key. If there is no id record, or do returns
+// withKeyOf calls `do` with the key of the definition with the given id. It takes the key from the
+// id record, which maps the definition's id to its key. If there is no id record, or `do` returns
 // fault.ErrNotFound because the definition is not under that key, withKeyOf reads all definitions,
-// stores the id record for the next time and calls do again. Returns fault.ErrNotFound when no
+// stores the id record for the next time and calls `do` again. Returns fault.ErrNotFound when no
 // definition has the id.
 func (s Store) withKeyOf(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
 	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))

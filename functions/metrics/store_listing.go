@@ -9,12 +9,12 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// ListPoints returns the newest points of the window, oldest first. next is the position of the
-// next page, which has older points; it is zero if there are no older points. Either name of the
-// metric is accepted. Weeks and months that are not stored are computed from days, if the metric's
-// definition says how. With Total, ListPoints returns bad_request if the window has points of
-// several series that do not combine. With Total or SeriesID, it also returns bad_request if the
-// page would have to read too much.
+// ListPoints returns the newest points of the window, oldest first. It also returns the position of
+// the next page, which has older points, or the zero Position if there are no older points. Either
+// name of the metric is accepted. Weeks and months that are not stored are computed from days, if
+// the metric's definition says how. With Total, ListPoints returns bad_request if the window has
+// points of several series that do not combine. With Total or SeriesID, it also returns bad_request
+// if the page would have to read too much.
 //
 // It reads records in rounds, from the newest period backwards, until no unread record can belong
 // to the page. It keeps at most one page of points in memory, plus the buckets of the days that it
@@ -55,7 +55,7 @@ func (s Store) startListing(ctx context.Context, companyID string, q PointQuery)
 	return l, err
 }
 
-// readFirstRound reads the definition for a key and the first records in parallel. defined reports
+// readFirstRound reads the definition for a key and the first records in parallel. It also reports
 // whether there is a definition.
 func (s Store) readFirstRound(ctx context.Context, companyID string, q PointQuery) (l *pointListing, defined bool, err error) {
 	l = s.newListing(companyID, q)

@@ -33,8 +33,8 @@ type pointReader struct {
 	newCandidates int // how many new candidates the items contained
 }
 
-// newPointReader returns a reader for the window. records is the maximum number of records that its
-// first round reads.
+// newPointReader returns a reader for the window. Its first round reads at most the given number of
+// records.
 func newPointReader(companyID, metricKey string, grain Grain, w dayWindow, records int) *pointReader {
 	r := &pointReader{grain: grain, prefix: pointPrefix + table.JoinKey(metricKey, string(grain), ""), completeSince: afterAllKeys, series: map[string]bool{}}
 	lowest, highest := r.prefix, r.prefix
@@ -108,7 +108,7 @@ func (r *pointReader) read(ctx context.Context, t *table.Client) error {
 	return nil
 }
 
-// decode returns the points of the last round for which keep returns true.
+// decode returns the points of the last round for which `keep` returns true.
 func (r *pointReader) decode(keep func(*Point) bool) (points []Point, err error) {
 	points = make([]Point, 0, bucketCountMax(r.items))
 	for _, item := range r.items {

@@ -74,8 +74,8 @@ func encodePoint(p Point) (string, error) {
 	return trimmed + "]", nil
 }
 
-// appendPoints appends the points of a record for which keep returns true, newest first. keep is
-// called with a point that has only its identity and ts.
+// appendPoints appends the points of a record for which `keep` returns true, newest first. When it
+// calls `keep`, the point has only its identity and ts.
 func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Point, error) {
 	var record pointRecord
 	if err := table.Decode(item, &record); err != nil {

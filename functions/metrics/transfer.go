@@ -155,7 +155,7 @@ func (s Store) addDefinitions(ctx context.Context, companyID string, definitions
 }
 
 // putAllDefinitions is putDefinitions for any number of definitions. If several have the same key,
-// the last one is stored. ids maps the key of each definition to its stored id.
+// the last one is stored. The returned map has the stored id of each definition, by key.
 func (s Store) putAllDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName) (skipped int, ids map[string]string, err error) {
 	ids = map[string]string{}
 	latest := transfer.KeepLast(definitions, func(d Definition) string { return d.Key })

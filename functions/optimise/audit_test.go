@@ -67,7 +67,8 @@ func importAudits(t *testing.T, s *apitest.Service, audits ...optimise.Audit) {
 	}
 }
 
-// forEachFilterCombination calls do with every combination of filters; an empty filter is not sent.
+// forEachFilterCombination calls `do` with every combination of filters. An empty filter is not
+// sent.
 func forEachFilterCombination(do func(site, status string, arguments map[string]any)) {
 	for _, site := range []string{"", "sit_a", "sit_b", "sit_ab", "sit_none"} {
 		for _, status := range append(optimise.AuditStatus("").Values(), "") {

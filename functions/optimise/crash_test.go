@@ -37,8 +37,8 @@ func (m *crashingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // forEachCrash calls an operation in a process that crashes at its first table call, then in one
 // that crashes at its second table call, and so on, until a process does not crash. Each time, it
-// then repeats the call in a process that does not crash, and passes both responses to check. Each
-// round has its own company, to which prepare adds records.
+// then repeats the call in a process that does not crash, and passes both responses to `check`.
+// Each round has its own company, to which `prepare` adds records.
 func forEachCrash(t *testing.T, op string, prepare func(s *apitest.Service) map[string]any, check func(s *apitest.Service, died, again apitest.Response)) {
 	t.Helper()
 	for calls := 0; ; calls++ {

@@ -88,8 +88,8 @@ func (s goalStore) checkSite(g SiteGoal) error {
 }
 
 // Insert stores a new goal of the site and sets the goal's id, site, company and times. It returns
-// a conflict if the site already has goals.Limit goals, and fault.ErrNotFound if the site does not
-// exist.
+// a conflict if the site already has the maximum number of goals (goals.Limit), and
+// fault.ErrNotFound if the site does not exist.
 func (s goalStore) Insert(ctx context.Context, companyID string, g SiteGoal) (SiteGoal, error) {
 	if err := table.CheckLimit(ctx, s.table, goalsOfSite(companyID, s.siteID), goals.Limit, goals.Plural); err != nil {
 		if _, missing := s.sites.Get(ctx, companyID, s.siteID); missing != nil { // the goals may be left over from an interrupted removal of the site

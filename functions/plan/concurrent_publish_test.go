@@ -26,8 +26,9 @@ func (i *beforeCallTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Ensure a board's live items match its live version if an edit and another publish overtake a
-// publish just before any of its table calls. Each change to the content must add one version.
+// Ensure a board's live items match its live version even if, just before any table call of a
+// publish, another caller edits and publishes the board. Each change to the content must add one
+// version.
 func TestPublishLosesRace(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

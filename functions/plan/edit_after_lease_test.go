@@ -12,9 +12,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// editAfterLeaseTransport is a transport that calls edit as soon as a publish has leased the board.
-// It then rejects the first call whose operation name and body together contain all the strings in
-// refusedCalls.
+// editAfterLeaseTransport is a transport that calls the function `edit` as soon as a publish has
+// leased the board. It then rejects the first call whose operation name and body together contain
+// all the strings in refusedCalls.
 type editAfterLeaseTransport struct {
 	edit         func()
 	refusedCalls []string

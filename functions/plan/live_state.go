@@ -59,9 +59,9 @@ func (l liveState) prepareVersion(current *int64, next int64, live bool) (prepar
 	return liveState{WasLive: wasLive, LastVersion: last, PreparedVersion: &next, PreparedLive: &live}, true
 }
 
-// skippedAhead reports whether two or more versions may have gone live after current, the board's
-// live version when it was read. In that case the state no longer shows whether the item was live
-// in the first of those versions.
+// skippedAhead reports whether two or more versions may have gone live since the board was read.
+// `current` is the board's live version at the time of that read. If two or more went live, the
+// state no longer shows whether the item was live in the first of them.
 func (l liveState) skippedAhead(current *int64) bool {
 	read := int64(0)
 	if current != nil {

@@ -79,8 +79,9 @@ func TestRollbackCrashes(t *testing.T) {
 	}
 }
 
-// Ensure a board's live items match its live version if an edit and a publish overtake a rollback,
-// whichever of its table calls they precede. Each change to the content must add one version.
+// Ensure a board's live items match its live version even if, just before any table call of a
+// rollback, another caller edits and publishes the board. Each change to the content must add one
+// version.
 func TestRollbackLosesRace(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -16,8 +16,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Recorder records changes. It is safe for concurrent use, with only one call of Record at a time
-// for each shard.
+// Recorder records changes. It is safe for concurrent use, provided that only one call of Record
+// runs at a time for each shard.
 type Recorder struct {
 	table   *table.Client
 	sources []change.Source

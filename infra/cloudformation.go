@@ -10,7 +10,7 @@ type Code struct{ Bucket, Key string }
 
 // CloudFormation returns the stack as a template without SAM's types, for the CDK to include.
 // Instead, it contains the resources that SAM creates from them: the functions and the parts of the
-// REST API. code returns the location of a function's zip file.
+// REST API. The function `code` returns the location of a function's zip file.
 func (m Model) CloudFormation(code func(Function) Code) Object {
 	return Object{
 		{"Parameters", m.parameterSection()},

@@ -9,7 +9,7 @@ const (
 	firewallAssociationID = firewallID + "Association"
 
 	// addressWindowSeconds is the time over which the firewall counts the requests of an address. A
-	// blocked client that has stopped is admitted again after about that time.
+	// blocked client that stops sending requests is admitted again after about that time.
 	addressWindowSeconds = 60
 	wafFiltered          = "WAF_FILTERED" // the gateway response to a blocked request
 )

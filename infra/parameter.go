@@ -14,7 +14,7 @@ type Parameter struct {
 	Type        string // String or Number
 	Default     any
 	Allowed     []string // the allowed values; empty means any
-	Pattern     string   // scripts/deploy checks every pattern, CloudFormation only that of a String
+	Pattern     string   // scripts/deploy checks every pattern, but CloudFormation checks only those of String parameters
 	Minimum     int      // the minimum of a number; 0 means none
 	Description string
 }

@@ -79,8 +79,8 @@ func checkRoute(t *testing.T, path, want string) {
 	}
 }
 
-// matchRoute reports whether a route matches a path, and how well: a literal segment increases
-// quality more than a parameter.
+// matchRoute reports whether a route matches a path, and how well. A literal segment increases the
+// quality of the match more than a parameter does.
 func matchRoute(route, path string) (quality int, ok bool) {
 	segments := strings.Split(path, "/")
 	for i, s := range strings.Split(route, "/") {

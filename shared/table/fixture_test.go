@@ -45,7 +45,7 @@ func (p *faultProxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.respond(call, pass, r)
 }
 
-// count returns the number of calls of this operation, or of all calls if the name is empty.
+// count returns the number of calls of the named operation, or of all calls if the name is empty.
 func (p *faultProxy) count(call string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,8 +61,8 @@ func (p *faultProxy) count(call string) (n int) {
 // first n calls of the named operation.
 func responseLosingProxy(name string, n int) *faultProxy { return responseLosingProxyFrom(name, 1, n) }
 
-// responseLosingProxyFrom is like responseLosingProxy, but loses no response to the calls before
-// number first.
+// responseLosingProxyFrom is like responseLosingProxy, but the n responses that it loses begin with
+// that of the call numbered `first`, counted from 1.
 func responseLosingProxyFrom(name string, first, n int) *faultProxy {
 	var mu sync.Mutex
 	calls := 0
@@ -118,7 +118,8 @@ func newTestClient(t *testing.T, transport http.RoundTripper) (*table.Client, *a
 	return s.Table, s.Clock
 }
 
-// options returns the options for a client of the real engine that is not an operator's client.
+// options returns the options for a client of the real engine. The client is not an operator's
+// client.
 func options(t *testing.T, transport http.RoundTripper) table.Options {
 	t.Helper()
 	return apitest.Options(t, time.Now, transport)
@@ -158,7 +159,7 @@ type note struct {
 	UpdatedAt *string         `json:"updatedAt"`
 }
 
-// listedNote is a note without the field Bytes, which cannot be listed as text.
+// listedNote is a note without the field Bytes, which ListJSON does not support.
 type listedNote struct {
 	ID        string          `json:"id"`
 	Company   string          `json:"companyId"`

@@ -32,7 +32,7 @@ type Page[R any] struct {
 	Backward bool
 }
 
-// MapPage returns the page that has the result of f for each record of p.
+// MapPage returns a page like p, but with each record replaced with the result of f.
 func MapPage[R, T any](p Page[R], f func(R) T) Page[T] {
 	records := make([]T, len(p.Records))
 	for n, r := range p.Records {
@@ -44,7 +44,7 @@ func MapPage[R, T any](p Page[R], f func(R) T) Page[T] {
 // List returns one page. Only the last page has fewer than Limit records, except that a page ends
 // early if its records exceed PageBytes of JSON. List returns an error if the page contains a
 // record that this program did not write. Because List reads one record beyond the page, such a
-// record may also cause an error for the page before its own.
+// record at the beginning of the next page may also cause an error.
 func List[T any](ctx context.Context, c *Client, q Query) (Page[T], error) {
 	return list(ctx, q, recordFetcher[T](c, q.Index.SK()))
 }
@@ -85,7 +85,7 @@ type recordRef struct {
 }
 
 // mergePartitions returns the first records of the query's partitions, merged in sort-key order. It
-// returns up to wanted records: fewer only if there are no more.
+// returns as many records as `wanted` says, or fewer if there are no more.
 //
 // One partition takes one round trip. For several, a first wave requests firstWavePercent of a page
 // from each, in parallel. If the page needs more than that from a partition, a second wave requests
@@ -95,7 +95,7 @@ type recordRef struct {
 //
 // Large records are an exception: a wave ends after partitionReadBytes from each partition, so
 // there may be more waves. The result then has at least PageBytes of JSON, perhaps in fewer records
-// than wanted.
+// than `wanted` says.
 func mergePartitions[R any](ctx context.Context, q Query, wanted int, read fetchFunc[R]) (rows[R], error) {
 	if len(q.Partitions) == 1 {
 		return readPartition(ctx, q, q.Partitions[0], wanted, PageBytes, read)
@@ -143,9 +143,9 @@ func readMore[R any](ctx context.Context, q Query, parts []partitionRead[R], cou
 	})
 }
 
-// countFinal returns how many of the first places in the merged order cannot change when more of
-// p's partition is read. These are the places up to the last record that was read from the
-// partition, or all places if the partition has no more records.
+// countFinal returns the number of places at the beginning of the merged order that cannot change
+// when more of p's partition is read. These are the places up to the last record that was read from
+// the partition, or all places if the partition has no more records.
 func (p partitionRead[R]) countFinal(q Query, places []recordRef) int {
 	if !p.hasMore {
 		return len(places)
@@ -154,8 +154,8 @@ func (p partitionRead[R]) countFinal(q Query, places []recordRef) int {
 	return sort.Search(len(places), func(i int) bool { return q.compare(places[i].key, last) > 0 })
 }
 
-// missingCount returns how many more records a page of want records needs, in addition to the known
-// ones. It returns 0 if the known records already fill PageBytes.
+// missingCount returns how many more records are needed to fill a page of `want` records, in
+// addition to the known ones. It returns 0 if the known records already fill PageBytes.
 func missingCount(known []recordRef, want int) int {
 	size := 0
 	for _, at := range known[:min(want, len(known))] {

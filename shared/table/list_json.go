@@ -103,7 +103,7 @@ type jsonProtocol struct {
 	smithyhttp.ClientProtocol // the SDK's
 
 	scanner *jsonScanner
-	scanned bool // the scanner has read the records; false: they are in the SDK's output
+	scanned bool // whether the scanner has read the records; otherwise, they are in the SDK's output
 }
 
 // install replaces the SDK's protocol with p.
@@ -152,7 +152,7 @@ type jsonScanner struct {
 
 	// The record that is being read:
 	values []byte     // the JSON of its attributes, in the order of the response
-	spans  []byteSpan // where each field is in values; empty: the record lacks the attribute
+	spans  []byteSpan // the position of each field in values; empty if the record lacks the attribute
 }
 
 type byteSpan struct{ begin, end int }
@@ -247,7 +247,7 @@ func (s *jsonScanner) scanAttribute() bool {
 	return ok
 }
 
-// scanSequence reads the byte begin, elements separated by commas, and the byte end.
+// scanSequence reads an opening byte, elements that are separated by commas, and a closing byte.
 func (s *jsonScanner) scanSequence(begin, end byte, element func() bool) bool {
 	if !s.scanByte(begin) {
 		return false

@@ -26,7 +26,7 @@ type innerRecord struct {
 	Hidden *textEnum `json:"-" store:"h"`
 }
 
-// listableTypes has a field of each type that can be listed as text. The attribute names have one
+// listableTypes has a field of each type that ListJSON supports. The attribute names have one
 // letter, so that a fuzzer finds them.
 type listableTypes struct {
 	innerRecord

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// list returns the records of a page and the cursor of the next one.
+// list returns the records of a page and the cursor of the next page.
 func list[T any](ctx context.Context, c *table.Client, q table.Query) ([]T, string, error) {
 	page, err := table.List[T](ctx, c, q)
 	return page.Records, page.Next, err

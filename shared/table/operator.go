@@ -37,9 +37,9 @@ func shardOf(recordID string) uint32 {
 	return hash.Sum32() % OperatorShards
 }
 
-// WorkKey returns the GSI6 key of a record that a worker has to act on. list names the kind of
-// work. The parameter at is the time of the entry, for CompaniesWithWork. It is empty if the worker
-// has to act at once.
+// WorkKey returns the GSI6 key of a record that a worker has to act on. The parameter list is the
+// name of the list for this kind of work. The parameter at is the time of the entry, for
+// CompaniesWithWork. It is empty if the worker has to act at once.
 func WorkKey(list, at, companyID, recordID string) Key {
 	return Key{PK: operatorPartition(list, shardOf(recordID)), SK: JoinKey(at, companyID, recordID)}
 }
@@ -79,8 +79,8 @@ func RegisteredCompanies(ctx context.Context, c *Client) ([]string, error) {
 	})
 }
 
-// operatorCompanies returns the distinct companies in all partitions of a list, sorted by id. from
-// specifies how to read a partition.
+// operatorCompanies returns the distinct companies in all partitions of a list, sorted by id. The
+// parameter from specifies how to read a partition.
 func operatorCompanies[T any](ctx context.Context, c *Client, list string, from Collection, companyOf func(T) string) ([]string, error) {
 	var mu sync.Mutex
 	found := map[string]bool{}

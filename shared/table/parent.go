@@ -94,10 +94,10 @@ func removeParentRecord[T any](ctx context.Context, c *Client, key Key, r Parent
 }
 
 // RemoveAndWrite deletes one record by compare-and-set and makes other writes in the same
-// transaction. others returns these writes for the record, or an error that rejects the deletion.
-// others is called again when the record has changed, when a child was created under it, or when
-// the condition of one of the writes failed. RemoveAndWrite returns fault.ErrNotFound if the record
-// does not exist, and ErrTooMuchContention after losing very many races.
+// transaction. The function others returns these writes for the record, or an error that rejects
+// the deletion. It is called again if the record has changed, if a child was created under it, or
+// if the condition of one of the writes failed. RemoveAndWrite returns fault.ErrNotFound if the
+// record does not exist, and ErrTooMuchContention after losing very many races.
 func RemoveAndWrite[T any](ctx context.Context, c *Client, key Key, others func(T) ([]Write, error)) error {
 	return c.removeAndWrite(ctx, key, reflect.TypeFor[T](), func(record any) ([]Write, error) { return others(*record.(*T)) })
 }

@@ -75,7 +75,7 @@ type rows[R any] struct {
 	records []R
 	keys    []string
 	sizes   []int // minimum size of each record's JSON in bytes; set only for a page
-	hasMore bool  // there may be records after these; set only for a page
+	hasMore bool  // whether there may be records after these; set only for a page
 }
 
 func (r *rows[R]) add(more rows[R]) {
@@ -122,14 +122,14 @@ func sortKeys(items []Item, attribute string) []string {
 	return keys
 }
 
-// filteredReadMin is the minimum number of records that a call with a filter reads, once the first
-// call has found that few of them match. That many records are about a megabyte, the size at which
-// DynamoDB ends a call. So a few calls skip many records that do not match, even if the page is
-// small.
+// filteredReadMin is a minimum for the number of records that a call with a filter reads. It
+// applies once the first call has shown that few records match. That many records are about a
+// megabyte, the size at which DynamoDB ends a call. So even for a small page, a few calls are
+// enough to skip many records that do not match.
 const filteredReadMin = 500
 
-// readPartition reads at most want records of one partition. It stops early once their JSON exceeds
-// most, a limit in bytes. found.hasMore reports whether the partition may have further records.
+// readPartition reads at most `want` records of one partition. It stops early once their JSON
+// exceeds `most` bytes. found.hasMore reports whether the partition may have further records.
 func readPartition[R any](ctx context.Context, q Query, partition string, want, most int, read fetchFunc[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}

@@ -15,7 +15,7 @@ import (
 )
 
 // runsOthersBeforeRetry returns a proxy that passes on the first call of the named operation, loses
-// its response, and calls others before the client retries.
+// its response, and calls the function others before the client retries.
 func runsOthersBeforeRetry(name string, others func()) *faultProxy {
 	var once sync.Once
 	return &faultProxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {

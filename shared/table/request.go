@@ -91,8 +91,8 @@ func RequestOf(ctx context.Context) *Request {
 // operator's. It is always a bug, because no key was checked for the write.
 var ErrNoPermit = errors.New("no permit to write: the context carries no request")
 
-// waitForPermit waits until the request may write. It returns the refusal passed to SettlePermit,
-// the context's error or ErrNoPermit.
+// waitForPermit waits until it is known whether the request may write. If it may not, waitForPermit
+// returns the refusal passed to SettlePermit, the context's error or ErrNoPermit.
 func waitForPermit(ctx context.Context, operator bool) error {
 	r := RequestOf(ctx)
 	switch {

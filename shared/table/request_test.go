@@ -11,7 +11,7 @@ import (
 )
 
 // Ensure only the first call of SettlePermit has an effect, and a write that is waiting for that
-// call fails when its context ends.
+// call fails when its context is done.
 func TestSettlePermit(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestClient(t, nil)
@@ -29,8 +29,7 @@ func TestSettlePermit(t *testing.T) {
 	}
 }
 
-// Ensure every kind of write fails without a request in the context, and sends no call except
-// reads.
+// Ensure every kind of write fails without a request in the context, and sends nothing but reads.
 func TestNoRequestNoWrite(t *testing.T) {
 	t.Parallel()
 	p := &faultProxy{}

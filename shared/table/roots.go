@@ -39,7 +39,7 @@ const dialTimeout = 5 * time.Second
 // dialer opens TLS connections. It is safe for concurrent use.
 type dialer struct {
 	trusted, fallback *x509.CertPool
-	usesFallback      atomic.Bool // the fallback has verified a server that the trusted roots did not
+	usesFallback      atomic.Bool // whether the fallback has verified a server that the trusted roots did not verify
 }
 
 // newDialer returns a dialer that uses fallback if trusted does not verify a server. nil means the

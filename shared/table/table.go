@@ -71,9 +71,9 @@ const (
 	updatedAtAttr = "updatedAt"
 )
 
-// WriteIDAttr is the attribute with the write token of a record's last write. Only records that are
-// written with an expression of their own set it outside of this package. The feed of changes
-// reports a write that changes it.
+// WriteIDAttr is the attribute with the write token of a record's last write. Outside of this
+// package, only code that has its own write expressions sets it. The feed of changes reports a
+// write that changes it.
 const WriteIDAttr = "writeId"
 
 // TTLAttr is the attribute with a record's expiry time as a Unix time in seconds. DynamoDB deletes
@@ -111,8 +111,8 @@ func KeyOf(item Item) Key {
 	return Key{pk.Value, sk.Value}
 }
 
-// Keys are the keys of a record in the base table and in each index. A record is not in an index
-// whose key is zero.
+// Keys are the keys of a record in the base table and in each index. If the key for an index is
+// zero, the record is not in that index.
 type Keys struct {
 	Key
 	GSI1, GSI2, GSI3, GSI4, GSI5, GSI6 Key

@@ -141,7 +141,7 @@ func TransactGet(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 }
 
 // SleepJittered waits before a contended call is retried, for a random time between 0.5 and 1.5
-// times d. It returns the context's error if the context ends first.
+// times d. It returns the context's error if the context is done first.
 func SleepJittered(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d/2 + rand.N(d)):

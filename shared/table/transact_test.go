@@ -119,7 +119,7 @@ func TestTransactConcurrently(t *testing.T) {
 }
 
 // transactionCancelingProxy returns a proxy that rejects transactions with these reasons. It
-// rejects only the first transactions; times is their number.
+// rejects only the first `times` transactions.
 func transactionCancelingProxy(times int, codes ...string) *faultProxy {
 	var mu sync.Mutex
 	return &faultProxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {

@@ -15,7 +15,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// childUnit returns a unit that creates a child of parent with size bytes of text.
+// childUnit returns a unit that creates a child of the given parent. The child's text has the given
+// size in bytes.
 func childUnit(c *table.Client, parent note, id string, size int) table.Unit {
 	child := note{ID: id, Text: new(strings.Repeat("x", size))}
 	return table.Unit{Writes: []table.Write{c.WriteCreate(table.Keys{Key: childKey(parent, id)}, child)}, Parent: new(noteKey(parent.Company, parent.ID))}

@@ -179,9 +179,9 @@ func (c *Client) modify(ctx context.Context, stored Item, m modification) (recor
 	return nil, ErrTooMuchContention
 }
 
-// itemsToCompare returns the fields and index keys of a record before and after a change; before
-// and after are pointers to the record. The index keys before the change are the stored ones.
-// wanted is nil if no field has changed.
+// itemsToCompare returns the fields and index keys of a record before and after a change. The
+// parameters before and after are pointers to the record. The index keys before the change are the
+// stored ones. wanted is nil if no field has changed.
 func (c *Client) itemsToCompare(stored Item, before, after any, keys Keys) (current, wanted Item) {
 	current, wanted = Encode(before), Encode(after)
 	if maps.EqualFunc(wanted, current, equalAttribute) {
@@ -212,9 +212,9 @@ func copyIndexKeysTo(to, from Item) {
 }
 
 // Reindex sets a stored record's index keys to those that keysOf returns, and removes all others.
-// stored contains the record's attributes as they were last read. Apart from the index keys,
-// Reindex changes only the revision, so that a concurrent update starts over. written is false if
-// the keys were already correct or the record has been deleted.
+// The parameter stored contains the record's attributes as they were last read. Apart from the
+// index keys, Reindex changes only the revision, so that a concurrent update starts over. written
+// is false if the keys were already correct or the record has been deleted.
 func Reindex[T any](ctx context.Context, c *Client, stored Item, keysOf func(T) Keys) (written bool, err error) {
 	key := KeyOf(stored)
 	for range modifyAttemptsMax {
@@ -240,8 +240,9 @@ func Reindex[T any](ctx context.Context, c *Client, stored Item, keysOf func(T) 
 	return false, ErrTooMuchContention
 }
 
-// update writes the difference from current to wanted if the stored revision is still the one that
-// was read. If another write came first, lost is true and item is the record after that write.
+// update writes the difference between `current` and `wanted` if the stored revision is still the
+// one that was read. If another write came first, lost is true and item is the record after that
+// write.
 func (c *Client) update(ctx context.Context, m modification, stored, current, wanted Item) (item Item, lost bool, err error) {
 	writeID := String(c.newID(writeTokenPrefix))
 	e := newUpdateExpression()
@@ -287,7 +288,7 @@ func (c *Client) update(ctx context.Context, m modification, stored, current, wa
 }
 
 // transact is like Client.update, but m.commit makes the update in a transaction with other writes.
-// wanted is the record after the update.
+// The parameter wanted is the record after the update.
 func (m modification) transact(update Write, wanted Item) (item Item, lost bool, err error) {
 	record, err := decodeNew(wanted, m.recordType)
 	if err != nil {

@@ -14,9 +14,8 @@ import (
 )
 
 // RoundTripCounter is a transport that counts round trips. Their number is the length of the
-// longest chain of calls in which each call was made after the response to the one before it
-// arrived. The zero value can be passed to NewOver. Only calls by functions that Count runs are
-// counted.
+// longest chain of calls in which each call was made after the response to the previous call. The
+// zero value can be passed to NewOver. Only calls by functions that Count runs are counted.
 type RoundTripCounter struct {
 	Transport http.RoundTripper // nil means the package's Transport
 
@@ -33,8 +32,8 @@ type RoundTripCounter struct {
 // start at the same time, however late a goroutine runs. A call that needs the response to another
 // call starts later than that call.
 //
-// f must use the t that it is passed. None of its goroutines may wait for a call in
-// sync.Mutex.Lock, because synctest does not detect such a wait, and the test would hang.
+// f must use the t that it is passed. None of its goroutines may block in sync.Mutex.Lock until a
+// call completes, because synctest does not detect such a wait, and the test would hang.
 func (c *RoundTripCounter) Count(t *testing.T, f func(t *testing.T)) (trips, calls int) {
 	t.Helper()
 	n := &roundTrips{outside: make(chan outsideCall)}
@@ -103,9 +102,9 @@ func (n *roundTrips) roundTrip(transport http.RoundTripper, r *http.Request) (*h
 	}
 }
 
-// countCall counts a call. A call belongs to the next round trip if it is made once the first
-// response of the latest round trip has arrived. No other arrival time is needed, because all calls
-// take the same time.
+// countCall counts a call. A call belongs to the next round trip if the first response of the
+// latest round trip has already arrived. No other arrival time is needed, because all calls take
+// the same time.
 func (n *roundTrips) countCall(now time.Time) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

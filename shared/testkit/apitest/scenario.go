@@ -19,9 +19,9 @@ type Scenario struct {
 	Check       func(t *testing.T, r Response)
 }
 
-// AllTransitions returns scenarios in which an update changes a record's status from each status to
-// every status, for records in which any status may follow any other. args returns the arguments
-// that set a property.
+// AllTransitions returns scenarios for records in which any status may follow any other. They
+// update a record from each status to every status. The function args returns the arguments that
+// set a property.
 func AllTransitions(update string, args func(property string, value any) map[string]any, statuses []string) (out []Scenario) {
 	for _, from := range statuses {
 		for _, to := range statuses {

@@ -128,8 +128,8 @@ func TestBundledMissing(t *testing.T) {
 	}
 }
 
-// Ensure a folder without write permission causes an error that contains the folder and the user
-// and says what to do.
+// Ensure a folder without write permission causes an error that names the folder and the user, and
+// says what to do.
 func TestErrFolderNotWritable(t *testing.T) {
 	t.Parallel()
 	blocked := filepath.Join(t.TempDir(), "file")

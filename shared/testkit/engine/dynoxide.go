@@ -32,8 +32,8 @@ var dynoxidePackages = map[string]Package{
 	"windows/amd64": {Name: "@dynoxide/win32-x64"},
 }
 
-// PackageFor returns the package for a platform, such as linux/amd64, and its version. If there is
-// none, p.Name is empty.
+// PackageFor returns the package for a platform, such as "linux/amd64", and its version. If there
+// is none, p.Name is empty.
 func PackageFor(platform string) (p Package, version string) {
 	return dynoxidePackages[platform], dynoxideVersion
 }

@@ -91,7 +91,7 @@ type Engine struct {
 	folder        *folder
 	endpointGiven bool // whether the caller supplied Endpoint
 	stop          context.CancelFunc
-	stopped       chan struct{} // closed when watch returns, after which an engine that this process started has ended
+	stopped       chan struct{} // closed when watch returns; by then, an engine that this process started has ended
 	done          chan struct{}
 	doneErr       error // why done was closed
 	stopErr       error // the error from stopping the engine
@@ -210,7 +210,8 @@ func (e *Engine) Close() error {
 }
 
 // watch monitors the engine until it ends or Close is called. wait returns why the engine ended, or
-// nil when its context ends. watch then calls end, which stops an engine that this process started.
+// nil if its context is done first. watch then calls end, which stops an engine that this process
+// started.
 func (e *Engine) watch(wait func(context.Context) error, end func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.stop, e.stopped, e.done = cancel, make(chan struct{}), make(chan struct{})

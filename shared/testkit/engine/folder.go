@@ -282,7 +282,7 @@ func (f *folder) restrictAccess(kind string) error {
 		err = db.Close()
 	}
 	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
-		if exists(data + end) { // earlier versions left these files readable to others
+		if exists(data + end) { // earlier versions left these files readable by others
 			err = errors.Join(err, os.Chmod(data+end, 0o600))
 		}
 	}
@@ -293,7 +293,7 @@ func (f *folder) restrictAccess(kind string) error {
 }
 
 // waitForOwner waits until an engine that another process started has ended, and returns an error
-// that says so. It returns nil if ctx ends first.
+// that says so. It returns nil if ctx is done first.
 func (f *folder) waitForOwner(ctx context.Context, joined state) error {
 	for {
 		if sleep(ctx, pollInterval) != nil {
@@ -312,7 +312,7 @@ func (f *folder) waitForOwner(ctx context.Context, joined state) error {
 	}
 }
 
-// sleep waits for d. If ctx ends first, it returns the error of ctx.
+// sleep waits for d. If ctx is done first, it returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -34,7 +34,8 @@ const portTries = 3
 
 // start runs the program and returns when it responds. With a data folder, the program runs in a
 // network namespace if the system permits it. Otherwise it listens at the previous engine's
-// endpoint, last, or at a free one if that is taken. The process inherits the lock, if any.
+// endpoint, which is in `last`, or at a free one if that is taken. The process inherits the lock,
+// if any.
 func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os.File) (*process, error) {
 	if dir != "" && h.namespaces {
 		proc, err := h.startInNetns(ctx, p, dir, lock)
@@ -106,8 +107,8 @@ func (h *host) freePort(ctx context.Context, endpoint string) (*net.TCPAddr, err
 	return nil, errors.Join(errs...)
 }
 
-// launch runs the program. The program listens on the address in listen. The parameter at is the
-// address at which clients reach it.
+// launch runs the program. The parameter listen is the address on which the program listens, and
+// `at` is the address at which clients reach it.
 func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, lock *os.File) (*process, error) {
 	proc := &process{program: p, address: at, grace: h.grace, exited: make(chan struct{})}
 	if err := proc.openLog(dir); err != nil {
@@ -180,7 +181,7 @@ func (p *process) waitReady(ctx context.Context, wait time.Duration) error {
 }
 
 // waitExit waits until the process exits on its own, and returns an error that says so. It returns
-// nil if ctx ends first.
+// nil if ctx is canceled first.
 func (p *process) waitExit(ctx context.Context) error {
 	select {
 	case <-p.exited:

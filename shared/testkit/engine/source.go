@@ -80,7 +80,7 @@ func newHost(log io.Writer) *host {
 	}
 }
 
-// platform returns the platform in Go's notation, such as linux/amd64.
+// platform returns the platform in Go's notation, such as "linux/amd64".
 func (h *host) platform() string { return h.goos + "/" + h.goarch }
 
 func (h *host) logf(format string, args ...any) { _, _ = fmt.Fprintf(h.log, format+"\n", args...) }

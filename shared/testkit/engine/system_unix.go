@@ -21,7 +21,7 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
-// guardSupported says whether killWithParent can kill the engine of a process that was killed.
+// guardSupported reports whether killWithParent can kill the engine if this process is killed.
 const guardSupported = true
 
 // guardName is os.Args[0] of a process that runs this program as a guard.
@@ -41,7 +41,8 @@ func runGuard() {
 
 // killWithParent makes sure that a process is killed when this process ends, even by SIGKILL. It
 // starts a shell that waits until the pipe from this process is closed. In a container without a
-// shell, it runs this program as the guard instead. SQLite can recover after its engine was killed.
+// shell, it runs this program as the guard instead. Killing the engine is safe, because SQLite can
+// recover from it.
 func killWithParent(pid int, shell string) (release func(), err error) {
 	sh := exec.Command(shell, "-c", `read -r line; kill -9 "$0"`, strconv.Itoa(pid))
 	if !exists(shell) && mainCalled.Load() {

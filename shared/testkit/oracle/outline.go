@@ -7,8 +7,8 @@ import (
 )
 
 // ReadInParts assembles a JSON value that tools return in parts, with outlines in place of values
-// that do not fit. read returns the decoded value at a JSON Pointer. It must decode objects as
-// map[string]any.
+// that do not fit. The function read returns the decoded value at a JSON Pointer. It must decode
+// objects as map[string]any.
 //
 // ReadInParts follows the description of outlines in scripts/docs/reference/tools.md. It is
 // independent of the code that writes outlines.
@@ -46,7 +46,8 @@ func readInParts(pointer string, read func(string) (any, error)) (any, error) {
 }
 
 // readSlices reads a value with the given length in slices. If a slice does not fit, it tries one
-// of half the size. add appends a slice to the value read so far, and returns the slice's length.
+// of half the size. The function add appends a slice to the value read so far, and returns the
+// slice's length.
 func readSlices(length int, pointer string, read func(string) (any, error), whole any, add func(whole, part any) (any, int)) (any, error) {
 	n := length
 	for first := 0; first < length; {

@@ -41,8 +41,8 @@ func writeDigits(text []byte, n int) {
 // Parse parses an RFC 3339 time with any offset. ok is false for any other string, and for years
 // outside 1 to 9999, which would not sort correctly.
 //
-// Unlike time.Parse, it rejects what is not in RFC 3339 (9:30, a comma, +24:00) and accepts what is
-// (t, z, leap seconds). A leap second becomes the next second, as in Unix time.
+// Unlike time.Parse, it rejects what is not in RFC 3339 ("9:30", a comma, "+24:00") and accepts
+// what is ("t", "z", leap seconds). A leap second becomes the next second, as in Unix time.
 func Parse(s string) (t time.Time, ok bool) {
 	s = strings.ToUpper(s)
 	if !pattern.MatchString(s) {

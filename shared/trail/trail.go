@@ -41,7 +41,7 @@ const (
 	ChangesGap     Act = "changes_gap"
 )
 
-// Phase is the phase of an act of many writes that an entry records. It is empty for an act that
+// Phase is the phase of an act that takes many writes. It is empty in the entry of an act that
 // takes a single write or transaction.
 type Phase string
 
@@ -88,8 +88,8 @@ const (
 	sortPrefix = "trail"
 	sortLayout = "2006-01-02T15:04:05.000000000" // with nanoseconds, because a command may act twice in a millisecond
 
-	// operators takes the place of the company's id in the key of the operators' partition. No
-	// company has this id.
+	// operators replaces the company's id in the key of the operators' partition. No company has
+	// this id.
 	operators = "operator"
 )
 
@@ -157,16 +157,16 @@ func (e Entry) writes(ctx context.Context, t *table.Client) (out []table.Write) 
 	return out
 }
 
-// Running is an act of many writes that has begun and not yet ended.
+// Running is an act that takes many writes, and has begun but not ended.
 type Running struct {
 	table     *table.Client
 	companyID string
 	began     Entry
 }
 
-// Begin adds the entry for the beginning of an act of many writes. The parameter first contains the
-// act's own first writes, if any, which are made in the same transaction. Begin returns a
-// *table.CanceledError if one of their conditions fails.
+// Begin adds the entry for the beginning of an act that takes many writes. The parameter first
+// contains the act's own first writes, if any, which are made in the same transaction. Begin
+// returns a *table.CanceledError if one of their conditions fails.
 func Begin(ctx context.Context, t *table.Client, companyID string, act Act, first ...table.Write) (*Running, error) {
 	e := newEntry(ctx, t, companyID, act, Details{})
 	phase := Began

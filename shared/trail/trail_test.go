@@ -96,9 +96,9 @@ func TestEntriesAreNeverReplaced(t *testing.T) {
 	}
 }
 
-// Ensure an act of many writes adds one entry together with its first writes, and one at its end.
-// They must be in this order even though the clock stands still. A failure must add an entry, too,
-// without the error message.
+// Ensure an act that takes many writes adds one entry together with its first writes, and one at
+// its end. They must be in this order even though the clock stands still. A failure must add an
+// entry, too, without the error message.
 func TestBegin(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

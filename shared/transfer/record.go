@@ -48,8 +48,8 @@ func CheckFormat(field, format string, value *string) []string {
 	return nil
 }
 
-// ExistsByKey returns an exist function for WithExisting. A record exists if the table contains one
-// with the same key.
+// ExistsByKey returns a function to pass to WithExisting as `exist`. A record exists if the table
+// contains one with the same key.
 func ExistsByKey[T any](t *table.Client, keyOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 		keys := make([]table.Key, len(records))
@@ -127,8 +127,8 @@ func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf f
 	return skipped, refused.Err()
 }
 
-// OrphanCheck returns an orphans function for WithParent. A record is an orphan if there is no
-// record with its parent's key.
+// OrphanCheck returns a function to pass to WithParent as `orphans`. A record is an orphan if there
+// is no record with its parent's key.
 func OrphanCheck[T any](t *table.Client, parentOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
 	exist := ExistsByKey(t, parentOf)
 	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
@@ -140,16 +140,17 @@ func OrphanCheck[T any](t *table.Client, parentOf func(companyID string, record 
 	}
 }
 
-// PutRecords returns a write function for Define that stores each record under its keys. owner
-// returns a pointer to the field that holds the id of the record's company.
+// PutRecords returns a function to pass to Define as `write`. That function stores each record
+// under its keys. The function owner returns a pointer to the field that holds the id of the
+// record's company.
 func PutRecords[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T) error {
 	return func(ctx context.Context, companyID string, records []T) error {
 		return t.BatchPut(ctx, itemsOf(t, keysOf, owner, companyID, records))
 	}
 }
 
-// newAddFunc returns an add function for WithExisting. It stores the records whose keys do not
-// exist yet.
+// newAddFunc returns a function to pass to WithExisting as `add`. That function stores the records
+// whose keys do not exist yet.
 func newAddFunc[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T, _ FileHasName) (int, error) {
 	return func(ctx context.Context, companyID string, records []T, _ FileHasName) (skipped int, err error) {
 		return t.InsertMissing(ctx, itemsOf(t, keysOf, owner, companyID, records))
@@ -179,8 +180,9 @@ func DefineStored[T any](name, prefix string, check func(*T) []string, t *table.
 	}), newAddFunc(t, keysOf, owner))
 }
 
-// ExportEach returns an each function for Define that visits every record in one of the company's
-// collections. It reads with strong consistency, so that an export includes every earlier write.
+// ExportEach returns a function to pass to Define as `each`. That function visits every record in
+// one of the company's collections. It reads with strong consistency, so that an export includes
+// every earlier write.
 func ExportEach[T any](t *table.Client, of func(companyID string) table.Collection) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		from := of(companyID)
@@ -189,8 +191,8 @@ func ExportEach[T any](t *table.Client, of func(companyID string) table.Collecti
 	}
 }
 
-// ExportOne returns an each function for Define. It is for types with at most one record per
-// company.
+// ExportOne returns a function to pass to Define as `each`. It is for types with at most one record
+// per company.
 func ExportOne[T any](get func(ctx context.Context, companyID string) (T, error)) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		record, err := get(ctx, companyID)

@@ -197,11 +197,11 @@ func WithVerify[T any](t Type, verify func(ctx context.Context, companyID string
 	return t
 }
 
-// WithExisting adds the functions for an import that skips existing records. exist gets a few
-// hundred records at once and reports, for each, whether a record with the same identity is stored
-// (see ExistsByKey). add stores records that did not exist, and returns how many it skipped because
-// they have been created since. The writes of add must be conditional, so that add never replaces a
-// record.
+// WithExisting adds the functions for an import that skips existing records. The function exist
+// gets a few hundred records at once and reports, for each, whether a record with the same identity
+// is stored (see ExistsByKey). The function add stores records that did not exist, and returns how
+// many it skipped because they have been created since. The writes of add must be conditional, so
+// that add never replaces a record.
 func WithExisting[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error),
 	add func(ctx context.Context, companyID string, records []T, file FileHasName) (skipped int, err error),
 ) Type {
@@ -371,7 +371,7 @@ func (t Type) Export(ctx context.Context, companyID string, emit func(any) error
 	return t.export(ctx, companyID, emit)
 }
 
-// Merged is what a merge did with a record.
+// Merged describes what a merge did with a record.
 type Merged struct {
 	Outcome MergeOutcome
 	Kept    string // a message if part of the record was deliberately not merged; otherwise empty

@@ -13,8 +13,8 @@ import (
 // characters the response contains.
 const PageBytes = 4 << 20
 
-// partitionReadBytes is how much JSON one wave reads from each of several partitions; see
-// mergePartitions. It is also the most that one call to DynamoDB returns.
+// partitionReadBytes is the size of the JSON after which one wave stops reading from a partition;
+// see mergePartitions. One call to DynamoDB also returns at most this size.
 const partitionReadBytes = 1 << 20
 
 // Page is one page of a list.

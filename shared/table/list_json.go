@@ -307,7 +307,7 @@ func (s *jsonScanner) quoted() (text []byte, ok bool) {
 }
 
 // typedString reads a value that DynamoDB sends as a JSON string, and returns the string. For
-// example, it reads {"S":"text"} if the opening is {"S":.
+// example, with the opening `{"S":`, it reads `{"S":"text"}`.
 func (s *jsonScanner) typedString(opening string) (text []byte, ok bool) {
 	if !s.literal(opening) {
 		return nil, false

@@ -61,7 +61,7 @@ func TestWritesWaitForThePermit(t *testing.T) {
 
 			request := table.NewRequest()
 			done := run(request)
-			requireStored(t, c, n) // a write that wrongly did not wait would finish during this read, which needs no permit
+			requireStored(t, c, n) // this read needs no permit; a write that wrongly did not wait would finish during it
 			if _, err := table.Get[note](table.WithRequest(t.Context(), request), c, noteKey(n.Company, n.ID)); err != nil {
 				t.Error(err)
 			}

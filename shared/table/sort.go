@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// lastSortKey sorts after every string that NumberKey, TimeKey and DescendingTimeKey return for
-// valid values other than null, because null comes last in every list.
+// lastSortKey is the sort key for null, which comes last in every list. It sorts after every string
+// that NumberKey, TimeKey and DescendingTimeKey return for other valid values.
 const lastSortKey = "~"
 
 // NumberKey returns a string that sorts like the number; null sorts last. An int64 gets the same

@@ -150,8 +150,8 @@ func (t *unitBatch) writesOf(c *Client, indexes []int) (writes []Write, starts [
 	return writes, starts, parents
 }
 
-// failure returns why a unit fails, if it does. begin is the index of the unit's first write in the
-// transaction.
+// failure returns the reason a unit cannot be stored, if there is one. The parameter begin is the
+// index of the unit's first write in the transaction.
 func (u Unit) failure(canceled *CanceledError, begin int, missingParents map[Key]bool) (f Failure, failed bool) {
 	if u.Parent != nil && missingParents[*u.Parent] {
 		return Failure{Orphan: true}, true

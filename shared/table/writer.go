@@ -24,8 +24,8 @@ func (c *Client) AsImport() *Client {
 	return o
 }
 
-// ActorOf returns who makes the calls with ctx: the id of the request's key, or else the name that
-// Options.Operator returns.
+// ActorOf identifies who makes the calls with ctx. It returns the id of the request's key or, if
+// there is none, the name that Options.Operator returns.
 func (c *Client) ActorOf(ctx context.Context) (name string, isKey bool) {
 	if r := RequestOf(ctx); r != nil && r.KeyID != "" {
 		return r.KeyID, true

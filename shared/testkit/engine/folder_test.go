@@ -79,7 +79,7 @@ func TestSecondProcessShares(t *testing.T) {
 			if err := o.cmd.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			requireResponds(t, e) // closing a shared engine in one of its processes does not stop it
+			requireResponds(t, e) // a shared engine keeps running when a process that joined it closes it
 			// A machine without an installed engine can still join a running one.
 			if s := mustOpen(t, Options{Data: dir}, emptyHost()); s.Endpoint != e.Endpoint || s.Socket != e.Socket || !s.Shared {
 				t.Errorf("joined %s, shared %v", s.Endpoint, s.Shared)

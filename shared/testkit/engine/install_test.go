@@ -33,7 +33,7 @@ func TestInstallOnce(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(final, "rest"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The next installation removes what a killed one has left.
+	// The next installation removes what a killed one has left behind.
 	if err := os.MkdirAll(filepath.Join(final+".new", "half"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -181,7 +181,7 @@ func (p *process) waitReady(ctx context.Context, wait time.Duration) error {
 }
 
 // waitExit waits until the process exits on its own, and returns an error that says so. It returns
-// nil if ctx is canceled first.
+// nil if ctx is done first.
 func (p *process) waitExit(ctx context.Context) error {
 	select {
 	case <-p.exited:

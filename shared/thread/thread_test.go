@@ -65,7 +65,7 @@ func TestNarrowRanges(t *testing.T) {
 		want  int
 		runes []rune
 	}{
-		{1, []rune{0, 0x10FF, 0x2002, 0x200D, 0x2010, 0x201F, 0x2032, 0x2037}}, // U+2002 in place of U+2000, because composition replaces U+2000 with it
+		{1, []rune{0, 0x10FF, 0x2002, 0x200D, 0x2010, 0x201F, 0x2032, 0x2037}}, // U+2002 in place of U+2000, because composition (NFC) replaces U+2000 with U+2002
 		{2, []rune{0x1100, 0x1FFF, 0x200E, 0x200F, 0x2020, 0x2031, 0x2038}},
 	} {
 		for _, r := range tc.runes {

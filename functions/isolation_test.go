@@ -231,7 +231,7 @@ func (w *isolationWorld) rememberResponse(a generatedRequest, got callResult, af
 	return after
 }
 
-// countCoverage adds what a call covered to the counts in the map seen.
+// countCoverage adds what a call covered to the counts in `seen`.
 func countCoverage(seen map[string]int, w *isolationWorld, a generatedRequest, got callResult) {
 	seen["calls"]++
 	seen[fmt.Sprintf("status %d", got.status)]++

@@ -122,9 +122,9 @@ func fieldNotation(op api.Operation, in schema.Place) string {
 	return strings.Join(out, " ")
 }
 
-// Ensure that every list accepts a cursor, because the size of a page is bounded, and that no other
-// operation accepts one. The list of companies accepts none either, because it has only one record.
-// A feed accepts the parameter "after" instead.
+// Ensure every list accepts a cursor, because the size of a page is bounded. There are two
+// exceptions: the list of companies has only one record, and a feed accepts the parameter "after"
+// instead. No other operation may accept a cursor.
 func TestListsHaveCursors(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		has := func(name string) bool {

@@ -42,8 +42,8 @@ func (r *callRecorder) RoundTrip(request *http.Request) (*http.Response, error) 
 	return http.DefaultTransport.RoundTrip(request)
 }
 
-// writes returns the recorded calls that write anything other than a key's rate limit, and the
-// number of all calls.
+// writes returns those of the recorded calls that write anything other than a key's rate limit, and
+// the number of all calls.
 func (r *callRecorder) writes() (writes []string, calls int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -260,8 +260,8 @@ func listOverHTTP(t *testing.T, s *apitest.Service, key string, op api.Operation
 	return ids, records, body
 }
 
-// pageIDs returns the ids of the records on a page, in the order in which a shorter page would
-// contain them.
+// pageIDs returns the ids of the records on a page. If the page were shorter, it would have the
+// first of these ids.
 func pageIDs(t *testing.T, op api.Operation, r apitest.Response) []string {
 	t.Helper()
 	ids := recordIDs(t, r)

@@ -16,7 +16,8 @@ func Changes() []change.Source {
 	}
 }
 
-// isRecord reports whether w wrote a record of this area whose sort key begins with prefix.
+// isRecord reports whether w wrote a record of this area whose sort key begins with the
+// given prefix.
 func isRecord(w change.Write, prefix string) bool {
 	return w.Area == area && len(w.Narrower) == 0 && strings.HasPrefix(w.SK, prefix)
 }

@@ -38,7 +38,7 @@ func mustDeletePoints(t *testing.T, s *apitest.Service, key, metricKey, from, to
 	return int(result.DeletedCount)
 }
 
-// seriesOf returns the seriesId of a metric's series.
+// seriesOf returns the seriesId of the series of a metric with the given grain and dims.
 func seriesOf(t *testing.T, metricKey string, grain metrics.Grain, dims string) string {
 	t.Helper()
 	p := metrics.Point{MetricKey: metricKey, Grain: &grain, TS: new("2026-08-10T00:00:00.000Z"), Dims: json.RawMessage(dims)}

@@ -282,7 +282,8 @@ func TestOtherCompany(t *testing.T) {
 	}
 }
 
-// putDays stores n daily points, starting at from, with the values 0, 1, 2, …
+// putDays stores n consecutive daily points with the values 0, 1, 2, … The first one is on the day
+// `from`.
 func putDays(t *testing.T, store metrics.Store, companyID, key string, dims json.RawMessage, from string, n int) {
 	t.Helper()
 	if err := store.PutPoints(context.WithoutCancel(t.Context()), companyID, consecutivePoints(t, key, metrics.GrainDay, dims, from, n), nil); err != nil {

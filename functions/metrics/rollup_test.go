@@ -144,8 +144,8 @@ func (w pointOracle) expectedTotal(t *testing.T, grain metrics.Grain) (list []me
 	return list, refused
 }
 
-// checkTotal is checkPages for a total. A window that contains refused buckets but no totals must
-// be refused.
+// checkTotal is checkPages for a total. A window without totals must be refused if it contains any
+// of the buckets listed in `refused`.
 func checkTotal(t *testing.T, store metrics.Store, companyID string, q metrics.PointQuery, totals []metrics.Point, refused []string) {
 	t.Helper()
 	in := func(ts string) bool { return ts[:10] >= q.From && (q.To == "" || ts[:10] <= q.To) }

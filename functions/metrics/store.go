@@ -75,8 +75,8 @@ func keysOf(d Definition) table.Keys {
 
 // writeNewDefinition returns the writes that create a definition and its id record. They are
 // conditional: they fail if a definition with the same key or with the metric's other name exists.
-// origin is the idempotency.Fingerprint of the push that creates the definition. It is empty unless
-// that push takes several transactions.
+// `origin` is the idempotency.Fingerprint of the push that creates the definition. It is empty
+// unless that push takes several transactions.
 func (s Store) writeNewDefinition(d Definition, origin string) []table.Write {
 	record := any(d)
 	if origin != "" {
@@ -192,11 +192,11 @@ func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID str
 	return d, err
 }
 
-// RemoveDefinition deletes the definition with the given id, unless check returns an error. Returns
-// fault.ErrNotFound when the company has no such definition, and fault.Conflict when its metric has
-// points. A push that creates a record of points increments a counter in the definition's record,
-// in the same transaction. So if both run at once, either the delete sees the new count and looks
-// for points again, or the push finds no definition and starts again.
+// RemoveDefinition deletes the definition with the given id, unless `check` returns an error.
+// Returns fault.ErrNotFound when the company has no such definition, and fault.Conflict when its
+// metric has points. A push that creates a record of points increments a counter in the
+// definition's record, in the same transaction. So if both run at once, either the delete sees the
+// new count and looks for points again, or the push finds no definition and starts again.
 func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID string, check func(Definition) error) error {
 	return s.withKeyOf(ctx, companyID, definitionID, func(key string) error {
 		at := definitionKey(companyID, key)
@@ -239,8 +239,8 @@ func definitionsOf(companyID string) table.Collection {
 	return table.Collection{Partition: partition(companyID), Prefix: definitionPrefix, Consistent: true}
 }
 
-// ListDefinitions returns a page of the definitions that match the filter review, as JSON, ordered
-// by key. An empty filter matches all definitions.
+// ListDefinitions returns a page of the definitions that match the filter, as JSON, ordered by key.
+// An empty filter matches all definitions.
 func (s Store) ListDefinitions(ctx context.Context, companyID string, review ReviewFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{Partitions: []string{partition(companyID)}, Prefix: definitionPrefix, After: after, Limit: limit}
 	if review != "" {

@@ -40,7 +40,7 @@ func (q PointQuery) window() dayWindow {
 // dayWindow returns the days of all buckets that start in the range returned by window.
 func (q PointQuery) dayWindow() dayWindow {
 	w := q.window()
-	if w.from != "" && q.Grain.startOfBucket(w.from) != w.from { // the bucket that contains from starts before the window
+	if w.from != "" && q.Grain.startOfBucket(w.from) != w.from { // the bucket that contains the day w.from starts before the window
 		w.from = dayAfter(q.Grain.lastDayOf(q.Grain.startOfBucket(w.from)))
 	}
 	if w.to != "" {

@@ -180,8 +180,8 @@ func markRecords(part []*pointUpdate, token string) {
 const pushPartAttemptsMax = 16
 
 // storePart stores a part, and returns the keys of the definitions that it created. The part's
-// transaction also stores the response, unless respond is nil because the part belongs to a larger
-// push.
+// transaction also stores the response, unless `respond` is nil because the part belongs to a
+// larger push.
 func (p *pushJob) storePart(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, err error) {
 	for range pushPartAttemptsMax {
 		var otherwise bool

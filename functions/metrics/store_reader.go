@@ -55,8 +55,8 @@ func newPointReader(companyID, metricKey string, grain Grain, w dayWindow, recor
 	return r
 }
 
-// complete reports whether all points since a day have been read. An empty day means since the
-// beginning.
+// complete reports whether all points since a day have been read. If the day is empty, it reports
+// whether all points of the window have been read.
 func (r *pointReader) complete(since string) bool {
 	if r.done || since == "" {
 		return r.done
@@ -124,7 +124,7 @@ func (r *pointReader) decode(keep func(*Point) bool) (points []Point, err error)
 	return points, nil
 }
 
-// bucketCountMax returns an upper bound for the number of points in records.
+// bucketCountMax returns an upper bound for the number of points in the given records.
 func bucketCountMax(records []table.Item) (n int) {
 	for _, item := range records {
 		n += len(item)

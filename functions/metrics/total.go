@@ -35,8 +35,8 @@ func (t *totalPoints) dayPosition(day *Point) Position {
 	return Position{t.finder.dayPosition(day).ts, t.seriesID}
 }
 
-// bucket returns the bucket that starts at ts. isNew reports whether the bucket was created by this
-// call.
+// bucket returns the bucket that starts at ts. It creates the bucket if there is none yet, and
+// reports whether it did.
 func (t *totalPoints) bucket(ts string) (b *totalBucket, isNew bool) {
 	b, known := t.buckets[ts]
 	if !known {

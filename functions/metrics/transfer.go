@@ -233,12 +233,12 @@ const importBatchMax = 33
 // callers create or delete its definitions.
 const importAttemptsMax = 16
 
-// putDefinitions stores definitions with different keys. Unless replace is set, it skips those
+// putDefinitions stores definitions with different keys. Unless `replace` is set, it skips those
 // whose key is already defined, and returns how many it skipped. A definition without an id gets
 // one. Unless the file contains both names of a metric, a definition is not created if one exists
 // under the metric's other name. A definition is never stored with the id of another metric's
 // definition. The writes are conditional on these rules. putDefinitions adds the stored id of each
-// definition to ids.
+// definition to the map `ids`.
 func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.FileHasName, ids map[string]string) (left int, err error) {
 	for range importAttemptsMax {
 		known, err := s.DefinitionsByKey(ctx, companyID, namesWithAliases(mapNames(definitions, func(d Definition) string { return d.Key })))

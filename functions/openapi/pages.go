@@ -33,7 +33,7 @@ func newGuide(r *http.Request) staticFile {
 	}, markdownType, cacheHour)
 }
 
-// addPages adds every documentation page to files.
+// addPages adds every documentation page to the map `files`.
 func addPages(files map[string]func(*http.Request) staticFile) {
 	err := fs.WalkDir(docs.Pages, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {

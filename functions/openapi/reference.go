@@ -38,7 +38,7 @@ var referencePage string
 
 // scalarSettings returns Scalar's settings. The page loads nothing from other hosts, and has no
 // input for a key: a secret key must not get into a browser. Its examples call the server at the
-// URL base, because the document contains only a relative URL of its server.
+// base URL, because the document contains only a relative URL of its server.
 func scalarSettings(base string) map[string]any {
 	return map[string]any{
 		"agent":                 map[string]any{"disabled": true},

@@ -50,8 +50,8 @@ func (a storedAudit) chunkKeys() (keys []table.Key) {
 	return keys
 }
 
-// findingsDigest returns the digest of findings, or nil if findings is nil. The findings must not
-// contain insignificant whitespace.
+// findingsDigest returns the digest of an audit's findings, or nil if they are nil. The findings
+// must not contain insignificant whitespace.
 func findingsDigest(findings json.RawMessage) *string {
 	if findings == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// unitsUsed calls read and returns the number of table calls and capacity units it used.
+// unitsUsed calls `read` and returns the number of table calls and capacity units it used.
 func unitsUsed(t *testing.T, s *apitest.Service, read func(ctx context.Context, store optimise.Store, companyID string) error) table.Units {
 	t.Helper()
 	ctx, m := apitest.Request(t)

@@ -11,7 +11,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// itemImportOver returns the record type for importing items. Its table calls go through transport.
+// itemImportOver returns the record type for importing items. Its table calls go through the given
+// transport.
 func itemImportOver(t *testing.T, s *apitest.Service, transport http.RoundTripper) transfer.Type {
 	t.Helper()
 	return plan.Transfers(apitest.NewOver(t, plan.Operations, transport).Table)[1]

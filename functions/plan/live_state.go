@@ -48,8 +48,8 @@ func (l liveState) publishedVersion(current *int64) *int64 {
 	return last
 }
 
-// prepareVersion returns the item's state for a publish that moves the board from version current
-// to version next. changed reports whether that state differs from the stored one.
+// prepareVersion returns the item's state for a publish that moves the board from its current
+// version to the next one. It also reports whether that state differs from the stored one.
 func (l liveState) prepareVersion(current *int64, next int64, live bool) (prepared liveState, changed bool) {
 	wasLive, last := l.liveAt(current)
 	stale := l.PreparedVersion != nil && *l.PreparedVersion >= next

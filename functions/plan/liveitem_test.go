@@ -10,7 +10,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// liveItems returns all live items of brd_1, read in pages of limit items, and the number of pages.
+// liveItems returns all live items of brd_1 and the number of pages that it read them in. Each page
+// has the given maximum size.
 func liveItems(t *testing.T, s *apitest.Service, key string, limit int) (items []map[string]any, pages int) {
 	t.Helper()
 	args := map[string]any{"boardId": "brd_1", "limit": limit}

@@ -138,10 +138,10 @@ func (s boardStore) Insert(ctx context.Context, companyID string, b Board) (Boar
 	return s.Store.Insert(ctx, companyID, b)
 }
 
-// Remove deletes a board that has no items and shows none, unless check returns an error. A publish
-// or rollback in progress then finds that the board does not exist. Returns fault.ErrNotFound when
-// the board does not exist, and fault.Conflict when it has items or shows any. An interrupted
-// removal can be completed by calling Remove again.
+// Remove deletes a board that has no items and shows none, unless `check` returns an error. A
+// publish or rollback in progress then finds that the board does not exist. Returns
+// fault.ErrNotFound when the board does not exist, and fault.Conflict when it has items or shows
+// any. An interrupted removal can be completed by calling Remove again.
 func (s boardStore) Remove(ctx context.Context, companyID, boardID string, check func(Board) error) error {
 	return table.RemoveParent(ctx, s.table, boardKey(companyID, boardID), table.ParentRemoval[storedBoard]{
 		Check: func(b storedBoard) error {

@@ -42,7 +42,7 @@ type Version struct {
 	Live        bool   `json:"live"`
 }
 
-// Snapshot returns a version of a board, or the live one when version is nil. Returns
+// Snapshot returns the given version of a board, or the live one if `version` is nil. Returns
 // fault.NotFound when the board does not exist, was never published, lacks that version, or was
 // imported without its snapshot.
 func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version *int64) (Snapshot, error) {

@@ -43,9 +43,9 @@ func New(t *table.Client, park func(context.Context, Parked) error) *Recorder {
 // companiesWidth is the maximum number of feeds that one batch is appended to in parallel.
 const companiesWidth = 8
 
-// Record records the changes in a batch of one shard. It is idempotent: it skips what it has
-// already recorded, even if the batches now begin and end at different records. After an error, the
-// same records must be delivered again before any later records of the shard.
+// Record adds the changes in a batch of one shard to the feeds. It is idempotent: it skips what it
+// has already recorded, even if the batches now begin and end at different records. After an error,
+// the same records must be delivered again before any later records of the shard.
 func (r *Recorder) Record(ctx context.Context, shardID string, records []change.StreamRecord) error {
 	if shardID == "" {
 		return errors.New("record changes: the batch names no shard; the event source mapping needs a tumbling window")
@@ -73,8 +73,8 @@ func (r *Recorder) Record(ctx context.Context, shardID string, records []change.
 	return errors.Join(err, errors.Join(errs...))
 }
 
-// occurrence returns the change that a stream record reports, and its company. ok is false if the
-// write changed no record or must not be reported.
+// occurrence returns the change that a stream record reports, and its company. It returns false if
+// the write changed no record or must not be reported.
 func (r *Recorder) occurrence(ctx context.Context, shardID string, record change.StreamRecord) (companyID string, o change.Occurrence, ok bool, err error) {
 	w, ok := write(record)
 	if !ok || table.IsSameRevision(record.Old, record.New) || table.WriterOf(record.New) == table.ImportWriter {

@@ -36,7 +36,7 @@ func newRecorder(t *table.Client, parked *[]recorder.Parked) *recorder.Recorder 
 	})
 }
 
-// numbered gives records sequence numbers.
+// numbered assigns sequence numbers to the records.
 func numbered(records ...change.StreamRecord) []change.StreamRecord {
 	for n := range records {
 		records[n].SequenceNumber = strconv.Itoa(n + 1)

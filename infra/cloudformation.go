@@ -92,8 +92,8 @@ func (f Function) method(r Route) Object {
 	})
 }
 
-// pathResources returns the resources of a path and its parents, skipping any already in created.
-// It records the new ones in created.
+// pathResources returns the resources of a path and its parents, skipping any already in `created`.
+// It records the new ones in `created`.
 func pathResources(created map[string]bool, path string) Object {
 	if path == "/" || created[path] {
 		return nil

@@ -90,7 +90,7 @@ func (s *deployedStage) issueSpareKey(t *testing.T) string {
 	return key.ID
 }
 
-// importFixture imports the fixture company, which contains a record of each type. If ids are
+// importFixture imports the fixture company, which contains a record of each type. If any ids are
 // given, it imports only the records with those ids.
 func (s *deployedStage) importFixture(t *testing.T, ids ...string) {
 	t.Helper()

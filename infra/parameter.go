@@ -19,8 +19,8 @@ type Parameter struct {
 	Description string
 }
 
-// Check returns an error unless value is valid for the parameter. CloudFormation would also reject
-// an invalid value, but only after everything was built and uploaded.
+// Check returns an error unless the value is valid for the parameter. CloudFormation would also
+// reject an invalid value, but only after everything was built and uploaded.
 func (p Parameter) Check(value string) error {
 	if len(p.Allowed) > 0 && !slices.Contains(p.Allowed, value) {
 		return fmt.Errorf("%s must be one of %s", p.Name, strings.Join(p.Allowed, ", "))

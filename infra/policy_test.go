@@ -129,8 +129,8 @@ func containsAll(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }
 
-// checkCell checks that a policy allows an action in one kind of partition if allowed is true, and
-// does not allow it otherwise. The policy must never allow the action in similar partitions.
+// checkCell checks that a policy allows an action in one kind of partition if `allowed` is true,
+// and does not allow it otherwise. The policy must never allow the action in similar partitions.
 func checkCell(t *testing.T, p policy, function, area string, a callAccess, allowed bool) {
 	t.Helper()
 	decide := func(want bool, resource string, leading ...string) {

@@ -438,8 +438,8 @@ func TestDeploymentHasEveryProperty(t *testing.T) {
 	}
 }
 
-// changeEach changes each string in a template in turn. It calls changed after each change and then
-// restores the string.
+// changeEach changes each string in a template in turn. After each change, it calls `changed` and
+// then restores the string.
 func changeEach(value any, changed func(path string)) {
 	each := func(at *any, name string) {
 		if text, ok := (*at).(string); ok {

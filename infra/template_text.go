@@ -77,8 +77,8 @@ func fromYAML(n *yaml.Node) (value any, err error) {
 	return value, nil
 }
 
-// SetInTemplate returns the template as YAML, with the member at path set to value. Everything else
-// stays unchanged and in the same order.
+// SetInTemplate returns the template as YAML, with the member at the given path set to the given
+// value. Everything else stays unchanged and in the same order.
 func SetInTemplate(text []byte, value any, path ...string) ([]byte, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {

@@ -26,7 +26,7 @@ func throughputParameters() []Parameter {
 	}
 }
 
-// hasThroughput returns the name of the condition that a throughput parameter is not 0.
+// hasThroughput returns the name of the condition that is true if a throughput parameter is not 0.
 func hasThroughput(parameter string) string { return "Has" + parameter }
 
 func throughputConditions() (out Object) {

@@ -28,7 +28,7 @@ func main() {
 	app.Synth(nil)
 }
 
-// newStack returns a stack with the settings as its parameters. dist is the folder that contains
+// newStack returns a stack with the settings as its parameters. `dist` is the folder that contains
 // the output of scripts/build.
 func newStack(app awscdk.App, name, dist string) awscdk.Stack {
 	stack := awscdk.NewStack(app, &name, &awscdk.StackProps{
@@ -43,8 +43,8 @@ func applyNag(app awscdk.App) {
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
 }
 
-// contextOr returns the context value with the given name, or fallback if that value is missing or
-// empty.
+// contextOr returns the context value with the given name, or the fallback if that value is missing
+// or empty.
 func contextOr(app awscdk.App, name, fallback string) string {
 	if text, ok := app.Node().TryGetContext(&name).(string); ok && text != "" {
 		return text

@@ -239,6 +239,7 @@ func (f *feedFollower) follow(ctx context.Context, c *client, last <-chan string
 		}
 		select {
 		case end = <-last:
+			last = nil // the other ids are for the other followers
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, lastChangeMax)
 			defer cancel()

@@ -231,8 +231,8 @@ func (f bucketFinder) dayPosition(day *Point) Position {
 	return Position{start, id}
 }
 
-// canonicalDims returns stored dims in the form they had when the point was identified. Dims are
-// stored in canonical form, but a database engine may return different bytes for the same value.
+// canonicalDims returns stored dims in canonical form. They are stored in that form, but a database
+// engine may return different bytes for the same value.
 func canonicalDims(dims json.RawMessage) json.RawMessage {
 	canonical, err := canonicalJSON(dims)
 	if err != nil {

@@ -264,9 +264,9 @@ func TestNamesInRaces(t *testing.T) {
 }
 
 // Ensure two metrics never share an id. Importing a definition with the id of another metric's
-// definition is reported as an invalid line. If that other definition is stored between the check
-// of the file and the write, just before any one of the table calls, the import fails. An id that
-// has become free is accepted.
+// definition is reported as an invalid line. If the other definition is only stored after the file
+// was checked, the import fails, whichever table call it is stored before. An id that has become
+// free is accepted.
 func TestImportIDOfAnotherMetric(t *testing.T) {
 	t.Parallel()
 	for _, add := range []bool{false, true} {

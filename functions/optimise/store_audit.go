@@ -18,8 +18,8 @@ import (
 
 // storedAudit is an audit as it is stored. Its findings are stored in separate chunks, even if they
 // are small. Three indexes contain copies of all fields of an audit, so findings in this record
-// would be written four times and read by every list. That would save only half a read unit in a
-// read of a single audit.
+// would be written four times and read by every list. In return, a read of a single audit would
+// cost only half a read unit less.
 type storedAudit struct {
 	AuditSummary
 

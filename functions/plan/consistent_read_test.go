@@ -11,9 +11,9 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// Ensure that if publishes interrupt a read or an update of an item just before any of its table
-// calls, the response contains the publishedVersion from before or after those publishes. It must
-// never contain the version that removed the item.
+// Ensure a read or an update of an item returns a consistent publishedVersion even if the board is
+// published just before any of its table calls. It must be the one from before or after those
+// publishes, never the version that removed the item.
 func TestItemAndPublish(t *testing.T) {
 	t.Parallel()
 	apitest.SkipIfShort(t)

@@ -103,7 +103,7 @@ func (l liveVersions) withLiveVersion(i storedItem) (Item, error) {
 	return i.withVersion(current), err
 }
 
-// rereadMax is the maximum number of times that the live versions and then an item are read. They
+// rereadMax is the maximum number of times that the live versions, and then an item, are read. Both
 // are read again if the item's board was published twice between the two reads.
 const rereadMax = 5
 

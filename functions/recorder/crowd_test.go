@@ -183,7 +183,7 @@ func TestCrowd(t *testing.T) {
 				case err != nil:
 					deaths.Add(1)
 					consumed = 0
-				case repeats.Load() == 0 || mathrand.IntN(4) == 0: // the consumer dies before it stores its progress
+				case repeats.Load() == 0 || mathrand.IntN(4) == 0: // the consumer crashes before it stores its progress
 					repeats.Add(1)
 					consumed = mathrand.IntN(len(batch))
 				}

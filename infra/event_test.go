@@ -478,7 +478,7 @@ func areaActions(calls []callAccess) map[string]bool {
 }
 
 // isDeniedInTrail reports whether the roles deny an action in a trail. A transaction that writes to
-// a trail needs these actions only in the other partitions that it writes to.
+// a trail and to other partitions needs these actions only in the other partitions.
 func isDeniedInTrail(area, action string) bool {
 	return area == trail.Area && !slices.Contains(infra.TrailActions, action)
 }

@@ -185,8 +185,8 @@ type Statement struct {
 	Condition   string   // the condition of the template under which the policy has the statement; if empty, always
 }
 
-// Statements returns the policy of a function's role: it allows the function its records and logs,
-// and denies scans even if another policy of the role allows them.
+// Statements returns the policy of a function's role. The policy allows access to the function's
+// records and logs, and denies scans even if another policy of the role allows them.
 func (f Function) Statements() []Statement {
 	out := []Statement{{
 		Sid: "Logs", Effect: "Allow", Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"},

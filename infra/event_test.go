@@ -321,19 +321,19 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		policies[f.Name] = policyOf(t, f)
 	}
 	used, byOperation := map[string]bool{}, map[string]*operationUse{}
-	bare, nameless := newDeployedStage(t), newDeployedStage(t)
-	nameless.importFixture(t)
-	if err := nameless.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(nameless.CompanyID, "metrics"), SK: "defid#mdf_1"}, {PK: table.Partition(nameless.CompanyID, "metrics"), SK: "defid#mdf_2"}}); err != nil {
+	empty, withoutIDRecords := newDeployedStage(t), newDeployedStage(t)
+	withoutIDRecords.importFixture(t)
+	if err := withoutIDRecords.Table.BatchDelete(t.Context(), []table.Key{{PK: table.Partition(withoutIDRecords.CompanyID, "metrics"), SK: "defid#mdf_1"}, {PK: table.Partition(withoutIDRecords.CompanyID, "metrics"), SK: "defid#mdf_2"}}); err != nil {
 		t.Fatal(err)
 	}
-	dead := newDeployedStage(t)
-	dead.importFixture(t)
-	plan := table.Partition(dead.CompanyID, "plan")
-	if err := dead.Table.Transact(t.Context(),
-		dead.Table.WriteUpdate(table.Key{PK: plan, SK: "board#brd_1"}, "SET claim = :claim", "", nil, table.Item{":claim": table.String("snp_1")}),
-		dead.Table.WritePut(table.Keys{Key: table.Key{PK: plan, SK: "snapshot#brd_1#0000000002#snp_1#00000"}}, struct{}{}),
-		dead.Table.WritePut(table.Keys{Key: table.Key{PK: plan, SK: "snapshot#brd_2#0000000001#snp_2#00000"}}, struct{}{}),
-		dead.Table.WritePut(table.Keys{Key: table.Key{PK: table.Partition(dead.CompanyID, "optimise"), SK: "goal#gol_9"}}, struct {
+	crashed := newDeployedStage(t)
+	crashed.importFixture(t)
+	plan := table.Partition(crashed.CompanyID, "plan")
+	if err := crashed.Table.Transact(t.Context(),
+		crashed.Table.WriteUpdate(table.Key{PK: plan, SK: "board#brd_1"}, "SET claim = :claim", "", nil, table.Item{":claim": table.String("snp_1")}),
+		crashed.Table.WritePut(table.Keys{Key: table.Key{PK: plan, SK: "snapshot#brd_1#0000000002#snp_1#00000"}}, struct{}{}),
+		crashed.Table.WritePut(table.Keys{Key: table.Key{PK: plan, SK: "snapshot#brd_2#0000000001#snp_2#00000"}}, struct{}{}),
+		crashed.Table.WritePut(table.Keys{Key: table.Key{PK: table.Partition(crashed.CompanyID, "optimise"), SK: "goal#gol_9"}}, struct {
 			ID     string `store:"id"`
 			SiteID string `store:"siteId"`
 		}{"gol_9", "sit_2"}),
@@ -341,12 +341,12 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 4 { // drafts of findings whose writes were interrupted long ago; one request deletes three of them
-		k := table.Keys{Key: table.Key{PK: table.Partition(nameless.CompanyID, "optimise"), SK: fmt.Sprintf("draft#drf_%d", n)}}
+		k := table.Keys{Key: table.Key{PK: table.Partition(withoutIDRecords.CompanyID, "optimise"), SK: fmt.Sprintf("draft#drf_%d", n)}}
 		cut := struct {
 			AuditID string   `store:"auditId"`
 			Chunks  []string `store:"chunks"`
 		}{"aud_none", []string{"gen_1#000"}}
-		if err := nameless.Table.BatchPut(t.Context(), []table.Item{nameless.Table.NewItem(k, cut)}); err != nil {
+		if err := withoutIDRecords.Table.BatchPut(t.Context(), []table.Item{withoutIDRecords.Table.NewItem(k, cut)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -354,15 +354,15 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		s        *deployedStage
 		area, op string
 	}{
-		{bare, "context", "update_context_brand_kit"}, // the company has no brand kit, so the update creates it
-		{dead, "plan", "publish_plan_board"},          // an earlier publish crashed, so this one deletes its snapshot
-		{dead, "plan", "delete_plan_board"},           // also deletes the board's snapshot; the next operation also deletes the site's goal
-		{dead, "optimise", "delete_optimise_site"},
-		{nameless, "optimise", "create_optimise_audit"},
-		{nameless, "optimise", "update_optimise_audit"},
-		{nameless, "metrics", "get_metric_definition"},
-		{nameless, "metrics", "delete_metric_definition"},
-		{nameless, "metrics", "update_metric_definition"}, // the record that maps the id to its key is missing, so the update has to find the definition
+		{empty, "context", "update_context_brand_kit"}, // the company has no brand kit, so the update creates it
+		{crashed, "plan", "publish_plan_board"},        // an earlier publish crashed, so this one deletes its snapshot
+		{crashed, "plan", "delete_plan_board"},         // also deletes the board's snapshot; the next operation also deletes the site's goal
+		{crashed, "optimise", "delete_optimise_site"},
+		{withoutIDRecords, "optimise", "create_optimise_audit"},
+		{withoutIDRecords, "optimise", "update_optimise_audit"},
+		{withoutIDRecords, "metrics", "get_metric_definition"},
+		{withoutIDRecords, "metrics", "delete_metric_definition"},
+		{withoutIDRecords, "metrics", "update_metric_definition"}, // the record that maps the id to its key is missing, so the update has to find the definition
 	} {
 		rare.s.recorder.take(t, rare.s.Table.Name())
 		rare.s.functions[rare.area](t, rare.s.event(t, rare.op))
@@ -410,7 +410,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 			byOperation[op.ID].check(t, area.Name, op)
 		}
 	}
-	for _, call := range s.record(t) {
+	for _, call := range s.recordWrite(t) {
 		if !policies[infra.RecorderName].allows(call) {
 			t.Errorf("the role of the recorder does not allow %s on %s in %q", call.action, call.resource, call.partitionKeys)
 		}
@@ -421,8 +421,8 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	checkGrantsAreUsed(t, used)
 }
 
-// record has the recorder process a write of an item, and returns the recorder's calls.
-func (s *deployedStage) record(t *testing.T) []callAccess {
+// recordWrite has the recorder process a write of an item, and returns the recorder's calls.
+func (s *deployedStage) recordWrite(t *testing.T) []callAccess {
 	t.Helper()
 	ctx := t.Context()
 	if _, err := change.EnsureCounter(ctx, s.Table, s.CompanyID); err != nil {

@@ -26,9 +26,9 @@ const (
 	logGroupARNLength = len("arn:aws:logs:ap-southeast-1:111122223333:log-group:-BroadcastLogs-ABCDEFGHIJKL:*") + 100
 )
 
-// grown returns the model with two more areas. Each is a copy of the area whose function has the
-// largest policy.
-func grown(t *testing.T) infra.Model {
+// modelWithMoreAreas returns the model with two more areas. Each is a copy of the area whose
+// function has the largest policy.
+func modelWithMoreAreas(t *testing.T) infra.Model {
 	t.Helper()
 	m := infra.New()
 	var largest infra.Function
@@ -75,7 +75,7 @@ func grown(t *testing.T) infra.Model {
 // Ensure both templates stay within CloudFormation's quotas with two more areas.
 func TestTemplateQuotas(t *testing.T) {
 	t.Parallel()
-	m := grown(t)
+	m := modelWithMoreAreas(t)
 	if len(m.Functions) != len(infra.New().Functions)+2 {
 		t.Fatal("the model has not grown")
 	}
@@ -114,8 +114,8 @@ func TestPolicyQuota(t *testing.T) {
 	}{
 		"any table name":              {infra.New(), tableNameLengthMax, 0, false},
 		"a switch":                    {infra.New(), 120, 0, true},
-		"two more areas and an index": {grown(t), 200, 1, false},
-		"two more areas and an index, and a switch": {grown(t), 60, 1, true},
+		"two more areas and an index": {modelWithMoreAreas(t), 200, 1, false},
+		"two more areas and an index, and a switch": {modelWithMoreAreas(t), 60, 1, true},
 	} {
 		largest := 0
 		for _, f := range test.model.Functions {
@@ -154,7 +154,7 @@ func TestIndexQuota(t *testing.T) {
 // length.
 func TestEnvironmentQuota(t *testing.T) {
 	t.Parallel()
-	for _, f := range grown(t).Functions {
+	for _, f := range modelWithMoreAreas(t).Functions {
 		size := 0
 		for _, v := range f.Environment() {
 			size += len(v.Name)

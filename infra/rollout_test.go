@@ -16,11 +16,11 @@ func TestVersionDescription(t *testing.T) {
 	m := infra.New()
 	functions := infra.JSON(m.CloudFormation(func(infra.Function) infra.Code { return infra.Code{} })).(map[string]any)["Resources"].(map[string]any)
 	for _, f := range m.Functions {
-		description := names(infra.JSON(f.VersionDescription()))
+		description := referencedNames(infra.JSON(f.VersionDescription()))
 		properties := functions[f.ID()].(map[string]any)["Properties"].(map[string]any)
 		delete(properties, "ReservedConcurrentExecutions")           // a setting of the function, not of a version
 		own := []string{f.RoleID(), f.LogsID(), infra.ParkedQueueID} // resources whose names never change
-		for _, name := range names(properties) {
+		for _, name := range referencedNames(properties) {
 			if !strings.HasPrefix(name, "AWS::") && !slices.Contains(own, name) && !slices.Contains(description, name) {
 				t.Errorf("the configuration of %s has %s, and its version's description does not", f.Name, name)
 			}
@@ -31,13 +31,13 @@ func TestVersionDescription(t *testing.T) {
 	}
 }
 
-// names returns the names of the parameters, conditions and resources that a template value refers
-// to. It ignores references within Fn::Sub.
-func names(value any) (out []string) {
+// referencedNames returns the names of the parameters, conditions and resources that a template
+// value refers to. It ignores references within Fn::Sub.
+func referencedNames(value any) (out []string) {
 	switch v := value.(type) {
 	case []any:
 		for _, element := range v {
-			out = append(out, names(element)...)
+			out = append(out, referencedNames(element)...)
 		}
 	case map[string]any:
 		for name, element := range v {
@@ -48,9 +48,9 @@ func names(value any) (out []string) {
 				out = append(out, element.([]any)[0].(string))
 			case name == "Fn::If":
 				out = append(out, element.([]any)[0].(string))
-				out = append(out, names(element.([]any)[1:])...)
+				out = append(out, referencedNames(element.([]any)[1:])...)
 			default:
-				out = append(out, names(element)...)
+				out = append(out, referencedNames(element)...)
 			}
 		}
 	}

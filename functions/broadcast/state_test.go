@@ -21,12 +21,12 @@ func TestPostStates(t *testing.T) {
 	key := s.Key(t)
 	reason := "rate limit"
 	for _, tc := range []struct {
-		from   string
-		timed  bool // whether a scheduledFor is stored
-		args   record
-		status int
-		want   record // the post's fields afterwards; a rejected request changes none
-		says   string
+		from            string
+		hasScheduledFor bool // whether a scheduledFor is stored
+		args            record
+		status          int
+		want            record // the post's fields afterwards; a rejected request changes none
+		says            string
 	}{
 		{"draft", false, record{"status": "draft"}, 200, record{"status": "draft"}, ""},
 		{"draft", false, record{"status": "scheduled"}, 400, record{"status": "draft"}, "body.scheduledFor: is required when status is scheduled"},
@@ -86,7 +86,7 @@ func TestPostStates(t *testing.T) {
 			if tc.from != "" {
 				post["status"] = tc.from
 			}
-			if tc.timed {
+			if tc.hasScheduledFor {
 				post["scheduledFor"] = earlierTime
 			}
 			if tc.from == "failed" {

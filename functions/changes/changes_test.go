@@ -19,16 +19,16 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// feed is a service whose company has a feed.
-type feed struct {
+// feedService is a service whose company has a feed.
+type feedService struct {
 	*apitest.Service
 
 	sequence int
 }
 
-func start(t *testing.T) *feed {
+func start(t *testing.T) *feedService {
 	t.Helper()
-	s := &feed{Service: apitest.New(t, changes.Operations)}
+	s := &feedService{Service: apitest.New(t, changes.Operations)}
 	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func start(t *testing.T) *feed {
 
 // add appends a batch to the feed, with one change of each given type. The record ids are numbered
 // in order.
-func (s *feed) add(t *testing.T, types ...change.Type) {
+func (s *feedService) add(t *testing.T, types ...change.Type) {
 	t.Helper()
 	var batch []change.Occurrence
 	for _, typ := range types {
@@ -59,7 +59,7 @@ type page struct {
 	hasMore bool
 }
 
-func (s *feed) list(t *testing.T, key string, arguments map[string]any) (p page) {
+func (s *feedService) list(t *testing.T, key string, arguments map[string]any) (p page) {
 	t.Helper()
 	r := s.Call(t, key, "list_changes", arguments)
 	if r.Status != 200 {

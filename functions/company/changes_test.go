@@ -18,8 +18,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// stored returns the company's items by sort key. It leaves out the partition of API keys.
-func stored(t *testing.T, s *apitest.Service) map[string]table.Item {
+// storedItems returns the company's items by sort key. It leaves out the partition of API keys.
+func storedItems(t *testing.T, s *apitest.Service) map[string]table.Item {
 	t.Helper()
 	out := map[string]table.Item{}
 	for _, key := range remainingKeys(t, s.Table, s.CompanyID+"#company") {
@@ -32,20 +32,20 @@ func stored(t *testing.T, s *apitest.Service) map[string]table.Item {
 	return out
 }
 
-// reported is a change that a source of the area reports, with the key that made it.
-type reported struct {
+// reportedChange is a change that a source of the area reports, with the key that made it.
+type reportedChange struct {
 	Type   change.Type
 	Event  change.Event
 	Writer string
 }
 
-// reportedBy calls the function do. It returns the changes to the company's items that the sources
-// then report.
-func reportedBy(t *testing.T, s *apitest.Service, do func()) (out []reported) {
+// changesReportedBy calls the function do. It returns the changes to the company's items that the
+// sources then report.
+func changesReportedBy(t *testing.T, s *apitest.Service, do func()) (out []reportedChange) {
 	t.Helper()
-	before := stored(t, s)
+	before := storedItems(t, s)
 	do()
-	for sk, item := range stored(t, s) {
+	for sk, item := range storedItems(t, s) {
 		if reflect.DeepEqual(before[sk], item) {
 			continue
 		}
@@ -61,7 +61,7 @@ func reportedBy(t *testing.T, s *apitest.Service, do func()) (out []reported) {
 				if writer == nil {
 					writer = &types.AttributeValueMemberS{}
 				}
-				out = append(out, reported{source.Type, event, writer.Value})
+				out = append(out, reportedChange{source.Type, event, writer.Value})
 			}
 		}
 	}
@@ -73,68 +73,68 @@ func reportedBy(t *testing.T, s *apitest.Service, do func()) (out []reported) {
 func TestKeyChanges(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	check := func(do func() []reported) {
+	check := func(do func() []reportedChange) {
 		t.Helper()
-		var want []reported
-		got := reportedBy(t, s, func() { want = do() })
-		byRecord := func(a, b reported) int { return strings.Compare(a.Event.RecordID, b.Event.RecordID) }
+		var want []reportedChange
+		got := changesReportedBy(t, s, func() { want = do() })
+		byRecord := func(a, b reportedChange) int { return strings.Compare(a.Event.RecordID, b.Event.RecordID) }
 		slices.SortFunc(want, byRecord)
 		slices.SortFunc(got, byRecord)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("changes (-want +got):\n%s", diff)
 		}
 	}
-	event := func(keyID string, action change.Action, status, writer string) reported {
-		return reported{change.Key, change.Event{RecordID: keyID, Action: action, Status: status}, writer}
+	event := func(keyID string, action change.Action, status, writer string) reportedChange {
+		return reportedChange{change.Key, change.Event{RecordID: keyID, Action: action, Status: status}, writer}
 	}
 	admin := s.Key(t)
 	adminID := s.Send(t, admin, "GET", keysPath+"/current", "").JSON(t)["id"].(string)
 	var fresh issuedKey
-	check(func() []reported {
+	check(func() []reportedChange {
 		fresh = createKey(t, s, admin, `{"name":"ci","scopes":["plan:read"]}`)
-		return []reported{event(fresh.ID, change.Created, "", adminID)}
+		return []reportedChange{event(fresh.ID, change.Created, "", adminID)}
 	})
-	check(func() []reported {
+	check(func() []reportedChange {
 		checkKeyStatus(t, s, fresh.Secret, 200)
 		return nil
 	})
 	var next issuedKey
-	check(func() []reported {
+	check(func() []reportedChange {
 		next = rotateKey(t, s, admin, fresh.ID, `{}`)
-		return []reported{event(fresh.ID, change.Updated, "", adminID), event(next.ID, change.Created, "", adminID)}
+		return []reportedChange{event(fresh.ID, change.Updated, "", adminID), event(next.ID, change.Created, "", adminID)}
 	})
-	check(func() []reported {
+	check(func() []reportedChange {
 		if r := s.Send(t, admin, "DELETE", keysPath+"/"+next.ID, ""); r.Status != 200 {
 			t.Fatalf("revoke: %d %s", r.Status, r.Body)
 		}
-		return []reported{event(next.ID, change.Updated, "revoked", adminID)}
+		return []reportedChange{event(next.ID, change.Updated, "revoked", adminID)}
 	})
-	check(func() []reported {
+	check(func() []reportedChange {
 		if r := s.Send(t, admin, "DELETE", keysPath+"/"+next.ID, ""); r.Status != 404 {
 			t.Fatalf("revoke again: %d %s", r.Status, r.Body)
 		}
 		return nil
 	})
 	var operators keys.Key
-	check(func() (want []reported) {
+	check(func() (want []reportedChange) {
 		var err error
 		if operators, _, err = s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "key"}, rand.Reader); err != nil {
 			t.Fatal(err)
 		}
-		return []reported{event(operators.ID, change.Created, "", "")}
+		return []reportedChange{event(operators.ID, change.Created, "", "")}
 	})
-	check(func() []reported {
+	check(func() []reportedChange {
 		replacement, _, err := s.Keys.Rotate(t.Context(), s.CompanyID, operators.ID, time.Hour, rand.Reader)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return []reported{event(operators.ID, change.Updated, "", ""), event(replacement.ID, change.Created, "", "")}
+		return []reportedChange{event(operators.ID, change.Updated, "", ""), event(replacement.ID, change.Created, "", "")}
 	})
-	check(func() []reported {
+	check(func() []reportedChange {
 		if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, fresh.ID); err != nil {
 			t.Fatal(err)
 		}
-		return []reported{event(fresh.ID, change.Updated, "revoked", "")}
+		return []reportedChange{event(fresh.ID, change.Updated, "revoked", "")}
 	})
 }
 
@@ -145,17 +145,17 @@ func TestProfileChanges(t *testing.T) {
 	s := start(t)
 	admin := s.Key(t)
 	adminID := s.Send(t, admin, "GET", keysPath+"/current", "").JSON(t)["id"].(string)
-	got := reportedBy(t, s, func() {
+	got := changesReportedBy(t, s, func() {
 		if r := s.Send(t, admin, "PATCH", "/v1/companies/{companyId}", `{"summary":"Notes for teams."}`); r.Status != 200 {
 			t.Fatalf("update: %d %s", r.Status, r.Body)
 		}
 	})
-	want := []reported{{change.Company, change.Event{RecordID: s.CompanyID, Action: change.Updated}, adminID}}
+	want := []reportedChange{{change.Company, change.Event{RecordID: s.CompanyID, Action: change.Updated}, adminID}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 	source := company.Changes()[0]
-	profile := stored(t, s)["profile"]
+	profile := storedItems(t, s)["profile"]
 	for action, w := range map[change.Action]change.Write{change.Created: {New: profile}, change.Deleted: {Old: profile}} {
 		w.CompanyID, w.Area, w.SK = s.CompanyID, "company", "profile"
 		if e, ok, err := source.Recognise(w); err != nil || !ok || e != (change.Event{RecordID: s.CompanyID, Action: action}) {

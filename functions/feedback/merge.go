@@ -19,12 +19,13 @@ import (
 //
 //   - A record whose postedAt is before the stored one is an older version, and is not written.
 //   - A reply with the status posted replaces a stored reply whose status is null, none or posted.
-//     Any other stored reply is the company's own work and is kept; Merged.Kept is then set.
+//     Any other stored reply is the company's own work and is kept; Merged.NotMergedText is then
+//     set.
 //
-// Replies with any other status in records are ignored, and Merged.Kept is set for them, too. Each
-// record is one conditional write, so a failed call can be repeated. Merge returns an outcome for
-// each record. It refuses a record that would be invalid once merged with the stored one
-// (transfer.RefusedRecords). If several records have the same identity, only the last one is
+// Replies with any other status in records are ignored, and Merged.NotMergedText is set for them,
+// too. Each record is one conditional write, so a failed call can be repeated. Merge returns an
+// outcome for each record. It refuses a record that would be invalid once merged with the stored
+// one (transfer.RefusedRecords). If several records have the same identity, only the last one is
 // merged.
 func (s Store) Merge(ctx context.Context, companyID string, records []Feedback) ([]transfer.Merged, error) {
 	m := mergeState{Store: s, companyID: companyID, records: records, merged: make([]transfer.Merged, len(records)), problems: make([]string, len(records))}
@@ -65,7 +66,7 @@ type mergeState struct {
 
 // attempt merges the records with the given indexes. It returns the indexes of those that must be
 // tried again, because another caller created or deleted them at the same time.
-func (m *mergeState) attempt(ctx context.Context, indexes []int) (left []int, err error) {
+func (m *mergeState) attempt(ctx context.Context, indexes []int) (retry []int, err error) {
 	identities := make([]identity, len(indexes))
 	for i, n := range indexes {
 		identities[i], _ = identityOfRecord(m.records[n]) // Merge has already refused records without an identity
@@ -92,7 +93,7 @@ func (m *mergeState) attempt(ctx context.Context, indexes []int) (left []int, er
 		return nil, err
 	}
 	for _, f := range failures {
-		left = append(left, indexes[created[f.UnitIndex]])
+		retry = append(retry, indexes[created[f.UnitIndex]])
 	}
 	overtaken := make([]bool, len(others))
 	err = parallel.Do(len(others), pushConcurrency, func(k int) error {
@@ -105,10 +106,10 @@ func (m *mergeState) attempt(ctx context.Context, indexes []int) (left []int, er
 	})
 	for k, again := range overtaken {
 		if again {
-			left = append(left, indexes[others[k]])
+			retry = append(retry, indexes[others[k]])
 		}
 	}
-	return left, err
+	return retry, err
 }
 
 func (m *mergeState) newRecord(f Feedback, who identity, now string) Feedback {
@@ -124,12 +125,12 @@ func (m *mergeState) newRecord(f Feedback, who identity, now string) Feedback {
 }
 
 func (f Feedback) createdByMerge(who identity) transfer.Merged {
-	return transfer.Merged{Outcome: transfer.MergedCreated, Kept: f.leftOutReply(who.feedbackID())}
+	return transfer.Merged{Outcome: transfer.MergedCreated, NotMergedText: f.ignoredReplyProblem(who.feedbackID())}
 }
 
-// leftOutReply returns a message if the record has a reply that a merge ignores because it is not
-// posted. storedID is the id under which the record is stored.
-func (f Feedback) leftOutReply(storedID string) string {
+// ignoredReplyProblem returns a message if the record has a reply that a merge ignores because it
+// is not posted. storedID is the id under which the record is stored.
+func (f Feedback) ignoredReplyProblem(storedID string) string {
 	if f.ReplyBody == nil || *f.ReplyBody == "" || f.hasStoreReply() {
 		return ""
 	}
@@ -195,14 +196,14 @@ func (f *Feedback) merge(from Feedback) (m transfer.Merged, problem string) {
 		return m, "record.rating: " + ratingProblem
 	}
 	if !from.hasStoreReply() {
-		m.Kept = from.leftOutReply(f.ID)
+		m.NotMergedText = from.ignoredReplyProblem(f.ID)
 		return m, ""
 	}
 	switch f.status() {
 	case ReplyStatusNone, ReplyStatusPosted:
 		f.ReplyBody, f.ReplyStatus = from.ReplyBody, from.ReplyStatus
 	default:
-		m.Kept = fmt.Sprintf("%s: already answered at the store; the own reply, which is %s, stays", f.ID, f.status())
+		m.NotMergedText = fmt.Sprintf("%s: already answered at the store; the own reply, which is %s, stays", f.ID, f.status())
 	}
 	return m, ""
 }

@@ -29,7 +29,7 @@ func merge(t *testing.T, s *apitest.Service, records ...string) (outcomes []stri
 	}
 	for _, m := range merged {
 		outcome := string(m.Outcome)
-		if m.Kept != "" {
+		if m.NotMergedText != "" {
 			outcome += ", kept"
 		}
 		outcomes = append(outcomes, outcome)

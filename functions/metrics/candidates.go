@@ -32,13 +32,13 @@ type storedPoints struct {
 	limit  int // the maximum number of points that the listing can need; older points are dropped
 }
 
-func (s *storedPoints) addStored(points []Point) (found int) {
-	found = len(points)
+func (s *storedPoints) addStored(points []Point) (added int) {
+	added = len(points)
 	if len(s.points) > 0 {
 		points = append(s.points, points...)
 	}
 	s.points = newestPoints(points, s.limit)
-	return found
+	return added
 }
 
 func (s *storedPoints) finalCount(want int) (n int, oldest string) {

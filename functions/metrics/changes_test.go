@@ -143,14 +143,14 @@ func (f *refusingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // change, whichever transaction failed.
 func TestChangesOfPartialPush(t *testing.T) {
 	t.Parallel()
-	fault := &refusingTransport{}
-	s := apitest.NewOver(t, metrics.Operations, fault)
+	transport := &refusingTransport{}
+	s := apitest.NewOver(t, metrics.Operations, transport)
 	key := s.Key(t)
 	points := seriesPoints("custom.a", 60) // transactions of 24, 24 and 12 records
 	mustPush(t, s, key, points...)
 	id := definitionIDs(t, s)["custom.a"]
 	for _, series := range []string{"0", "30", "59"} {
-		fault.text = `"S":"[` + series + `,` // the start of the encoded point of this series
+		transport.text = `"S":"[` + series + `,` // the start of the encoded point of this series
 		got := changesOf(t, s, true, func() {
 			if r := push(t, s, key, points...); r.Status != 500 {
 				t.Errorf("status %d of a push whose series %s fails, want 500: %s", r.Status, series, r.Body)

@@ -147,7 +147,7 @@ func newComputedPoints(grain Grain, most int) *computedPoints {
 }
 
 // addDays adds days to their buckets and returns how many of the buckets are new.
-func (c *computedPoints) addDays(days []Point) (found int) {
+func (c *computedPoints) addDays(days []Point) (added int) {
 	for _, p := range days {
 		if p.Value == nil {
 			continue
@@ -157,11 +157,11 @@ func (c *computedPoints) addDays(days []Point) (found int) {
 		if b == nil {
 			b = &bucketSums{}
 			c.days[at] = b
-			found++
+			added++
 		}
 		b.add(p)
 	}
-	return found
+	return added
 }
 
 func (c *computedPoints) withRule(rule rollupRule) candidatePoints {

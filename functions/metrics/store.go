@@ -97,8 +97,8 @@ func (s Store) writeDefinitionID(d Definition) table.Write {
 // GetDefinition returns the definition with the given id. Returns fault.ErrNotFound when the
 // company has no such definition.
 func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
-	d, named, err := s.definitionByIDRecord(ctx, companyID, definitionID)
-	if err != nil || named {
+	d, found, err := s.definitionByIDRecord(ctx, companyID, definitionID)
+	if err != nil || found {
 		return d, err
 	}
 	return s.findDefinition(ctx, companyID, definitionID)
@@ -107,7 +107,7 @@ func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string
 // definitionByIDRecord returns the definition that the id record leads to. It returns false if the
 // id record is missing or wrong, because the definition was stored without one or was replaced by
 // an import.
-func (s Store) definitionByIDRecord(ctx context.Context, companyID, definitionID string) (d Definition, named bool, err error) {
+func (s Store) definitionByIDRecord(ctx context.Context, companyID, definitionID string) (d Definition, found bool, err error) {
 	name, err := table.Get[definitionIDRecord](ctx, s.table, definitionIDKey(companyID, definitionID))
 	if err == nil {
 		d, err = table.Get[Definition](ctx, s.table, definitionKey(companyID, name.Key))

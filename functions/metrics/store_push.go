@@ -184,9 +184,9 @@ const pushPartAttemptsMax = 16
 // larger push.
 func (p *pushJob) storePart(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, err error) {
 	for range pushPartAttemptsMax {
-		var otherwise bool
-		created, otherwise, err = p.tryPart(ctx, part, respond)
-		if !otherwise {
+		var mispredicted bool
+		created, mispredicted, err = p.tryPart(ctx, part, respond)
+		if !mispredicted {
 			return created, err
 		}
 	}
@@ -194,9 +194,9 @@ func (p *pushJob) storePart(ctx context.Context, part []*pointUpdate, respond fu
 }
 
 // tryPart makes the writes of a part in one transaction. If nothing was stored because a record
-// unexpectedly exists or is missing, tryPart corrects the record's isNew and returns `otherwise` as
-// true.
-func (p *pushJob) tryPart(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, otherwise bool, err error) {
+// unexpectedly exists or is missing, tryPart corrects the record's isNew and returns `mispredicted`
+// as true.
+func (p *pushJob) tryPart(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, mispredicted bool, err error) {
 	defer p.lockMetrics(part)()
 	var writes []table.Write
 	records, done := map[int]*pointUpdate{}, map[string]bool{}

@@ -47,11 +47,11 @@ func (t *totalPoints) bucket(ts string) (b *totalBucket, isNew bool) {
 }
 
 // addStored adds stored points of the grain, and returns how many of their buckets are new.
-func (t *totalPoints) addStored(points []Point) (found int) {
+func (t *totalPoints) addStored(points []Point) (added int) {
 	for _, p := range points {
 		b, isNew := t.bucket(*p.TS)
 		if isNew {
-			found++
+			added++
 		}
 		if p.SeriesID == t.seriesID {
 			b.totalPoint = &p
@@ -61,11 +61,11 @@ func (t *totalPoints) addStored(points []Point) (found int) {
 		b.storedSeries[p.SeriesID] = true
 		b.storedSums.add(p)
 	}
-	return found
+	return added
 }
 
 // addDays adds days, and returns how many of their buckets are new.
-func (t *totalPoints) addDays(days []Point) (found int) {
+func (t *totalPoints) addDays(days []Point) (added int) {
 	for _, p := range days {
 		if p.Value == nil {
 			continue
@@ -73,7 +73,7 @@ func (t *totalPoints) addDays(days []Point) (found int) {
 		at := t.finder.dayPosition(&p)
 		b, isNew := t.bucket(at.ts)
 		if isNew {
-			found++
+			added++
 		}
 		t.hasOtherDays = t.hasOtherDays || at.seriesID != t.seriesID
 		if b.days[at.seriesID] == nil {
@@ -81,7 +81,7 @@ func (t *totalPoints) addDays(days []Point) (found int) {
 		}
 		b.days[at.seriesID].add(p)
 	}
-	return found
+	return added
 }
 
 func (t *totalPoints) withRule(rule rollupRule) candidatePoints {

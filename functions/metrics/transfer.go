@@ -282,18 +282,18 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 	return 0, table.ErrTooMuchContention
 }
 
-// importWrites returns the writes for an imported definition. If `over` is set, the writes replace
-// the stored definition. If `both` is set, they create the definition even if the metric's other
-// name is defined. The id record must be missing, or contain the definition's key or the key in
-// `stale`.
-func (s Store) importWrites(d Definition, over, both bool, stale string) []table.Write {
+// importWrites returns the writes for an imported definition. If `replace` is set, the writes
+// replace the stored definition. If `allowOtherName` is set, they create the definition even if the
+// metric's other name is defined. The id record must be missing, or contain the definition's key or
+// the key in `stale`.
+func (s Store) importWrites(d Definition, replace, allowOtherName bool, stale string) []table.Write {
 	name := s.table.WritePutIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionIDRecord{d.Key},
 		"attribute_not_exists(pk) OR #key IN (:key, :stale)", map[string]string{"#key": "key"},
 		table.Item{":key": table.String(d.Key), ":stale": table.String(stale)})
 	switch {
-	case over:
+	case replace:
 		return []table.Write{s.table.WritePutIfEqual(keysOf(d), d, "key", table.String(d.Key)), name}
-	case both:
+	case allowOtherName:
 		return []table.Write{s.table.WriteCreate(keysOf(d), d), name}
 	}
 	writes := s.writeNewDefinition(d, "")

@@ -153,8 +153,8 @@ func TestBoardIsDeletedConcurrently(t *testing.T) {
 			t.Parallel()
 			notFound := 0
 			for at, reached := int64(1), true; reached; at++ {
-				lives := false
-				for dies := at; !lives; dies++ { // the last run does not crash
+				survived := false
+				for crashCall := at; !survived; crashCall++ { // the last run does not crash
 					s := apitest.New(t, plan.Operations)
 					key := s.Key(t)
 					if name == "a publish" { // a publish starts from a board that was never published
@@ -168,21 +168,21 @@ func TestBoardIsDeletedConcurrently(t *testing.T) {
 							t.Errorf("deleted before call %d: error %v, want none or a conflict", at, err)
 						}
 					}}
-					ctx, store := crashingStore(t, meanwhile, at, dies)
+					ctx, store := crashingStore(t, meanwhile, at, crashCall)
 					err := run(ctx, store, s.CompanyID)
 					calls := meanwhile.calls.Load()
-					reached, lives = calls >= at, calls < dies
+					reached, survived = calls >= at, calls < crashCall
 					if !reached {
 						break
 					}
 					if now := remainingRecords(t, s, "brd_1"); len(now) > 0 && !slices.Contains(now, "board#brd_1") {
-						t.Errorf("deleted before call %d, dies at call %d: left %q", at, dies, now)
+						t.Errorf("deleted before call %d, dies at call %d: left %q", at, crashCall, now)
 					}
 					gone := s.Call(t, key, "get_plan_board", map[string]any{"boardId": "brd_1"}).Status == http.StatusNotFound
-					if lives && gone && err != nil && !isFault(err, fault.NotFound) {
+					if survived && gone && err != nil && !isFault(err, fault.NotFound) {
 						t.Errorf("deleted before call %d: %v", at, err)
 					}
-					if err != nil && lives {
+					if err != nil && survived {
 						notFound++
 					}
 				}

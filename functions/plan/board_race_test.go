@@ -159,11 +159,11 @@ func TestBoardRaces(t *testing.T) {
 				wait.Go(func() { <-begins; second(store) })
 				wait.Wait()
 				kept := remainingRecords(t, s, boardID)
-				whole := isFault(o.deleted, fault.Conflict)
-				if !race.allowed(o) || whole != (len(kept) > 0) {
+				intact := isFault(o.deleted, fault.Conflict)
+				if !race.allowed(o) || intact != (len(kept) > 0) {
 					t.Fatalf("round %d: the delete: %v, the other: %v, left: %q", round, o.deleted, o.other, kept)
 				}
-				if whole { // the board was not deleted, so it can still be published
+				if intact { // the board was not deleted, so it can still be published
 					if _, err := store.Publish(t.Context(), s.CompanyID, boardID, acceptAnyDigest); err != nil {
 						t.Fatal(err)
 					}

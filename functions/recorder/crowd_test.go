@@ -66,9 +66,9 @@ func (i *testItem) change(now time.Time) change.StreamRecord {
 	return r
 }
 
-// count returns the stream record of a write that leaves the revision unchanged, such as an update
-// to a parent's count.
-func (i *testItem) count(now time.Time) change.StreamRecord {
+// countUpdate returns the stream record of a write that leaves the revision unchanged, such as an
+// update to a parent's count.
+func (i *testItem) countUpdate(now time.Time) change.StreamRecord {
 	key := i.key()
 	return change.StreamRecord{Key: key, WrittenAt: writtenAt(now), Old: image(key, i.recordID, max(1, i.revision), ""), New: image(key, i.recordID, max(1, i.revision), "")}
 }
@@ -152,7 +152,7 @@ func TestCrowd(t *testing.T) {
 				case 0:
 					feed.split()
 				case 1, 2, 3, 4:
-					feed.write(i.count(s.Clock.Now()))
+					feed.write(i.countUpdate(s.Clock.Now()))
 				}
 			}
 		})

@@ -40,8 +40,8 @@ func New(t *table.Client, park func(context.Context, Parked) error) *Recorder {
 	return &Recorder{t, functions.ChangeSources(), park}
 }
 
-// companiesWidth is the maximum number of feeds that one batch is appended to in parallel.
-const companiesWidth = 8
+// companyConcurrency is the maximum number of feeds that one batch is appended to in parallel.
+const companyConcurrency = 8
 
 // Record adds the changes in a batch of one shard to the feeds. It is idempotent: it skips what it
 // has already recorded, even if the batches now begin and end at different records. After an error,
@@ -66,7 +66,7 @@ func (r *Recorder) Record(ctx context.Context, shardID string, records []change.
 		batches[companyID] = append(batches[companyID], o)
 	}
 	errs := make([]error, len(companies)) // a failure in one company's feed does not stop the others
-	err := parallel.Do(len(companies), companiesWidth, func(n int) error {
+	err := parallel.Do(len(companies), companyConcurrency, func(n int) error {
 		errs[n] = change.Append(ctx, r.table, companies[n], shardID, batches[companies[n]])
 		return nil
 	})

@@ -44,8 +44,8 @@ func numbered(records ...change.StreamRecord) []change.StreamRecord {
 	return records
 }
 
-// found returns the changes of the company, as "type action record status key".
-func found(t *testing.T, s *apitest.Service) (out []string) {
+// recordedChanges returns the changes of the company, as "type action record status key".
+func recordedChanges(t *testing.T, s *apitest.Service) (out []string) {
 	t.Helper()
 	for _, item := range s.Call(t, s.Key(t), "list_changes", map[string]any{"limit": 200}).Items(t) {
 		text := item["type"].(string) + " " + item["action"].(string) + " " + item["recordId"].(string)
@@ -93,7 +93,7 @@ func TestWhatIsAChange(t *testing.T) {
 		t.Fatal(err, parked)
 	}
 	want := []string{"item created itm_1 s1", "item updated itm_1 s2 key_9", "item deleted itm_1"}
-	if diff := cmp.Diff(want, found(t, s)); diff != "" {
+	if diff := cmp.Diff(want, recordedChanges(t, s)); diff != "" {
 		t.Errorf("the changes (-want +got):\n%s", diff)
 	}
 }
@@ -124,7 +124,7 @@ func TestPublish(t *testing.T) {
 		t.Fatal(err, parked)
 	}
 	want := []string{"board created brd_1", "publish updated brd_1 1", "board updated brd_1", "publish updated brd_1 2", "board deleted brd_1"}
-	if diff := cmp.Diff(want, found(t, s)); diff != "" {
+	if diff := cmp.Diff(want, recordedChanges(t, s)); diff != "" {
 		t.Errorf("the changes (-want +got):\n%s", diff)
 	}
 }
@@ -143,14 +143,14 @@ func TestUnreadableRecord(t *testing.T) {
 	if err := failing.Record(t.Context(), "shard-1", batch); !errors.Is(err, full) {
 		t.Errorf("the error is %v, want that of the queue", err)
 	}
-	if got := found(t, s); len(got) > 0 {
+	if got := recordedChanges(t, s); len(got) > 0 {
 		t.Errorf("recorded before it is parked: %v", got)
 	}
 	var parked []recorder.Parked
 	if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", batch); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"post unknown pst_1 key_9", "post updated pst_1 s2 key_9"}, found(t, s)); diff != "" {
+	if diff := cmp.Diff([]string{"post unknown pst_1 key_9", "post updated pst_1 s2 key_9"}, recordedChanges(t, s)); diff != "" {
 		t.Errorf("the changes (-want +got):\n%s", diff)
 	}
 	want := []recorder.Parked{{ShardID: "shard-1", SequenceNumber: "1", PK: key.PK, SK: key.SK, Reason: "unreadable record: the attribute status is not a string"}}
@@ -171,7 +171,7 @@ func TestDeletionOfSomePoints(t *testing.T) {
 	if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", numbered(change.StreamRecord{Key: key, Old: old, New: left})); err != nil || len(parked) > 0 {
 		t.Fatal(err, parked)
 	}
-	if diff := cmp.Diff([]string{"metric_points deleted a"}, found(t, s)); diff != "" {
+	if diff := cmp.Diff([]string{"metric_points deleted a"}, recordedChanges(t, s)); diff != "" {
 		t.Errorf("the changes (-want +got):\n%s", diff)
 	}
 }
@@ -194,7 +194,7 @@ func TestHugeEvents(t *testing.T) {
 	if err := newRecorder(s.Table, &parked).Record(t.Context(), "shard-1", numbered(batch...)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, found(t, s)); diff != "" || len(parked) != len(batch) {
+	if diff := cmp.Diff(want, recordedChanges(t, s)); diff != "" || len(parked) != len(batch) {
 		t.Errorf("%d parked; the changes (-want +got):\n%s", len(parked), diff)
 	}
 }
@@ -249,10 +249,10 @@ func TestBatchThroughCrashes(t *testing.T) {
 		mine = append(mine, "item created itm_"+strconv.Itoa(n)+" s1", "item created itm_"+strconv.Itoa(n+2)+" s1")
 		theirs = append(theirs, "item created itm_"+strconv.Itoa(n+1)+" s1")
 	}
-	if diff := cmp.Diff(mine, found(t, s)); diff != "" {
+	if diff := cmp.Diff(mine, recordedChanges(t, s)); diff != "" {
 		t.Errorf("the changes (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(theirs, found(t, &other)); diff != "" {
+	if diff := cmp.Diff(theirs, recordedChanges(t, &other)); diff != "" {
 		t.Errorf("the changes of the other company (-want +got):\n%s", diff)
 	}
 }

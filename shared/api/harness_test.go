@@ -235,7 +235,7 @@ func (s *service) do(r *http.Request) httpResponse {
 		s.t.Errorf("%s: Service-Request-Id %q, Content-Length %q; want both", of, h.Get("Service-Request-Id"), h.Get("Content-Length"))
 	}
 	if a.Code >= 400 && r.Method != http.MethodHead {
-		a.code, a.messages = s.envelope(a.Body.Bytes(), a.Code)
+		a.code, a.messages = s.checkEnvelope(a.Body.Bytes(), a.Code)
 	}
 	return a
 }
@@ -253,9 +253,9 @@ func requireHeaders(t *testing.T, what string, h http.Header, want map[string]st
 	}
 }
 
-// envelope checks that a body is an object whose only property is errors, and that each entry in
-// errors has exactly a code and a message.
-func (s *service) envelope(body []byte, status int) (code string, messages []string) {
+// checkEnvelope checks that a body is an object whose only property is errors, and that each entry
+// in errors has exactly a code and a message.
+func (s *service) checkEnvelope(body []byte, status int) (code string, messages []string) {
 	s.t.Helper()
 	var v map[string][]map[string]string
 	if err := json.Unmarshal(body, &v); err != nil || len(v) != 1 || len(v["errors"]) == 0 {

@@ -77,13 +77,13 @@ type httpArguments struct {
 }
 
 func (h httpArguments) bind(op *Operation) input {
-	text, unread, err := h.body(op)
+	text, bodyProblem, err := h.body(op)
 	if err != nil {
 		return input{err: err}
 	}
 	b := schema.Bind(op.input, op.Input, schema.Source{
 		Operation: op.ID, Path: h.parameters, Query: h.request.URL.RawQuery, Header: h.request.Header, HeaderProblems: h.preconditionProblems(op),
-		Body: text, BodyBytes: bodyBytesMax, BodyProblem: unread,
+		Body: text, BodyBytes: bodyBytesMax, BodyProblem: bodyProblem,
 	})
 	if b.TooLarge {
 		return input{err: fault.New(fault.PayloadTooLarge, "body: everything but %s must have at most %d bytes", strings.Join(op.rawFields, " and "), bodyBytesMax)}

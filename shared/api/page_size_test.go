@@ -26,11 +26,11 @@ func listOfSizes(asJSON, backward bool, next string, sizes ...int) (list interfa
 		records[n].Text = strings.Repeat("x", size-len(`{"text":""}`))
 		texts[n] = json.RawMessage(`{"text":"` + records[n].Text + `"}`)
 	}
-	behind := func(n int) string { return fmt.Sprint(n) }
+	positionAfter := func(n int) string { return fmt.Sprint(n) }
 	if asJSON {
-		return api.NewJSONList[textRecord](table.Page[json.RawMessage]{Records: texts, Next: next, PositionAfter: behind, Backward: backward})
+		return api.NewJSONList[textRecord](table.Page[json.RawMessage]{Records: texts, Next: next, PositionAfter: positionAfter, Backward: backward})
 	}
-	return api.NewList(table.Page[textRecord]{Records: records, Next: next, PositionAfter: behind, Backward: backward})
+	return api.NewList(table.Page[textRecord]{Records: records, Next: next, PositionAfter: positionAfter, Backward: backward})
 }
 
 // Ensure that a page contains as many records as fit into table.PageBytes, but at least one, and

@@ -162,11 +162,11 @@ func (a *API) run(ctx context.Context, c Call, t *callState, attempt *idempotenc
 	if refusal != nil {
 		stop()
 	}
-	out, panicked := function.wait()
+	out, panicErr := function.wait()
 	if errors.Is(refusal, idempotency.ErrAlreadyServed) {
 		return &callOutcome{storedResponse: earlier}, nil
 	}
-	return out, cmp.Or(refusal, panicked)
+	return out, cmp.Or(refusal, panicErr)
 }
 
 // runFunction calls the operation's function, if its input is valid.
@@ -238,13 +238,13 @@ func (a *API) idempotencyAttempt(c Call, t *callState) (*idempotency.Attempt, er
 	if err != nil {
 		return nil, err
 	}
-	seal, err := auth.DeriveSecret(c.Authorization, "answer of "+c.Operation.ID+" "+*key)
+	encryptionKey, err := auth.DeriveSecret(c.Authorization, "answer of "+c.Operation.ID+" "+*key)
 	if err != nil {
 		return nil, err
 	}
 	attempt := a.idempotency.Begin(idempotency.Identity{
 		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: c.Operation.idempotencyArea(), Operation: c.Operation.ID, Key: *key,
-		RequestDigest: request, EncryptionKey: seal,
+		RequestDigest: request, EncryptionKey: encryptionKey,
 	}, func(response any) ([]byte, string, error) {
 		r, err := encode(response, c.Operation.hasETag)
 		return r.body, r.tag, err

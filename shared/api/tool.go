@@ -69,7 +69,7 @@ func (t toolArguments) bind(op *Operation) input {
 	for _, e := range t.extra {
 		value, _ := t.object.Get(e.Name)
 		for _, problem := range e.Read(value) {
-			binder.Problem(ArgumentsRoot+"."+e.Name, "%s", problem)
+			binder.AddProblem(ArgumentsRoot+"."+e.Name, "%s", problem)
 		}
 	}
 	in := finishBinding(binder)

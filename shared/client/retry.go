@@ -146,10 +146,10 @@ func retryAfter(h http.Header) time.Duration {
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {
 		return time.Duration(max(0, seconds)) * time.Second
 	}
-	then, err1 := http.ParseTime(text)
+	retryTime, err1 := http.ParseTime(text)
 	now, err2 := http.ParseTime(h.Get("Date"))
 	if err1 != nil || err2 != nil {
 		return 0
 	}
-	return max(0, then.Sub(now))
+	return max(0, retryTime.Sub(now))
 }

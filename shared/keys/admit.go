@@ -191,15 +191,15 @@ func chargeUpdate(token auth.Token, scopes []auth.Scope, class auth.Class, known
 		values[":above"], values[":upTo"] = table.Number(charge.MinTAT), table.Number(charge.MaxTAT)
 		condition += " AND " + tat + " > :above AND " + tat + " <= :upTo"
 	}
-	returned := types.ReturnValueUpdatedNew
+	returnValues := types.ReturnValueUpdatedNew
 	if known.info == nil {
-		returned = types.ReturnValueAllNew
+		returnValues = types.ReturnValueAllNew
 	}
 	return &dynamodb.UpdateItemInput{
 		Key:              keyItemOf(token.CompanyID, token.KeyID),
 		UpdateExpression: &set, ConditionExpression: &condition,
 		ExpressionAttributeNames: hashPlaceholder, ExpressionAttributeValues: values,
-		ReturnValues:                        returned,
+		ReturnValues:                        returnValues,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 }

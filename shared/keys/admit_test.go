@@ -105,7 +105,7 @@ func TestRefusedKeySpendsNothing(t *testing.T) {
 	if err != nil || state.Remaining != 600 || state.Reset != 0 {
 		t.Errorf("state %+v, want 600 remaining and no reset: %v", state, err)
 	}
-	if used := f.list(t)[f.key.ID].LastUsedAt; used != nil {
+	if used := f.keysByID(t)[f.key.ID].LastUsedAt; used != nil {
 		t.Errorf("used at %s", *used)
 	}
 }
@@ -130,7 +130,7 @@ func TestExpiryIsExact(t *testing.T) {
 	if _, err := f.Keys.Verify(t.Context(), parse(t, secret), nil, auth.ClassRead); !errors.Is(err, auth.ErrUnauthorised) {
 		t.Errorf("Verify at the moment: %v", err)
 	}
-	if used := valueOrEmpty(f.list(t)[key.ID].LastUsedAt); used != formatTime(f.Clock.Now().Add(-time.Millisecond)) {
+	if used := valueOrEmpty(f.keysByID(t)[key.ID].LastUsedAt); used != formatTime(f.Clock.Now().Add(-time.Millisecond)) {
 		t.Errorf("used at %s, after it had expired", used)
 	}
 }
@@ -208,7 +208,7 @@ func TestCallsPerAdmission(t *testing.T) {
 func TestLastUsedAt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	if got := f.list(t)[f.key.ID].LastUsedAt; got != nil {
+	if got := f.keysByID(t)[f.key.ID].LastUsedAt; got != nil {
 		t.Errorf("a new key was used at %s", *got)
 	}
 	for _, class := range auth.Classes() {
@@ -216,7 +216,7 @@ func TestLastUsedAt(t *testing.T) {
 		if _, err := f.admit(f.Keys, class); err != nil {
 			t.Fatal(err)
 		}
-		if got := valueOrEmpty(f.list(t)[f.key.ID].LastUsedAt); got != formatTime(f.Clock.Now()) {
+		if got := valueOrEmpty(f.keysByID(t)[f.key.ID].LastUsedAt); got != formatTime(f.Clock.Now()) {
 			t.Errorf("after a %s: %s, want %s", class, got, formatTime(f.Clock.Now()))
 		}
 	}
@@ -225,7 +225,7 @@ func TestLastUsedAt(t *testing.T) {
 	if _, err := f.Keys.Verify(t.Context(), f.token, nil, auth.ClassRead); err != nil {
 		t.Fatal(err)
 	}
-	if got := valueOrEmpty(f.list(t)[f.key.ID].LastUsedAt); got != formatTime(used) {
+	if got := valueOrEmpty(f.keysByID(t)[f.key.ID].LastUsedAt); got != formatTime(used) {
 		t.Errorf("Verify is a use: %s", got)
 	}
 }

@@ -132,8 +132,8 @@ func (f *fixture) setQuota(t *testing.T, class auth.Class, quota auth.Quota) {
 	}
 }
 
-// list returns the company's keys by id.
-func (f *fixture) list(t *testing.T) map[string]keys.Key {
+// keysByID returns the company's keys by id.
+func (f *fixture) keysByID(t *testing.T) map[string]keys.Key {
 	t.Helper()
 	all, err := f.Keys.List(t.Context(), f.CompanyID)
 	if err != nil {

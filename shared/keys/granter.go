@@ -41,15 +41,15 @@ func (g granter) checkScopes(scopes []auth.Scope) error {
 	if g.key == nil {
 		return nil
 	}
-	lacking := &fault.Error{Code: fault.Unauthorised}
+	missingErr := &fault.Error{Code: fault.Unauthorised}
 	own := g.key.scopeList()
 	for _, scope := range scopes {
 		if !scope.IsGrantedBy(own) {
-			lacking.Messages = append(lacking.Messages, fmt.Sprintf("the key lacks the scope %s, so it cannot grant it", scope))
+			missingErr.Messages = append(missingErr.Messages, fmt.Sprintf("the key lacks the scope %s, so it cannot grant it", scope))
 		}
 	}
-	if len(lacking.Messages) > 0 {
-		return lacking
+	if len(missingErr.Messages) > 0 {
+		return missingErr
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func TestIssue(t *testing.T) {
 	f := newFixture(t)
 	expires := f.Clock.Now().Add(time.Hour + 1)
 	key, secret := f.issue(t, keys.Grant{Name: "  ", Scopes: []auth.Scope{}, ExpiresAt: expires})
-	listed := f.list(t)
+	listed := f.keysByID(t)
 	for _, k := range []keys.Key{key, listed[key.ID]} {
 		want := keys.Key{
 			ID: key.ID, CompanyID: f.CompanyID, Kind: new("secret"), Prefix: k.Prefix, Scopes: []string{}, CreatedAt: new(formatTime(f.Clock.Now())), ExpiresAt: new(formatTime(expires)),
@@ -68,8 +68,8 @@ func TestRevoke(t *testing.T) {
 	}
 	f.Clock.Advance(time.Minute)
 	key, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID)
-	if err != nil || valueOrEmpty(key.RevokedAt) != formatTime(f.Clock.Now()) || valueOrEmpty(f.list(t)[key.ID].RevokedAt) != valueOrEmpty(key.RevokedAt) {
-		t.Errorf("revoked at %s, in the list at %s, want %s: %v", valueOrEmpty(key.RevokedAt), valueOrEmpty(f.list(t)[key.ID].RevokedAt), formatTime(f.Clock.Now()), err)
+	if err != nil || valueOrEmpty(key.RevokedAt) != formatTime(f.Clock.Now()) || valueOrEmpty(f.keysByID(t)[key.ID].RevokedAt) != valueOrEmpty(key.RevokedAt) {
+		t.Errorf("revoked at %s, in the list at %s, want %s: %v", valueOrEmpty(key.RevokedAt), valueOrEmpty(f.keysByID(t)[key.ID].RevokedAt), formatTime(f.Clock.Now()), err)
 	}
 	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID); !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("twice: %v", err)
@@ -100,7 +100,7 @@ func TestRevokeWhileInUse(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	wait.Wait()
-	if valueOrEmpty(f.list(t)[f.key.ID].RevokedAt) == "null" {
+	if valueOrEmpty(f.keysByID(t)[f.key.ID].RevokedAt) == "null" {
 		t.Error("no longer revoked")
 	}
 }
@@ -125,7 +125,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = f.admitAs(t, f.secret, auth.PlanRead)
-	texts = append(texts, fmt.Sprintf("%+v %#v", err, err), fmt.Sprintf("%+v", f.list(t)))
+	texts = append(texts, fmt.Sprintf("%+v %#v", err, err), fmt.Sprintf("%+v", f.keysByID(t)))
 	out, err := f.Table.Query(t.Context(), &dynamodb.QueryInput{
 		KeyConditionExpression: ptr("pk = :pk"), ExpressionAttributeValues: table.Item{":pk": table.String(table.Partition(f.CompanyID, "keys"))},
 	})

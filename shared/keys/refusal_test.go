@@ -280,14 +280,14 @@ func TestRefusalsShareReads(t *testing.T) {
 func checkRefusalsShareReads(t *testing.T, f *fixture, s *keys.Store, g *gatedTransport, calls *callCounter) {
 	g.heldCalls, g.releaseCall = make(chan struct{}), make(chan struct{})
 	g.armed.Store(true)
-	gone, leave := context.WithCancel(t.Context())
+	gone, cancel := context.WithCancel(t.Context())
 	first := make(chan error, 1)
 	go func() {
 		_, err := s.Admit(gone, f.token, []auth.Scope{auth.PlanRead}, auth.ClassRead)
 		first <- err
 	}()
 	<-g.heldCalls
-	leave()
+	cancel()
 	if err := <-first; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

@@ -24,7 +24,7 @@ func TestRotate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := f.list(t)[f.key.ID]
+	old := f.keysByID(t)[f.key.ID]
 	if valueOrEmpty(old.ReplacedBy) != fresh.ID || valueOrEmpty(old.ExpiresAt) != formatTime(f.Clock.Now().Add(time.Hour)) {
 		t.Errorf("replaced by %s, expires at %s; want %s in an hour", valueOrEmpty(old.ReplacedBy), valueOrEmpty(old.ExpiresAt), fresh.ID)
 	}
@@ -57,7 +57,7 @@ func TestRotate(t *testing.T) {
 	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, "key_nothing", time.Hour, rand.Reader); !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("an unknown key: %v", err)
 	}
-	if got := f.list(t); len(got) != 2 {
+	if got := f.keysByID(t); len(got) != 2 {
 		t.Errorf("%d keys", len(got))
 	}
 }
@@ -72,7 +72,7 @@ func TestRotateOverlap(t *testing.T) {
 	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, key.ID, time.Hour, rand.Reader); err != nil {
 		t.Fatal(err)
 	}
-	if got := valueOrEmpty(f.list(t)[key.ID].ExpiresAt); got != formatTime(soon) {
+	if got := valueOrEmpty(f.keysByID(t)[key.ID].ExpiresAt); got != formatTime(soon) {
 		t.Errorf("expires at %s", got)
 	}
 	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, 0, rand.Reader); err != nil {
@@ -104,8 +104,8 @@ func TestRotateConcurrently(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if won != 1 || len(f.list(t)) != 2 {
-		t.Errorf("%d won, %d keys", won, len(f.list(t)))
+	if won != 1 || len(f.keysByID(t)) != 2 {
+		t.Errorf("%d won, %d keys", won, len(f.keysByID(t)))
 	}
 }
 
@@ -140,8 +140,8 @@ func TestRotateWhileTheKeyChanges(t *testing.T) {
 			t.Error(err)
 		}
 	}})
-	if !errors.Is(err, fault.ErrNotFound) || len(f.list(t)) != 3 {
-		t.Errorf("%v, %d keys", err, len(f.list(t)))
+	if !errors.Is(err, fault.ErrNotFound) || len(f.keysByID(t)) != 3 {
+		t.Errorf("%v, %d keys", err, len(f.keysByID(t)))
 	}
 }
 

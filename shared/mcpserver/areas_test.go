@@ -30,7 +30,7 @@ func TestAreas(t *testing.T) {
 	} {
 		s := start(t)
 		var names []string
-		for _, tool := range s.postTo(query, frame("tools/list", "")).decode(t).Result.Tools {
+		for _, tool := range s.postTo(query, rpcRequest("tools/list", "")).decode(t).Result.Tools {
 			names = append(names, tool.Name)
 		}
 		if got := strings.Join(names, " "); got != want {
@@ -38,7 +38,7 @@ func TestAreas(t *testing.T) {
 		}
 		for tool, arguments := range map[string]string{"get_item": `{"itemId":"itm_1"}`, "get_self": `{}`} {
 			s.keys.takeCalls()
-			got := s.postTo(query, call(tool, arguments))
+			got := s.postTo(query, toolCallRequest(tool, arguments))
 			calls := s.keys.takeCalls()
 			if slices.Contains(names, "service_"+tool) {
 				if r := got.decode(t); r.Error != nil || r.Result.IsError {
@@ -46,7 +46,7 @@ func TestAreas(t *testing.T) {
 				}
 				continue
 			}
-			unknown := s.postTo(query, call("xxx_"+tool[4:], arguments))
+			unknown := s.postTo(query, toolCallRequest("xxx_"+tool[4:], arguments))
 			if strings.ReplaceAll(unknown.body, "xxx_", "get_") != got.body || unknown.status != got.status || !strings.Contains(got.body, "unknown tool") {
 				t.Errorf("%s: %s: %d %s, an unknown name: %d %s", query, tool, got.status, got.body, unknown.status, unknown.body)
 			}
@@ -71,7 +71,7 @@ func TestErrAreas(t *testing.T) {
 		"areas=company&a=b&areas=now": "query.areas: is repeated; separate areas by commas",
 	} {
 		for _, body := range []string{
-			ping, frame("tools/list", ""), call("get_item", `{"itemId":"itm_1"}`), frame("nope", ""), `{`, "[" + ping + "]",
+			ping, rpcRequest("tools/list", ""), toolCallRequest("get_item", `{"itemId":"itm_1"}`), rpcRequest("nope", ""), `{`, "[" + ping + "]",
 			`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		} {
 			s := start(t)

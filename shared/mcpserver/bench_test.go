@@ -47,12 +47,12 @@ func BenchmarkHTTP(b *testing.B) {
 
 // BenchmarkTool measures a tool call.
 func BenchmarkTool(b *testing.B) {
-	benchmarkRequest(b, call("get_item", `{"itemId":"itm_1"}`))
+	benchmarkRequest(b, toolCallRequest("get_item", `{"itemId":"itm_1"}`))
 }
 
 // BenchmarkList measures listing the tools.
 func BenchmarkList(b *testing.B) {
-	benchmarkRequest(b, frame("tools/list", ""))
+	benchmarkRequest(b, rpcRequest("tools/list", ""))
 }
 
 func benchmarkRequest(b *testing.B, text string) {

@@ -51,8 +51,8 @@ func toArgumentPath(op *api.Operation, message string) string {
 // not reveal whether a record exists.
 func (s *Server) listToolHint(call api.Call) string {
 	out := ""
-	if lists := s.listTool(call.Operation); lists != "" {
-		out = "; " + lists + " lists the ids"
+	if tool := s.listTool(call.Operation); tool != "" {
+		out = "; " + tool + " lists the ids"
 	}
 	if call.CompanyID != "" {
 		out += "; leave companyId out, the key has one company"

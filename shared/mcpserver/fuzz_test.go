@@ -16,11 +16,11 @@ import (
 // must never be a 401 or a 5xx, and must never contain the name of a Go type.
 func FuzzFrame(f *testing.F) {
 	for _, text := range []string{
-		ping, "[" + ping + "," + ping + "]", frame("tools/list", `{"cursor":"a"}`), frame("initialize", `{"protocolVersion":"2025-06-18","capabilities":{}}`),
+		ping, "[" + ping + "," + ping + "]", rpcRequest("tools/list", `{"cursor":"a"}`), rpcRequest("initialize", `{"protocolVersion":"2025-06-18","capabilities":{}}`),
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, `{"jsonrpc":"2.0","id":"a","result":{}}`,
-		call("get_item", `{"itemId":"itm_1"}`), call("create_item", `{"text":"\ud800"}`), call("list_items", `{"limit":1e2,"cursor":null}`),
-		frame("server/discover", `{`+statelessMeta+`}`), frame("tools/call", `{"name":"service_get_self","arguments":null,"_meta":{"progressToken":[]}}`),
-		frame("subscriptions/listen", `{}`), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_get_self","inputResponses":{"a":{}},"requestState":"x"}}`,
+		toolCallRequest("get_item", `{"itemId":"itm_1"}`), toolCallRequest("create_item", `{"text":"\ud800"}`), toolCallRequest("list_items", `{"limit":1e2,"cursor":null}`),
+		rpcRequest("server/discover", `{`+statelessMeta+`}`), rpcRequest("tools/call", `{"name":"service_get_self","arguments":null,"_meta":{"progressToken":[]}}`),
+		rpcRequest("subscriptions/listen", `{}`), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_get_self","inputResponses":{"a":{}},"requestState":"x"}}`,
 		strings.Repeat("[", 2000), "null", `""`, "\xff", "{}", `{"jsonrpc":"2.0","id":"<\u2028>","method":"ping"}`, `{"jsonrpc":"2.0","id":"\ud800","method":"nope"}`,
 		`[` + ping + `,{"jsonrpc":"2.0","method":"notifications/initialized"},{"id":1},5]`, `{"jsonrpc":"2.0","id":1,"id":2,"method":"ping","method":"nope"}`, `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `{"jsonrpc":"1.0","id":-1,"method":"ping"}`,
 	} {

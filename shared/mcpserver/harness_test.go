@@ -247,15 +247,15 @@ func (s *service) post(body string, header ...string) httpResponse {
 	return s.do(r)
 }
 
-func frame(method, params string) string {
+func rpcRequest(method, params string) string {
 	if params != "" {
 		params = `,"params":` + params
 	}
 	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `"` + params + `}`
 }
 
-func call(tool, arguments string) string {
-	return frame("tools/call", `{"name":"service_`+tool+`","arguments":`+arguments+`}`)
+func toolCallRequest(tool, arguments string) string {
+	return rpcRequest("tools/call", `{"name":"service_`+tool+`","arguments":`+arguments+`}`)
 }
 
 type response struct {

@@ -158,16 +158,16 @@ func TestAccepted(t *testing.T) {
 func TestBadKey(t *testing.T) {
 	t.Parallel()
 	for text, calls := range map[string]string{
-		ping: "admit read ", frame("tools/list", ""): "admit read ", frame("initialize", `{}`): "admit read ", frame("nope", ""): "admit read ",
+		ping: "admit read ", rpcRequest("tools/list", ""): "admit read ", rpcRequest("initialize", `{}`): "admit read ", rpcRequest("nope", ""): "admit read ",
 		"{": "admit read ", "": "admit read ", "[]": "admit read ", "[" + ping + "," + ping + "]": "admit read ",
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}`: "admit read ",
-		call("nope", `{}`):                 "admit read ",
-		frame("tools/call", ""):            "admit read ",
-		frame("tools/call", `[]`):          "admit read ",
-		call("get_item", `{}`):             "admit read plan:read",
-		call("create_item", `{"text":""}`): "admit write plan:write",
-		call("get_item", `{"companyId":"co_other","itemId":"itm_1"}`): "verify",
-		"[" + call("create_item", `{"text":""}`) + "," + ping + "]":   "admit write plan:write",
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`:                 "admit read ",
+		toolCallRequest("nope", `{}`):                                            "admit read ",
+		rpcRequest("tools/call", ""):                                             "admit read ",
+		rpcRequest("tools/call", `[]`):                                           "admit read ",
+		toolCallRequest("get_item", `{}`):                                        "admit read plan:read",
+		toolCallRequest("create_item", `{"text":""}`):                            "admit write plan:write",
+		toolCallRequest("get_item", `{"companyId":"co_other","itemId":"itm_1"}`): "verify",
+		"[" + toolCallRequest("create_item", `{"text":""}`) + "," + ping + "]":   "admit write plan:write",
 	} {
 		for _, c := range []struct {
 			err    error
@@ -193,13 +193,13 @@ func TestQuotaExceeded(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	s.keys.err, s.keys.quota = auth.NewQuotaExceededError(auth.ClassRead), auth.QuotaState{Quota: 600, Reset: 60, RetryAfter: 7}
-	for _, text := range []string{ping, frame("tools/list", ""), call("nope", "{}"), "{"} {
+	for _, text := range []string{ping, rpcRequest("tools/list", ""), toolCallRequest("nope", "{}"), "{"} {
 		a := s.post(text)
 		if a.status != 429 || code(a.body) != "rate_limited" || a.header.Get("Retry-After") != "7" {
 			t.Errorf("%s: status %d, want 429 rate_limited with a wait of 7: %s %v", text, a.status, a.body, a.header)
 		}
 	}
-	a := s.post(call("get_item", `{"itemId":"itm_1"}`))
+	a := s.post(toolCallRequest("get_item", `{"itemId":"itm_1"}`))
 	if texts := a.requireToolError(t, "a call", "rate_limited"); len(texts) != 2 || !strings.Contains(texts[1], "7 seconds") {
 		t.Errorf("texts %q, want the wait of 7 seconds", texts)
 	}
@@ -216,7 +216,7 @@ func TestInternal(t *testing.T) {
 	if a := s.post(ping); a.status != 500 || code(a.body) != "internal" || strings.Contains(a.body, "fire") {
 		t.Errorf("status %d, want 500 internal without the reason: %s", a.status, a.body)
 	}
-	a := s.post(call("get_item", `{"itemId":"itm_1"}`))
+	a := s.post(toolCallRequest("get_item", `{"itemId":"itm_1"}`))
 	a.requireToolError(t, "a call", "internal")
 	if strings.Contains(a.body, "fire") {
 		t.Errorf("the reason is in the response: %s", a.body)
@@ -226,7 +226,7 @@ func TestInternal(t *testing.T) {
 // Ensure the log line of a message that calls no operation contains the message's method.
 func TestLogNamesTheMethod(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{ping: "mcp ping", frame("tools/list", ""): "mcp tools/list", "{": "mcp"} {
+	for text, want := range map[string]string{ping: "mcp ping", rpcRequest("tools/list", ""): "mcp tools/list", "{": "mcp"} {
 		var lines bytes.Buffer
 		s := start(t)
 		s.http = mcpserver.New(operations(), api.Config{

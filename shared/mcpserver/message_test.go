@@ -54,19 +54,19 @@ func TestBadFrames(t *testing.T) {
 		{"an id that is an object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, nil, 400, invalidRequest, ""},
 		{"a request without an id", `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"service_create_item","arguments":{"text":""}}}`, nil, 400, invalidRequest, ""},
 		{"a notification with an id", `{"jsonrpc":"2.0","id":1,"method":"notifications/initialized"}`, nil, 400, invalidRequest, "1"},
-		{"an unknown method", frame("nope", ""), nil, 200, methodNotFound, "1"},
-		{"a method that is not served", frame("resources/list", ""), nil, 200, methodNotFound, "1"},
-		{"a method that keeps the connection", frame("subscriptions/listen", `{}`), nil, 200, methodNotFound, "1"},
-		{"a method that keeps the connection, in the new revision", frame("subscriptions/listen", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen"}, 404, methodNotFound, "1"},
-		{"params that are an array", frame("tools/list", `[]`), nil, 200, invalidParams, "1"},
-		{"params that are text", frame("tools/call", `"x"`), nil, 200, invalidParams, "1"},
-		{"no params", frame("tools/call", ""), nil, 400, invalidRequest, "1"},
-		{"an unknown tool", call("nope", `{}`), nil, 200, invalidParams, "1"},
-		{"a tool without its prefix", frame("tools/call", `{"name":"get_item"}`), nil, 200, invalidParams, "1"},
-		{"a tool that is a number", frame("tools/call", `{"name":5}`), nil, 200, invalidParams, "1"},
-		{"no tool", frame("tools/call", `{}`), nil, 200, invalidParams, "1"},
-		{"an invalid cursor", frame("tools/list", `{"cursor":"x"}`), nil, 200, invalidParams, "1"},
-		{"deep params", frame("tools/list", `{"a":`+deep+`}`), nil, 200, invalidParams, "1"},
+		{"an unknown method", rpcRequest("nope", ""), nil, 200, methodNotFound, "1"},
+		{"a method that is not served", rpcRequest("resources/list", ""), nil, 200, methodNotFound, "1"},
+		{"a method that keeps the connection", rpcRequest("subscriptions/listen", `{}`), nil, 200, methodNotFound, "1"},
+		{"a method that keeps the connection, in the new revision", rpcRequest("subscriptions/listen", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen"}, 404, methodNotFound, "1"},
+		{"params that are an array", rpcRequest("tools/list", `[]`), nil, 200, invalidParams, "1"},
+		{"params that are text", rpcRequest("tools/call", `"x"`), nil, 200, invalidParams, "1"},
+		{"no params", rpcRequest("tools/call", ""), nil, 400, invalidRequest, "1"},
+		{"an unknown tool", toolCallRequest("nope", `{}`), nil, 200, invalidParams, "1"},
+		{"a tool without its prefix", rpcRequest("tools/call", `{"name":"get_item"}`), nil, 200, invalidParams, "1"},
+		{"a tool that is a number", rpcRequest("tools/call", `{"name":5}`), nil, 200, invalidParams, "1"},
+		{"no tool", rpcRequest("tools/call", `{}`), nil, 200, invalidParams, "1"},
+		{"an invalid cursor", rpcRequest("tools/list", `{"cursor":"x"}`), nil, 200, invalidParams, "1"},
+		{"deep params", rpcRequest("tools/list", `{"a":`+deep+`}`), nil, 200, invalidParams, "1"},
 		{"a long id", `{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 999) + `","method":"ping"}`, nil, 400, invalidRequest, ""},
 		{"a long number", `{"jsonrpc":"2.0","id":` + strings.Repeat("1", 1001) + `,"method":"ping"}`, nil, 400, invalidRequest, ""},
 		{"an old revision", ping, []string{"Mcp-Protocol-Version", "2024-01-01"}, 400, unsupportedVersion, "1"},
@@ -75,11 +75,11 @@ func TestBadFrames(t *testing.T) {
 		{"an empty batch", `[]`, nil, 400, invalidRequest, ""},
 		{"a large batch", `[` + strings.Repeat(ping+",", 20) + ping + `]`, nil, 400, invalidRequest, ""},
 		{"a batch in a revision without batches", `[` + ping + `]`, []string{"Mcp-Protocol-Version", "2025-06-18"}, 400, invalidRequest, ""},
-		{"a request of the new revision without its header", frame("tools/list", `{`+statelessMeta+`}`), nil, 400, headerMismatch, "1"},
-		{"a request of the new revision without Mcp-Method", frame("tools/list", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28"}, 400, headerMismatch, "1"},
-		{"another method in Mcp-Method", frame("tools/list", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 400, headerMismatch, "1"},
-		{"a new revision in the header only", frame("tools/list", `{}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list"}, 400, invalidParams, "1"},
-		{"a method of old revisions", frame("ping", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 404, methodNotFound, "1"},
+		{"a request of the new revision without its header", rpcRequest("tools/list", `{`+statelessMeta+`}`), nil, 400, headerMismatch, "1"},
+		{"a request of the new revision without Mcp-Method", rpcRequest("tools/list", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28"}, 400, headerMismatch, "1"},
+		{"another method in Mcp-Method", rpcRequest("tools/list", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 400, headerMismatch, "1"},
+		{"a new revision in the header only", rpcRequest("tools/list", `{}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list"}, 400, invalidParams, "1"},
+		{"a method of old revisions", rpcRequest("ping", `{`+statelessMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 404, methodNotFound, "1"},
 	} {
 		s := start(t)
 		a := s.post(c.frame, c.header...)
@@ -151,7 +151,7 @@ func decodeExactly(t *testing.T, text string, into *any) {
 func TestRejectedCallsCallNoOperation(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	text := frame("tools/call", `{"name":"service_create_item","arguments":{"text":""},`+statelessMeta+`}`)
+	text := rpcRequest("tools/call", `{"name":"service_create_item","arguments":{"text":""},`+statelessMeta+`}`)
 	for _, header := range [][]string{
 		{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call"},
 		{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "service_get_item"},
@@ -202,8 +202,8 @@ func TestBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	text := `[` + strings.Join([]string{
-		ping, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, call("create_item", `{"text":"a"}`), call("get_item", `{"itemId":"itm_gone"}`),
-		frame("initialize", `{}`), frame("nope", ""), `5`, `{"jsonrpc":"2.0","id":"b","method":"ping"}`,
+		ping, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, toolCallRequest("create_item", `{"text":"a"}`), toolCallRequest("get_item", `{"itemId":"itm_gone"}`),
+		rpcRequest("initialize", `{}`), rpcRequest("nope", ""), `5`, `{"jsonrpc":"2.0","id":"b","method":"ping"}`,
 	}, ",") + `]`
 	for _, header := range [][]string{nil, {"Mcp-Protocol-Version", "2025-03-26"}, {"Mcp-Protocol-Version", "2024-11-05"}} {
 		a := s.post(text, header...)
@@ -238,8 +238,8 @@ func TestRepeatedNames(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":null,` + create + `}`, "1", `the member \"params\" is repeated`},
 		{`{"jsonrpc":"2.0","id":1,"jsonrpc":"2.0","method":"tools/call",` + create + `}`, "1", `the member \"jsonrpc\" is repeated`},
 		{`{"jsonrpc":"2.0","id":1,"m\u0065thod":"ping","method":"tools/call",` + create + `}`, "1", `the member \"method\" is repeated`},
-		{frame("tools/call", `{"name":"service_get_item","name":"service_create_item","arguments":{"text":""}}`), "1", `params: the member \"name\" is repeated`},
-		{frame("tools/call", `{"name":"service_create_item","arguments":{"text":""},"arguments":{}}`), "1", `params: the member \"arguments\" is repeated`},
+		{rpcRequest("tools/call", `{"name":"service_get_item","name":"service_create_item","arguments":{"text":""}}`), "1", `params: the member \"name\" is repeated`},
+		{rpcRequest("tools/call", `{"name":"service_create_item","arguments":{"text":""},"arguments":{}}`), "1", `params: the member \"arguments\" is repeated`},
 	} {
 		for _, text := range []string{c.text, `[` + c.text + `]`} {
 			a := s.post(text)
@@ -252,7 +252,7 @@ func TestRepeatedNames(t *testing.T) {
 			}
 		}
 	}
-	a := s.post(call("create_item", `{"text":"a","text":"b"}`))
+	a := s.post(toolCallRequest("create_item", `{"text":"a","text":"b"}`))
 	if r := a.decode(t).Result; !r.IsError || !strings.Contains(r.Content[0].Text, "is repeated") {
 		t.Errorf("status %d, want an error that names what is repeated: %s", a.status, a.body)
 	}
@@ -264,7 +264,7 @@ func TestDeepArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, levels := range []int{500, 501, 900, 1001, 9000} {
-		a := s.post(call("create_item", `{"text":`+strings.Repeat("[", levels-1)+strings.Repeat("]", levels-1)+`}`))
+		a := s.post(toolCallRequest("create_item", `{"text":`+strings.Repeat("[", levels-1)+strings.Repeat("]", levels-1)+`}`))
 		want := "arguments: is nested more than 500 levels deep"
 		if levels == 500 {
 			want = "text: must be a string"
@@ -280,7 +280,7 @@ func TestDeepArguments(t *testing.T) {
 func TestLargeBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, one := range []string{call("get_item", `{"itemId":"itm_quotes"}`), call("list_items", `{"state":"large"}`), frame("tools/list", "")} {
+	for _, one := range []string{toolCallRequest("get_item", `{"itemId":"itm_quotes"}`), toolCallRequest("list_items", `{"state":"large"}`), rpcRequest("tools/list", "")} {
 		a := s.post(`[` + strings.Join(slices.Repeat([]string{one}, 20), ",") + `]`)
 		var out []response
 		if err := json.Unmarshal([]byte(a.body), &out); err != nil {
@@ -303,8 +303,8 @@ func TestParamsThatDoNotDecode(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, text := range []string{
-		frame("initialize", `[]`), frame("initialize", `{"protocolVersion":5}`), frame("initialize", `null`), frame("ping", `[]`),
-		frame("tools/list", `{"cursor":5}`), frame("tools/call", `5`), frame("tools/call", `{"name":"AKIAPLANTED","_meta":5}`),
+		rpcRequest("initialize", `[]`), rpcRequest("initialize", `{"protocolVersion":5}`), rpcRequest("initialize", `null`), rpcRequest("ping", `[]`),
+		rpcRequest("tools/list", `{"cursor":5}`), rpcRequest("tools/call", `5`), rpcRequest("tools/call", `{"name":"AKIAPLANTED","_meta":5}`),
 	} {
 		got := s.post(text).body
 		if !strings.Contains(got, `"code":-32602`) && !strings.Contains(got, `"code":-32600`) || strings.Contains(got, "mcp.") || strings.Contains(got, "AKIAPLANTED") {

@@ -100,8 +100,8 @@ func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
 	out := &toolResult{}
 	out.Meta = mcp.Meta{}
 	out.addText("%s", shown.JSON)
-	if shown.rest != "" {
-		out.addText("%s", shown.rest)
+	if shown.restHint != "" {
+		out.addText("%s", shown.restHint)
 	}
 	if len(shown.Outlined) > 0 {
 		out.addText("%s", s.outlineHint(shown.Outlined, v.op))
@@ -142,13 +142,13 @@ func (s *Server) newToolResult(response api.Response, v *view) *toolResult {
 func (s *Server) outlineHint(outlined []modeltext.OutlinedValue, op *api.Operation) string {
 	const examples, pointerBytesMax = 3, 300
 	out := fmt.Sprintf("Values that do not fit are outlined: %d.", len(outlined))
-	reader := "Read them"
-	if !hasAt(*op) {
+	instruction := "Read them"
+	if !acceptsAt(*op) {
 		tool := s.recordTool(op)
 		if tool == "" {
 			return out + " They can be read over HTTP."
 		}
-		reader = tool + " reads them"
+		instruction = tool + " reads them"
 	}
 	var next []string
 	for _, o := range outlined {
@@ -159,7 +159,7 @@ func (s *Server) outlineHint(outlined []modeltext.OutlinedValue, op *api.Operati
 	if len(next) == 0 {
 		next = []string{"a pointer to one"}
 	}
-	return fmt.Sprintf("%s %s with at, such as %s.", out, reader, strings.Join(next, ", "))
+	return fmt.Sprintf("%s %s with at, such as %s.", out, instruction, strings.Join(next, ", "))
 }
 
 // recordTool returns the name of the tool that reads one of the records that an operation returns
@@ -168,7 +168,7 @@ func (s *Server) recordTool(op *api.Operation) string {
 	for _, get := range s.operations {
 		segments := api.PathSegments(get.Path)
 		_, isByID := api.PathParameter(segments[len(segments)-1])
-		if hasAt(get) && get.Record() == op.Record() && (isByID || get.Path == op.Path) {
+		if acceptsAt(get) && get.Record() == op.Record() && (isByID || get.Path == op.Path) {
 			return ToolName(get)
 		}
 	}

@@ -28,7 +28,7 @@ func TestResult(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	const want = `{"id":"itm_1","text":"<b>&amp; \"quoted\" \\u003c \u2028 é 🙂 \t </b>"}`
-	a := s.post(call("get_item", `{"itemId":"itm_1"}`))
+	a := s.post(toolCallRequest("get_item", `{"itemId":"itm_1"}`))
 	r := a.decode(t)
 	if r.Result.IsError || string(r.Result.StructuredContent) != want {
 		t.Errorf("error %t, structured content %s, want %s", r.Result.IsError, r.Result.StructuredContent, want)
@@ -46,7 +46,7 @@ func TestResult(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	first := s.post(call("list_items", `{"limit":1}`)).decode(t)
+	first := s.post(toolCallRequest("list_items", `{"limit":1}`)).decode(t)
 	next, _ := first.Result.Meta["nextCursor"].(string)
 	if first.Result.Meta["hasMore"] != true || next == "" {
 		t.Errorf("_meta of the first page %v, want hasMore and a cursor", first.Result.Meta)
@@ -54,7 +54,7 @@ func TestPages(t *testing.T) {
 	if texts := first.texts(); len(texts) != 2 || !strings.Contains(texts[1], `cursor "`+next+`"`) {
 		t.Errorf("texts of the first page %q, want the page and the cursor %q", texts, next)
 	}
-	last := s.post(call("list_items", `{"limit":1,"cursor":"`+next+`"}`)).decode(t)
+	last := s.post(toolCallRequest("list_items", `{"limit":1,"cursor":"`+next+`"}`)).decode(t)
 	if _, more := last.Result.Meta["nextCursor"]; last.Result.Meta["hasMore"] != false || more {
 		t.Errorf("_meta of the last page %v, want hasMore false and no cursor", last.Result.Meta)
 	}
@@ -81,7 +81,7 @@ func TestPartial(t *testing.T) {
 	config := api.Config{Keys: s.keys, Now: time.Now, NewID: func(string) string { return "req_1" }, Log: slog.New(slog.DiscardHandler)}
 	s.http = mcpserver.New(operations, config)
 	for _, remain = range []float64{0, 1} {
-		got := s.post(call("delete_items", `{}`)).decode(t)
+		got := s.post(toolCallRequest("delete_items", `{}`)).decode(t)
 		lines := []string{"It is not all done yet: call again with the same arguments."}[:int(remain)]
 		if got.Result.IsError || got.Result.Meta["hasMore"] != (remain > 0) {
 			t.Errorf("%v left: error %t, hasMore %v", remain, got.Result.IsError, got.Result.Meta["hasMore"])
@@ -110,7 +110,7 @@ func TestExplainsEmptyList(t *testing.T) {
 		`{"kind":"other","limit":1}`:     "No record matches the argument kind.",
 		`{"kind":"other","state":"new"}`: "No record matches all of the arguments kind, state.",
 	} {
-		r := s.post(call("list_items", arguments)).decode(t)
+		r := s.post(toolCallRequest("list_items", arguments)).decode(t)
 		if r.Result.IsError || string(r.Result.StructuredContent) != `{"items":[]}` {
 			t.Errorf("%s: error %t, structured content %s, want an empty list", arguments, r.Result.IsError, r.Result.StructuredContent)
 		}
@@ -118,15 +118,15 @@ func TestExplainsEmptyList(t *testing.T) {
 			t.Errorf("%s: texts %q, want the list and %q", arguments, texts, want)
 		}
 	}
-	if r := s.post(call("list_items", `{"state":"new"}`)).decode(t).Result; len(r.Content) != 2 || !strings.Contains(r.Content[1].Text, "more records") {
+	if r := s.post(toolCallRequest("list_items", `{"state":"new"}`)).decode(t).Result; len(r.Content) != 2 || !strings.Contains(r.Content[1].Text, "more records") {
 		t.Errorf("a list with records: %+v", r)
 	}
-	first := s.post(call("list_items", `{"state":"gone"}`)).decode(t).Result
+	first := s.post(toolCallRequest("list_items", `{"state":"gone"}`)).decode(t).Result
 	next := fmt.Sprint(first.Meta["nextCursor"])
-	if r := s.post(call("list_items", `{"state":"gone","cursor":"`+next+`"}`)).decode(t).Result; len(r.Content) != 2 || r.Content[1].Text != "There are no more records after this cursor." {
+	if r := s.post(toolCallRequest("list_items", `{"state":"gone","cursor":"`+next+`"}`)).decode(t).Result; len(r.Content) != 2 || r.Content[1].Text != "There are no more records after this cursor." {
 		t.Errorf("an empty last page: %+v", r)
 	}
-	if r := s.post(call("list_items", `{"kind":"fails"}`)).decode(t).Result; !r.IsError || code(r.Content[0].Text) != "internal" {
+	if r := s.post(toolCallRequest("list_items", `{"kind":"fails"}`)).decode(t).Result; !r.IsError || code(r.Content[0].Text) != "internal" {
 		t.Errorf("an explanation that fails: %+v", r)
 	}
 }
@@ -137,12 +137,12 @@ func TestResultType(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, arguments := range []string{`{"itemId":"itm_1"}`, `{"nope":1}`} {
-		text := frame("tools/call", `{"name":"service_get_item","arguments":`+arguments+`,`+statelessMeta+`}`)
+		text := rpcRequest("tools/call", `{"name":"service_get_item","arguments":`+arguments+`,`+statelessMeta+`}`)
 		now := s.post(text, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "service_get_item")
 		if !strings.Contains(now.body, `"result":{"resultType":"complete",`) {
 			t.Errorf("%s: the result lacks its type: %s", arguments, now.body)
 		}
-		if old := s.post(call("get_item", arguments)); strings.Contains(old.body, "resultType") {
+		if old := s.post(toolCallRequest("get_item", arguments)); strings.Contains(old.body, "resultType") {
 			t.Errorf("%s: a result of an older revision has a type: %s", arguments, old.body)
 		}
 	}
@@ -160,7 +160,7 @@ func TestErrors(t *testing.T) {
 		`{"itemId":"` + strings.Repeat("x", 256<<10) + `"}`: "payload_too_large",
 	} {
 		s := start(t)
-		a := s.post(call("get_item", arguments))
+		a := s.post(toolCallRequest("get_item", arguments))
 		texts := 1
 		if want == "internal" {
 			texts = 2 // the second text says how long to wait
@@ -174,7 +174,7 @@ func TestErrors(t *testing.T) {
 	}
 	s := start(t)
 	s.keys.scopes = []auth.Scope{auth.PlanRead}
-	a := s.post(call("create_item", `{"text":"a"}`))
+	a := s.post(toolCallRequest("create_item", `{"text":"a"}`))
 	if texts := a.requireToolError(t, "a missing scope", "unauthorised"); !strings.Contains(texts[0], "plan:write") {
 		t.Errorf("a missing scope: texts %q, want plan:write", texts)
 	}
@@ -205,7 +205,7 @@ func TestErrorsNameArguments(t *testing.T) {
 		{"delete_item", `{"itemId":"itm_1","companyId":"co_other"}`, []string{"no such record; service_list_items lists the ids; leave companyId out, the key has one company"}},
 		{"get_self", `{"companyId":"co_other"}`, []string{"no such record; leave companyId out, the key has one company"}},
 	} {
-		r := s.post(call(c.tool, c.arguments)).decode(t).Result
+		r := s.post(toolCallRequest(c.tool, c.arguments)).decode(t).Result
 		if got := messages(r.Content[0].Text); !r.IsError || !slices.Equal(got, c.want) {
 			t.Errorf("%s %s: %q, want %q", c.tool, c.arguments, got, c.want)
 		}
@@ -221,12 +221,12 @@ func TestNumbersAndBooleansAsStrings(t *testing.T) {
 		`{"text":"a","count":"5","active":"true","reviewed":true,"parts":[{"size":"1.5"}]}`: `5 true true 1.5\n`,
 		`{"text":"a","count":-5,"active":false,"reviewed":"false","parts":[{"size":2}]}`:    `-5 false false 2\n`,
 	} {
-		r := s.post(call("create_item", arguments)).decode(t).Result
+		r := s.post(toolCallRequest("create_item", arguments)).decode(t).Result
 		if !strings.Contains(string(r.StructuredContent), `"text":"`+want+`"`) || r.IsError {
 			t.Errorf("%s: %+v, want %s", arguments, r, want)
 		}
 	}
-	r := s.post(call("create_item", `{"text":5,"count":"+5","active":"yes","reviewed":1,"parts":[{"size":"1e999"}]}`)).decode(t).Result
+	r := s.post(toolCallRequest("create_item", `{"text":5,"count":"+5","active":"yes","reviewed":1,"parts":[{"size":"1e999"}]}`)).decode(t).Result
 	want := []string{"text: must be a string", "count: must be a whole number, between -9007199254740991 and 9007199254740991", "active: must be a boolean", "reviewed: must be a string", "parts[0].size: must be 0 or between 1e-129 and 1e125, positive or negative"}
 	if got := messages(r.Content[0].Text); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -251,7 +251,7 @@ func (p panicOnceLogHandler) Handle(context.Context, slog.Record) error {
 // pipeline does not recover it.
 func TestPanicInTheSDK(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{ping, frame("tools/list", ""), call("get_item", `{"itemId":"itm_1"}`)} {
+	for _, text := range []string{ping, rpcRequest("tools/list", ""), toolCallRequest("get_item", `{"itemId":"itm_1"}`)} {
 		s := start(t)
 		s.http = mcpserver.New(operations(), api.Config{Keys: s.keys, Now: time.Now, NewID: newID, Log: slog.New(panicOnceLogHandler{slog.DiscardHandler, new(sync.Once)})})
 		if a := s.post(text); a.status != 500 || code(a.body) != "internal" || strings.Contains(a.body, "planted") {
@@ -268,7 +268,7 @@ func TestCallerDisconnects(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		a := s.do(s.request(call("get_item", `{"itemId":"itm_slow"}`)).WithContext(ctx))
+		a := s.do(s.request(toolCallRequest("get_item", `{"itemId":"itm_slow"}`)).WithContext(ctx))
 		if took := time.Since(began); took != time.Second || !strings.Contains(a.body, `internal`) {
 			t.Errorf("%d %s after %s", a.status, a.body, took)
 		}
@@ -289,7 +289,7 @@ func TestToolsOfAKey(t *testing.T) {
 	} {
 		s := start(t)
 		s.keys.scopes = c.scopes
-		a := s.post(frame("tools/list", ""))
+		a := s.post(rpcRequest("tools/list", ""))
 		var names []string
 		for _, tool := range a.decode(t).Result.Tools {
 			names = append(names, tool.Name)
@@ -363,7 +363,7 @@ func TestRevisions(t *testing.T) {
 	}
 	for _, version := range versions[1:] {
 		s := start(t)
-		a := s.post(frame("initialize", `{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`))
+		a := s.post(rpcRequest("initialize", `{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`))
 		var out struct {
 			Result struct {
 				ProtocolVersion string
@@ -377,17 +377,17 @@ func TestRevisions(t *testing.T) {
 		if diff := cmp.Diff(map[string]json.RawMessage{"tools": json.RawMessage(`{}`)}, out.Result.Capabilities); diff != "" || a.header.Get("Mcp-Session-Id") != "" {
 			t.Errorf("%s: session %q, want none; capabilities (-want +got):\n%s", version, a.header.Get("Mcp-Session-Id"), diff)
 		}
-		if a := s.post(call("get_self", `{}`), "Mcp-Protocol-Version", version); a.status != 200 || a.decode(t).Result.IsError {
+		if a := s.post(toolCallRequest("get_self", `{}`), "Mcp-Protocol-Version", version); a.status != 200 || a.decode(t).Result.IsError {
 			t.Errorf("%s: status %d of a call, want 200 and a result: %s", version, a.status, a.body)
 		}
 	}
 	for _, unknown := range []string{"1999-01-01", "2099-01-01"} {
-		a := start(t).post(frame("initialize", `{"protocolVersion":"`+unknown+`","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`))
+		a := start(t).post(rpcRequest("initialize", `{"protocolVersion":"`+unknown+`","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`))
 		if !strings.Contains(a.body, `"protocolVersion":"2025-11-25"`) {
 			t.Errorf("%s: want the revision 2025-11-25: %s", unknown, a.body)
 		}
 	}
-	a := start(t).post(frame("server/discover", `{`+statelessMeta+`}`), "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "server/discover")
+	a := start(t).post(rpcRequest("server/discover", `{`+statelessMeta+`}`), "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "server/discover")
 	if a.status != 200 || !strings.Contains(a.body, `"supportedVersions":["2026-07-28"`) || !strings.Contains(a.body, `"cacheScope":"private"`) {
 		t.Errorf("status %d, want 200, the supported revisions and a private cache: %s", a.status, a.body)
 	}

@@ -26,20 +26,20 @@ const (
 	atArgument     = "at"
 )
 
-// hasFields reports whether an operation's tool has the argument "fields". All read-only tools have
-// it.
-func hasFields(op api.Operation) bool { return op.Effect == api.Read }
-
-// hasAt reports whether an operation's tool has the argument "at". All tools that read one record
+// acceptsFields reports whether an operation's tool has the argument "fields". All read-only tools
 // have it.
-func hasAt(op api.Operation) bool { return op.Effect == api.Read && !op.IsList() }
+func acceptsFields(op api.Operation) bool { return op.Effect == api.Read }
+
+// acceptsAt reports whether an operation's tool has the argument "at". All tools that read one
+// record have it.
+func acceptsAt(op api.Operation) bool { return op.Effect == api.Read && !op.IsList() }
 
 // viewFields declares the arguments that select what the result of an operation's tool shows.
 func viewFields(op api.Operation) (out []schema.Field) {
-	if hasFields(op) {
+	if acceptsFields(op) {
 		out = append(out, schema.Field{Name: fieldsArgument, In: schema.InQuery, Kind: schema.Array})
 	}
-	if hasAt(op) {
+	if acceptsAt(op) {
 		out = append(out, schema.Field{Name: atArgument, In: schema.InQuery, Kind: schema.String})
 	}
 	return out
@@ -54,10 +54,10 @@ type view struct {
 
 // arguments returns the arguments that set the view's fields.
 func (v *view) arguments() (out []api.ExtraArgument) {
-	if hasFields(*v.op) {
+	if acceptsFields(*v.op) {
 		out = append(out, api.ExtraArgument{Name: fieldsArgument, Read: v.readFields})
 	}
-	if hasAt(*v.op) {
+	if acceptsAt(*v.op) {
 		out = append(out, api.ExtraArgument{Name: atArgument, Read: v.readAt})
 	}
 	return out
@@ -111,8 +111,8 @@ func (v *view) readAt(value any) []string {
 // shownText is the text that shows a response.
 type shownText struct {
 	modeltext.Text
-	rest    string // how to read the rest of a value after a slice
-	isWhole bool   // false if the view leaves something out, or if some records of the list did not fit
+	restHint string // how to read the rest of a value after a slice
+	isWhole  bool   // false if the view leaves something out, or if some records of the list did not fit
 }
 
 // show returns the text that shows a response. If a list does not fit, show changes the cursor in
@@ -123,7 +123,7 @@ func (v *view) show(response *api.Response) (out shownText, err error) {
 	texts := modeltext.View{Fields: v.fields, BytesMax: bodyTextMax}
 	switch {
 	case v.at != nil:
-		out.Text, out.rest, err = modeltext.At(response.Body, *v.at, bodyTextMax)
+		out.Text, out.restHint, err = modeltext.At(response.Body, *v.at, bodyTextMax)
 	case !v.op.IsList():
 		out.Text = texts.Record(response.Body)
 	default:

@@ -24,7 +24,7 @@ func (r response) size() (text, all int) {
 func TestOutlinedRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	r := s.post(call("get_item", `{"itemId":"itm_large"}`)).decode(t)
+	r := s.post(toolCallRequest("get_item", `{"itemId":"itm_large"}`)).decode(t)
 	want := []string{
 		`{"id":"itm_large","text":{"outline":"string","bytes":614402,"characters":614400}}`,
 		`Values that do not fit are outlined: 1. Read them with at, such as "/text/0-35997".`,
@@ -32,12 +32,12 @@ func TestOutlinedRecord(t *testing.T) {
 	if diff := cmp.Diff(want, r.texts()); diff != "" || r.Result.StructuredContent != nil {
 		t.Errorf("texts (-want +got):\n%s", diff)
 	}
-	r = s.post(call("get_item", `{"itemId":"itm_large","at":"/text/0-35997"}`)).decode(t)
+	r = s.post(toolCallRequest("get_item", `{"itemId":"itm_large","at":"/text/0-35997"}`)).decode(t)
 	want = []string{`"` + strings.Repeat("x", 35_998) + `"`, `These are characters 0 to 35997 of 614400; the next: at "/text/35998-71995".`}
 	if diff := cmp.Diff(want, r.texts()); diff != "" || r.Result.StructuredContent != nil {
 		t.Errorf("texts of the slice (-want +got):\n%s", diff)
 	}
-	created := s.post(call("create_item", `{"text":"`+strings.Repeat("y", 50_000)+`"}`)).decode(t)
+	created := s.post(toolCallRequest("create_item", `{"text":"`+strings.Repeat("y", 50_000)+`"}`)).decode(t)
 	if texts := created.texts(); len(texts) != 2 || !strings.HasSuffix(texts[1], `service_get_item reads them with at, such as "/text/0-35997".`) {
 		t.Errorf("the result of a write: %q", texts)
 	}
@@ -59,7 +59,7 @@ func TestCutList(t *testing.T) {
 			if cursor != "" {
 				arguments = `{"state":"large","cursor":"` + cursor + `"` + more + `}`
 			}
-			r := s.post(call("list_items", arguments)).decode(t)
+			r := s.post(toolCallRequest("list_items", arguments)).decode(t)
 			var page struct{ Items []struct{ ID string } }
 			if err := json.Unmarshal([]byte(r.texts()[0]), &page); err != nil || len(page.Items) == 0 {
 				t.Fatalf("%s: %v: %.300q", more, err, r.texts())
@@ -100,17 +100,17 @@ func TestFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, fields := range []string{`["text"]`, `"text"`, `"text, id"`, `["id","text","text"]`} {
-		r := s.post(call("get_item", `{"itemId":"itm_1","fields":`+fields+`}`)).decode(t)
+		r := s.post(toolCallRequest("get_item", `{"itemId":"itm_1","fields":`+fields+`}`)).decode(t)
 		if text, _ := json.Marshal(awkwardText); r.Result.IsError || r.Result.StructuredContent != nil || !strings.HasPrefix(r.texts()[0], `{"id":"itm_1","text":"`) || len(text) == 0 {
 			t.Errorf("%s: %+v", fields, r.Result)
 		}
 	}
 	for tool, arguments := range map[string]string{"get_item": `{"itemId":"itm_1","fields":[]}`, "get_self": `{"fields":["id"]}`} {
-		if r := s.post(call(tool, arguments)).decode(t); r.Result.StructuredContent != nil || !strings.HasPrefix(r.texts()[0], `{"id":"`) || strings.Contains(r.texts()[0], "text") {
+		if r := s.post(toolCallRequest(tool, arguments)).decode(t); r.Result.StructuredContent != nil || !strings.HasPrefix(r.texts()[0], `{"id":"`) || strings.Contains(r.texts()[0], "text") {
 			t.Errorf("%s %s: %+v", tool, arguments, r.Result)
 		}
 	}
-	if r := s.post(call("get_item", `{"itemId":"itm_1","fields":null,"at":null}`)).decode(t); r.Result.StructuredContent == nil {
+	if r := s.post(toolCallRequest("get_item", `{"itemId":"itm_1","fields":null,"at":null}`)).decode(t); r.Result.StructuredContent == nil {
 		t.Errorf("null is not as if left out: %+v", r.Result)
 	}
 }
@@ -135,7 +135,7 @@ func TestErrView(t *testing.T) {
 		{"list_items", `{"at":"/items"}`, []string{`at: unknown argument; the arguments are companyId, fields, limit, kind, state, cursor`}},
 		{"create_item", `{"text":"a","fields":["text"]}`, []string{`fields: unknown argument; the arguments are companyId, text, ifMatch, count, active, reviewed, parts`}},
 	} {
-		r := s.post(call(c.tool, c.arguments)).decode(t).Result
+		r := s.post(toolCallRequest(c.tool, c.arguments)).decode(t).Result
 		if got := messages(r.Content[0].Text); !r.IsError || r.StructuredContent != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s %s: %q, want %q", c.tool, c.arguments, got, c.want)
 		}
@@ -152,7 +152,7 @@ func TestManyProblems(t *testing.T) {
 		for n := range 60 {
 			arguments = append(arguments, fmt.Sprintf(`"%s%d":1`, name, n))
 		}
-		r := s.post(call("get_item", `{"itemId":"itm_1",`+strings.Join(arguments, ",")+`}`)).decode(t)
+		r := s.post(toolCallRequest("get_item", `{"itemId":"itm_1",`+strings.Join(arguments, ",")+`}`)).decode(t)
 		texts := r.texts()
 		if got := messages(texts[0]); len(got) > 50 || len(got) < 20 || len(texts) != 2 || texts[1] != fmt.Sprintf("The first %d of 60 problems are shown.", len(got)) {
 			t.Errorf("%.20s: %d problems and the texts %q", name, len(got), texts[1:])
@@ -176,7 +176,7 @@ func TestViewArguments(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(start(t).post(frame("tools/list", "")).body), &list); err != nil {
+	if err := json.Unmarshal([]byte(start(t).post(rpcRequest("tools/list", "")).body), &list); err != nil {
 		t.Fatal(err)
 	}
 	for _, tool := range list.Result.Tools {
@@ -190,7 +190,7 @@ func TestViewArguments(t *testing.T) {
 			t.Errorf("%s has %v", tool.Name, got)
 		}
 	}
-	init := start(t).post(frame("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)).body
+	init := start(t).post(rpcRequest("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`)).body
 	for _, text := range []string{"fields: ", "at: a JSON Pointer"} {
 		if !strings.Contains(init, text) {
 			t.Errorf("the instructions lack %q: %s", text, init)

@@ -132,29 +132,29 @@ func (m Migration) get(ctx context.Context, t *table.Client, companyID string) (
 	return &stored, err
 }
 
-// errMoved means that another process has written a mark.
-var errMoved = errors.New("another process runs the same migration")
+// errConcurrentRun means that another process has written a mark.
+var errConcurrentRun = errors.New("another process runs the same migration")
 
-// put stores `after` as a company's mark. It returns errMoved if the stored mark does not equal
-// *before. If before is nil, there must be no stored mark.
+// put stores `after` as a company's mark. It returns errConcurrentRun if the stored mark does not
+// equal *before. If before is nil, there must be no stored mark.
 func (m Migration) put(ctx context.Context, t *table.Client, companyID string, before *mark, after mark) error {
 	key := m.markKey(companyID)
 	if before == nil {
 		err := t.Insert(ctx, table.Keys{Key: key}, after)
 		if errors.Is(err, table.ErrExists) {
-			return errMoved
+			return errConcurrentRun
 		}
 		return err
 	}
 	_, err := table.Modify(ctx, t, key, markKeys(key), func(stored *mark) error {
 		if !stored.equal(*before) {
-			return errMoved
+			return errConcurrentRun
 		}
 		*stored = after
 		return nil
 	})
 	if errors.Is(err, fault.ErrNotFound) {
-		return errMoved
+		return errConcurrentRun
 	}
 	return err
 }

@@ -43,10 +43,10 @@ func keysOf(n note) table.Keys {
 	return keys
 }
 
-// world consists of companies with notes from an earlier build, and the migration to the index by
-// color. Each world has its own migration. All worlds share one table, and a migration has only one
-// mark for all companies in a table.
-type world struct {
+// fixture consists of companies with notes from an earlier build, and the migration to the index by
+// color. Each fixture has its own migration. All fixtures share one table, and a migration has only
+// one mark for all companies in a table.
+type fixture struct {
 	*testing.T
 
 	table     *table.Client
@@ -54,68 +54,68 @@ type world struct {
 	companies []string
 }
 
-func newWorld(t *testing.T, transport http.RoundTripper, companies, notes int) *world {
+func newFixture(t *testing.T, transport http.RoundTripper, companies, notes int) *fixture {
 	t.Helper()
 	s := apitest.NewOver(t, func(*table.Client) []api.Operation { return nil }, transport)
-	w := &world{T: t, table: s.Table, byColor: migration.New("color-"+s.CompanyID, "notes", "note#", keysOf).WithBatch(3)}
+	f := &fixture{T: t, table: s.Table, byColor: migration.New("color-"+s.CompanyID, "notes", "note#", keysOf).WithBatch(3)}
 	for range companies {
-		w.companies = append(w.companies, s.Table.NewID("co"))
-		w.addEarlierNotes(w.companies[len(w.companies)-1], 0, notes)
+		f.companies = append(f.companies, s.Table.NewID("co"))
+		f.addEarlierNotes(f.companies[len(f.companies)-1], 0, notes)
 	}
-	return w
+	return f
 }
 
 // addEarlierNotes stores the notes with the numbers from first to last, as the earlier build did.
-func (w *world) addEarlierNotes(companyID string, first, last int) {
-	w.Helper()
+func (f *fixture) addEarlierNotes(companyID string, first, last int) {
+	f.Helper()
 	var items []table.Item
 	for n := first; n < last; n++ {
 		record := note{companyID, fmt.Sprintf("n%03d", n), "red", 0}
-		items = append(items, w.table.NewItem(earlierKeys(record), record))
+		items = append(items, f.table.NewItem(earlierKeys(record), record))
 	}
-	if err := w.table.BatchPut(w.Context(), items); err != nil {
-		w.Fatal(err)
+	if err := f.table.BatchPut(f.Context(), items); err != nil {
+		f.Fatal(err)
 	}
 }
 
-func (w *world) migrations() []migration.Migration { return []migration.Migration{w.byColor} }
+func (f *fixture) migrations() []migration.Migration { return []migration.Migration{f.byColor} }
 
-func (w *world) run(again bool) (int64, error) {
-	return migration.Run(w.Context(), w.table, w.migrations(), w.companies, again, func(migration.Progress) {})
+func (f *fixture) run(again bool) (int64, error) {
+	return migration.Run(f.Context(), f.table, f.migrations(), f.companies, again, func(migration.Progress) {})
 }
 
-func (w *world) mustRun(again bool) (written int64) {
-	w.Helper()
-	written, err := w.run(again)
+func (f *fixture) mustRun(again bool) (written int64) {
+	f.Helper()
+	written, err := f.run(again)
 	if err != nil {
-		w.Fatal(err)
+		f.Fatal(err)
 	}
 	return written
 }
 
-func (w *world) isComplete(companyID string) bool {
-	w.Helper()
-	isComplete, err := w.byColor.IsComplete(w.Context(), w.table, companyID)
+func (f *fixture) isComplete(companyID string) bool {
+	f.Helper()
+	isComplete, err := f.byColor.IsComplete(f.Context(), f.table, companyID)
 	if err != nil {
-		w.Fatal(err)
+		f.Fatal(err)
 	}
 	return isComplete
 }
 
-func (w *world) isCompleteForAll() bool {
-	w.Helper()
-	isComplete, err := w.byColor.IsCompleteForAll(w.Context(), w.table)
+func (f *fixture) isCompleteForAll() bool {
+	f.Helper()
+	isComplete, err := f.byColor.IsCompleteForAll(f.Context(), f.table)
 	if err != nil {
-		w.Fatal(err)
+		f.Fatal(err)
 	}
 	return isComplete
 }
 
 // countWrong returns the number of a company's notes that do not have this build's index keys.
-func (w *world) countWrong(companyID string) (wrong int) {
-	w.Helper()
+func (f *fixture) countWrong(companyID string) (wrong int) {
+	f.Helper()
 	from := table.Collection{Partition: table.Partition(companyID, "notes"), Prefix: "note#", Consistent: true}
-	err := table.ForEachItem(w.Context(), w.table, from, func(item table.Item) error {
+	err := table.ForEachItem(f.Context(), f.table, from, func(item table.Item) error {
 		var n note
 		if err := table.Decode(item, &n); err != nil {
 			return err
@@ -126,7 +126,7 @@ func (w *world) countWrong(companyID string) (wrong int) {
 		return nil
 	})
 	if err != nil {
-		w.Fatal(err)
+		f.Fatal(err)
 	}
 	return wrong
 }
@@ -145,9 +145,9 @@ func TestRunDiesAtEveryCall(t *testing.T) {
 		for _, during := range []bool{false, true} {
 			faults := &apitest.CrashingTransport{}
 			faults.StopCrashing()
-			w := newWorld(t, faults, 2, notes)
+			f := newFixture(t, faults, 2, notes)
 			faults.CrashAfter(calls, during)
-			first, err := w.run(false)
+			first, err := f.run(false)
 			crashed := faults.Crashed()
 			faults.StopCrashing()
 			if crashed != (err != nil) {
@@ -155,22 +155,22 @@ func TestRunDiesAtEveryCall(t *testing.T) {
 			}
 			died = died || crashed
 			complete := 0
-			for _, companyID := range w.companies {
-				if w.isComplete(companyID) {
+			for _, companyID := range f.companies {
+				if f.isComplete(companyID) {
 					complete++
 				}
-				if wrong := w.countWrong(companyID); w.isComplete(companyID) && wrong > 0 {
+				if wrong := f.countWrong(companyID); f.isComplete(companyID) && wrong > 0 {
 					t.Errorf("after %d calls: %d notes lack their keys, but the migration is complete", calls, wrong)
 				}
 			}
-			if w.isCompleteForAll() && complete < len(w.companies) {
+			if f.isCompleteForAll() && complete < len(f.companies) {
 				t.Errorf("after %d calls: complete for all, but only %d companies are", calls, complete)
 			}
-			second := w.mustRun(false)
+			second := f.mustRun(false)
 			if lost := 2*notes - first - second; lost < 0 || lost > 3 || !crashed && second != 0 { // the writes of an interrupted batch are not counted
 				t.Errorf("after %d calls: the runs wrote %d and %d notes of %d", calls, first, second, 2*notes)
 			}
-			w.requireComplete(fmt.Sprintf("after %d calls", calls))
+			f.requireComplete(fmt.Sprintf("after %d calls", calls))
 		}
 		if !died {
 			return
@@ -183,15 +183,15 @@ func TestRunDiesAtEveryCall(t *testing.T) {
 
 // requireComplete fails the test if the migration is not complete for a company or if a note lacks
 // its keys.
-func (w *world) requireComplete(when string) {
-	w.Helper()
-	for _, companyID := range w.companies {
-		if wrong := w.countWrong(companyID); wrong > 0 || !w.isComplete(companyID) {
-			w.Errorf("%s: company %s: complete: %t, %d notes lack their keys", when, companyID, w.isComplete(companyID), wrong)
+func (f *fixture) requireComplete(when string) {
+	f.Helper()
+	for _, companyID := range f.companies {
+		if wrong := f.countWrong(companyID); wrong > 0 || !f.isComplete(companyID) {
+			f.Errorf("%s: company %s: complete: %t, %d notes lack their keys", when, companyID, f.isComplete(companyID), wrong)
 		}
 	}
-	if !w.isCompleteForAll() {
-		w.Errorf("%s: not complete for all companies", when)
+	if !f.isCompleteForAll() {
+		f.Errorf("%s: not complete for all companies", when)
 	}
 }
 
@@ -199,40 +199,40 @@ func (w *world) requireComplete(when string) {
 // others are, and a repeated run must write nothing.
 func TestRunCompletesCompanies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil, 2, 4)
-	newcomer := w.table.NewID("co")
-	if w.isComplete(w.companies[0]) || w.isComplete(newcomer) || w.isCompleteForAll() {
+	f := newFixture(t, nil, 2, 4)
+	newcomer := f.table.NewID("co")
+	if f.isComplete(f.companies[0]) || f.isComplete(newcomer) || f.isCompleteForAll() {
 		t.Fatal("complete before the migration")
 	}
-	written, err := migration.RunCompany(t.Context(), w.table, w.migrations(), w.companies[0], false, func(migration.Progress) {})
+	written, err := migration.RunCompany(t.Context(), f.table, f.migrations(), f.companies[0], false, func(migration.Progress) {})
 	if err != nil || written != 4 {
 		t.Fatalf("%d notes written, want 4: %v", written, err)
 	}
-	if !w.isComplete(w.companies[0]) || w.isComplete(w.companies[1]) || w.isComplete(newcomer) || w.isCompleteForAll() {
+	if !f.isComplete(f.companies[0]) || f.isComplete(f.companies[1]) || f.isComplete(newcomer) || f.isCompleteForAll() {
 		t.Error("one company: want it complete, and no other")
 	}
 	var last migration.Progress
-	if written, err = migration.Run(t.Context(), w.table, w.migrations(), w.companies, false, func(p migration.Progress) { last = p }); err != nil || written != 4 {
+	if written, err = migration.Run(t.Context(), f.table, f.migrations(), f.companies, false, func(p migration.Progress) { last = p }); err != nil || written != 4 {
 		t.Fatalf("%d notes written, want 4: %v", written, err)
 	}
-	if last.CompanyID != w.companies[1] || last.Number != 2 || last.Companies != 2 || last.Checked != 4 {
+	if last.CompanyID != f.companies[1] || last.Number != 2 || last.Companies != 2 || last.Checked != 4 {
 		t.Errorf("the last progress is %+v", last)
 	}
-	w.requireComplete("after all")
-	if !w.isComplete(newcomer) {
+	f.requireComplete("after all")
+	if !f.isComplete(newcomer) {
 		t.Error("a new company is not complete")
 	}
-	if pending, err := migration.Pending(t.Context(), w.table, w.migrations()); len(pending) > 0 || err != nil {
+	if pending, err := migration.Pending(t.Context(), f.table, f.migrations()); len(pending) > 0 || err != nil {
 		t.Errorf("pending: %v, %v", pending, err)
 	}
-	w.addEarlierNotes(w.companies[0], 4, 5) // by the earlier build, after a rollback
-	if written := w.mustRun(false); written != 0 {
+	f.addEarlierNotes(f.companies[0], 4, 5) // by the earlier build, after a rollback
+	if written := f.mustRun(false); written != 0 {
 		t.Errorf("a repeated run wrote %d notes", written)
 	}
-	if written := w.mustRun(true); written != 1 || w.countWrong(w.companies[0]) != 0 {
+	if written := f.mustRun(true); written != 1 || f.countWrong(f.companies[0]) != 0 {
 		t.Errorf("the check of every note wrote %d notes, want 1", written)
 	}
-	w.requireComplete("after the check of every note")
+	f.requireComplete("after the check of every note")
 }
 
 // Ensure that once a new check of all records has begun, no company is complete until its own
@@ -241,11 +241,11 @@ func TestRunAgain(t *testing.T) {
 	t.Parallel()
 	faults := &apitest.CrashingTransport{}
 	faults.StopCrashing()
-	w := newWorld(t, faults, 3, 4)
-	newcomer := w.table.NewID("co")
-	w.mustRun(false)
+	f := newFixture(t, faults, 3, 4)
+	newcomer := f.table.NewID("co")
+	f.mustRun(false)
 	checked := 0
-	_, err := migration.Run(t.Context(), w.table, w.migrations(), w.companies, true, func(p migration.Progress) {
+	_, err := migration.Run(t.Context(), f.table, f.migrations(), f.companies, true, func(p migration.Progress) {
 		if checked++; p.Number == 2 {
 			faults.CrashAfter(0, false)
 		}
@@ -254,19 +254,19 @@ func TestRunAgain(t *testing.T) {
 		t.Fatal("the run did not die")
 	}
 	faults.StopCrashing()
-	if !w.isComplete(w.companies[0]) || w.isComplete(w.companies[1]) || w.isComplete(w.companies[2]) || w.isComplete(newcomer) || w.isCompleteForAll() {
+	if !f.isComplete(f.companies[0]) || f.isComplete(f.companies[1]) || f.isComplete(f.companies[2]) || f.isComplete(newcomer) || f.isCompleteForAll() {
 		t.Error("after the death: want the first company complete, and no other")
 	}
-	w.mustRun(false)
-	w.requireComplete("after the rest")
-	if _, err := migration.RunCompany(t.Context(), w.table, w.migrations(), w.companies[1], true, func(p migration.Progress) {
-		if w.isComplete(p.CompanyID) || !w.isComplete(w.companies[0]) || !w.isComplete(newcomer) {
+	f.mustRun(false)
+	f.requireComplete("after the rest")
+	if _, err := migration.RunCompany(t.Context(), f.table, f.migrations(), f.companies[1], true, func(p migration.Progress) {
+		if f.isComplete(p.CompanyID) || !f.isComplete(f.companies[0]) || !f.isComplete(newcomer) {
 			t.Error("during the check of one company: want all complete but this one")
 		}
 	}); err != nil {
 		t.Fatal(err)
 	}
-	w.requireComplete("after the check of one company")
+	f.requireComplete("after the check of one company")
 }
 
 // Ensure a migration loses no concurrent write, whether by this build or by the earlier one. Once
@@ -275,22 +275,22 @@ func TestRunAgain(t *testing.T) {
 func TestRunDuringWrites(t *testing.T) {
 	t.Parallel()
 	const notes, rounds = 12, 5
-	w := newWorld(t, nil, 2, notes)
+	f := newFixture(t, nil, 2, notes)
 	ctx := context.WithoutCancel(t.Context())
 	var wait sync.WaitGroup
 	for range 3 {
 		wait.Go(func() {
-			if _, err := migration.Run(ctx, w.table, w.migrations(), w.companies, false, func(migration.Progress) {}); err != nil {
+			if _, err := migration.Run(ctx, f.table, f.migrations(), f.companies, false, func(migration.Progress) {}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	for _, companyID := range w.companies {
+	for _, companyID := range f.companies {
 		for n := range notes {
 			key := noteKey(companyID, fmt.Sprintf("n%03d", n))
 			wait.Go(func() {
 				for round := range rounds {
-					_, err := table.Modify(ctx, w.table, key, keysOf, func(n *note) error {
+					_, err := table.Modify(ctx, f.table, key, keysOf, func(n *note) error {
 						n.Writes, n.Color = n.Writes+1, fmt.Sprintf("color%d", round)
 						return nil
 					})
@@ -301,7 +301,7 @@ func TestRunDuringWrites(t *testing.T) {
 			})
 			wait.Go(func() {
 				for range rounds {
-					if err := writeAsEarlierBuild(ctx, w.table, key); err != nil {
+					if err := writeAsEarlierBuild(ctx, f.table, key); err != nil {
 						t.Error(err)
 					}
 				}
@@ -309,10 +309,10 @@ func TestRunDuringWrites(t *testing.T) {
 		}
 	}
 	wait.Wait()
-	w.mustRun(true)
-	w.requireComplete("after the writes")
-	for _, companyID := range w.companies {
-		all, err := table.ReadAll[note](ctx, w.table, table.Collection{Partition: table.Partition(companyID, "notes"), Prefix: "note#", Consistent: true})
+	f.mustRun(true)
+	f.requireComplete("after the writes")
+	for _, companyID := range f.companies {
+		all, err := table.ReadAll[note](ctx, f.table, table.Collection{Partition: table.Partition(companyID, "notes"), Prefix: "note#", Consistent: true})
 		if err != nil || len(all) != notes {
 			t.Fatalf("%d notes, want %d: %v", len(all), notes, err)
 		}
@@ -328,15 +328,15 @@ func TestRunDuringWrites(t *testing.T) {
 // marks of that round.
 func TestRunStopsAtNewRound(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil, 1, 10)
+	f := newFixture(t, nil, 1, 10)
 	var once sync.Once
-	_, err := migration.Run(t.Context(), w.table, w.migrations(), w.companies, false, func(migration.Progress) {
-		once.Do(func() { w.mustRun(true) })
+	_, err := migration.Run(t.Context(), f.table, f.migrations(), f.companies, false, func(migration.Progress) {
+		once.Do(func() { f.mustRun(true) })
 	})
 	if err == nil {
 		t.Error("the earlier run did not report that another process took over")
 	}
-	w.requireComplete("after the new round")
+	f.requireComplete("after the new round")
 }
 
 // writeAsEarlierBuild changes a note's color without its index key, and increments the note's count
@@ -395,11 +395,11 @@ func TestCompleteEmpty(t *testing.T) {
 // Ensure IsComplete takes one call and one read unit.
 func TestIsCompleteCost(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil, 1, 1)
-	w.mustRun(false)
-	for _, companyID := range []string{w.companies[0], w.table.NewID("co")} {
+	f := newFixture(t, nil, 1, 1)
+	f.mustRun(false)
+	for _, companyID := range []string{f.companies[0], f.table.NewID("co")} {
 		ctx, request := apitest.Request(t)
-		if isComplete, err := w.byColor.IsComplete(ctx, w.table, companyID); err != nil || !isComplete {
+		if isComplete, err := f.byColor.IsComplete(ctx, f.table, companyID); err != nil || !isComplete {
 			t.Fatalf("complete: %t, %v", isComplete, err)
 		}
 		if used := request.Units(); used.Calls != 1 || used.Read > 1 {
@@ -412,7 +412,7 @@ func TestIsCompleteCost(t *testing.T) {
 // writes.
 func TestNewAction(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil, 1, 5)
+	f := newFixture(t, nil, 1, 5)
 	var mu sync.Mutex
 	seen := map[string]int{}
 	refused := errors.New("refused")
@@ -424,9 +424,9 @@ func TestNewAction(t *testing.T) {
 		}
 		return n.ID != "n001", nil
 	}
-	actions := []migration.Migration{migration.NewAction("act-"+w.companies[0], "notes", "note#", action)}
+	actions := []migration.Migration{migration.NewAction("act-"+f.companies[0], "notes", "note#", action)}
 	run := func() (int64, error) {
-		return migration.Run(t.Context(), w.table, actions, w.companies, false, func(migration.Progress) {})
+		return migration.Run(t.Context(), f.table, actions, f.companies, false, func(migration.Progress) {})
 	}
 	if _, err := run(); !errors.Is(err, refused) {
 		t.Fatalf("the error is %v, want that of the action", err)

@@ -78,13 +78,13 @@ func (m Migration) run(ctx context.Context, t *table.Client, companyIDs []string
 	complete := all
 	complete.CompleteAt = new(t.Now())
 	err = m.put(ctx, t, everyCompany, &all, complete)
-	if !errors.Is(err, errMoved) {
+	if !errors.Is(err, errConcurrentRun) {
 		return written, err
 	}
 	// Another process has completed the migration, or has begun a new round of checks.
 	now, err := m.get(ctx, t, everyCompany)
 	if err == nil && (now == nil || !now.equal(complete)) {
-		err = errMoved
+		err = errConcurrentRun
 	}
 	return written, err
 }
@@ -103,7 +103,7 @@ func (m Migration) begin(ctx context.Context, t *table.Client, again bool) (mark
 		} else if again {
 			next.Round = 1
 		}
-		if err := m.put(ctx, t, everyCompany, stored, next); !errors.Is(err, errMoved) {
+		if err := m.put(ctx, t, everyCompany, stored, next); !errors.Is(err, errConcurrentRun) {
 			return next, err
 		}
 	}
@@ -125,7 +125,7 @@ func (m Migration) runCompany(ctx context.Context, t *table.Client, all mark, ag
 			return written, err
 		}
 		if own != nil && own.Round > all.Round {
-			return written, errMoved // resetting the mark would undo the new round that another process started
+			return written, errConcurrentRun // resetting the mark would undo the new round that another process started
 		}
 		if again || own != nil && own.Round != all.Round {
 			err = m.put(ctx, t, at.CompanyID, own, mark{Round: all.Round})
@@ -138,7 +138,7 @@ func (m Migration) runCompany(ctx context.Context, t *table.Client, all mark, ag
 			n, err = m.fill(ctx, t, own, all.Round, at, report)
 			written += n
 		}
-		if !errors.Is(err, errMoved) {
+		if !errors.Is(err, errConcurrentRun) {
 			return written, err
 		}
 	}

@@ -30,8 +30,8 @@ type Binder struct {
 // newBinder returns a binder for an input of type t.
 func newBinder(t reflect.Type) *Binder { return &Binder{Input: reflect.New(t).Elem()} }
 
-// Problem records a problem with the field at path.
-func (b *Binder) Problem(path, format string, args ...any) {
+// AddProblem records a problem with the field at path.
+func (b *Binder) AddProblem(path, format string, args ...any) {
 	b.Problems = appendProblem(b.Problems, path, fmt.Sprintf(format, args...))
 }
 
@@ -102,7 +102,7 @@ func (b *Binder) orDefault(f *Field, path string, a argument, present bool) (val
 	case present && !f.isAbsentNull(a):
 		return a, true
 	case f.Required:
-		b.Problem(path, "is required")
+		b.AddProblem(path, "is required")
 	}
 	return argument{text: f.Default, isRaw: true}, f.Default != ""
 }
@@ -113,7 +113,7 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 	}
 	if a.isNull() {
 		if f.Null != NullClears {
-			b.Problem(path, "must not be null%s", clearHint(f))
+			b.AddProblem(path, "must not be null%s", clearHint(f))
 		}
 		return
 	}
@@ -128,7 +128,7 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 	case String:
 		if s, ok := a.asText(); ok {
 			if a.isRaw && strings.ContainsRune(s, 0) { // ParseObject has already checked the strings in JSON
-				b.Problem(path, "%s", nulProblem)
+				b.AddProblem(path, "%s", nulProblem)
 				return
 			}
 			b.checkText(f, path, s)
@@ -139,7 +139,7 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 			return
 		}
 		if a.isRaw {
-			b.Problem(path, "is not valid UTF-8")
+			b.AddProblem(path, "is not valid UTF-8")
 			return
 		}
 	case Integer:
@@ -148,12 +148,12 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 			target.SetInt(n)
 			return
 		}
-		b.Problem(path, "must be a whole number%s", f.rangeText())
+		b.AddProblem(path, "must be a whole number%s", f.rangeText())
 		return
 	case Number:
 		if n, wrong, ok := a.asNumber(); ok {
 			if wrong != "" {
-				b.Problem(path, "%s", wrong)
+				b.AddProblem(path, "%s", wrong)
 			}
 			b.checkRange(f, path, n)
 			target.SetFloat(n)
@@ -176,7 +176,7 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 	case Any:
 		if text, ok := a.json.(json.RawMessage); ok {
 			if len(text) > int(*f.Max) {
-				b.Problem(path, "must have at most %d bytes as compact JSON, has %d", int(*f.Max), len(text))
+				b.AddProblem(path, "must have at most %d bytes as compact JSON, has %d", int(*f.Max), len(text))
 			}
 			target.SetBytes(text)
 			return
@@ -187,12 +187,12 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 			return
 		}
 	}
-	b.Problem(path, "must be %s %s", withArticle(f.Kind), f.Kind)
+	b.AddProblem(path, "must be %s %s", withArticle(f.Kind), f.Kind)
 }
 
 func (b *Binder) assignList(f *Field, path string, target reflect.Value, list []any) {
 	if len(list) > f.ItemsMax || (f.Min != nil && len(list) < int(*f.Min)) {
-		b.Problem(path, "must have %s elements, has %d", f.countText(), len(list))
+		b.AddProblem(path, "must have %s elements, has %d", f.countText(), len(list))
 		return
 	}
 	target.Set(reflect.MakeSlice(target.Type(), len(list), len(list)))
@@ -204,16 +204,16 @@ func (b *Binder) assignList(f *Field, path string, target reflect.Value, list []
 		}
 		s, ok := v.(string)
 		if !ok {
-			b.Problem(at, "must be a string")
+			b.AddProblem(at, "must be a string")
 			continue
 		}
 		if f.Enum != nil && !slices.Contains(f.Enum, s) {
-			b.Problem(at, "must be one of %s", strings.Join(f.Enum, ", "))
+			b.AddProblem(at, "must be one of %s", strings.Join(f.Enum, ", "))
 		}
 		if n := utf8.RuneCountInString(s); f.ItemCharsMax > 0 && n > f.ItemCharsMax {
-			b.Problem(at, "must have at most %d characters, has %d", f.ItemCharsMax, n)
+			b.AddProblem(at, "must have at most %d characters, has %d", f.ItemCharsMax, n)
 		} else if wrong := f.formProblem(s); wrong != "" {
-			b.Problem(at, "%s", wrong)
+			b.AddProblem(at, "%s", wrong)
 		}
 		target.Index(i).SetString(s)
 	}
@@ -228,7 +228,7 @@ func (b *Binder) assignListAsJSON(f *Field, path string, target reflect.Value, l
 	}
 	text, err := Encode(elements.Interface())
 	if err != nil {
-		b.Problem(path, "%s", err)
+		b.AddProblem(path, "%s", err)
 		return
 	}
 	target.SetBytes(text)
@@ -237,7 +237,7 @@ func (b *Binder) assignListAsJSON(f *Field, path string, target reflect.Value, l
 func (b *Binder) assignObject(fields []Field, path string, target reflect.Value, v any) {
 	o, ok := v.(Object)
 	if !ok {
-		b.Problem(path, "must be an object")
+		b.AddProblem(path, "must be an object")
 		return
 	}
 	b.checkUnknown(fields, InBody, path, o)
@@ -253,18 +253,18 @@ func (b *Binder) assignObject(fields []Field, path string, target reflect.Value,
 
 func (b *Binder) assignMap(f *Field, path string, target reflect.Value, o Object) {
 	if f.ItemsMax > 0 && len(o) > f.ItemsMax {
-		b.Problem(path, "must have at most %d keys, has %d", f.ItemsMax, len(o))
+		b.AddProblem(path, "must have at most %d keys, has %d", f.ItemsMax, len(o))
 		return
 	}
 	values := reflect.MakeMap(target.Type())
 	for _, m := range o {
 		s, ok := m.value.(string)
 		if !ok {
-			b.Problem(path+"."+m.name, "must be a string")
+			b.AddProblem(path+"."+m.name, "must be a string")
 			continue
 		}
 		if n := max(utf8.RuneCountInString(s), utf8.RuneCountInString(m.name)); f.ItemCharsMax > 0 && n > f.ItemCharsMax {
-			b.Problem(path+"."+m.name, "must have at most %d characters, has %d", f.ItemCharsMax, n)
+			b.AddProblem(path+"."+m.name, "must have at most %d characters, has %d", f.ItemCharsMax, n)
 		}
 		values.SetMapIndex(reflect.ValueOf(m.name), reflect.ValueOf(s))
 	}
@@ -284,23 +284,23 @@ func (b *Binder) checkUnknown(fields []Field, in Place, path string, o Object) {
 		if slices.ContainsFunc(fields, func(f Field) bool { return f.In == in && f.Name == m.name }) {
 			continue
 		}
-		b.Problem(path+"."+m.name, "unknown property%s", b.didYouMean(m.name, names))
+		b.AddProblem(path+"."+m.name, "unknown property%s", b.didYouMean(m.name, names))
 	}
 }
 
 func (b *Binder) checkText(f *Field, path, s string) {
 	switch n := utf8.RuneCountInString(s); {
 	case f.Enum != nil && !slices.Contains(f.Enum, s):
-		b.Problem(path, "must be one of %s", strings.Join(f.Enum, ", "))
+		b.AddProblem(path, "must be one of %s", strings.Join(f.Enum, ", "))
 	case f.Min != nil && *f.Min == 1 && n == 0:
-		b.Problem(path, "must not be empty")
+		b.AddProblem(path, "must not be empty")
 	case f.Min != nil && n < int(*f.Min):
-		b.Problem(path, "must have at least %d characters, has %d", int(*f.Min), n)
+		b.AddProblem(path, "must have at least %d characters, has %d", int(*f.Min), n)
 	case f.Max != nil && n > int(*f.Max):
-		b.Problem(path, "must have at most %d characters, has %d", int(*f.Max), n)
+		b.AddProblem(path, "must have at most %d characters, has %d", int(*f.Max), n)
 	default:
 		if wrong := f.formProblem(s); wrong != "" {
-			b.Problem(path, "%s", wrong)
+			b.AddProblem(path, "%s", wrong)
 		}
 	}
 }
@@ -321,7 +321,7 @@ func (f *Field) formProblem(s string) string {
 
 func (b *Binder) checkRange(f *Field, path string, n float64) {
 	if (f.Min != nil && n < *f.Min) || (f.Max != nil && n > *f.Max) {
-		b.Problem(path, "must be%s", strings.TrimPrefix(f.rangeText(), ","))
+		b.AddProblem(path, "must be%s", strings.TrimPrefix(f.rangeText(), ","))
 	}
 }
 

@@ -89,8 +89,8 @@ func (p *Properties) applyTo(record, to any) {
 func (b *Body[T]) Problems(record T) []string { return b.recordProblems(&record) }
 
 func (p *Properties) recordProblems(record any) []string {
-	if ruled, ok := record.(RecordValidator); ok {
-		return ruled.Problems(p.Sent)
+	if validator, ok := record.(RecordValidator); ok {
+		return validator.Problems(p.Sent)
 	}
 	return nil
 }
@@ -192,18 +192,18 @@ func fieldAt(t reflect.Type, at []int, i int) reflect.StructField {
 // CreateFields returns the fields of a record that a create with a Body can set.
 func CreateFields(record reflect.Type) []Field { return appendBody(nil, record, bodyOfCreate, nil) }
 
-// fieldSetting holds the options in a field's set and default tags.
-type fieldSetting struct {
+// fieldOptions holds the options in a field's set and default tags.
+type fieldOptions struct {
 	mode      string // "required", "optional", "filled" or ""
 	setBy     string // bodyOfCreate or bodyOfUpdate; empty if both may set the field
 	first     bool
 	defaulted bool
 }
 
-func (s fieldSetting) settable() bool { return s.mode != "" || s.defaulted }
+func (s fieldOptions) settable() bool { return s.mode != "" || s.defaulted }
 
 // settingOf returns the setting of a field. It panics on unknown or conflicting options.
-func settingOf(record reflect.Type, s reflect.StructField) (out fieldSetting) {
+func settingOf(record reflect.Type, s reflect.StructField) (out fieldOptions) {
 	refuse := func(why string) { panic(fmt.Sprintf("schema: %s.%s: %s", record, s.Name, why)) }
 	out.defaulted = s.Tag.Get("default") != ""
 	tag, tagged := s.Tag.Lookup("set")

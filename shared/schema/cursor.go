@@ -57,7 +57,7 @@ func (b *Binder) bindCursor(fields []Field, operation string) {
 		if cursor, ok := target.Interface().(Cursor); ok && cursor != "" {
 			position, ok := b.Page.decode(string(cursor))
 			if !ok {
-				b.Problem(string(InQuery)+".cursor", "is not a cursor of this list with these filters; send the request without cursor to start again")
+				b.AddProblem(string(InQuery)+".cursor", "is not a cursor of this list with these filters; send the request without cursor to start again")
 			}
 			target.SetString(position)
 		}

@@ -51,7 +51,7 @@ func (b *Binder) bindFlat(fields []Field, from FlatArguments) {
 		case f.In == InPath && isText:
 			b.bindText(f, text, true)
 		case f.In == InPath && present:
-			b.Problem("path."+f.Name, "must be a string")
+			b.AddProblem("path."+f.Name, "must be a string")
 		default:
 			b.bindField(f, argument{json: value}, present)
 		}
@@ -64,7 +64,7 @@ func (b *Binder) bindFlat(fields []Field, from FlatArguments) {
 		if hint == "" && len(names) > 0 && len(b.Problems) < suggestionsMax {
 			hint = "; the arguments are " + strings.Join(names, ", ")
 		}
-		b.Problem("arguments."+m.name, "unknown argument%s", hint)
+		b.AddProblem("arguments."+m.name, "unknown argument%s", hint)
 	}
 }
 

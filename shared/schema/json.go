@@ -66,7 +66,7 @@ func ParseObjectWithRaw(text []byte, root string, rawNames []string, bytesMax in
 	}
 	value, err := p.value()
 	if err == nil {
-		err = p.end()
+		err = p.requireEnd()
 	}
 	switch o, isObject := value.(Object); {
 	case errors.Is(err, errTooLarge), err == nil && int64(len(text))-p.rawBytes > p.rawBytesMax:
@@ -148,8 +148,8 @@ type parser struct {
 	mayHaveNUL  bool // whether a string may contain the character NUL, which JSON can express only as \u0000
 }
 
-// end returns an error unless the input ends here.
-func (p *parser) end() error {
+// requireEnd returns an error unless the input ends here.
+func (p *parser) requireEnd() error {
 	_, err := p.decoder.ReadToken()
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -211,10 +211,10 @@ func (p *parser) object() (Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		name, twice := token.String(), false
+		name, isRepeated := token.String(), false
 		switch {
 		case len(o) < linearSearchMax:
-			_, twice = o.Get(name)
+			_, isRepeated = o.Get(name)
 		case names == nil:
 			names = make(map[string]bool, 4*linearSearchMax)
 			for _, m := range o {
@@ -222,19 +222,19 @@ func (p *parser) object() (Object, error) {
 			}
 			fallthrough
 		default:
-			twice, names[name] = names[name], true
+			isRepeated, names[name] = names[name], true
 		}
 		p.path = append(p.path, "."+name)
 		p.checkNUL(name)
-		if twice {
+		if isRepeated {
 			p.addProblem("is repeated")
 		}
-		value, err := p.member(outermost && !twice && slices.Contains(p.rawNames, name))
+		value, err := p.member(outermost && !isRepeated && slices.Contains(p.rawNames, name))
 		if err != nil {
 			return nil, err
 		}
 		p.path = p.path[:len(p.path)-1]
-		if !twice {
+		if !isRepeated {
 			o = append(o, member{name, value})
 		}
 	}

@@ -53,7 +53,7 @@ func Bind(t reflect.Type, fields []Field, s Source) *Binder {
 			values := s.Header.Values(f.Name)
 			text, problem := HeaderText(values)
 			if problem != "" {
-				b.Problem(string(InHeader)+"."+f.Name, "%s", problem)
+				b.AddProblem(string(InHeader)+"."+f.Name, "%s", problem)
 			}
 			b.bindText(f, text, len(values) > 0 && problem == "")
 		case InBody:
@@ -91,11 +91,11 @@ func (b *Binder) parseQuery(fields []Field, text string) map[string]string {
 		_, repeated := out[name]
 		switch {
 		case err1 != nil || err2 != nil || strings.Contains(pair, ";"):
-			b.Problem("query: "+raw, "is malformed") // the value is left out, because it may be an API key sent here by mistake
+			b.AddProblem("query: "+raw, "is malformed") // the value is left out, because it may be an API key sent here by mistake
 		case !slices.ContainsFunc(fields, func(f Field) bool { return f.In == InQuery && f.Name == name }):
-			b.Problem("query."+name, "unknown parameter")
+			b.AddProblem("query."+name, "unknown parameter")
 		case repeated:
-			b.Problem("query."+name, "is repeated")
+			b.AddProblem("query."+name, "is repeated")
 		}
 		if err1 == nil && err2 == nil {
 			out[name] = value

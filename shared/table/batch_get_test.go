@@ -62,8 +62,8 @@ func TestManyUnprocessed(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := unreadLeavingProxy(t, test.take, test.times)
-				_, keys := newNotes(offline(p), "co", 40, 10, "x")
-				found, err := table.BatchGet[note](t.Context(), offline(p), keys)
+				_, keys := newNotes(newOfflineClient(p), "co", 40, 10, "x")
+				found, err := table.BatchGet[note](t.Context(), newOfflineClient(p), keys)
 				if (err == nil) != test.ok || p.count("") != test.calls {
 					t.Errorf("%v after %d calls", err, p.count(""))
 				}
@@ -107,7 +107,7 @@ func unreadLeavingProxy(t *testing.T, n, times int) *faultProxy {
 func TestManyRefused(t *testing.T) {
 	t.Parallel()
 	p := callRejectingProxy("BatchGetItem", "AccessDeniedException", http.StatusBadRequest, 1)
-	found, err := table.BatchGet[note](t.Context(), offline(p), []table.Key{noteKey("co", "itm_1")})
+	found, err := table.BatchGet[note](t.Context(), newOfflineClient(p), []table.Key{noteKey("co", "itm_1")})
 	if err == nil || p.count("") != 1 {
 		t.Errorf("%v, %v after %d calls", found, err, p.count(""))
 	}

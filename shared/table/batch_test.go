@@ -153,7 +153,7 @@ func TestPutUnprocessed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				taken := map[string]int{}
 				p := unprocessedLeavingProxy(t, test.take, test.times, taken)
-				c := offline(p)
+				c := newOfflineClient(p)
 				items, _ := newNotes(c, "co", 51, 10, "x")
 				err := c.BatchPut(t.Context(), items)
 				if (err == nil) != test.ok || p.count("") != test.calls {
@@ -181,7 +181,7 @@ func TestPutStopsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		p := unprocessedLeavingProxy(t, 0, 1<<30, map[string]int{})
-		c := offline(p)
+		c := newOfflineClient(p)
 		items, _ := newNotes(c, "co", 1, 10, "x")
 		done := make(chan error, 1)
 		go func() { done <- c.BatchPut(ctx, items) }()

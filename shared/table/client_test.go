@@ -46,7 +46,7 @@ func TestCreateFailsWithoutAnIndex(t *testing.T) {
 		}
 		return pass()
 	}}
-	if err := offline(p).Create(t.Context()); err == nil || !strings.Contains(err.Error(), "add the index") || p.count("UpdateTable") == 0 {
+	if err := newOfflineClient(p).Create(t.Context()); err == nil || !strings.Contains(err.Error(), "add the index") || p.count("UpdateTable") == 0 {
 		t.Errorf("%v after %d updates", err, p.count("UpdateTable"))
 	}
 }

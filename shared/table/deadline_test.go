@@ -96,7 +96,7 @@ func TestAttempts(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					p := test.transport()
-					c := offline(p)
+					c := newOfflineClient(p)
 					began := time.Now()
 					err := call(t.Context(), c)
 					took := time.Since(began)
@@ -144,7 +144,7 @@ func TestContextEndsACall(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Millisecond)
 				defer cancel()
-				c, began := offline(transport), time.Now()
+				c, began := newOfflineClient(transport), time.Now()
 				err := c.Transact(ctx, c.WriteCheckAbsent(noteKey("co", "x")))
 				if took := time.Since(began); err == nil || took != 15*time.Millisecond {
 					t.Errorf("%v after %s", err, took)
@@ -165,7 +165,7 @@ func TestRetriesAfterAnOutage(t *testing.T) {
 			}
 			return jsonResponse(http.StatusOK, map[string]any{}), nil
 		}}
-		c := offline(p)
+		c := newOfflineClient(p)
 		get := func() (int, error) {
 			before := calls
 			_, err := table.GetItem(t.Context(), c, noteKey("co", "x"))

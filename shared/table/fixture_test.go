@@ -133,8 +133,8 @@ func updateOf(n note) *dynamodb.UpdateItemInput {
 	}
 }
 
-// offline returns a client without an engine, with the timeouts of a Lambda function.
-func offline(transport http.RoundTripper) *table.Client {
+// newOfflineClient returns a client without an engine, with the timeouts of a Lambda function.
+func newOfflineClient(transport http.RoundTripper) *table.Client {
 	n := 0
 	return table.New(table.Options{
 		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: transport, Now: time.Now,
@@ -206,8 +206,9 @@ func ptr[T any](v T) *T { return &v }
 
 func noOperations(*table.Client) []api.Operation { return nil }
 
-// text returns the value of a string attribute. It returns an empty string for any other attribute.
-func text(a types.AttributeValue) string {
+// stringValue returns the value of a string attribute. It returns an empty string for any other
+// attribute.
+func stringValue(a types.AttributeValue) string {
 	if s, ok := a.(*types.AttributeValueMemberS); ok {
 		return s.Value
 	}

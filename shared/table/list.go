@@ -100,26 +100,26 @@ func mergePartitions[R any](ctx context.Context, q Query, wanted int, read fetch
 	if len(q.Partitions) == 1 {
 		return readPartition(ctx, q, q.Partitions[0], wanted, PageBytes, read)
 	}
-	ask := make([]int, len(q.Partitions))
+	requestCounts := make([]int, len(q.Partitions))
 	parts := make([]partitionRead[R], len(q.Partitions))
 	for i, partition := range q.Partitions {
-		ask[i], parts[i] = min(wanted, max(firstWaveMin, (wanted*firstWavePercent+99)/100)), partitionRead[R]{rows[R]{hasMore: true}, partition}
+		requestCounts[i], parts[i] = min(wanted, max(firstWaveMin, (wanted*firstWavePercent+99)/100)), partitionRead[R]{rows[R]{hasMore: true}, partition}
 	}
 	for {
-		if err := readMore(ctx, q, parts, ask, read); err != nil {
+		if err := readMore(ctx, q, parts, requestCounts, read); err != nil {
 			return rows[R]{}, err
 		}
 		places := mergeOrder(q, parts)
-		short, complete := false, len(places) // places[:complete] are final
+		needsMore, finalCount := false, len(places) // places[:finalCount] are final
 		for i, p := range parts {
 			known := p.countFinal(q, places)
-			if ask[i] = 0; p.hasMore {
-				ask[i] = missingCount(places[:known], wanted)
+			if requestCounts[i] = 0; p.hasMore {
+				requestCounts[i] = missingCount(places[:known], wanted)
 			}
-			short, complete = short || ask[i] > 0, min(complete, known)
+			needsMore, finalCount = needsMore || requestCounts[i] > 0, min(finalCount, known)
 		}
-		if !short {
-			found := collectRows(parts, places[:min(wanted, complete)])
+		if !needsMore {
+			found := collectRows(parts, places[:min(wanted, finalCount)])
 			found.hasMore = slices.ContainsFunc(parts, func(p partitionRead[R]) bool { return p.hasMore })
 			return found, nil
 		}

@@ -233,8 +233,8 @@ func (s *jsonScanner) value(field int) []byte {
 
 // scanAttribute reads the name and the value of one attribute, and adds the value's JSON to values.
 func (s *jsonScanner) scanAttribute() bool {
-	quoted, ok := s.quoted()
-	if !ok || !s.literal(":") {
+	quoted, ok := s.scanQuoted()
+	if !ok || !s.scanLiteral(":") {
 		return false
 	}
 	n, ok := s.byName[string(quoted[1:len(quoted)-1])]
@@ -271,8 +271,8 @@ func (s *jsonScanner) scanByte(c byte) bool {
 	return true
 }
 
-// literal reads exactly the characters of text.
-func (s *jsonScanner) literal(text string) bool {
+// scanLiteral reads exactly the characters of text.
+func (s *jsonScanner) scanLiteral(text string) bool {
 	if rest := s.body[s.offset:]; len(rest) < len(text) || string(rest[:len(text)]) != text {
 		return false
 	}
@@ -280,9 +280,9 @@ func (s *jsonScanner) literal(text string) bool {
 	return true
 }
 
-// quoted reads a string and returns it with its quotes. It fails on an escape that encoding/json
-// does not write.
-func (s *jsonScanner) quoted() (text []byte, ok bool) {
+// scanQuoted reads a string and returns it with its quotes. It fails on an escape that
+// encoding/json does not write.
+func (s *jsonScanner) scanQuoted() (text []byte, ok bool) {
 	begin, quote := s.offset, -1
 	if !s.scanByte('"') {
 		return nil, false
@@ -306,33 +306,33 @@ func (s *jsonScanner) quoted() (text []byte, ok bool) {
 	}
 }
 
-// typedString reads a value that DynamoDB sends as a JSON string, and returns the string. For
+// scanTypedString reads a value that DynamoDB sends as a JSON string, and returns the string. For
 // example, with the opening `{"S":`, it reads `{"S":"text"}`.
-func (s *jsonScanner) typedString(opening string) (text []byte, ok bool) {
-	if !s.literal(opening) {
+func (s *jsonScanner) scanTypedString(opening string) (text []byte, ok bool) {
+	if !s.scanLiteral(opening) {
 		return nil, false
 	}
-	text, ok = s.quoted()
-	return text, ok && s.literal("}")
+	text, ok = s.scanQuoted()
+	return text, ok && s.scanLiteral("}")
 }
 
 // The following methods each read one value and append its JSON to values.
 
 func (s *jsonScanner) readString() bool {
-	text, ok := s.typedString(`{"S":`)
+	text, ok := s.scanTypedString(`{"S":`)
 	s.values = append(s.values, text...)
 	return ok
 }
 
 func (s *jsonScanner) readInt() bool {
-	text, ok := s.typedString(`{"N":`)
+	text, ok := s.scanTypedString(`{"N":`)
 	n, isNumber := parseInteger(strings.Trim(string(text), `"`))
 	s.values = strconv.AppendInt(s.values, n, 10)
 	return ok && isNumber
 }
 
 func (s *jsonScanner) readFloat() bool {
-	text, ok := s.typedString(`{"N":`)
+	text, ok := s.scanTypedString(`{"N":`)
 	f, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
 	s.values = strconv.AppendFloat(s.values, f, 'f', -1, 64)
 	abs := math.Abs(f)
@@ -341,7 +341,7 @@ func (s *jsonScanner) readFloat() bool {
 
 func (s *jsonScanner) readBool() bool {
 	for _, value := range []string{"true", "false"} {
-		if s.literal(`{"BOOL":` + value + "}") {
+		if s.scanLiteral(`{"BOOL":` + value + "}") {
 			s.values = append(s.values, value...)
 			return true
 		}
@@ -350,7 +350,7 @@ func (s *jsonScanner) readBool() bool {
 }
 
 func (s *jsonScanner) readList() bool {
-	if !s.literal(`{"L":`) {
+	if !s.scanLiteral(`{"L":`) {
 		return false
 	}
 	begin := len(s.values)
@@ -363,11 +363,11 @@ func (s *jsonScanner) readList() bool {
 	}
 	s.values[begin] = '[' // replaces the comma before the first element
 	s.values = append(s.values, ']')
-	return ok && s.literal("}")
+	return ok && s.scanLiteral("}")
 }
 
 func (s *jsonScanner) readJSON() bool {
-	quoted, ok := s.typedString(`{"S":`)
+	quoted, ok := s.scanTypedString(`{"S":`)
 	var text string
 	var compact bytes.Buffer
 	if !ok || json.Unmarshal(quoted, &text) != nil || json.Compact(&compact, []byte(text)) != nil {

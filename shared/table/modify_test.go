@@ -212,7 +212,7 @@ func TestModifyMovesIndexKeys(t *testing.T) {
 			t.Errorf("indexes (-want +got):\n%s", diff)
 		}
 		item, err := table.GetItem(t.Context(), c, noteKey(n.Company, n.ID))
-		if err != nil || text(item["gsi1sk"]) != noteOrder(got) {
+		if err != nil || stringValue(item["gsi1sk"]) != noteOrder(got) {
 			t.Errorf("gsi1sk %v, want %s: %v", item["gsi1sk"], noteOrder(got), err)
 		}
 	}
@@ -235,7 +235,7 @@ func TestModifyLeavesUnknownAttributes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text(got["theirs"]) != "kept" || got["text"] != nil || got["rev"] == nil {
+	if stringValue(got["theirs"]) != "kept" || got["text"] != nil || got["rev"] == nil {
 		t.Errorf("stored %v, want theirs kept, no text and a revision", got)
 	}
 }

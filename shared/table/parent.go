@@ -112,13 +112,13 @@ func (c *Client) removeAndWrite(ctx context.Context, key Key, t reflect.Type, ot
 		if err != nil {
 			return err
 		}
-		also, err := others(record)
+		otherWrites, err := others(record)
 		if err != nil {
 			return err
 		}
 		e := newUpdateExpression()
 		condition := *e.unchangedCondition(stored) + " AND " + e.sameChildrenCondition(stored)
-		err = c.Transact(ctx, append([]Write{c.WriteDelete(key, condition, e.names, e.values)}, also...)...)
+		err = c.Transact(ctx, append([]Write{c.WriteDelete(key, condition, e.names, e.values)}, otherWrites...)...)
 		var canceled *CanceledError
 		if !errors.As(err, &canceled) {
 			return err

@@ -136,25 +136,25 @@ func readPartition[R any](ctx context.Context, q Query, partition string, want, 
 	if low, high := q.sortKeyBounds(); high != "" && low > high { // DynamoDB rejects such bounds
 		return found, nil
 	}
-	least := 0 // the minimum number of records that a call with a filter reads
-	again := 0 // how many records of the previous page may be read again
+	readMin := 0   // the minimum number of records that a call with a filter reads
+	rereadMax := 0 // how many records of the previous page may be read again
 	if q.hasOwnBounds() && q.After != "" {
-		again = 1
+		rereadMax = 1
 	}
 	for {
-		in.Limit = aws.Int32(int32(want + again - len(found.records)))
+		in.Limit = aws.Int32(int32(want + rereadMax - len(found.records)))
 		if len(q.Filter) > 0 {
-			in.Limit = aws.Int32(int32(max(2*want, least))) // a filter drops some of the records that are read; see Filter
-			least = filteredReadMin
+			in.Limit = aws.Int32(int32(max(2*want, readMin))) // a filter drops some of the records that are read; see Filter
+			readMin = filteredReadMin
 		}
 		more, last, err := read(ctx, in)
 		if err != nil {
 			return found, err
 		}
-		if again > 0 && len(more.keys) > 0 && more.keys[0] == q.After {
+		if rereadMax > 0 && len(more.keys) > 0 && more.keys[0] == q.After {
 			more.slice(1, len(more.records))
 		}
-		again = 0
+		rereadMax = 0
 		found.add(more)
 		if len(found.records) >= want {
 			found.slice(0, want)

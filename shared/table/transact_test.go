@@ -38,7 +38,7 @@ func TestTransact(t *testing.T) {
 	if stored, _ := canceled.Failed(2); stored != nil {
 		t.Errorf("nothing was there: %v", stored)
 	}
-	if stored, _ := canceled.Failed(3); text(stored["id"]) != taken.ID {
+	if stored, _ := canceled.Failed(3); stringValue(stored["id"]) != taken.ID {
 		t.Errorf("stored: %v", stored)
 	}
 	if item, err := table.GetItem(t.Context(), c, noteKey(other.Company, other.ID)); err != nil || len(item) > 0 {
@@ -212,7 +212,7 @@ func TestTransactGet(t *testing.T) {
 		t.Fatalf("%v after %d calls", err, p.count("TransactGetItems"))
 	}
 	for n, want := range []string{keys[2].SK, "", keys[0].SK, keys[1].SK} {
-		if (got[n] == nil) != (want == "") || want != "" && text(got[n]["sk"]) != want {
+		if (got[n] == nil) != (want == "") || want != "" && stringValue(got[n]["sk"]) != want {
 			t.Errorf("record %d is %v, want %q", n, got[n], want)
 		}
 	}
@@ -242,12 +242,12 @@ func TestTransactGetDuringWrites(t *testing.T) {
 				}
 				return jsonResponse(http.StatusOK, map[string]any{"Responses": []map[string]any{{"Item": map[string]any{"sk": map[string]string{"S": "a"}}}, {}}}), nil
 			}}
-			got, err := table.TransactGet(t.Context(), offline(p), table.Key{PK: "p", SK: "a"}, table.Key{PK: "p", SK: "b"})
+			got, err := table.TransactGet(t.Context(), newOfflineClient(p), table.Key{PK: "p", SK: "a"}, table.Key{PK: "p", SK: "b"})
 			right := errors.Is(err, test.want)
 			if errors.Is(test.want, errAny) {
 				right = err != nil && !errors.Is(err, table.ErrTooMuchContention) && !errors.Is(err, fault.ErrUnavailable)
 			}
-			if !right || p.count("") != test.calls || err == nil && (text(got[0]["sk"]) != "a" || got[1] != nil) {
+			if !right || p.count("") != test.calls || err == nil && (stringValue(got[0]["sk"]) != "a" || got[1] != nil) {
 				t.Errorf("%d times %s: %v, %v after %d calls", test.failures, test.code, got, err, p.count(""))
 			}
 		})

@@ -36,7 +36,7 @@ func TestWarmFails(t *testing.T) {
 	broken := &faultProxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 		return nil, errors.New("no way to the table")
 	}}
-	offline(broken).Warm(t.Context(), 2)
+	newOfflineClient(broken).Warm(t.Context(), 2)
 	if n := broken.count(""); n != 2 {
 		t.Errorf("%d calls, want 2", n)
 	}

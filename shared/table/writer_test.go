@@ -18,7 +18,7 @@ func storedWriter(t *testing.T, c *table.Client, n note) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text(item[table.WriterAttr])
+	return stringValue(item[table.WriterAttr])
 }
 
 // requestOf returns the context of a permitted request from the key with this id.
@@ -196,7 +196,7 @@ func TestUpdateKeyKeepsTheWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	item, err := table.GetItem(t.Context(), c, key)
-	if got := text(item[table.WriterAttr]); err != nil || got != "key_1" {
+	if got := stringValue(item[table.WriterAttr]); err != nil || got != "key_1" {
 		t.Errorf("the writer is %q, want key_1: %v", got, err)
 	}
 }

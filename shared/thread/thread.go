@@ -110,18 +110,18 @@ func findLinks(text string) (out [][]int) {
 }
 
 func splitUnits(text string) (out []textUnit) {
-	links, linked := findLinks(text), -1 // linked is the index at which the current link begins, or -1 outside a link
+	links, linkStart := findLinks(text), -1 // linkStart is the index at which the current link begins, or -1 outside a link
 	for at, state := 0, -1; at < len(text); {
 		cluster, _, _, next := uniseg.FirstGraphemeClusterInString(text[at:], state)
 		state = next
 		for len(links) > 0 && links[0][1] <= at {
-			links, linked = links[1:], -1
+			links, linkStart = links[1:], -1
 		}
 		switch inLink := len(links) > 0 && links[0][0] <= at; {
-		case inLink && linked >= 0:
-			out[len(out)-1].text = text[linked : at+len(cluster)]
+		case inLink && linkStart >= 0:
+			out[len(out)-1].text = text[linkStart : at+len(cluster)]
 		case inLink:
-			out, linked = append(out, textUnit{cluster, linkWeight}), at
+			out, linkStart = append(out, textUnit{cluster, linkWeight}), at
 		default:
 			out = append(out, textUnit{cluster, clusterWeight(cluster)})
 		}

@@ -373,8 +373,8 @@ func (t Type) Export(ctx context.Context, companyID string, emit func(any) error
 
 // Merged describes what a merge did with a record.
 type Merged struct {
-	Outcome MergeOutcome
-	Kept    string // a message if part of the record was deliberately not merged; otherwise empty
+	Outcome       MergeOutcome
+	NotMergedText string // a message if part of the record was deliberately not merged; otherwise empty
 }
 
 // MergeOutcome says what a merge did with a record.

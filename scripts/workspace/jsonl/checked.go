@@ -30,7 +30,7 @@ type CheckedFile struct {
 	mu      sync.Mutex
 	refused []badLine // the records that Write did not store
 	merged  map[transfer.MergeOutcome]int
-	kept    []string // the messages of transfer.Merged.Kept
+	kept    []string // the messages of transfer.Merged.NotMergedText
 }
 
 // digest returns a short hash of a string to use as a map key, so that long strings need not stay
@@ -120,8 +120,8 @@ func (c *CheckedFile) countMerged(merged []transfer.Merged, refused transfer.Ref
 			continue
 		}
 		c.merged[m.Outcome]++
-		if m.Kept != "" {
-			c.kept = append(c.kept, m.Kept)
+		if m.NotMergedText != "" {
+			c.kept = append(c.kept, m.NotMergedText)
 		}
 		if m.Outcome == transfer.MergedCreated || m.Outcome == transfer.MergedUpdated {
 			written++

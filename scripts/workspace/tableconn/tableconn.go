@@ -219,7 +219,7 @@ func (s *Session) EngineName() string {
 		return "DynamoDB in " + s.region
 	}
 	name := s.Engine.Name
-	if access := s.Engine.Access(); access != "" {
+	if access := s.Engine.AccessText(); access != "" {
 		name += ", " + access
 	}
 	if s.Engine.Shared && s.Data != "" {

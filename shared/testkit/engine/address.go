@@ -59,9 +59,9 @@ func randomLoopback() string {
 	return net.IPv4(127, b[0], b[1], 1+b[2]%254).String()
 }
 
-// Access returns a sentence for the user that says who can reach the engine that Open started or
-// joined. It is empty for an endpoint supplied by the caller.
-func (e *Engine) Access() string {
+// AccessText returns a sentence for the user that says who can reach the engine that Open started
+// or joined. It is empty for an endpoint supplied by the caller.
+func (e *Engine) AccessText() string {
 	switch {
 	case e.endpointGiven:
 		return ""

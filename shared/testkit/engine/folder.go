@@ -201,7 +201,7 @@ func (f *folder) lockAndRead(prefer string) (lock *os.File, s state, kind string
 // call started it. It waits while another process uses the folder without sharing its engine.
 func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *process, error) {
 	var p *program
-	waits := 0 // the PID of the engine that this call is waiting for
+	waitsForPID := 0 // the PID of the engine that this call is waiting for
 	deadline := time.Now().Add(h.ownerWait)
 	for {
 		lock, s, kind, err := f.lockAndRead(o.Prefer)
@@ -214,10 +214,10 @@ func (f *folder) joinEngine(ctx context.Context, h *host, o Options) (state, *pr
 		case err != nil:
 			return s, nil, err
 		case lock == nil && s.PID != 0 && !s.Shared:
-			if waits != s.PID {
+			if waitsForPID != s.PID {
 				h.logf("waiting for another command that uses %s (its engine is process %d)", f.dir, s.PID)
 			}
-			waits, deadline = s.PID, time.Now().Add(h.ownerWait)
+			waitsForPID, deadline = s.PID, time.Now().Add(h.ownerWait)
 			if err := sleep(ctx, pollInterval); err != nil {
 				return s, nil, fmt.Errorf("wait for the command that uses %s: %w", f.dir, err)
 			}

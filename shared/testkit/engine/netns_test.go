@@ -50,7 +50,7 @@ func TestSocket(t *testing.T) {
 	e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
 	requireResponds(t, e)
 	if e.Socket == "" {
-		t.Logf("this system refuses namespaces; the engine is %s", e.Access())
+		t.Logf("this system refuses namespaces; the engine is %s", e.AccessText())
 		if u, err := url.Parse(e.Endpoint); err != nil || u.Hostname() == "127.0.0.1" || !net.ParseIP(u.Hostname()).IsLoopback() {
 			t.Errorf("the address is %s", e.Endpoint)
 		}
@@ -64,7 +64,7 @@ func TestSocket(t *testing.T) {
 	if err != nil || ourErr != nil || theirs == ours {
 		t.Errorf("the engine is in the network %s, as we are: %v, %v", theirs, err, ourErr)
 	}
-	if got := e.Access(); got != "reachable by your user only" {
+	if got := e.AccessText(); got != "reachable by your user only" {
 		t.Errorf("Access is %q", got)
 	}
 	us, err := exec.Command(os.Args[0], "fake-caller", e.Socket).Output()
@@ -145,7 +145,7 @@ func TestNoSocket(t *testing.T) {
 			if requireResponds(t, e); e.Socket != "" || !strings.HasPrefix(e.Endpoint, c.want) {
 				t.Errorf("got %q, %q", e.Endpoint, e.Socket)
 			}
-			if got := e.Access(); got != "reachable by every user of this machine" {
+			if got := e.AccessText(); got != "reachable by every user of this machine" {
 				t.Errorf("Access is %q", got)
 			}
 		})

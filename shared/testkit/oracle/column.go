@@ -180,7 +180,7 @@ func (o *Operation) parseSample(cell string) error {
 	if cell == emptyCell {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(cell), &o.Sample); err != nil {
+	if err := json.Unmarshal([]byte(cell), &o.SampleBody); err != nil {
 		return fmt.Errorf("%q must be a JSON object or -: %w", cell, err)
 	}
 	return nil

@@ -36,7 +36,7 @@ type Operation struct {
 	ConsistentReads        []string          // one entry for each read: the action, followed by a space and the prefix of the sort keys if there is one
 	Reader                 string            // the id of the operation that reads the changed record; empty if there is none
 	CanConflict            bool
-	Sample                 map[string]any // the body; if nil, it is in the sample event
+	SampleBody             map[string]any // the body; if nil, it is in the sample event
 	OtherArguments         map[string]any // one argument with a different value; if nil, any string in the body can be changed
 	ClearedByNull          []string       // the properties that null clears
 
@@ -201,8 +201,8 @@ func (o Operation) Arguments(event []byte) (map[string]any, error) {
 	if o.Method == "POST" {
 		maps.DeleteFunc(body, func(name string, _ any) bool { return !slices.Contains(requiredFields(o.Body), name) })
 	}
-	if o.Sample != nil {
-		body = o.Sample
+	if o.SampleBody != nil {
+		body = o.SampleBody
 	}
 	out := map[string]any{}
 	for name, value := range o.Fixture {

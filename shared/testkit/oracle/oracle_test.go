@@ -48,7 +48,7 @@ func TestLoad(t *testing.T) {
 	want := Operation{
 		File: SpecificationFile, Line: 3, ID: "update_shop_till", Method: "PATCH", Path: "/companies/{companyId}/shops/{shopId}/tills/{tillId}", Scope: "shop:write", DraftScope: "shop:draft",
 		Query: "force:boolean! limit:integer=50(1..200)", Fixture: map[string]string{"shopId": "shp_1", "tillId": "tll_1", "force": "true"}, RoundTrips: 3, ExtraRoundTripsWithKey: 2,
-		ConsistentReads: []string{"BatchGetItem", "Query till"}, Reader: "get_shop", CanConflict: true, Sample: map[string]any{"name": "A"},
+		ConsistentReads: []string{"BatchGetItem", "Query till"}, Reader: "get_shop", CanConflict: true, SampleBody: map[string]any{"name": "A"},
 		OtherArguments: map[string]any{"name": []any{"B"}}, ClearedByNull: []string{"floor"}, Body: "name:string! floor:a|b? rank:integer", Response: "id:string name:string?",
 	}
 	if !reflect.DeepEqual(got, want) {

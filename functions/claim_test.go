@@ -17,20 +17,20 @@ import (
 // workflow is a pair of operations that a program calls to send a record: the first claims the
 // record, the second reports the outcome.
 type workflow struct {
-	claim, report string
-	id            string                                             // the record's id in the fixture
-	claimArgs     map[string]any                                     // arguments of the claim operation, without the Idempotency-Key
-	sent          string                                             // the outcome to report for a record that was sent
-	sentStatus    string                                             // the record's status after that report
-	again         string                                             // the outcome after which the record can be claimed again, once reclaim has run
-	reclaim       func(t *testing.T, s *apitest.Service, key string) // nil if nothing else is needed
+	claim, report  string
+	id             string                                             // the record's id in the fixture
+	claimArgs      map[string]any                                     // arguments of the claim operation, without the Idempotency-Key
+	sent           string                                             // the outcome to report for a record that was sent
+	sentStatus     string                                             // the record's status after that report
+	reclaimOutcome string                                             // the outcome after which the record can be claimed again, once reclaim has run
+	reclaim        func(t *testing.T, s *apitest.Service, key string) // nil if nothing else is needed
 }
 
 var workflows = []workflow{
 	{claim: "claim_broadcast_post", report: "report_broadcast_post", id: "pst_3", claimArgs: map[string]any{"postId": "pst_3"},
-		sent: "published", sentStatus: "published", again: "retry"},
+		sent: "published", sentStatus: "published", reclaimOutcome: "retry"},
 	{claim: "claim_feedback_reply", report: "report_feedback_reply", id: "fbk_3", claimArgs: map[string]any{"feedbackId": "fbk_3", "confirmedBy": "the support lead"},
-		sent: "posted", sentStatus: "posted", again: "failed",
+		sent: "posted", sentStatus: "posted", reclaimOutcome: "failed",
 		reclaim: func(t *testing.T, s *apitest.Service, key string) {
 			if r := s.Call(t, key, "update_feedback_reply", map[string]any{"feedbackId": "fbk_3", "replyStatus": "approved"}); r.Status != http.StatusOK {
 				t.Fatalf("approve the reply again: status %d, want 200: %s", r.Status, r.Body)
@@ -91,7 +91,7 @@ func TestClaimIsReplayedOnlyWhileItLocks(t *testing.T) {
 					t.Fatalf("report %s: status %d, want 200: %s", outcome, r.Status, r.Body)
 				}
 			}
-			report(first, w.again)
+			report(first, w.reclaimOutcome)
 			refused("the record can be claimed again", "a")
 			if w.reclaim != nil {
 				w.reclaim(t, s, key)
@@ -125,8 +125,8 @@ func TestRefusedClaimIsNotRemembered(t *testing.T) {
 		if r := w.claimWith(t, s, key, "a"); r.Status != http.StatusConflict {
 			t.Errorf("%s of a claimed record: status %d, want 409: %s", w.claim, r.Status, r.Body)
 		}
-		if r := w.reportAs(t, s, key, holder, w.again); r.Status != http.StatusOK {
-			t.Fatalf("report %s: status %d, want 200: %s", w.again, r.Status, r.Body)
+		if r := w.reportAs(t, s, key, holder, w.reclaimOutcome); r.Status != http.StatusOK {
+			t.Fatalf("report %s: status %d, want 200: %s", w.reclaimOutcome, r.Status, r.Body)
 		}
 		if w.reclaim != nil {
 			w.reclaim(t, s, key)

@@ -19,12 +19,12 @@ import (
 // racer is one of two concurrent requests. A test controls the order of their table calls that
 // involve one record: a racer waits for its turn before each such call.
 type racer struct {
-	name     string
-	turns    chan struct{} // one value per turn; once closed, the racer no longer waits
-	called   chan struct{} // receives a value after each call that used a turn
-	finished chan struct{} // closed when the response has arrived
-	loses    bool          // whether the response to its first write is lost
-	response apitest.Response
+	name          string
+	turns         chan struct{} // one value per turn; once closed, the racer no longer waits
+	called        chan struct{} // receives a value after each call that used a turn
+	finished      chan struct{} // closed when the response has arrived
+	losesResponse bool          // whether the response to its first write is lost
+	response      apitest.Response
 }
 
 type racerKey struct{}
@@ -48,8 +48,8 @@ func (w turnTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	_, hadTurn := <-one.turns
 	out, err := w.RoundTripper.RoundTrip(r)
-	if one.loses && err == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
-		one.loses = false
+	if one.losesResponse && err == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
+		one.losesResponse = false
 		_, err = io.Copy(io.Discard, out.Body)
 		out, err = nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 	}
@@ -66,7 +66,7 @@ func race(t *testing.T, s *apitest.Service, order string, requests map[string]fu
 	t.Helper()
 	racers, out := map[string]*racer{}, map[string]apitest.Response{}
 	for name, prepare := range requests {
-		one := &racer{name: name, turns: make(chan struct{}), called: make(chan struct{}), finished: make(chan struct{}), loses: name == loses}
+		one := &racer{name: name, turns: make(chan struct{}), called: make(chan struct{}), finished: make(chan struct{}), losesResponse: name == loses}
 		racers[name] = one
 		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), racerKey{}, one), http.MethodPatch, "/", nil)
 		r.Header.Set("Content-Type", "application/json")
@@ -105,7 +105,7 @@ func TestDraftRacesApproval(t *testing.T) {
 	for operation, rule := range draftRules {
 		var text, approved, other, id, path, sortKey string
 		initial := "draft"
-		switch rule.record {
+		switch rule.importType {
 		case "feedback":
 			text, approved, other, id, sortKey, path = "replyBody", "approved", "needs_review", "fbk_d", "feedback#fbk_d", "feedback/fbk_d/reply"
 		case "post":
@@ -128,13 +128,13 @@ func TestDraftRacesApproval(t *testing.T) {
 							what := fmt.Sprintf("%s, order %s, the approval shows %s of a text by the %s, lost response of %q", operation, order, shown, writer, loses)
 							rule.storeInState(t, world, initial)
 							if writer == "agent" {
-								if r := s.Call(t, drafter, operation, map[string]any{rule.argument: id, text: "Read"}); r.Status != 200 {
+								if r := s.Call(t, drafter, operation, map[string]any{rule.idArgument: id, text: "Read"}); r.Status != 200 {
 									t.Fatalf("%s: %d %s", what, r.Status, r.Body)
 								}
-							} else if r := s.Call(t, person, operation, map[string]any{rule.argument: id, text: "Read"}); r.Status != 200 {
+							} else if r := s.Call(t, person, operation, map[string]any{rule.idArgument: id, text: "Read"}); r.Status != 200 {
 								t.Fatalf("%s: %d %s", what, r.Status, r.Body)
 							}
-							read := s.Call(t, person, rule.reader, map[string]any{rule.argument: id})
+							read := s.Call(t, person, rule.readOperation, map[string]any{rule.idArgument: id})
 							s.Clock.Advance(1e10) // 10 s, to stay below the quota
 							send := func(key, body string) func(*http.Request) {
 								return func(r *http.Request) {
@@ -161,18 +161,18 @@ func TestDraftRacesApproval(t *testing.T) {
 							approvalFirst := strings.LastIndex(order, approval) < strings.LastIndex(order, draft)
 							wantDraft, wantApproval, wantText, wantStatus := 200, 409, "Replaced", other
 							switch {
-							case rule.record != "content-idea" && writer == "agent" && shown == "nothing": // the approval is refused, whatever the order
+							case rule.importType != "content-idea" && writer == "agent" && shown == "nothing": // the approval is refused, whatever the order
 							case approvalFirst:
 								wantDraft, wantApproval, wantText, wantStatus = 401, 200, "Read", approved
 							case shown == "If-Match":
 								wantApproval = 412
-							case rule.record == "content-idea": // accepting an idea publishes nothing, so nobody needs to have read it
+							case rule.importType == "content-idea": // accepting an idea publishes nothing, so nobody needs to have read it
 								wantApproval, wantStatus = 200, approved
 								if shown == "text" {
 									wantText = "Read"
 								}
 							}
-							after := s.Call(t, person, rule.reader, map[string]any{rule.argument: id}).JSON(t)
+							after := s.Call(t, person, rule.readOperation, map[string]any{rule.idArgument: id}).JSON(t)
 							if got[draft].Status != wantDraft || got[approval].Status != wantApproval || after[text] != wantText || after[rule.status] != wantStatus {
 								t.Errorf("%s: the draft is %d, the approval %d, stored %v %v; want %d, %d, %s %s: %s %s", what, got[draft].Status, got[approval].Status,
 									after[text], after[rule.status], wantDraft, wantApproval, wantText, wantStatus, got[draft].Body, got[approval].Body)

@@ -23,39 +23,39 @@ import (
 
 // draftRule says what a key that may only draft can do with an operation.
 type draftRule struct {
-	write    string   // the scope that allows a key to decide
-	status   string   // the name of the status property
-	settable []string // the statuses that a drafting key may set
-	content  map[string]any
-	from     []string // the statuses in which a drafting key may change the record; nil if the operation creates one
-	others   []string // all other statuses
-	locked   []string // the subset of others in which no key may change the record
-	record   string   // the record's type in an import
-	argument string   // the name of the id argument
-	reader   string   // the name of the operation that reads the record
+	writeScope     string   // the scope that allows a key to decide
+	status         string   // the name of the status property
+	settable       []string // the statuses that a drafting key may set
+	content        map[string]any
+	from           []string // the statuses in which a drafting key may change the record; nil if the operation creates one
+	otherStatuses  []string // all other statuses
+	lockedStatuses []string // the subset of others in which no key may change the record
+	importType     string   // the record's type in an import
+	idArgument     string   // the name of the id argument
+	readOperation  string   // the name of the operation that reads the record
 }
 
 // draftRules lists the operations open to keys that may only draft, with the rules for each. The
 // rules are written by hand. The status "" stands for null.
 var draftRules = map[string]draftRule{
 	"update_feedback_reply": {
-		write: "feedback:write", status: "replyStatus", settable: []string{"none", "draft", "needs_review"}, content: map[string]any{"replyBody": "New"},
-		from: []string{"", "none", "draft", "needs_review", "failed"}, others: []string{"approved", "skipped", "posting", "posted"}, locked: []string{"posting", "posted"},
-		record: "feedback", argument: "feedbackId", reader: "get_feedback",
+		writeScope: "feedback:write", status: "replyStatus", settable: []string{"none", "draft", "needs_review"}, content: map[string]any{"replyBody": "New"},
+		from: []string{"", "none", "draft", "needs_review", "failed"}, otherStatuses: []string{"approved", "skipped", "posting", "posted"}, lockedStatuses: []string{"posting", "posted"},
+		importType: "feedback", idArgument: "feedbackId", readOperation: "get_feedback",
 	},
 	"create_broadcast_post": {
-		write: "broadcast:write", status: "status", settable: []string{"draft"},
+		writeScope: "broadcast:write", status: "status", settable: []string{"draft"},
 		content: map[string]any{"platform": "x", "body": "New", "scheduledFor": "2026-09-01T09:00:00.000Z"},
 	},
 	"update_broadcast_post": {
-		write: "broadcast:write", status: "status", settable: []string{"draft"}, content: map[string]any{"body": "New"},
-		from: []string{"draft"}, others: []string{"", "scheduled", "failed", "publishing", "published"}, locked: []string{"publishing", "published"},
-		record: "post", argument: "postId", reader: "get_broadcast_post",
+		writeScope: "broadcast:write", status: "status", settable: []string{"draft"}, content: map[string]any{"body": "New"},
+		from: []string{"draft"}, otherStatuses: []string{"", "scheduled", "failed", "publishing", "published"}, lockedStatuses: []string{"publishing", "published"},
+		importType: "post", idArgument: "postId", readOperation: "get_broadcast_post",
 	},
-	"create_broadcast_idea": {write: "broadcast:write", status: "status", settable: []string{"suggested"}, content: map[string]any{"title": "New"}},
+	"create_broadcast_idea": {writeScope: "broadcast:write", status: "status", settable: []string{"suggested"}, content: map[string]any{"title": "New"}},
 	"update_broadcast_idea": {
-		write: "broadcast:write", status: "status", settable: []string{"suggested"}, content: map[string]any{"title": "New"},
-		from: []string{"suggested"}, others: []string{"", "accepted", "rejected"}, record: "content-idea", argument: "ideaId", reader: "get_broadcast_idea",
+		writeScope: "broadcast:write", status: "status", settable: []string{"suggested"}, content: map[string]any{"title": "New"},
+		from: []string{"suggested"}, otherStatuses: []string{"", "accepted", "rejected"}, importType: "content-idea", idArgument: "ideaId", readOperation: "get_broadcast_idea",
 	},
 }
 
@@ -75,7 +75,7 @@ func startDrafting(t *testing.T, transport http.RoundTripper) draftingService {
 // storeInState stores a record with the given status and returns its id.
 func (d draftRule) storeInState(t *testing.T, s draftingService, state string) (id string) {
 	t.Helper()
-	id = map[string]string{"feedback": "fbk_d", "post": "pst_d", "content-idea": "ida_d"}[d.record]
+	id = map[string]string{"feedback": "fbk_d", "post": "pst_d", "content-idea": "ida_d"}[d.importType]
 	d.store(t, s, map[string]string{id: state})
 	return id
 }
@@ -89,7 +89,7 @@ func (d draftRule) store(t *testing.T, s draftingService, states map[string]stri
 		if state != "" {
 			record[d.status] = state
 		}
-		switch d.record {
+		switch d.importType {
 		case "feedback":
 			maps.Copy(record, map[string]any{"source": "reddit", "externalId": id, "replyBody": "Old"})
 		case "post":
@@ -99,14 +99,14 @@ func (d draftRule) store(t *testing.T, s draftingService, states map[string]stri
 		}
 		lines = append(lines, marshal(t, record))
 	}
-	importLinesOf(t, s.Service, s.kinds, d.record, lines...)
+	importLinesOf(t, s.Service, s.kinds, d.importType, lines...)
 	for id, state := range states {
 		if state != "" {
 			continue
 		}
 		// Remove the status that the import has set.
 		var err error
-		switch d.record {
+		switch d.importType {
 		case "feedback":
 			_, err = feedback.NewStore(s.Table).Modify(t.Context(), s.CompanyID, id, func(f *feedback.Feedback) error { f.ReplyStatus = nil; return nil })
 		case "post":
@@ -168,7 +168,7 @@ func TestDraftsInEveryState(t *testing.T) {
 		t.Run(operation, func(t *testing.T) {
 			t.Parallel()
 			s := startDrafting(t, nil)
-			area, _, _ := strings.Cut(rule.write, ":")
+			area, _, _ := strings.Cut(rule.writeScope, ":")
 			keys := map[string]string{"all": s.Key(t)}
 			for _, scope := range []string{"read", "draft", "write"} {
 				keys[scope] = s.Key(t, auth.Scope(area+":"+scope))
@@ -182,7 +182,7 @@ func TestDraftsInEveryState(t *testing.T) {
 					bodies = append(bodies, map[string]any{rule.status: word})
 				}
 			}
-			states := append(slices.Clone(rule.from), rule.others...)
+			states := append(slices.Clone(rule.from), rule.otherStatuses...)
 			if rule.from == nil {
 				states = []string{"(create)"}
 			} else {
@@ -193,7 +193,7 @@ func TestDraftsInEveryState(t *testing.T) {
 			for _, state := range states {
 				for _, body := range bodies {
 					for kind, key := range keys {
-						id := fmt.Sprintf("%s_d%d", map[string]string{"feedback": "fbk", "post": "pst", "content-idea": "ida"}[rule.record], len(cases))
+						id := fmt.Sprintf("%s_d%d", map[string]string{"feedback": "fbk", "post": "pst", "content-idea": "ida"}[rule.importType], len(cases))
 						stored[id] = state
 						cases = append(cases, draftCase{id, state, body, kind, key})
 					}
@@ -224,7 +224,7 @@ func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c
 	what := fmt.Sprintf("%s of a record in state %q with %v by a key with %s", operation, c.state, c.body, c.kind)
 	args := maps.Clone(c.body)
 	if d.from != nil {
-		args[d.argument] = c.id
+		args[d.idArgument] = c.id
 	}
 	s.Clock.Advance(time.Minute) // refills the quota
 	r := s.Call(t, c.key, operation, args)
@@ -235,9 +235,9 @@ func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c
 	case c.kind == "read":
 		want, remaining = 401, "120"
 	case len(c.body) == 0:
-	case c.kind == "draft" && (word != "" && !slices.Contains(d.settable, word) || slices.Contains(d.others, c.state)):
+	case c.kind == "draft" && (word != "" && !slices.Contains(d.settable, word) || slices.Contains(d.otherStatuses, c.state)):
 		want = 401
-	case slices.Contains(d.locked, c.state):
+	case slices.Contains(d.lockedStatuses, c.state):
 		want = 409
 	}
 	if got := r.Header.Get("RateLimit-Remaining"); r.Status != want || got != remaining {
@@ -246,14 +246,14 @@ func (d draftRule) checkOne(t *testing.T, s draftingService, operation string, c
 	}
 	if want == 401 {
 		code, messages := r.Messages(t)
-		if code != "unauthorised" || !slices.Equal(messages, []string{"the key lacks the scope " + d.write}) || r.Header.Get("WWW-Authenticate") != "Bearer" {
-			t.Errorf("%s: %s, want unauthorised, that the key lacks %s, and a challenge", what, r.Body, d.write)
+		if code != "unauthorised" || !slices.Equal(messages, []string{"the key lacks the scope " + d.writeScope}) || r.Header.Get("WWW-Authenticate") != "Bearer" {
+			t.Errorf("%s: %s, want unauthorised, that the key lacks %s, and a challenge", what, r.Body, d.writeScope)
 		}
 	}
 	if d.from == nil {
 		return
 	}
-	after := s.Call(t, full, d.reader, map[string]any{d.argument: c.id}).JSON(t)
+	after := s.Call(t, full, d.readOperation, map[string]any{d.idArgument: c.id}).JSON(t)
 	expected := map[string]any{"updatedAt": "2026-01-01T00:00:00.000Z"}
 	for name := range d.content {
 		expected[name] = "Old"
@@ -329,7 +329,7 @@ func TestDraftingKeyDecidesNothing(t *testing.T) {
 			for _, word := range allowedValues(t, op.ID, rule.status) {
 				if args := maps.Clone(fixtureArguments[op.ID]); !slices.Contains(rule.settable, word) {
 					args[rule.status], args["scheduledFor"] = word, "2026-09-01T09:00:00Z"
-					if rule.record != "post" && op.ID != "create_broadcast_post" {
+					if rule.importType != "post" && op.ID != "create_broadcast_post" {
 						delete(args, "scheduledFor")
 					}
 					bodies = append(bodies, args)
@@ -470,8 +470,8 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 			}
 			for n, step := range steps {
 				s.Clock.Advance(10 * time.Second) // so that the quota is not exceeded
-				sent := with(args{rule.argument: id}, step.args)
-				before := s.Call(t, keys["write"], rule.reader, args{rule.argument: id})
+				sent := with(args{rule.idArgument: id}, step.args)
+				before := s.Call(t, keys["write"], rule.readOperation, args{rule.idArgument: id})
 				switch step.ifMatch {
 				case "":
 				case "current":
@@ -483,7 +483,7 @@ func TestNothingIsApprovedUnread(t *testing.T) {
 				if r.Status != step.status || r.Status == 409 && !strings.Contains(r.Body, "read the record again") {
 					t.Errorf("%s, %s, step %d: %v by %s: status %d, want %d: %s", operation, name, n+1, sent, step.key, r.Status, step.status, r.Body)
 				}
-				if after := s.Call(t, keys["write"], rule.reader, args{rule.argument: id}); r.Status != 200 && after.Body != before.Body {
+				if after := s.Call(t, keys["write"], rule.readOperation, args{rule.idArgument: id}); r.Status != 200 && after.Body != before.Body {
 					t.Errorf("%s, %s, step %d: refused, and left %s, want %s", operation, name, n+1, after.Body, before.Body)
 				}
 			}
@@ -536,15 +536,15 @@ func TestDraftedPropertiesAreHidden(t *testing.T) {
 		rule := draftRules[operation]
 		approval := map[string]any{rule.status: map[string]string{"replyStatus": "approved", "status": "scheduled"}[rule.status]}
 		id := rule.storeInState(t, s, "draft")
-		at := map[string]any{rule.argument: id}
+		at := map[string]any{rule.idArgument: id}
 		maps.Copy(text, at)
 		maps.Copy(approval, at)
 		responses := []apitest.Response{s.Call(t, draft, operation, text)}
-		before := s.Call(t, person, rule.reader, at)
+		before := s.Call(t, person, rule.readOperation, at)
 		s.Clock.Advance(time.Hour)
-		responses = append(responses, before, s.Call(t, person, map[string]string{"feedback": "list_feedback", "post": "list_broadcast_posts"}[rule.record], nil))
+		responses = append(responses, before, s.Call(t, person, map[string]string{"feedback": "list_feedback", "post": "list_broadcast_posts"}[rule.importType], nil))
 		responses = append(responses, s.Call(t, person, operation, text)) // from now on the value counts as written by this key
-		if after := s.Call(t, person, rule.reader, at); after.Body != before.Body || after.Header.Get("ETag") != before.Header.Get("ETag") {
+		if after := s.Call(t, person, rule.readOperation, at); after.Body != before.Body || after.Header.Get("ETag") != before.Header.Get("ETag") {
 			t.Errorf("%s: the same text left %s, want %s", operation, after.Body, before.Body)
 		}
 		if r := s.Call(t, person, operation, approval); r.Status != 200 {
@@ -554,14 +554,14 @@ func TestDraftedPropertiesAreHidden(t *testing.T) {
 		rule.storeInState(t, s, "draft")
 		s.Call(t, draft, operation, text)
 		for _, kind := range s.kinds {
-			if kind.Name != rule.record {
+			if kind.Name != rule.importType {
 				continue
 			}
 			err := kind.Export(t.Context(), s.CompanyID, func(record any) error {
 				line := marshal(t, record)
 				responses = append(responses, apitest.Response{Body: string(line)})
 				if bytes.Contains(line, []byte(`"id":"`+id+`"`)) {
-					importLinesOf(t, s.Service, s.kinds, rule.record, line)
+					importLinesOf(t, s.Service, s.kinds, rule.importType, line)
 				}
 				return nil
 			})
@@ -610,7 +610,7 @@ func TestDraftsCostNothing(t *testing.T) {
 	for operation, rule := range draftRules {
 		args := maps.Clone(rule.content)
 		if rule.from != nil {
-			args[rule.argument] = rule.storeInState(t, s, rule.from[len(rule.from)-1])
+			args[rule.idArgument] = rule.storeInState(t, s, rule.from[len(rule.from)-1])
 		}
 		decided := measure(person, operation, args, 200)
 		if rule.from != nil {
@@ -620,10 +620,10 @@ func TestDraftsCostNothing(t *testing.T) {
 		if drafted != decided || drafted.Trips != 2 {
 			t.Errorf("%s: a draft costs %+v, without a drafting key %+v", operation, drafted, decided)
 		}
-		if rule.argument != "feedbackId" && rule.argument != "postId" {
+		if rule.idArgument != "feedbackId" && rule.idArgument != "postId" {
 			continue
 		}
-		approval := map[string]any{rule.argument: args[rule.argument], rule.status: map[string]string{"replyStatus": "approved", "status": "scheduled"}[rule.status]}
+		approval := map[string]any{rule.idArgument: args[rule.idArgument], rule.status: map[string]string{"replyStatus": "approved", "status": "scheduled"}[rule.status]}
 		if unread := measure(person, operation, approval, http.StatusConflict); unread.Trips != 1 || unread.ReadUnits != decided.ReadUnits {
 			t.Errorf("%s: an unread approval costs %+v, want 1 round trip and %v read units", operation, unread, decided.ReadUnits)
 		}

@@ -42,8 +42,8 @@ func TestContractsOfWrites(t *testing.T) {
 		if got, want := acceptsHeader(op, "Idempotency-Key"), op.Method == http.MethodPost && op.Effect != api.Read; got != want {
 			t.Errorf("%s accepts an Idempotency-Key: %v, want %v", op.ID, got, want)
 		}
-		one := op.Method == http.MethodPatch || op.Method == http.MethodDelete && op.ID != "delete_metric_points" // whether the operation changes a single record
-		want := one || op.ID == "publish_plan_board"
+		changesOneRecord := op.Method == http.MethodPatch || op.Method == http.MethodDelete && op.ID != "delete_metric_points" // whether the operation changes a single record
+		want := changesOneRecord || op.ID == "publish_plan_board"
 		if got := acceptsHeader(op, "If-Match"); got != want {
 			t.Errorf("%s accepts an If-Match: %v, want %v", op.ID, got, want)
 		} else if got != honoursIfMatch(op) {

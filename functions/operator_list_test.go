@@ -56,9 +56,9 @@ func newOwnTable(t *testing.T) *apitest.Service {
 // record.
 type workEntry [4]string
 
-// wantedWork is a second, independent implementation of the operator's lists. It returns the entry
-// that a stored record must have, or false if the record must have none.
-func wantedWork(item table.Item) (e workEntry, listed bool) {
+// expectedWorkEntry is a second, independent implementation of the operator's lists. It returns the
+// entry that a stored record must have, or false if the record must have none.
+func expectedWorkEntry(item table.Item) (e workEntry, listed bool) {
 	text := func(name string) string { return attributeText(item, name) }
 	kind, _, _ := strings.Cut(text("sk"), "#")
 	switch {
@@ -110,7 +110,7 @@ func checkOperatorLists(t *testing.T, s *apitest.Service, after string) (work []
 	t.Helper()
 	var companies, registered []string
 	for _, item := range scanItems(t, s, table.Base) {
-		if e, listed := wantedWork(item); listed {
+		if e, listed := expectedWorkEntry(item); listed {
 			work = append(work, e)
 		}
 		switch pk := attributeText(item, "pk"); {

@@ -20,11 +20,11 @@ import (
 // what is left to a person.
 func TestPromptsNameTools(t *testing.T) {
 	t.Parallel()
-	effects := map[string]bool{} // keyed by tool name: whether a prompt may name the tool
+	mayName := map[string]bool{} // keyed by tool name: whether a prompt may name the tool
 	for _, op := range toolOperations() {
 		// A prompt may name a tool with a DraftScope, because it can save drafts and suggestions on
 		// which people decide.
-		effects[mcpserver.ToolName(op)] = op.Effect == api.Read || op.DraftScope != ""
+		mayName[mcpserver.ToolName(op)] = op.Effect == api.Read || op.DraftScope != ""
 	}
 	seen := map[string]bool{}
 	for _, p := range prompts.All() {
@@ -39,7 +39,7 @@ func TestPromptsNameTools(t *testing.T) {
 		for _, s := range append(slices.Clone(p.Steps), mcpserver.PromptStep{Text: p.Stop}) {
 			for _, tool := range s.Tools() {
 				named++
-				if may, exists := effects[tool]; !exists || !may {
+				if may, exists := mayName[tool]; !exists || !may {
 					t.Errorf("%s names %s: exists %t, may be named %t", p.Name, tool, exists, may)
 				}
 			}

@@ -48,8 +48,8 @@ func decodeJSON(t *testing.T, text string) (value any) {
 	return value
 }
 
-// text decodes the record or list in the text that the model reads.
-func (c toolResult) text(t *testing.T) any {
+// decodeText decodes the record or list in the text that the model reads.
+func (c toolResult) decodeText(t *testing.T) any {
 	t.Helper()
 	return decodeJSON(t, c.Content[0].Text)
 }
@@ -111,7 +111,7 @@ func shownPoints(points []any) any {
 func (c toolResult) shownRecords(t *testing.T) map[string]any {
 	t.Helper()
 	out, n := map[string]any{}, 0
-	list := c.text(t).(map[string]any)
+	list := c.decodeText(t).(map[string]any)
 	items, _ := list["items"].([]any)
 	for _, item := range items {
 		out[fmt.Sprint(item.(map[string]any)["id"])] = item
@@ -361,7 +361,7 @@ func TestToolRecordsInParts(t *testing.T) {
 			if strings.Contains(r.Content[0].Text, `"outline":`) {
 				outlined++
 			}
-			return r.text(t), nil
+			return r.decodeText(t), nil
 		}
 		s.Clock.Advance(time.Second)
 		over := s.Call(t, key, op.ID, arguments)
@@ -426,7 +426,7 @@ func TestToolFields(t *testing.T) {
 		args["fields"] = []string{last}
 		s.Clock.Advance(time.Second)
 		r = callTool(t, s, key, op.ID, args)
-		records := []any{r.text(t)}
+		records := []any{r.decodeText(t)}
 		if op.IsList() {
 			records = slices.Collect(maps.Values(r.shownRecords(t)))
 		}

@@ -74,7 +74,7 @@ func (c toolResult) response(t *testing.T) apitest.Response {
 		r.Status = statusOf(code)
 		return r
 	}
-	if diff := cmp.Diff(shownToModel(decodeJSON(t, r.Body)), c.text(t)); diff != "" {
+	if diff := cmp.Diff(shownToModel(decodeJSON(t, r.Body)), c.decodeText(t)); diff != "" {
 		t.Errorf("the text differs from the structured content (-content +text)\n%s", diff)
 	}
 	return r

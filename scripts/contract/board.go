@@ -8,11 +8,11 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-const boardByID = "/plan/boards/"
+const boardPathPrefix = "/plan/boards/"
 
 // createBoard creates a board. The caller must delete it with remove.
 func (k *runner) createBoard() (createdRecord, bool) {
-	return k.create(k.companyPath("/plan/boards"), `{"name":"Conformance check"}`, boardByID)
+	return k.create(k.companyPath("/plan/boards"), `{"name":"Conformance check"}`, boardPathPrefix)
 }
 
 // publicKeyPattern matches the public keys that the service generates.
@@ -36,7 +36,7 @@ func checkBoardLifecycle(k *runner) {
 	})
 	k.checkError(k.do(http.MethodPatch, board.path, `{"allowedOrigins":null}`), fault.BadRequest, "allowedOrigins")
 	k.checkError(k.do(http.MethodPatch, board.path, `{"allowedOrigins":["https://example.com","https://*.example.com"]}`), fault.BadRequest, "allowedOrigins[1]")
-	item, ok := k.create(board.path+"/items", `{"title":"Conformance check"}`, itemByID)
+	item, ok := k.create(board.path+"/items", `{"title":"Conformance check"}`, itemPathPrefix)
 	if !ok {
 		return
 	}
@@ -55,7 +55,7 @@ func checkLiveItems(k *runner) {
 		return
 	}
 	defer k.remove(board)
-	item, ok := k.create(board.path+"/items", `{"title":"Conformance check","status":"published"}`, itemByID)
+	item, ok := k.create(board.path+"/items", `{"title":"Conformance check","status":"published"}`, itemPathPrefix)
 	if !ok {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 
 // checkInvalidBodies sends each body and requires an error. An element of bodies is a pair: the
 // invalid body, and the field that the error message must name.
-func (k *runner) checkInvalidBodies(path, byID string, bodies [][2]string) {
+func (k *runner) checkInvalidBodies(path, pathPrefix string, bodies [][2]string) {
 	for _, b := range bodies {
 		got := k.do(http.MethodPost, path, b[0])
 		if got.status == http.StatusUnauthorized {
@@ -22,7 +22,7 @@ func (k *runner) checkInvalidBodies(path, byID string, bodies [][2]string) {
 			return
 		}
 		got.request += fmt.Sprintf(" %.60s", b[0])
-		k.checkRefusedCreate(got, byID, fault.BadRequest, b[1])
+		k.checkRefusedCreate(got, pathPrefix, fault.BadRequest, b[1])
 	}
 }
 
@@ -31,7 +31,7 @@ func checkItemBody(k *runner) {
 	if !ok {
 		return
 	}
-	k.checkInvalidBodies(items, itemByID, [][2]string{
+	k.checkInvalidBodies(items, itemPathPrefix, [][2]string{
 		{`{}`, "title"}, {`{"title":""}`, "title"}, {`{"title":5}`, "title"}, {`{"title":"x","status":"live"}`, "status"},
 		{`{"title":"x","sortOrder":1.5}`, "sortOrder"}, {`{"title":"x","categoryIds":"a"}`, "categoryIds"},
 	})
@@ -42,7 +42,7 @@ func checkItemBody(k *runner) {
 }
 
 func checkPostBody(k *runner) {
-	k.checkInvalidBodies(k.companyPath("/broadcast/posts"), postByID, [][2]string{
+	k.checkInvalidBodies(k.companyPath("/broadcast/posts"), postPathPrefix, [][2]string{
 		{`{"platform":"x"}`, "body"}, {`{"body":"x"}`, "platform"}, {`{"platform":"fax","body":"x"}`, "platform"},
 		{`{"platform":"x","body":"x","status":"scheduled"}`, "scheduledFor"}, {`{"platform":"x","body":"x","status":"published"}`, "status"},
 		{`{"platform":"x","body":"x","destination":"all"}`, "destination"}, {`{"platform":"x","body":"x","scheduledFor":"soon"}`, "scheduledFor"},
@@ -54,13 +54,13 @@ func checkStrictBody(k *runner) {
 	if !ok {
 		return
 	}
-	k.checkInvalidBodies(items, itemByID, [][2]string{
+	k.checkInvalidBodies(items, itemPathPrefix, [][2]string{
 		{`{"title":"x","nope":1}`, "nope"}, {`{"title":null}`, "title"}, {`{"title":"x","title":"y"}`, "title"},
 		{`{"title":"x"} {}`, "body"}, {`{"title":`, "body"}, {`[]`, "body"}, {"{\"title\":\"\xff\"}", "body"}, {`{"Title":"x"}`, "Title"},
 	})
 	got := k.do(http.MethodPost, items, `{"title":"x"}`, "Content-Type", "text/plain")
 	got.request += " as text/plain"
-	k.checkRefusedCreate(got, itemByID, fault.BadRequest, "Content-Type")
+	k.checkRefusedCreate(got, itemPathPrefix, fault.BadRequest, "Content-Type")
 }
 
 func checkNULBody(k *runner) {
@@ -68,7 +68,7 @@ func checkNULBody(k *runner) {
 	if !ok {
 		return
 	}
-	k.checkInvalidBodies(items, itemByID, [][2]string{
+	k.checkInvalidBodies(items, itemPathPrefix, [][2]string{
 		{`{"title":"x\u0000"}`, "title"}, {`{"title":"x","summary":"\u0000"}`, "summary"}, {`{"title":"x","categoryIds":["a","\u0000"]}`, "categoryIds[1]"},
 	})
 	k.checkError(k.get(items+"?cursor=%00"), fault.BadRequest, "cursor")

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	planByID = "/broadcast/plans/"
-	ideaByID = "/broadcast/ideas/"
+	planPathPrefix = "/broadcast/plans/"
+	ideaPathPrefix = "/broadcast/ideas/"
 )
 
 // checkIdeaLifecycle creates a plan with an idea, removes the idea from the plan, and deletes both.
 // It requires that the service refuses a plan that ends before it starts.
 func checkIdeaLifecycle(k *runner) {
-	plan, ok := k.create(k.companyPath("/broadcast/plans"), `{"name":"Conformance check","platforms":["x"],"startsAt":"`+farFuture+`"}`, planByID)
+	plan, ok := k.create(k.companyPath("/broadcast/plans"), `{"name":"Conformance check","platforms":["x"],"startsAt":"`+farFuture+`"}`, planPathPrefix)
 	if !ok {
 		return
 	}
@@ -26,7 +26,7 @@ func checkIdeaLifecycle(k *runner) {
 	k.checkError(k.do(http.MethodPatch, plan.path, `{"endsAt":"2098-12-31T23:59:59Z"}`), fault.BadRequest, "endsAt")
 	k.checkError(k.do(http.MethodPatch, plan.path, `{"platforms":["x","blog"]}`), fault.BadRequest, "platforms[1]")
 	k.checkUpdate(plan, `{"status":"complete","endsAt":"`+farFuture+`","platforms":null}`, "update_broadcast_plan", map[string]any{"status": "complete", "endsAt": farFuture, "platforms": nil})
-	idea, ok := k.create(k.companyPath("/broadcast/ideas"), fmt.Sprintf(`{"title":"Conformance check","planId":%q}`, plan.fields["id"]), ideaByID)
+	idea, ok := k.create(k.companyPath("/broadcast/ideas"), fmt.Sprintf(`{"title":"Conformance check","planId":%q}`, plan.fields["id"]), ideaPathPrefix)
 	if !ok {
 		return
 	}

@@ -138,7 +138,7 @@ type injectedFault struct {
 // injectedFaults returns bugs by the name of the rule that each breaks. If several bugs break a
 // rule, each key is the rule's name, a slash and a description of the bug.
 func injectedFaults(companyID, key string) map[string]injectedFault {
-	letIn := injectedFault{changeRequest: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
+	addValidKey := injectedFault{changeRequest: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
 	var previews, ids atomic.Int64
 	on := func(method, part, from, to string) injectedFault {
 		return injectedFault{changeResponse: func(r *http.Response, body string) string {
@@ -242,7 +242,7 @@ func injectedFaults(companyID, key string) map[string]injectedFault {
 			}
 			return body
 		}},
-		"missing-key": letIn, "unknown-key": letIn, "publishable-key": letIn, "other-scheme": letIn, "mcp-key": letIn, "write-access": letIn,
+		"missing-key": addValidKey, "unknown-key": addValidKey, "publishable-key": addValidKey, "other-scheme": addValidKey, "mcp-key": addValidKey, "write-access": addValidKey,
 		"other-company": {changeRequest: func(r *http.Request) {
 			parts := strings.Split(r.URL.Path, "/")
 			if len(parts) > 3 {

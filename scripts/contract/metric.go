@@ -292,7 +292,7 @@ func checkMetricLifecycle(k *runner) {
 		return
 	}
 	defer k.removeMetric(path)
-	const collection, byID = "/metrics/definitions", "/metrics/definitions/"
+	const collection, pathPrefix = "/metrics/definitions", "/metrics/definitions/"
 	k.checkError(k.do(http.MethodDelete, path, ""), fault.Conflict, "points")
 	for _, c := range []struct {
 		body  string
@@ -305,7 +305,7 @@ func checkMetricLifecycle(k *runner) {
 		{`{"key":"custom.` + testMetricKey + `.derived","kind":"derived"}`, fault.BadRequest, "formula"},
 		{`{"key":"custom.` + testMetricKey + `.formula","formula":"a / b"}`, fault.BadRequest, "formula"},
 	} {
-		k.checkRefusedCreate(k.do(http.MethodPost, k.companyPath(collection), c.body), byID, c.code, c.names)
+		k.checkRefusedCreate(k.do(http.MethodPost, k.companyPath(collection), c.body), pathPrefix, c.code, c.names)
 	}
 	for _, c := range []struct{ from, to, want int }{{1, 2, 2}, {1, 2, 0}, {0, len(testMetricValues), len(testMetricValues) - 2}} {
 		if got := k.deletePoints(c.from, c.to); int(got) != c.want {
@@ -317,7 +317,7 @@ func checkMetricLifecycle(k *runner) {
 	}
 	k.deletePath(path)
 	k.checkError(k.get(path), fault.NotFound, "")
-	m, ok := k.create(k.companyPath(collection), `{"key":"`+testMetricKey+`","unit":"count","kind":"split","dimensions":["half"]}`, byID)
+	m, ok := k.create(k.companyPath(collection), `{"key":"`+testMetricKey+`","unit":"count","kind":"split","dimensions":["half"]}`, pathPrefix)
 	if !ok {
 		return
 	}

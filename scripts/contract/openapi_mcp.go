@@ -112,13 +112,13 @@ func (k *runner) sendMCP(path, method string, params any, headers map[string]str
 // callMCP initialises a session of the MCP endpoint at path, sends one message in it and returns
 // the message's result.
 func (k *runner) callMCP(path, method string, params any) (map[string]any, error) {
-	hello, header, err := k.sendMCP(path, "initialize", map[string]any{
+	initResult, header, err := k.sendMCP(path, "initialize", map[string]any{
 		"protocolVersion": mcpRevision, "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "contract", "version": "1"},
 	}, nil)
 	if err != nil {
 		return nil, err
 	}
-	headers := map[string]string{"Mcp-Protocol-Version": fmt.Sprint(hello["protocolVersion"])}
+	headers := map[string]string{"Mcp-Protocol-Version": fmt.Sprint(initResult["protocolVersion"])}
 	if id := header.Get("Mcp-Session-Id"); id != "" {
 		headers["Mcp-Session-Id"] = id
 	}

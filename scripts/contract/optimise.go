@@ -6,12 +6,12 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-const siteByID, auditByID = "/optimise/sites/", "/optimise/audits/"
+const sitePathPrefix, auditPathPrefix = "/optimise/sites/", "/optimise/audits/"
 
 // checkSiteLifecycle creates, updates and deletes a site with a goal. It requires that the site's
 // key cannot change, and that the goal is deleted with the site.
 func checkSiteLifecycle(k *runner) {
-	site, ok := k.create(k.companyPath("/optimise/sites"), `{"name":"Conformance check"}`, siteByID)
+	site, ok := k.create(k.companyPath("/optimise/sites"), `{"name":"Conformance check"}`, sitePathPrefix)
 	if !ok {
 		return
 	}
@@ -25,7 +25,7 @@ func checkSiteLifecycle(k *runner) {
 	})
 	k.checkError(k.do(http.MethodPatch, site.path, `{"domains":["b.example.com:8080"]}`), fault.BadRequest, "domains[0]")
 	const body = `{"name":"Conformance check","kind":"path","matchType":"prefix","pattern":"a("}`
-	goal, ok := k.create(site.path+"/goals", body, siteByID+site.fields["id"].(string)+"/goals/")
+	goal, ok := k.create(site.path+"/goals", body, sitePathPrefix+site.fields["id"].(string)+"/goals/")
 	if !ok {
 		return
 	}
@@ -40,7 +40,7 @@ func checkSiteLifecycle(k *runner) {
 // checkAuditLifecycle creates an audit whose status is "running", replaces its findings, completes
 // it and deletes it.
 func checkAuditLifecycle(k *runner) {
-	audit, ok := k.create(k.companyPath("/optimise/audits"), `{"rootUrl":"https://example.com","status":"running","findings":[1]}`, auditByID)
+	audit, ok := k.create(k.companyPath("/optimise/audits"), `{"rootUrl":"https://example.com","status":"running","findings":[1]}`, auditPathPrefix)
 	if !ok {
 		return
 	}

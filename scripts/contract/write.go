@@ -22,7 +22,7 @@ type createdRecord struct {
 
 // create creates a record. The caller must delete it with remove. create skips the rule if the key
 // lacks the scope.
-func (k *runner) create(collection, body, byID string, header ...string) (createdRecord, bool) {
+func (k *runner) create(collection, body, pathPrefix string, header ...string) (createdRecord, bool) {
 	got := k.do(http.MethodPost, collection, body, header...)
 	if got.status == http.StatusUnauthorized {
 		k.skip("the key may not write here")
@@ -37,7 +37,7 @@ func (k *runner) create(collection, body, byID string, header ...string) (create
 		k.fail("%s: the record has no id", got.request)
 		return createdRecord{}, false
 	}
-	return createdRecord{k.companyPath(byID + id), record, got}, true
+	return createdRecord{k.companyPath(pathPrefix + id), record, got}, true
 }
 
 // remove deletes a record that a rule has created. It fails the rule if it cannot delete the
@@ -52,11 +52,11 @@ func (k *runner) deletePath(path string) {
 
 // checkRefusedCreate fails the rule unless got is a refusal to create a record. If the service
 // created the record, checkRefusedCreate deletes it.
-func (k *runner) checkRefusedCreate(got response, byID string, code fault.Code, names string) {
-	k.checkError(got, code, names)
+func (k *runner) checkRefusedCreate(got response, pathPrefix string, code fault.Code, wantText string) {
+	k.checkError(got, code, wantText)
 	var record struct{ ID string }
 	if got.status == http.StatusOK && json.Unmarshal(got.body, &record) == nil && record.ID != "" {
-		k.deletePath(k.companyPath(byID + record.ID))
+		k.deletePath(k.companyPath(pathPrefix + record.ID))
 	}
 }
 
@@ -70,7 +70,7 @@ func (k *runner) itemsPath() (string, bool) {
 	return path, ok
 }
 
-const itemByID, postByID, goalByID = "/plan/items/", "/broadcast/posts/", "/context/goals/"
+const itemPathPrefix, postPathPrefix, goalPathPrefix = "/plan/items/", "/broadcast/posts/", "/context/goals/"
 
 // createItem creates an item. The caller must delete it with remove.
 func (k *runner) createItem(header ...string) (createdRecord, bool) {
@@ -78,7 +78,7 @@ func (k *runner) createItem(header ...string) (createdRecord, bool) {
 	if !ok {
 		return createdRecord{}, false
 	}
-	return k.create(items, `{"title":"Conformance check"}`, itemByID, header...)
+	return k.create(items, `{"title":"Conformance check"}`, itemPathPrefix, header...)
 }
 
 // checkFields fails the rule unless record has the values in want. label identifies the record in
@@ -139,7 +139,7 @@ func checkSlugScripts(k *runner) {
 		return
 	}
 	for title, want := range map[string]string{"Ωmega": "omega", "Don't stop": "dont-stop", "Привет": "privet", "日本": "", "🚀": "item"} {
-		item, ok := k.create(items, fmt.Sprintf(`{"title":%q}`, title), itemByID)
+		item, ok := k.create(items, fmt.Sprintf(`{"title":%q}`, title), itemPathPrefix)
 		if !ok {
 			return
 		}
@@ -167,7 +167,7 @@ func checkPostThread(k *runner) {
 		link:                           nil,
 		strings.Repeat("e\u0301", 281): []any{strings.Repeat("e\u0301", 280), "e\u0301"},
 	} {
-		post, ok := k.create(k.companyPath("/broadcast/posts"), fmt.Sprintf(`{"platform":"x","body":%q}`, body), postByID)
+		post, ok := k.create(k.companyPath("/broadcast/posts"), fmt.Sprintf(`{"platform":"x","body":%q}`, body), postPathPrefix)
 		if !ok {
 			return
 		}
@@ -179,7 +179,7 @@ func checkPostThread(k *runner) {
 const farFuture = "2099-01-01T00:00:00.000Z"
 
 func checkPostLifecycle(k *runner) {
-	post, ok := k.create(k.companyPath("/broadcast/posts"), `{"platform":"x","body":"Conformance check"}`, postByID)
+	post, ok := k.create(k.companyPath("/broadcast/posts"), `{"platform":"x","body":"Conformance check"}`, postPathPrefix)
 	if !ok {
 		return
 	}
@@ -192,7 +192,7 @@ func checkPostLifecycle(k *runner) {
 }
 
 func checkGoalLifecycle(k *runner) {
-	goal, ok := k.create(k.companyPath("/context/goals"), `{"name":"Conformance check","metricKey":"growth.signups","dueAt":"`+farFuture+`"}`, goalByID)
+	goal, ok := k.create(k.companyPath("/context/goals"), `{"name":"Conformance check","metricKey":"growth.signups","dueAt":"`+farFuture+`"}`, goalPathPrefix)
 	if !ok {
 		return
 	}
@@ -214,7 +214,7 @@ func checkItemSlug(k *runner) {
 	k.checkError(k.do(http.MethodPatch, item.path, `{"slug":"another"}`), fault.BadRequest, "slug")
 	items, _ := k.itemsPath()
 	slug := fmt.Sprint(item.fields["slug"])
-	k.checkRefusedCreate(k.do(http.MethodPost, items, fmt.Sprintf(`{"title":"Conformance check","slug":%q}`, slug)), itemByID, fault.Conflict, "")
+	k.checkRefusedCreate(k.do(http.MethodPost, items, fmt.Sprintf(`{"title":"Conformance check","slug":%q}`, slug)), itemPathPrefix, fault.Conflict, "")
 	second, ok := k.createItem()
 	if !ok {
 		return
@@ -233,7 +233,7 @@ func checkNullClears(k *runner) {
 		return
 	}
 	nulls := map[string]any{"summary": nil, "columnId": nil, "categoryIds": nil, "sortOrder": nil, "targetLabel": nil}
-	item, ok := k.create(items, `{"title":"Conformance check","slug":null,"status":null,"summary":null,"columnId":null,"categoryIds":null,"sortOrder":null,"targetLabel":null}`, itemByID)
+	item, ok := k.create(items, `{"title":"Conformance check","slug":null,"status":null,"summary":null,"columnId":null,"categoryIds":null,"sortOrder":null,"targetLabel":null}`, itemPathPrefix)
 	if !ok {
 		return
 	}
@@ -296,7 +296,7 @@ func checkIdempotency(k *runner) {
 		return
 	}
 	if record["id"] != item.fields["id"] {
-		k.deletePath(k.companyPath(itemByID + fmt.Sprint(record["id"])))
+		k.deletePath(k.companyPath(itemPathPrefix + fmt.Sprint(record["id"])))
 		k.fail("%s: two requests with one Idempotency-Key created two records", retry.request)
 		return
 	}

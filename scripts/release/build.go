@@ -13,9 +13,9 @@ import (
 // buildVariables sets the environment variables that could change the bytes of a program.
 var buildVariables = []string{"GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "CGO_ENABLED=0"}
 
-// makePlatform writes the archive for a platform, its bill of materials and, if image is set, the
+// writePlatform writes the archive for a platform, its bill of materials and, if image is set, the
 // image.
-func (r *release) makePlatform(ctx context.Context, platform string, image bool) error {
+func (r *release) writePlatform(ctx context.Context, platform string, image bool) error {
 	goos, goarch, _ := strings.Cut(platform, "/")
 	dynoxide, err := r.fetchEngine(ctx, platform)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 )
 
 // The parts of template.yaml that tell SAM to build the functions. A release contains built
-// functions, so makeLambda changes these parts.
+// functions, so writeLambda changes these parts.
 var (
 	builtBySAM = regexp.MustCompile(`(?m)^    Metadata:\n      BuildMethod: .*\n      BuildProperties:\n        TrimGoPath: .*\n`)
 	codeURI    = regexp.MustCompile(`CodeUri: functions/([a-z]+)/lambda/`)
 )
 
-// makeLambda writes an archive that contains the zip file of each function and a template that
+// writeLambda writes an archive that contains the zip file of each function and a template that
 // refers to these files.
-func (r *release) makeLambda(ctx context.Context) error {
+func (r *release) writeLambda(ctx context.Context) error {
 	report, err := outputIn(ctx, "", append([]string{"GOARCH=arm64"}, buildVariables...), "./scripts/build")
 	if err != nil {
 		return err

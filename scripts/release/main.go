@@ -129,12 +129,12 @@ func run(ctx context.Context, args []string, stdout io.Writer) (code int, err er
 func (r *release) writeFiles(ctx context.Context, chosen []string, lambda, image bool) error {
 	begin := time.Now()
 	for _, platform := range chosen {
-		if err := r.makePlatform(ctx, platform, image); err != nil {
+		if err := r.writePlatform(ctx, platform, image); err != nil {
 			return fmt.Errorf("%s: %w", platform, err)
 		}
 	}
 	if lambda {
-		if err := r.makeLambda(ctx); err != nil {
+		if err := r.writeLambda(ctx); err != nil {
 			return fmt.Errorf("the functions: %w", err)
 		}
 	}

@@ -107,19 +107,19 @@ func TestChangesList(t *testing.T) {
 	}
 }
 
-// followed is a `changes follow` command that runs in this process.
-type followed struct {
+// followRun is a `changes follow` command that runs in this process.
+type followRun struct {
 	stop   context.CancelFunc
 	lines  *bufio.Scanner // the lines of its standard output
 	errOut *lockedBuffer
 	code   chan int
 }
 
-func startFollow(t *testing.T, args ...string) *followed {
+func startFollow(t *testing.T, args ...string) *followRun {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	out, in := io.Pipe()
-	f := &followed{stop, bufio.NewScanner(out), &lockedBuffer{}, make(chan int, 1)}
+	f := &followRun{stop, bufio.NewScanner(out), &lockedBuffer{}, make(chan int, 1)}
 	go func() {
 		f.code <- run(ctx, "workspace", append([]string{"changes", "follow", "--every", "1s"}, args...), strings.NewReader(""), in, f.errOut)
 		_ = in.Close()
@@ -128,7 +128,7 @@ func startFollow(t *testing.T, args ...string) *followed {
 }
 
 // end stops the command and returns its exit code.
-func (f *followed) end() int {
+func (f *followRun) end() int {
 	f.stop()
 	for f.lines.Scan() { // discard the remaining output of the program
 	}
@@ -307,9 +307,9 @@ func TestChangesFollowForeignNotFound(t *testing.T) {
 
 // recipient counts the changes that it receives.
 type recipient struct {
-	mu       sync.Mutex
-	first    []string // the ids, in the order in which each was first received
-	received int
+	mu        sync.Mutex
+	uniqueIDs []string // the ids, in the order in which each was first received
+	received  int
 }
 
 func (to *recipient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -325,15 +325,15 @@ func (to *recipient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to.mu.Lock()
 	defer to.mu.Unlock()
 	to.received++
-	if !slices.Contains(to.first, c.ID) {
-		to.first = append(to.first, c.ID)
+	if !slices.Contains(to.uniqueIDs, c.ID) {
+		to.uniqueIDs = append(to.uniqueIDs, c.ID)
 	}
 }
 
 func (to *recipient) has(id string) bool {
 	to.mu.Lock()
 	defer to.mu.Unlock()
-	return slices.Contains(to.first, id)
+	return slices.Contains(to.uniqueIDs, id)
 }
 
 // Ensure a receiver that ignores ids it already has gets each change exactly once, in order, no
@@ -361,14 +361,14 @@ func TestChangesFollowThroughKills(t *testing.T) {
 	last := ""
 	// runOnce runs the command until it is killed, or until the receiver has the last change. A
 	// command that was not killed must exit without an error when it is told to stop.
-	runOnce := func(receiver []string, at moment, delay time.Duration) (killed bool) {
+	runOnce := func(receiver []string, at killPoint, delay time.Duration) (killed bool) {
 		t.Helper()
 		cmd := exec.Command(os.Args[0], append([]string{"changes", "follow", "--since", "1h", "--every", "1s", "--state", state}, receiver...)...)
 		cmd.Env = append(os.Environ(), asCommand+"=1", asSender+"="+toURL, keyVariable+"="+testKey, urlVariable+"="+feedURL, memoryVariable+"=")
 		var text bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &text, &text
 		k.mu.Lock()
-		k.at, k.delay, k.seen, k.killed = at, delay, 0, false
+		k.at, k.delay, k.requestCount, k.killed = at, delay, 0, false
 		err := cmd.Start()
 		k.process = cmd.Process
 		k.mu.Unlock()
@@ -396,7 +396,7 @@ func TestChangesFollowThroughKills(t *testing.T) {
 		}
 	}
 	killed := 0
-	next := func(receiver []string, at moment, delay time.Duration) bool {
+	next := func(receiver []string, at killPoint, delay time.Duration) bool {
 		for range 3 {
 			last = feed.Add("feedback", "fbk_1", "updated")
 		}
@@ -406,7 +406,7 @@ func TestChangesFollowThroughKills(t *testing.T) {
 		}
 		return dead
 	}
-	for n := 1; next(program, moment{n, false}, 0) && next(program, moment{n, true}, 0); n++ {
+	for n := 1; next(program, killPoint{n, false}, 0) && next(program, killPoint{n, true}, 0); n++ {
 		if n > 30 {
 			t.Fatal("the requests of a run have no end")
 		}
@@ -415,14 +415,14 @@ func TestChangesFollowThroughKills(t *testing.T) {
 		if tries > 10*kills {
 			t.Fatalf("%d kills in %d runs, want %d", killed, tries, kills)
 		}
-		next(webhook, moment{1 + rand.IntN(6), true}, time.Duration(rand.IntN(5000))*time.Microsecond)
+		next(webhook, killPoint{1 + rand.IntN(6), true}, time.Duration(rand.IntN(5000))*time.Microsecond)
 	}
 	last = feed.Add("feedback", "fbk_1", "updated")
-	runOnce(program, moment{}, 0)
-	if diff := cmp.Diff(feed.IDs(), to.first); diff != "" {
+	runOnce(program, killPoint{}, 0)
+	if diff := cmp.Diff(feed.IDs(), to.uniqueIDs); diff != "" {
 		t.Errorf("received changes (-want +got):\n%s", diff)
 	}
-	t.Logf("%d kills; %d changes, received %d times", killed, len(to.first), to.received)
+	t.Logf("%d kills; %d changes, received %d times", killed, len(to.uniqueIDs), to.received)
 }
 
 // Ensure wrong usage of the commands prints a one-line error.

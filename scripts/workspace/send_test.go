@@ -333,30 +333,30 @@ func TestApprovedRunAsksAgain(t *testing.T) {
 	}
 }
 
-// moment is when a test kills a process: at the n-th request, either before the request reaches its
-// server or after the server has responded.
-type moment struct {
+// killPoint is when a test kills a process: at the n-th request, either before the request reaches
+// its server or after the server has responded.
+type killPoint struct {
 	n     int
 	after bool
 }
 
-// killer kills a process at a moment.
+// killer kills a process at a kill point.
 type killer struct {
-	mu      sync.Mutex
-	at      moment
-	delay   time.Duration // if not zero, the response is sent, and the process is killed this long after the moment
-	seen    int
-	process *os.Process
-	killed  bool
+	mu           sync.Mutex
+	at           killPoint
+	delay        time.Duration // if not zero, the response is sent, and the process is killed this long after the kill point
+	requestCount int
+	process      *os.Process
+	killed       bool
 }
 
-// watch calls the handler. If the moment has come, it kills the process before or after the call.
+// watch calls the handler. At the kill point, it kills the process before or after the call.
 // If before, the request does not reach the handler; if after, the response does not reach the
 // process.
 func (k *killer) watch(w http.ResponseWriter, r *http.Request, handler http.Handler) {
 	k.mu.Lock()
-	k.seen++
-	now := k.process != nil && k.seen == k.at.n
+	k.requestCount++
+	now := k.process != nil && k.requestCount == k.at.n
 	k.mu.Unlock()
 	if now && !k.at.after {
 		k.kill()
@@ -413,14 +413,14 @@ func TestDueRunThroughKills(t *testing.T) {
 		return server.URL
 	}
 	proxyURL, platformURL := serve(httputil.NewSingleHostReverseProxy(service)), serve(platform)
-	runOnce := func(at moment) (killed bool, out string) {
+	runOnce := func(at killPoint) (killed bool, out string) {
 		t.Helper()
 		cmd := exec.Command(os.Args[0], "due", "run", "--platform", "x", "--", os.Args[0])
 		cmd.Env = append(os.Environ(), asCommand+"=1", asSender+"="+platformURL, keyVariable+"="+key, urlVariable+"="+proxyURL, memoryVariable+"=")
 		var text bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &text, &text
 		k.mu.Lock()
-		k.at, k.seen, k.killed = at, 0, false
+		k.at, k.requestCount, k.killed = at, 0, false
 		err := cmd.Start()
 		k.process = cmd.Process
 		k.mu.Unlock()
@@ -444,7 +444,7 @@ func TestDueRunThroughKills(t *testing.T) {
 			if r := runCommand(t, duePostOn("x", fmt.Sprintf("pst_%d", posts)), "import", "--company", companyID, "-", "--data", data); r.code != 0 {
 				t.Fatalf("import: %s", r.err)
 			}
-			if killed, _ := runOnce(moment{n, after}); !killed {
+			if killed, _ := runOnce(killPoint{n, after}); !killed {
 				survived++
 			}
 		}
@@ -452,7 +452,7 @@ func TestDueRunThroughKills(t *testing.T) {
 			t.Fatal("the requests of a run have no end")
 		}
 	}
-	runOnce(moment{}) // sends the posts that no killed process had claimed
+	runOnce(killPoint{}) // sends the posts that no killed process had claimed
 	var stuck []string
 	for _, item := range runJSON(t, data, "", "due", "stuck", "--older", "0s", "--company", companyID)["items"].([]any) {
 		stuck = append(stuck, item.(map[string]any)["id"].(string))

@@ -19,11 +19,11 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// publicName is the host in the public URL. The certificate of httptest is valid for it.
-const publicName = "example.com"
+// publicHost is the host in the public URL. The certificate of httptest is valid for it.
+const publicHost = "example.com"
 
-// team is a public server behind a TLS proxy, and a browser that is not signed in.
-type team struct {
+// publicServer is a public server behind a TLS proxy, and a browser that is not signed in.
+type publicServer struct {
 	*server
 
 	token, key string
@@ -32,7 +32,7 @@ type team struct {
 
 // startTeam starts a public server with the studio of the demo company. Before that, it starts a
 // local server once to create the company's records.
-func startTeam(t *testing.T) *team {
+func startTeam(t *testing.T) *publicServer {
 	t.Helper()
 	data := dataFolder(t)
 	startServer(t, data).stop(t)
@@ -50,7 +50,7 @@ func startTeam(t *testing.T) *team {
 	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, proxy.Listener.Addr().String())
 	}
-	w := &team{server: s, browser: &http.Client{Jar: jar, Transport: transport}}
+	w := &publicServer{server: s, browser: &http.Client{Jar: jar, Transport: transport}}
 	for name, where := range map[string]*string{"studio-token": &w.token, "studio-key.json": &w.key} {
 		requireSecretFile(t, filepath.Join(data, name))
 		text, err := os.ReadFile(filepath.Join(data, name))
@@ -68,9 +68,9 @@ func startTeam(t *testing.T) *team {
 
 // send sends a request with the browser. The test fails if the response contains the key or the
 // token.
-func (w *team) send(t *testing.T, method, target string, form url.Values, header ...string) (*http.Response, string) {
+func (w *publicServer) send(t *testing.T, method, target string, form url.Values, header ...string) (*http.Response, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, "https://"+publicName+target, strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(t.Context(), method, "https://"+publicHost+target, strings.NewReader(form.Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestTeamServer(t *testing.T) {
 // token in the file. The cookie is only for this host and TLS. The studio accepts forms only from
 // its own pages. No page contains a key, and neither does the output or the log. Every address in a
 // page is below the prefix and leads to a page.
-func testTeamStudio(t *testing.T, w *team) {
+func testTeamStudio(t *testing.T, w *publicServer) {
 	if w.StudioURL != "https://example.com/studio/" || w.BaseURL != "https://example.com" || w.CompanyID != demo.CompanyID || w.Key != "" {
 		t.Errorf("%+v; want the public addresses and no key", w.Announcement)
 	}
@@ -214,7 +214,7 @@ func testTeamStudio(t *testing.T, w *team) {
 }
 
 // Ensure the API of a public server accepts the public host, and returns https addresses.
-func testPublicAPI(t *testing.T, w *team) {
+func testPublicAPI(t *testing.T, w *publicServer) {
 	list := "/v1/companies/" + demo.CompanyID + "/feedback?limit=1"
 	out, body := w.send(t, "GET", list, nil, "Authorization", "Bearer "+w.key)
 	if link := out.Header.Get("Link"); out.StatusCode != 200 || !strings.HasPrefix(link, "<https://example.com/v1/") {

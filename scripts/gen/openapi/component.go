@@ -238,7 +238,7 @@ func (b *builder) responses() (out orderedObject[response]) {
 		if slices.Contains(separateCodes, code) {
 			envelope = pascal(string(code)) + envelopeSchema
 		}
-		r := response{Description: withFullStop(t.meaning), Content: jsonContent(mediaType{refTo("schemas", envelope), exampleEnvelope(code, t.message)})}
+		r := response{Description: asSentence(t.meaning), Content: jsonContent(mediaType{refTo("schemas", envelope), exampleEnvelope(code, t.message)})}
 		for _, h := range names {
 			r.Headers.set(h, refTo("headers", h))
 		}
@@ -247,7 +247,7 @@ func (b *builder) responses() (out orderedObject[response]) {
 	// This response describes errors that operations do not list, because any request can get them:
 	// the service is down or overloaded, or a proxy in between refuses the request.
 	other := response{
-		Description: withFullStop("any other error. With `internal` (500) and `unavailable` (503), retry after the seconds in `Retry-After`"),
+		Description: asSentence("any other error. With `internal` (500) and `unavailable` (503), retry after the seconds in `Retry-After`"),
 		Content:     jsonContent(mediaType{refTo("schemas", envelopeSchema), exampleEnvelope(fault.Unavailable, errorTexts[fault.Unavailable].message)}),
 	}
 	for _, h := range []string{versionHeader, requestIDHeader} {
@@ -324,4 +324,4 @@ func pascal(snake string) string {
 	return out.String()
 }
 
-func withFullStop(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
+func asSentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }

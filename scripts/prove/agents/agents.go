@@ -132,7 +132,7 @@ func runTask(ctx context.Context, b build, t task, seed uint64) (out taskResult,
 	problem := func(format string, values ...any) {
 		out.Problems = append(out.Problems, fmt.Sprintf(format, values...))
 	}
-	a := attempts{task: t, seed: seed, build: b}
+	a := attemptRunner{task: t, seed: seed, build: b}
 	right, err := a.run(ctx, t.agent, t.scopes)
 	out.Counts = right.Counts
 	switch {

@@ -317,7 +317,7 @@ func goalsTask() task {
 			slices.Sort(off)
 			return scenario{check: onlyAnswer(answer{"offTrack": off})}
 		},
-		agent: findLateGoals(lateRule),
+		agent: findLateGoals(isBehind),
 		wrong: []wrongRun{
 			{mistake: "calls every goal below its target late", agent: findLateGoals(func(value, _, target, up, _ float64) bool { return up*(value-target) < 0 })},
 			{mistake: "takes more for better", agent: findLateGoals(func(value, baseline, target, _, share float64) bool { return value < baseline+(target-baseline)*share })},
@@ -325,10 +325,10 @@ func goalsTask() task {
 	}
 }
 
-// lateRule reports whether a value is behind the straight line from the baseline to the target,
+// isBehind reports whether a value is behind the straight line from the baseline to the target,
 // when the given share of the goal's time has passed. direction is 1 if the target is above the
 // baseline, and -1 otherwise.
-func lateRule(value, baseline, target, direction, share float64) bool {
+func isBehind(value, baseline, target, direction, share float64) bool {
 	return direction*(value-(baseline+(target-baseline)*share)) < 0
 }
 

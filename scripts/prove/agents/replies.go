@@ -36,7 +36,7 @@ func urgentReviewsTask() task {
 				for _, r := range waiting[:urgentCount] {
 					want = append(want, "changed "+r.text("id")+" of feedback: replyBody, replyStatus")
 				}
-				problems := []error{onlyChanges(o.changes, want...)}
+				problems := []error{checkChanges(o.changes, want...)}
 				for _, c := range o.changes {
 					body := c.record.text("replyBody")
 					if status := c.record.text("replyStatus"); status != "draft" && status != "needs_review" {
@@ -103,7 +103,7 @@ func handOverTask() task {
 				}
 			}
 			return scenario{check: func(o outcome) error {
-				problems := []error{onlyChanges(o.changes, want...)}
+				problems := []error{checkChanges(o.changes, want...)}
 				for _, c := range o.changes {
 					if status := c.record.text("replyStatus"); status != "needs_review" {
 						problems = append(problems, fmt.Errorf("%s is %s, which is not for a person to decide", c.id, status))

@@ -34,7 +34,7 @@ func publishOneTask() task {
 			g.words["board"], g.words["item"], g.words["column"] = publicBoard, target.text("title"), "now"
 			boardID, version := board.text("id"), float64(board["publishedVersion"].(int))
 			return scenario{check: func(o outcome) error {
-				err := onlyChanges(o.changes,
+				err := checkChanges(o.changes,
 					"changed "+target.text("id")+" of "+itemsOfBoard(boardID)+": columnId",
 					"changed "+target.text("id")+" of "+liveItems(boardID)+": columnId")
 				if now := o.after["boards"][boardID].number("publishedVersion"); now != version+1 {
@@ -71,7 +71,7 @@ func publishOne(do publishSteps) agent {
 		preview := s.call("preview_plan_publish", arguments{"boardId": boardID})
 		var later []arguments
 		if do.holdBack {
-			later = holdBack(s, boardID, target, preview.asRecord())
+			later = revertOtherChanges(s, boardID, target, preview.asRecord())
 			if len(later) > 0 {
 				preview = s.call("preview_plan_publish", arguments{"boardId": boardID})
 			}
@@ -97,9 +97,9 @@ func boardNamed(s *session, name string) string {
 	return ""
 }
 
-// holdBack undoes every change that the preview lists, except the change to one item. It returns
-// the arguments of the calls that restore the changes.
-func holdBack(s *session, boardID, except string, preview record) (later []arguments) {
+// revertOtherChanges undoes every change that the preview lists, except the change to one item. It
+// returns the arguments of the calls that restore the changes.
+func revertOtherChanges(s *session, boardID, except string, preview record) (later []arguments) {
 	for _, item := range preview.objects("added") {
 		s.call("update_plan_item", arguments{"itemId": item.text("id"), "status": "in_review"})
 		later = append(later, arguments{"itemId": item.text("id"), "status": "published"})

@@ -167,7 +167,7 @@ func worstPageTask() task {
 					if !hasAudit {
 						return fmt.Errorf("the new site %q has no complete audit", siteID)
 					}
-					return sameAnswer(o.answer, want)
+					return checkAnswer(o.answer, want)
 				},
 				delegates: map[string]func(context.Context, company, ...string) error{"crawler": func(ctx context.Context, c company, ids ...string) error {
 					return storeFindings(ctx, c, ids[0], found)

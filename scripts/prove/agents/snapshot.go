@@ -159,9 +159,9 @@ func differingProperties(a, b record) (names []string) {
 	return names
 }
 
-// onlyChanges returns an error unless the changes are exactly the wanted ones, in any order. A
+// checkChanges returns an error unless the changes are exactly the wanted ones, in any order. A
 // wanted change has the form that change.String returns.
-func onlyChanges(changes []change, want ...string) error {
+func checkChanges(changes []change, want ...string) error {
 	got := make([]string, len(changes))
 	for i, c := range changes {
 		got[i] = c.String()

@@ -57,10 +57,10 @@ func tasks() []task {
 
 // onlyAnswer returns a checker for a task that must not change anything.
 func onlyAnswer(want answer) func(outcome) error {
-	return func(o outcome) error { return errors.Join(onlyChanges(o.changes), sameAnswer(o.answer, want)) }
+	return func(o outcome) error { return errors.Join(checkChanges(o.changes), checkAnswer(o.answer, want)) }
 }
 
-func sameAnswer(got, want answer) error {
+func checkAnswer(got, want answer) error {
 	a, errA := json.Marshal(got)
 	b, errB := json.Marshal(want)
 	if errA != nil || errB != nil || string(a) != string(b) {
@@ -72,8 +72,9 @@ func sameAnswer(got, want answer) error {
 // errAcceptsNothing is the error for a checker that accepts an agent that does nothing.
 var errAcceptsNothing = errors.New("the checker accepts an agent that does nothing")
 
-// attempts runs agents on the company of a task. Each run gets a new company with the same records.
-type attempts struct {
+// attemptRunner runs agents on the company of a task. Each run gets a new company with the same
+// records.
+type attemptRunner struct {
 	task   task
 	seed   uint64
 	build  build
@@ -90,7 +91,7 @@ type verdict struct {
 
 // run seeds a company and lets an agent do the task with a key that has the given scopes. It
 // returns an error if the attempt could not be made.
-func (a *attempts) run(ctx context.Context, agent agent, scopes []string) (v verdict, err error) {
+func (a *attemptRunner) run(ctx context.Context, agent agent, scopes []string) (v verdict, err error) {
 	g := newGenerator(a.seed, a.task.name)
 	scene := a.task.seed(g)
 	c, err := a.build.newCompany(ctx, g.lines)

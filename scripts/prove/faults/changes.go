@@ -18,12 +18,12 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// recorders is the number of server processes that record the same changes concurrently.
-const recorders = 2
+// recorderCount is the number of server processes that record the same changes concurrently.
+const recorderCount = 2
 
-// lastChangeMax is how long it may take until the followers have read the change made by the last
-// write. It allows for a very busy machine.
-const lastChangeMax = 10 * time.Minute
+// lastChangeTimeout is how long it may take until the followers have read the change made by the
+// last write. It allows for a very busy machine.
+const lastChangeTimeout = 10 * time.Minute
 
 // checkFeed kills servers while clients create, change and delete items, and while followers read
 // the feed. Each of the servers also records changes. At the end, the feed must contain each write
@@ -41,7 +41,7 @@ func checkFeed(ctx context.Context, t *checkRun, kills int) (err error) {
 	if _, err := change.EnsureCounter(ctx, t.Table, reader.ID); err != nil {
 		return err
 	}
-	processes := make([]*server, recorders)
+	processes := make([]*server, recorderCount)
 	defer func() {
 		for _, p := range processes {
 			if p != nil {
@@ -60,7 +60,7 @@ func checkFeed(ctx context.Context, t *checkRun, kills int) (err error) {
 	for n := range kills {
 		stopWriting := w.start(ctx, reader.Company, processes)
 		<-time.After(time.Duration(t.random.float() * float64(400*time.Millisecond)))
-		at := n % recorders
+		at := n % recorderCount
 		if err := processes[at].kill(); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func checkFeed(ctx context.Context, t *checkRun, kills int) (err error) {
 	}
 	err = stopFollowing(last)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		t.violate("after %s the feed lacks the last write; the servers say %q and %q", lastChangeMax, processes[0].log, processes[1].log)
+		t.violate("after %s the feed lacks the last write; the servers say %q and %q", lastChangeTimeout, processes[0].log, processes[1].log)
 		err = nil
 	}
 	if err != nil {
@@ -121,7 +121,7 @@ func (t *checkRun) compareFeed(ctx context.Context, companyID string, followers 
 	}
 	lags := followers[0].lags(w)
 	t.require(len(lags) == len(w.acknowledged), "the feed has %d of %d acknowledged creates", len(lags), len(w.acknowledged))
-	t.addFigure("%d kills of %d recorders", kills, recorders)
+	t.addFigure("%d kills of %d recorders", kills, recorderCount)
 	t.addFigure("%d changes of %d items", total, len(want))
 	if len(lags) > 0 {
 		t.addFigure("from a response to its change in the feed %d ms (p50), %d ms (p99)", percentile(lags, 0.5).Milliseconds(), percentile(lags, 0.99).Milliseconds())
@@ -196,15 +196,15 @@ func (w *feedWriters) start(ctx context.Context, of testbed.Company, processes [
 
 // feedFollower reads a feed and keeps what it has read.
 type feedFollower struct {
-	limit   int
-	changes []apiclient.Change
-	at      []time.Time // when each change was read
-	after   string
+	limit     int
+	changes   []apiclient.Change
+	readTimes []time.Time // when each change was read
+	after     string
 }
 
 // startFollowers starts the followers. The returned stop function takes the id of the last item. It
 // waits until every follower has read the creation of that item, and returns
-// context.DeadlineExceeded if that takes longer than lastChangeMax.
+// context.DeadlineExceeded if that takes longer than lastChangeTimeout.
 func startFollowers(ctx context.Context, c *client, followers []*feedFollower) (stop func(lastID string) error) {
 	ctx, cancel := context.WithCancel(ctx)
 	last := make(chan string, len(followers))
@@ -241,7 +241,7 @@ func (f *feedFollower) follow(ctx context.Context, c *client, last <-chan string
 		case end = <-last:
 			last = nil // the other ids are for the other followers
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, lastChangeMax)
+			ctx, cancel = context.WithTimeout(ctx, lastChangeTimeout)
 			defer cancel()
 		case <-ctx.Done():
 			return ctx.Err()
@@ -263,7 +263,7 @@ func (f *feedFollower) read(ctx context.Context, api *apiclient.Client) error {
 		}
 		now := time.Now()
 		for _, c := range page.Items {
-			f.changes, f.at = append(f.changes, c), append(f.at, now)
+			f.changes, f.readTimes = append(f.changes, c), append(f.readTimes, now)
 		}
 		f.after, more = page.After, page.HasMore
 	}
@@ -276,7 +276,7 @@ func (f *feedFollower) lags(w *feedWriters) []time.Duration {
 	found := map[string]time.Duration{}
 	for n, c := range f.changes {
 		if at, ok := w.acknowledged[c.RecordID]; ok && c.Action == apiclient.ChangeActionCreated {
-			found[c.RecordID] = max(0, f.at[n].Sub(at))
+			found[c.RecordID] = max(0, f.readTimes[n].Sub(at))
 		}
 	}
 	return slices.Sorted(maps.Values(found))

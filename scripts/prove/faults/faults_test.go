@@ -45,8 +45,8 @@ type mutantTest struct {
 	serial        bool   // do not run in parallel with other tests, which would slow it down
 }
 
-// neverAnswersPut returns a transport that loses every response to PutItem.
-func neverAnswersPut(next http.RoundTripper) http.RoundTripper {
+// losePutResponses returns a transport that loses every response to PutItem.
+func losePutResponses(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		out, err := next.RoundTrip(r)
 		if err == nil && callOf(r) == "PutItem" {
@@ -102,7 +102,7 @@ var mutantTests = []mutantTest{
 	{name: "loss-key of a client that forgets its key", check: runLossKey(true), wantViolation: "times"},
 	{name: "loss", check: runLoss(100)},
 	{name: "loss of a service that does not recognise its own retries", check: runLoss(50), mutant: withoutTransactionTokens, wantViolation: " "},
-	{name: "loss of a service that gives up too soon", check: runLoss(50), mutant: neverAnswersPut, wantViolation: " "},
+	{name: "loss of a service that gives up too soon", check: runLoss(50), mutant: losePutResponses, wantViolation: " "},
 	{name: "quota", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}, {6000, time.Second, true, 0}, {60_000, time.Second, true, 0.9}}, 0.9, 6, 1}), serial: true},
 	{name: "quota of a service without conditions", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 0, 0}), serverMutant: mutantUnconditional, wantViolation: "at most", serial: true},
 	{name: "quota of a service whose guesses are always wrong", check: runQuotas(quotaCheck{[]burst{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), serverMutant: mutantContended, wantViolation: "gets 503", serial: true},

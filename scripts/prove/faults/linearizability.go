@@ -23,10 +23,10 @@ const (
 	refusedCallShare  = 0.05 // the share of calls to the table that are throttled
 )
 
-// checkMax is how long the checker may search for an order of the requests to one record. On a busy
-// machine, the outcomes of many requests may be unknown, and the search then takes exponential
+// checkTimeout is how long the checker may search for an order of the requests to one record. On a
+// busy machine, the outcomes of many requests may be unknown, and the search then takes exponential
 // time. In that case, checkLinearizability starts again with half as many requests.
-const checkMax = time.Minute
+const checkTimeout = time.Minute
 
 // checkLinearizability checks that the service is linearizable. It uses one review after another.
 // Concurrent clients change the reply to that review, while responses from the table are lost and
@@ -52,7 +52,7 @@ func checkLinearizability(ctx context.Context, t *checkRun, records, requests in
 			if history, err = t.recordHistory(ctx, bases, each); err != nil {
 				return err
 			}
-			verdict = porcupine.CheckOperationsTimeout(replyModel, history, checkMax)
+			verdict = porcupine.CheckOperationsTimeout(replyModel, history, checkTimeout)
 		}
 		sent += len(history)
 		for _, o := range history {
@@ -66,7 +66,7 @@ func checkLinearizability(ctx context.Context, t *checkRun, records, requests in
 		case porcupine.Illegal:
 			t.violate("record %d: no order of its %d requests explains their outcomes", n, len(history))
 		default:
-			t.violate("record %d: no order of its %d requests was found in %s", n, len(history), checkMax)
+			t.violate("record %d: no order of its %d requests was found in %s", n, len(history), checkTimeout)
 		}
 	}
 	t.addFigure("%d records, %d clients, %d requests, %d responses of the table lost, %d calls throttled, %d outcomes unknown",

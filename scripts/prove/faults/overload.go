@@ -76,17 +76,18 @@ type loadedServer struct {
 
 const itemsPath = "plan/boards/brd_1/items"
 
-// boardItems is the number of items on the board. A list page with all 200 items is about 450 KB.
-const boardItems = 200
+// boardItemCount is the number of items on the board. A list page with all 200 items is about 450
+// KB.
+const boardItemCount = 200
 
-// companyWithItems creates a company with a board of boardItems items.
+// companyWithItems creates a company with a board of boardItemCount items.
 func (t *checkRun) companyWithItems(ctx context.Context) (testbed.Company, error) {
 	c, err := t.companyWithBoard(ctx, "")
 	if err != nil {
 		return testbed.Company{}, err
 	}
 	var items []any
-	for n := range boardItems {
+	for n := range boardItemCount {
 		items = append(items, map[string]any{
 			"id": fmt.Sprintf("itm_%d", n), "roadmapId": "brd_1", "slug": fmt.Sprintf("item-%d", n), "title": fmt.Sprintf("Item %d", n),
 			"summary": strings.Repeat("a long summary ", 130), "status": "published", "createdAt": "2026-01-01T00:00:00Z",
@@ -182,13 +183,13 @@ func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 // requires that this time is not much longer under load. startLoad starts the load, counts its
 // requests in sent, and returns a function that stops the load.
 func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, startLoad func(ctx context.Context, sent *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
-	const rounds, warm = 3, 5
+	const rounds, warmRequests = 3, 5
 	var before, beside []time.Duration
 	for range rounds {
 		before = append(before, l.measureReads(ctx, p.caseDuration/(2*rounds), true)...)
 		var sent atomic.Int64
 		stop := startLoad(ctx, &sent)
-		for begin := time.Now(); sent.Load() < warm && time.Since(begin) < time.Minute; { // wait until the load has reached the server
+		for begin := time.Now(); sent.Load() < warmRequests && time.Since(begin) < time.Minute; { // wait until the load has reached the server
 			<-time.After(5 * time.Millisecond)
 		}
 		beside = append(beside, l.measureReads(ctx, p.caseDuration/(2*rounds), true)...)
@@ -357,7 +358,7 @@ func keepAliveClients(ctx context.Context, l *loadedServer, p loadOptions) error
 	shared.http.Transport.(onceTransport).MaxIdleConnsPerHost = clients
 	var done atomic.Int64
 	p.runClients(ctx, clients, func(ctx context.Context, n int) (responded bool) {
-		out, err := shared.call(ctx, http.MethodGet, fmt.Sprintf("plan/items/itm_%d", n%boardItems), nil)
+		out, err := shared.call(ctx, http.MethodGet, fmt.Sprintf("plan/items/itm_%d", n%boardItemCount), nil)
 		if err != nil {
 			return false // the case has ended
 		}

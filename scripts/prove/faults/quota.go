@@ -69,9 +69,9 @@ func checkQuotas(ctx context.Context, t *checkRun, d quotaCheck) (err error) {
 
 // startServers starts the server processes of a service whose table is slow.
 func (t *checkRun) startServers(ctx context.Context, p mutant) (servers []*server, err error) {
-	planted := t.serverBug
+	previousBug := t.serverBug
 	t.serverBug, t.latency = p, tableLatency
-	defer func() { t.serverBug, t.latency = planted, 0 }()
+	defer func() { t.serverBug, t.latency = previousBug, 0 }()
 	for range serverProcesses {
 		s, err := t.startServer(ctx)
 		if err != nil {
@@ -114,15 +114,15 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 	if err != nil {
 		return err
 	}
-	most, least := int64(f.quota), int64(f.quota)
+	admittedMax, admittedMin := int64(f.quota), int64(f.quota)
 	begin := time.Now()
 	if f.startsEmpty {
 		if err := q.exhaustBucket(ctx, company, f.quota, begin); err != nil {
 			return err
 		}
-		most, least = 1, 0 // an empty bucket may admit one request more than it refills
+		admittedMax, admittedMin = 1, 0 // an empty bucket may admit one request more than it refills
 	}
-	least += int64(f.length / f.quota.Interval())
+	admittedMin += int64(f.length / f.quota.Interval())
 	var got, sent, beside atomic.Int64
 	if f.shortfallMax > 0 {
 		for range burstRounds {
@@ -133,20 +133,20 @@ func (q *quotaRun) sendBurst(ctx context.Context, f burst) error {
 				return err
 			}
 		}
-	} else if err := q.sendReads(ctx, q.servers, company, f.length, burstFactor*least, &got, &sent); err != nil {
+	} else if err := q.sendReads(ctx, q.servers, company, f.length, burstFactor*admittedMin, &got, &sent); err != nil {
 		return err
 	}
 	took := time.Since(begin)
-	most += int64(took / f.quota.Interval()) // add what the bucket refills before the last response
+	admittedMax += int64(took / f.quota.Interval()) // add what the bucket refills before the last response
 	compared, may := "", q.refusedShareMax
 	if f.shortfallMax > 0 {
-		least, may = min(least, beside.Load()), f.shortfallMax
+		admittedMin, may = min(admittedMin, beside.Load()), f.shortfallMax
 		compared = fmt.Sprintf(" (bare writes: %d)", beside.Load())
 	}
-	under := 1 - float64(got.Load())/float64(least)
-	q.require(got.Load() <= most, "%d a minute: %d admitted, at most %d allowed", f.quota, got.Load(), most)
-	q.require(under < may, "%d a minute: only %d of %d admitted: %.1f %% too few", f.quota, got.Load(), least, 100*under)
-	q.addFigure("%d a minute: %d of %d admitted of %d in %.0f s%s", f.quota, got.Load(), least, sent.Load(), took.Seconds(), compared)
+	under := 1 - float64(got.Load())/float64(admittedMin)
+	q.require(got.Load() <= admittedMax, "%d a minute: %d admitted, at most %d allowed", f.quota, got.Load(), admittedMax)
+	q.require(under < may, "%d a minute: only %d of %d admitted: %.1f %% too few", f.quota, got.Load(), admittedMin, 100*under)
+	q.addFigure("%d a minute: %d of %d admitted of %d in %.0f s%s", f.quota, got.Load(), admittedMin, sent.Load(), took.Seconds(), compared)
 	return nil
 }
 

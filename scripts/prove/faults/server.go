@@ -64,8 +64,8 @@ type serverConfig struct {
 // Otherwise, it does nothing. A program that runs checks must call it first, and so must the test
 // binary of this package.
 func RunServerIfStartedAsOne() {
-	text, ordered := os.LookupEnv(serverVariable)
-	if !ordered {
+	text, isServer := os.LookupEnv(serverVariable)
+	if !isServer {
 		return
 	}
 	if err := runServer(text); err != nil {

@@ -135,7 +135,7 @@ func (s *simulation) next(h *shard) {
 		h.read = h.read[len(batch):]
 		h.since = s.Now()
 		s.batches++
-		s.After(s.Vary(invocationTime), func() { s.record(batch, func() { s.next(h) }) })
+		s.After(s.Jitter(invocationTime), func() { s.record(batch, func() { s.next(h) }) })
 	case s.Now() < s.load.Length+time.Minute || len(h.waiting)+len(h.read) > 0:
 		s.After(pollInterval, func() { s.poll(h) })
 	}
@@ -165,11 +165,11 @@ func (s *simulation) record(batch []write, done func()) {
 func (s *simulation) attempt(changes []write, n int, done func()) {
 	feed := &s.feeds[changes[0].company]
 	s.readUnits++
-	s.After(s.Vary(readTime), func() {
+	s.After(s.Jitter(readTime), func() {
 		version := feed.version
 		lost := feed.busy // DynamoDB cancels the later of two concurrent transactions on an item
 		feed.busy = true
-		s.After(s.Vary(writeTime), func() {
+		s.After(s.Jitter(writeTime), func() {
 			// A transaction costs twice the units, even if it is cancelled.
 			s.writeUnits += 2 * (unitsOf(s.sizes.Counter+(s.load.Shards-1)*s.sizes.CounterShard) + unitsOf(s.sizes.Packet+len(changes)*s.sizes.Change))
 			if !lost {

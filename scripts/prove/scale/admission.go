@@ -70,7 +70,7 @@ func (s *keySimulation) attempt(process int, begin time.Duration, n int) {
 		s.send(charge, 1, func(admitted, sent bool, tat int64) { s.settle(process, begin, n, charge, admitted, sent, tat) })
 		return
 	}
-	s.After(s.Vary(roundTrip), func() {
+	s.After(s.Jitter(roundTrip), func() {
 		s.known[process] = s.tat
 		if _, room := s.load.Quota.Charge(s.tat, epoch.Add(s.Now())); room {
 			s.attempt(process, begin, n)
@@ -84,7 +84,7 @@ func (s *keySimulation) attempt(process int, begin time.Duration, n int) {
 // pause. n is the number of the attempt. send passes the result to done: sent is false if every
 // attempt was throttled. Otherwise, tat is the bucket's TAT after the write.
 func (s *keySimulation) send(charge auth.Charge, n int, done func(admitted, sent bool, tat int64)) {
-	half := s.Vary(roundTrip / 2)
+	half := s.Jitter(roundTrip / 2)
 	s.After(half, func() {
 		if s.item.take(s.Now(), 1) {
 			s.written++ // a write whose condition fails also costs a unit

@@ -44,9 +44,9 @@ type target struct {
 func (g target) isMissed() bool { return !(g.ratio <= g.max) }
 
 type benchMode struct {
-	name string
-	what string // a description of the mode for the help text
-	run  func(b *bench, ctx context.Context) ([]target, error)
+	name        string
+	description string // a description of the mode for the help text
+	run         func(b *bench, ctx context.Context) ([]target, error)
 }
 
 var benchModes = []benchMode{
@@ -61,7 +61,7 @@ var benchModes = []benchMode{
 func DescribeModes() string {
 	var out strings.Builder
 	for _, m := range benchModes {
-		fmt.Fprintf(&out, "  %-8s  %s\n", m.name, m.what)
+		fmt.Fprintf(&out, "  %-8s  %s\n", m.name, m.description)
 	}
 	return out.String()
 }
@@ -74,7 +74,7 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (allMet bool, err e
 		return false, err
 	}
 	b := &bench{Options: o, log: log}
-	begun := describeMachine(time.Now()) // before the measurements, so that the load average does not include them
+	machine := describeMachine(time.Now()) // before the measurements, so that the load average does not include them
 	var goals []target
 	for _, m := range chosen {
 		fmt.Fprintf(log, "== %s\n", m.name)
@@ -84,7 +84,7 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (allMet bool, err e
 		}
 		goals = append(goals, found...)
 	}
-	fmt.Fprint(out, resultsPage(begun, b.command(chosen), reportTable(goals), b.costTable))
+	fmt.Fprint(out, resultsPage(machine, b.command(chosen), reportTable(goals), b.costTable))
 	return len(chosen) > 1 || chosen[0].name != "count" || !slices.ContainsFunc(goals, target.isMissed), nil
 }
 

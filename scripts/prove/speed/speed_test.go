@@ -110,8 +110,8 @@ func TestOptions(t *testing.T) {
 		t.Errorf("chosen modes (-want +got):\n%s", diff)
 	}
 	for _, m := range benchModes {
-		if !strings.Contains(DescribeModes(), m.what) {
-			t.Errorf("no %s in\n%s", m.what, DescribeModes())
+		if !strings.Contains(DescribeModes(), m.description) {
+			t.Errorf("no %s in\n%s", m.description, DescribeModes())
 		}
 	}
 }

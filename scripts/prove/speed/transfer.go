@@ -45,9 +45,9 @@ func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 	m := &transferRunner{Workspace: w, dir: dir, records: testbed.NewRecordGenerator()}
 	var goals []target
 	for _, k := range []struct {
-		area, kind string
-		n          int
-		pack       func(n int) table.Item // returns the item that the bare loop writes for the n-th record; nil: it writes what the import wrote
+		area, kind   string
+		n            int
+		baselineItem func(n int) table.Item // returns the item that the bare loop writes for the n-th record; nil: it writes what the import wrote
 	}{{"feedback", "feedback", int(importFeedbackCount * b.Scale), nil}, {"metrics", "metric-point", int(importPointCount * b.Scale), m.baselinePoint}} {
 		small, _, err := m.importRecords(ctx, k.kind, k.n/10)
 		if err != nil {
@@ -62,14 +62,14 @@ func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 			return nil, err
 		}
 		partition := table.Partition(company, k.area)
-		if k.pack == nil {
-			if k.pack, err = m.importedItems(ctx, k.n, partition); err != nil {
+		if k.baselineItem == nil {
+			if k.baselineItem, err = m.importedItems(ctx, k.n, partition); err != nil {
 				return nil, err
 			}
 		} else {
 			partition = baselinePartition
 		}
-		wrote, read, err := b.measureBaseline(ctx, filepath.Join(dir, k.area), partition, k.n, k.pack)
+		wrote, read, err := b.measureBaseline(ctx, filepath.Join(dir, k.area), partition, k.n, k.baselineItem)
 		if err != nil {
 			return nil, err
 		}
@@ -202,12 +202,12 @@ func (b *bench) measureBaseline(ctx context.Context, data, partition string, n i
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, bed.Close()) }()
-	const batchMost, lanes = 25, 8 // the number of items in a batch and the number of concurrent batches, as in an import
+	const batchMax, lanes = 25, 8 // the number of items in a batch and the number of concurrent batches, as in an import
 	db := dynamoClient(bed.Engine)
 	begin := time.Now()
-	err = parallel.Do((n+batchMost-1)/batchMost, lanes, func(batch int) error {
+	err = parallel.Do((n+batchMax-1)/batchMax, lanes, func(batch int) error {
 		var writes []types.WriteRequest
-		for i := batch * batchMost; i < min(n, (batch+1)*batchMost); i++ {
+		for i := batch * batchMax; i < min(n, (batch+1)*batchMax); i++ {
 			writes = append(writes, types.WriteRequest{PutRequest: &types.PutRequest{Item: item(i)}})
 		}
 		for len(writes) > 0 {

@@ -42,8 +42,8 @@ func (t *Timeline) Run() {
 	}
 }
 
-// Vary returns a random duration between half of d and one and a half times d.
-func (t *Timeline) Vary(d time.Duration) time.Duration {
+// Jitter returns a random duration between half of d and one and a half times d.
+func (t *Timeline) Jitter(d time.Duration) time.Duration {
 	return d/2 + time.Duration(t.Random.Int64N(int64(d)))
 }
 

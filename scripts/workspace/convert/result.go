@@ -20,7 +20,7 @@ type Result struct {
 	Bad     int            // the number of problems with rows
 
 	out    *Output
-	places *places // the state of PlaceOf; nil before its first call
+	places *placeCursor // the state of PlaceOf; nil before its first call
 }
 
 // problemsMax is the maximum number of problems that an error lists.
@@ -183,8 +183,8 @@ func (r *Result) Lines() io.ReadCloser {
 	return in
 }
 
-// places is the state of PlaceOf.
-type places struct {
+// placeCursor is the state of PlaceOf.
+type placeCursor struct {
 	lines *lineReader
 	read  int // the number of lines read
 	last  Line
@@ -195,7 +195,7 @@ type places struct {
 // of lines.
 func (r *Result) PlaceOf(n int) string {
 	if r.places == nil || n < r.places.read {
-		r.places = &places{lines: r.lineReader()}
+		r.places = &placeCursor{lines: r.lineReader()}
 	}
 	p := r.places
 	for ; p.read < n; p.read++ {

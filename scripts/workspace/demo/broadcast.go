@@ -129,9 +129,9 @@ func (g *generator) addPost(n int) {
 // threadOf splits text between words into parts of at most 280 characters, as the API does for
 // posts on the platform x.
 func threadOf(text string) (parts []string) {
-	const most = 280
-	for len(text) > most {
-		cut := most
+	const partCharsMax = 280
+	for len(text) > partCharsMax {
+		cut := partCharsMax
 		for text[cut] != ' ' {
 			cut--
 		}

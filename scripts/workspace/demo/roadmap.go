@@ -72,8 +72,8 @@ func (g *generator) addRoadmap() {
 // publishBoard publishes the public board and then edits two items, so that a preview has changes
 // to show.
 func publishBoard(ctx context.Context, s plan.Store) error {
-	anything := func(string) error { return nil }
-	if _, err := s.Publish(ctx, CompanyID, idOf("board", boardPublic), anything); err != nil {
+	acceptAll := func(string) error { return nil }
+	if _, err := s.Publish(ctx, CompanyID, idOf("board", boardPublic), acceptAll); err != nil {
 		return fmt.Errorf("publish the board: %w", err)
 	}
 	_, err := s.Items.Modify(ctx, CompanyID, idOf("item", 0), func(i *plan.Item) error {

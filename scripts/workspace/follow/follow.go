@@ -98,8 +98,8 @@ type Follower struct {
 	// Sleep waits for a duration. It returns the context's error if the context ends first.
 	Sleep func(context.Context, time.Duration) error
 
-	at    Position
-	noted string // the time of the last gap that Note was called for
+	position     Position
+	notedGapTime string // the time of the last gap that Note was called for
 }
 
 // finalError is an error that a retry cannot fix.
@@ -118,7 +118,7 @@ func (f *Follower) Run(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		var page Page
-		asked := f.at.After
+		asked := f.position.After
 		err := f.Retry(ctx, "read the changes", func() (err error) {
 			page, err = Read(ctx, f.API, f.query())
 			return Refusal(err)
@@ -126,7 +126,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		if err == nil {
 			err = f.deliverPage(ctx, page)
 		}
-		if tooOld := afterProblem(err); tooOld != "" {
+		if tooOld := positionErrorMessage(err); tooOld != "" {
 			err = f.breakOff(tooOld)
 		}
 		if err != nil {
@@ -163,40 +163,40 @@ func (f *Follower) begin() error {
 		return fmt.Errorf("%w: %s", ErrBroken, stored.Broken)
 	}
 	if found && stored.Broken == "" && (f.Since == "" || f.Since == stored.Since) {
-		f.at = stored
+		f.position = stored
 		if err := f.checkBegin(); err != nil {
 			return err
 		}
 		if stored.Types != f.Types {
-			return fmt.Errorf("%s has read the types %s, not %s, and would miss earlier changes: use a separate file with --state, or start over with a different --since", f.File.path, typesText(stored.Types), typesText(f.Types))
+			return fmt.Errorf("%s has read the types %s, not %s, and would miss earlier changes: use a separate file with --state, or start over with a different --since", f.File.path, formatTypes(stored.Types), formatTypes(f.Types))
 		}
 		if stored.Origin == f.Origin {
 			return nil
 		}
-		f.at.Origin = f.Origin // the key may be a new one
-		return f.File.write(f.at)
+		f.position.Origin = f.Origin // the key may be a new one
+		return f.File.write(f.position)
 	}
 	f.Note("no earlier position: beginning with the changes since %s", timestamp.Format(f.From))
-	f.at = Position{Origin: f.Origin, Types: f.Types, Since: f.Since, Started: timestamp.Format(f.Started), From: timestamp.Format(f.From)}
-	return f.File.write(f.at)
+	f.position = Position{Origin: f.Origin, Types: f.Types, Since: f.Since, Started: timestamp.Format(f.Started), From: timestamp.Format(f.From)}
+	return f.File.write(f.position)
 }
 
-// readableFor is how long the service keeps changes.
-const readableFor = 30 * 24 * time.Hour
+// retentionPeriod is how long the service keeps changes.
+const retentionPeriod = 30 * 24 * time.Hour
 
 // checkBegin calls breakOff if the follower has no Service-After yet and must begin at a time for
 // which the service no longer has changes. The service itself would return the changes that it
 // still has, without an error.
 func (f *Follower) checkBegin() error {
-	earliest := timestamp.Format(f.Started.Add(-readableFor))
-	if f.at.After == "" && f.at.From < earliest {
-		return f.breakOff("it begins at " + f.at.From + ", and the service has no changes before " + earliest)
+	earliest := timestamp.Format(f.Started.Add(-retentionPeriod))
+	if f.position.After == "" && f.position.From < earliest {
+		return f.breakOff("it begins at " + f.position.From + ", and the service has no changes before " + earliest)
 	}
 	return nil
 }
 
-// typesText formats types for an error message.
-func typesText(types string) string {
+// formatTypes formats types for an error message.
+func formatTypes(types string) string {
 	if types == "" {
 		return "(all)"
 	}
@@ -222,10 +222,10 @@ func (f *Follower) query() url.Values {
 	if f.Types != "" {
 		query.Set("types", f.Types)
 	}
-	if f.at.After == "" {
-		query.Set("since", f.at.From)
+	if f.position.After == "" {
+		query.Set("since", f.position.From)
 	} else {
-		query.Set("after", f.at.After)
+		query.Set("after", f.position.After)
 	}
 	return query
 }
@@ -235,38 +235,38 @@ func (f *Follower) query() url.Values {
 // already delivered.
 func (f *Follower) deliverPage(ctx context.Context, page Page) error {
 	for _, c := range page.Items {
-		if slices.Contains(f.at.Delivered, c.ID) {
+		if slices.Contains(f.position.Delivered, c.ID) {
 			continue
 		}
 		if f.isGap(c) {
-			if c.OccurredAt > f.at.Started {
+			if c.OccurredAt > f.position.Started {
 				return f.breakOff("the service has lost changes before " + c.OccurredAt)
 			}
-			if c.OccurredAt != f.noted {
+			if c.OccurredAt != f.notedGapTime {
 				f.Note("the service has lost changes before %s", c.OccurredAt)
 			}
-			f.noted = c.OccurredAt
+			f.notedGapTime = c.OccurredAt
 		} else if err := f.deliver(ctx, c); err != nil {
 			return err
 		}
-		f.at.Delivered = append(f.at.Delivered, c.ID)
-		if err := f.File.write(f.at); err != nil {
+		f.position.Delivered = append(f.position.Delivered, c.ID)
+		if err := f.File.write(f.position); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	if page.After == f.at.After {
+	if page.After == f.position.After {
 		return nil
 	}
-	f.at.After = page.After
+	f.position.After = page.After
 	// Keep the ids that are not on this page: it may be shorter than when it was first read, and a
 	// later page will contain their changes.
-	f.at.Delivered = slices.DeleteFunc(f.at.Delivered, func(id string) bool {
+	f.position.Delivered = slices.DeleteFunc(f.position.Delivered, func(id string) bool {
 		return slices.ContainsFunc(page.Items, func(c Change) bool { return c.ID == id })
 	})
-	return f.File.write(f.at)
+	return f.File.write(f.position)
 }
 
 // deliver delivers one change, and retries until it succeeds. The end of ctx interrupts the pauses,
@@ -278,8 +278,8 @@ func (f *Follower) deliver(ctx context.Context, c Change) error {
 // breakOff stores that the feed does not continue from the position, and returns ErrBroken with the
 // reason.
 func (f *Follower) breakOff(reason string) error {
-	f.at.Broken = reason
-	if err := f.File.write(f.at); err != nil {
+	f.position.Broken = reason
+	if err := f.File.write(f.position); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: %s", ErrBroken, reason)
@@ -301,9 +301,9 @@ func Refusal(err error) error {
 	return Final(err)
 }
 
-// afterProblem returns the service's error message about the position, or "" if err is a different
-// error.
-func afterProblem(err error) string {
+// positionErrorMessage returns the service's error message about the position, or "" if err is a
+// different error.
+func positionErrorMessage(err error) string {
 	var refused *client.Error
 	if !errors.As(err, &refused) || refused.Status != http.StatusBadRequest {
 		return ""
@@ -336,7 +336,7 @@ func (f *Follower) Retry(ctx context.Context, what string, do func() error) erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		pause := max(min(retryAfter(err), retryAfterMax), jittered(pauseOf(attempt)))
+		pause := max(min(retryAfter(err), retryAfterMax), jittered(pauseAfter(attempt)))
 		f.Report(fmt.Errorf("%s: %w", what, err), fmt.Sprintf("attempt %d follows in %s", attempt+1, pause.Round(time.Second)))
 		if err := f.Sleep(ctx, pause); err != nil {
 			return err
@@ -344,8 +344,8 @@ func (f *Follower) Retry(ctx context.Context, what string, do func() error) erro
 	}
 }
 
-// pauseOf returns the pause after an attempt. The pause doubles with each attempt.
-func pauseOf(attempt int) time.Duration {
+// pauseAfter returns the pause after an attempt. The pause doubles with each attempt.
+func pauseAfter(attempt int) time.Duration {
 	if attempt > 16 {
 		return pauseMax
 	}

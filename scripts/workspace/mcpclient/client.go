@@ -252,13 +252,13 @@ func (p Plan) runCommands(ctx context.Context) error {
 // the current content, and backup is the path of a copy of it in the same folder. If text is nil,
 // ReplaceFile creates the file and its folder, and backup is "". If file is a symbolic link,
 // ReplaceFile replaces the link's target.
-func ReplaceFile(file string, text, with []byte, now time.Time) (backup string, err error) {
+func ReplaceFile(file string, text, replacement []byte, now time.Time) (backup string, err error) {
 	file = targetOf(file)
 	if text == nil {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return "", err
 		}
-		return "", writeFile(file, with, 0o600)
+		return "", writeFile(file, replacement, 0o600)
 	}
 	if backup, err = keepCopy(file, text, now); err != nil {
 		return "", err
@@ -267,7 +267,7 @@ func ReplaceFile(file string, text, with []byte, now time.Time) (backup string, 
 	if err != nil {
 		return "", err
 	}
-	return backup, writeFile(file, with, info.Mode().Perm())
+	return backup, writeFile(file, replacement, info.Mode().Perm())
 }
 
 // keepCopy writes text to a new file in the same folder as file, with the same permissions. It

@@ -52,8 +52,8 @@ func (o *operatorCommands) approvedCommand() *cobra.Command {
 			claimOf: func(p feedback.ClaimedReply) (recordID, claimID, target string) {
 				return p.ID, valueOrEmpty(p.ClaimID), valueOrEmpty(p.Source)
 			},
-			show:      showReply,
-			showClaim: func(p feedback.ClaimedReply) string { return showReply(p.Feedback) },
+			format:      formatReply,
+			formatClaim: func(p feedback.ClaimedReply) string { return formatReply(p.Feedback) },
 			reportSent: func(s replyStore, ctx context.Context, companyID, feedbackID, claimID string, _ senderOutput) (feedback.ClaimedReply, error) {
 				return s.ReportPosted(ctx, companyID, feedbackID, claimID)
 			},
@@ -166,8 +166,8 @@ With --json: {"items": [feedback with claimId and claimedAt, ...]}.`,
 	return approved
 }
 
-// showReply returns a review and the reply to it, for the person who confirms the reply.
-func showReply(f feedback.Feedback) string {
+// formatReply returns a review and the reply to it, for the person who confirms the reply.
+func formatReply(f feedback.Feedback) string {
 	about := []string{terminal.FormatText(f.Source), f.ID}
 	if f.Rating != nil {
 		about = append(about, fmt.Sprintf("%d of 5", *f.Rating))

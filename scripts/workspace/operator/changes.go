@@ -41,7 +41,7 @@ func (o *operatorCommands) enableChanges(ctx context.Context, s *tableconn.Sessi
 		return err
 	}
 	done := enabledFeeds{}
-	err = recorded(ctx, s, companyID, trail.ChangesEnable, func() (trail.Details, error) {
+	err = recordInTrail(ctx, s, companyID, trail.ChangesEnable, func() (trail.Details, error) {
 		for _, id := range ids {
 			created, err := change.EnsureCounter(ctx, s.Table, id)
 			if err != nil {
@@ -88,7 +88,7 @@ func (o *operatorCommands) reportGap(ctx context.Context, s *tableconn.Session, 
 		return err
 	}
 	done := gapReport{}
-	err = recorded(ctx, s, companyID, trail.ChangesGap, func() (trail.Details, error) {
+	err = recordInTrail(ctx, s, companyID, trail.ChangesGap, func() (trail.Details, error) {
 		for _, id := range ids {
 			_, err := change.EnsureCounter(ctx, s.Table, id)
 			if err == nil {

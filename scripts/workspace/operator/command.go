@@ -87,10 +87,10 @@ func (o *operatorCommands) companyAction(cmd *cobra.Command, check flagCheck, do
 	return cmd
 }
 
-// recorded calls the function do, which makes many writes. It adds an entry to the trail before the
-// call and another one after it. companyID is empty if the writes concern all companies. do returns
-// the details for the trail even if it fails.
-func recorded(ctx context.Context, s *tableconn.Session, companyID string, act trail.Act, do func() (trail.Details, error)) error {
+// recordInTrail calls the function do, which makes many writes. It adds an entry to the trail
+// before the call and another one after it. companyID is empty if the writes concern all companies.
+// do returns the details for the trail even if it fails.
+func recordInTrail(ctx context.Context, s *tableconn.Session, companyID string, act trail.Act, do func() (trail.Details, error)) error {
 	running, err := trail.Begin(ctx, s.Table, companyID, act)
 	if err != nil {
 		return err

@@ -23,13 +23,13 @@ import (
 
 // sendingSteps contains the steps in which `due run` and `approved run` differ.
 type sendingSteps[S, R, C any] struct {
-	idOf       func(R) string
-	claimOf    func(C) (recordID, claimID, target string) // claimID is empty if the record has no claim
-	show       func(R) string                             // the text that a person confirms; nil if no confirmation is needed
-	showClaim  func(C) string                             // like show, for a claimed record
-	reportSent func(s S, ctx context.Context, companyID, recordID, claimID string, o senderOutput) (C, error)
-	reportFail func(s S, ctx context.Context, companyID, recordID, claimID string, o senderOutput) (C, error)
-	giveBack   func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error) // ends a claim if nothing was sent
+	idOf        func(R) string
+	claimOf     func(C) (recordID, claimID, target string) // claimID is empty if the record has no claim
+	format      func(R) string                             // the text that a person confirms; nil if no confirmation is needed
+	formatClaim func(C) string                             // like format, for a claimed record
+	reportSent  func(s S, ctx context.Context, companyID, recordID, claimID string, o senderOutput) (C, error)
+	reportFail  func(s S, ctx context.Context, companyID, recordID, claimID string, o senderOutput) (C, error)
+	giveBack    func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error) // ends a claim if nothing was sent
 }
 
 // sendFlags are the values of the flags of `due run` and `approved run`.
@@ -56,7 +56,7 @@ func (w workerCommands[S, R, C]) runCommand(cmd *cobra.Command, targetFlag strin
 	flags.IntVar(&f.parallel, "parallel", 1, fmt.Sprintf("the most `programs` that run at once, 1 to %d", parallelMax))
 	flags.StringVar(&f.timeout, "timeout", "2m", "end a program that runs longer than this `duration`; nobody knows then what it sent")
 	flags.StringVar(&f.onUnknown, "on-unknown", unknownKeep, "keep: a claim stays if nobody knows what was sent; `retry`: run the program again later, with the same claim")
-	if w.sending.show == nil {
+	if w.sending.format == nil {
 		flags.StringVar(&f.every, "every", "", "look again after this `duration`, such as 1m, until the command is stopped")
 	} else {
 		flags.StringVar(&f.confirmedBy, "confirmed-by", "", "do not ask: the `name` of the person who confirmed the texts")
@@ -66,7 +66,7 @@ func (w workerCommands[S, R, C]) runCommand(cmd *cobra.Command, targetFlag strin
 		if err := f.check(cmd, args, targetFlag, targets); err != nil {
 			return err
 		}
-		if w.sending.show != nil && f.confirmedBy == "" {
+		if w.sending.format != nil && f.confirmedBy == "" {
 			switch {
 			case !w.Interactive:
 				return terminal.NewCommandUsageError(cmd, "a person confirms each text: run it at a terminal, or name the person with --confirmed-by")
@@ -77,7 +77,7 @@ func (w workerCommands[S, R, C]) runCommand(cmd *cobra.Command, targetFlag strin
 		return w.withRecordAccess(cmd, f.company, "name the company with --company ID, or set WORKSPACE_KEY", nil, func(ctx context.Context, p recordAccess[S]) error {
 			r := &sendRun[S, R, C]{workerCommands: w, flags: *f, access: p}
 			r.sender = sender{program: args, timeout: f.programTimeout, errOut: lockedWriter{&r.mu, w.Err}}
-			if w.sending.show != nil {
+			if w.sending.format != nil {
 				r.confirmedBy = cmp.Or(f.confirmedBy, userName())
 				w.Note("the texts are confirmed by %s", terminal.EscapeControls(r.confirmedBy))
 			}
@@ -250,13 +250,13 @@ func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if r.sending.show != nil {
-			text := "Nobody knows whether this reply was posted.\n\n" + r.sending.showClaim(stuck[n])
+		if r.sending.format != nil {
+			text := "Nobody knows whether this reply was posted.\n\n" + r.sending.formatClaim(stuck[n])
 			if yes, err := r.confirm(text); err != nil || !yes || ctx.Err() != nil {
 				return err
 			}
 		}
-		return r.finish(ctx, stuck[n], true)
+		return r.sendAndReport(ctx, stuck[n], true)
 	})
 }
 
@@ -269,8 +269,8 @@ func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
 		return nil
 	}
 	recordID, shown := r.sending.idOf(record), ""
-	if r.sending.show != nil {
-		shown = r.sending.show(record)
+	if r.sending.format != nil {
+		shown = r.sending.format(record)
 		if yes, err := r.confirm(shown); err != nil || !yes || ctx.Err() != nil {
 			return err
 		}
@@ -289,14 +289,14 @@ func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
 	case err != nil: // the claim may exist
 		return fmt.Errorf("%w; if it is claimed, nothing sends it, and `%s` lists it", explainStoreError(err, r.noun, recordID, r.flags.company), r.stuckCommandLine())
 	}
-	if r.sending.show != nil {
-		if text := r.sending.showClaim(claimed); text != shown { // changed and approved again since it was listed
+	if r.sending.format != nil {
+		if text := r.sending.formatClaim(claimed); text != shown { // changed and approved again since it was listed
 			if yes, err := r.confirm(text); err != nil || !yes {
 				return errors.Join(err, r.reportOutcome(ctx, claimed, senderReport{outcome: outcomeRetry}))
 			}
 		}
 	}
-	return r.finish(ctx, claimed, false)
+	return r.sendAndReport(ctx, claimed, false)
 }
 
 // confirm shows text and asks whether to post it. With --confirmed-by it does not ask.
@@ -307,12 +307,12 @@ func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
 	return r.Ask("%s\n\nPost this reply?", text)
 }
 
-// finish runs the program on a claimed record and reports what happened. A signal to stop does not
-// interrupt it. again means that the program has run with this claim before, with an unknown
-// outcome. The record is then neither given back nor reported as failed, because either would allow
-// a new claim. The new claim would have a different id, so the platform would not recognise a
-// record that it already has.
-func (r *sendRun[S, R, C]) finish(ctx context.Context, claimed C, again bool) error {
+// sendAndReport runs the program on a claimed record and reports what happened. A signal to stop
+// does not interrupt it. again means that the program has run with this claim before, with an
+// unknown outcome. The record is then neither given back nor reported as failed, because either
+// would allow a new claim. The new claim would have a different id, so the platform would not
+// recognise a record that it already has.
+func (r *sendRun[S, R, C]) sendAndReport(ctx context.Context, claimed C, again bool) error {
 	done := r.sender.send(context.WithoutCancel(ctx), claimed)
 	switch {
 	case again && done.outcome == outcomeRetry:

@@ -63,7 +63,7 @@ func (o *operatorCommands) upgrade(ctx context.Context, s *tableconn.Session, co
 	}
 	done := upgradeResult{Companies: len(ids)}
 	report := func(p migration.Progress) { o.Note("%s", tableconn.FormatProgress(p)) }
-	err = recorded(ctx, s, companyID, trail.Upgrade, func() (d trail.Details, err error) {
+	err = recordInTrail(ctx, s, companyID, trail.Upgrade, func() (d trail.Details, err error) {
 		if companyID != "" {
 			done.Filled, err = migration.RunCompany(ctx, s.Table, functions.Migrations(), companyID, again, report)
 		} else {

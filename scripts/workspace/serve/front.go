@@ -142,9 +142,9 @@ func (f *front) serveHealth(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "ok")
 }
 
-// toSelf returns a transport that sends requests for the public URL directly to this server. It
-// uses no TLS, because these requests do not leave the machine.
-func toSelf(addr net.Addr) http.RoundTripper {
+// selfTransport returns a transport that sends requests for the public URL directly to this server.
+// It uses no TLS, because these requests do not leave the machine.
+func selfTransport(addr net.Addr) http.RoundTripper {
 	base := strings.TrimPrefix(baseURL(addr), "http://")
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", base)

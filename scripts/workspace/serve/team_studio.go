@@ -58,7 +58,7 @@ func (s *server) newTeamStudio(ctx context.Context, open *tableconn.Session, com
 	}
 	st, err := studio.New(studio.Options{
 		BaseURL: f.public.String(), Key: key.Key, CompanyID: companyID, SaveSecret: secretfile.FilesIn(dir),
-		Transport: toSelf(addr), Now: s.Now, Log: f.log,
+		Transport: selfTransport(addr), Now: s.Now, Log: f.log,
 	})
 	if err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	err = s.configureCredentials(ctx, t, &o)
 	if err == nil {
 		s.region = o.Region
-		s.use(o)
+		s.setClients(o)
 		err = s.prepareTable(ctx)
 	}
 	if err == nil && s.Data != "" {
@@ -83,7 +83,7 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	return s, nil
 }
 
-func (s *Session) use(o table.Options) {
+func (s *Session) setClients(o table.Options) {
 	s.options, s.Serving = o, table.New(o)
 	s.Table = s.Serving.AsOperator()
 }
@@ -106,7 +106,7 @@ func (s *Session) EnableStream(ctx context.Context) (*stream.Reader, error) {
 func (s *Session) ForgoStream() {
 	o := s.options
 	o.NoStream = true
-	s.use(o)
+	s.setClients(o)
 }
 
 // localRegion is the AWS region for requests to local engines, which check neither the region nor

@@ -58,9 +58,9 @@ func TestUndoOfWrites(t *testing.T) {
 		case op.Effect == api.Read, op.Method == http.MethodDelete, op.ID == "publish_plan_board":
 			found = true
 		case op.Effect == api.Create:
-			_, found = deleteOf(op)
+			_, found = deleteOperationFor(op)
 		case op.Method == http.MethodPatch:
-			_, found = readOf(op)
+			_, found = readOperationFor(op)
 		}
 		if !found {
 			t.Errorf("%s has no hint: add one to undoTexts in undo.go", op.ID)

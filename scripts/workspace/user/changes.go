@@ -229,7 +229,7 @@ func (u *userCommands) explainChangesError(err error, r connection) error {
 		return err
 	}
 	for i, m := range refused.Messages {
-		refused.Messages[i] = flagNames.Replace(m)
+		refused.Messages[i] = flagNameReplacer.Replace(m)
 	}
 	if refused.Status == http.StatusNotImplemented || refused.Status == http.StatusNotFound {
 		refused.hint = "this service has no feed of changes"
@@ -237,5 +237,5 @@ func (u *userCommands) explainChangesError(err error, r connection) error {
 	return refused
 }
 
-// flagNames replaces the parameters of a list of changes with the flags that set them.
-var flagNames = strings.NewReplacer("query.types:", "--types:", "query.since:", "--since:", "query.after:", "--after:")
+// flagNameReplacer replaces the parameters of a list of changes with the flags that set them.
+var flagNameReplacer = strings.NewReplacer("query.types:", "--types:", "query.since:", "--since:", "query.after:", "--after:")

@@ -29,8 +29,8 @@ type bridgeFlags struct {
 	agent string // the agent whose own key is used; empty: the user's key is used
 }
 
-// areasFlag is the help text of the flag --areas.
-const areasFlag = "offer only the tools of these `areas`, separated by commas (default: all that the key can use)"
+// areasUsage is the help text of the flag --areas.
+const areasUsage = "offer only the tools of these `areas`, separated by commas (default: all that the key can use)"
 
 func (u *userCommands) mcpCommand() *cobra.Command {
 	var f bridgeFlags
@@ -51,7 +51,7 @@ the client closes standard input.`,
 	}
 	u.table.RegisterDemo(cmd.Flags())
 	f.registerBaseURL(cmd.Flags())
-	cmd.Flags().StringVar(&f.areas, "areas", "", areasFlag)
+	cmd.Flags().StringVar(&f.areas, "areas", "", areasUsage)
 	cmd.Flags().StringVar(&f.agent, "agent", "", "use the key that \"workspace mcp install\" created under this `name`")
 	cmd.AddCommand(u.mcpInstallCommand())
 	cmd.Args = terminal.RequireCommand

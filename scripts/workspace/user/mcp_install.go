@@ -48,7 +48,7 @@ A second run changes nothing.`,
 	}
 	u.table.RegisterDemo(cmd.Flags())
 	i.where.registerBaseURL(cmd.Flags())
-	cmd.Flags().StringVar(&i.areas, "areas", "", areasFlag)
+	cmd.Flags().StringVar(&i.areas, "areas", "", areasUsage)
 	cmd.Flags().StringVar(&i.scopes, "scopes", "", "create the agent's key with these `scopes` (default: read the areas, and draft)")
 	cmd.Flags().BoolVar(&i.ownKey, "own-key", true, "create a key for this agent alone; without it the agent uses your key")
 	cmd.Flags().BoolVar(&i.skills, "skills", true, "write the agent skills")

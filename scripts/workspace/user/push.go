@@ -117,7 +117,7 @@ func decodePushed[T any](line []byte) (recordType string, out T, size int, err e
 
 // pushBatches sends records in batches. The errors of send name elements of a batch; pushBatches
 // names their places in the files instead.
-func pushBatches[T any](p *pushFlags, c connection, r *convert.Result, recordType string, most int, send func([]T) error) (count int, err error) {
+func pushBatches[T any](p *pushFlags, c connection, r *convert.Result, recordType string, batchMax int, send func([]T) error) (count int, err error) {
 	bar := p.RecordProgress("pushing", r.Total())
 	defer bar.End()
 	var batch []T
@@ -143,7 +143,7 @@ func pushBatches[T any](p *pushFlags, c connection, r *convert.Result, recordTyp
 		if err != nil || kind != recordType {
 			return errors.Join(err, foreignTypeError(l, kind, recordType))
 		}
-		if len(batch) == most || size+recordSize > pushBytesMax {
+		if len(batch) == batchMax || size+recordSize > pushBytesMax {
 			if err := flush(); err != nil {
 				return err
 			}

@@ -38,7 +38,7 @@ func (u *userCommands) prepareUndo(ctx context.Context, cmd *cobra.Command, r co
 		return nil // the call itself reports the error
 	}
 	h := &undoHint{call: c, companyID: companyID, flags: connectionFlags(cmd, r)}
-	if get, found := readOf(c.Operation); found {
+	if get, found := readOperationFor(c.Operation); found {
 		path := strings.TrimSuffix(c.request().Path, strings.TrimPrefix(c.Path, get.Path))
 		response, err := r.client.Do(ctx, client.Request{Method: get.Method, Path: path, Repeatable: true})
 		if err == nil { // a key that may not read gets a hint without values
@@ -48,8 +48,8 @@ func (u *userCommands) prepareUndo(ctx context.Context, cmd *cobra.Command, r co
 	return h
 }
 
-// readOf returns the operation that reads the record that an update changes.
-func readOf(op api.Operation) (api.Operation, bool) {
+// readOperationFor returns the operation that reads the record that an update changes.
+func readOperationFor(op api.Operation) (api.Operation, bool) {
 	if op.Method != http.MethodPatch {
 		return api.Operation{}, false
 	}
@@ -122,8 +122,8 @@ func (h *undoHint) command(u *userCommands, op api.Operation, rest string) strin
 	return u.Command("%s%s%s", line, rest, h.flags)
 }
 
-// deleteOf returns the operation that deletes a record that op creates.
-func deleteOf(op api.Operation) (api.Operation, bool) {
+// deleteOperationFor returns the operation that deletes a record that op creates.
+func deleteOperationFor(op api.Operation) (api.Operation, bool) {
 	record := strings.TrimPrefix(op.ID, "create_")
 	return operationWhere(func(o api.Operation) bool {
 		return o.Method == http.MethodDelete && (o.ID == "delete_"+record || o.ID == "revoke_"+record)
@@ -131,7 +131,7 @@ func deleteOf(op api.Operation) (api.Operation, bool) {
 }
 
 func (h *undoHint) createUndo(u *userCommands, after map[string]json.RawMessage) string {
-	remove, found := deleteOf(h.call.Operation)
+	remove, found := deleteOperationFor(h.call.Operation)
 	id := decodeString(after[idField])
 	if !found || id == "" {
 		return ""

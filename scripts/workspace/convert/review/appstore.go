@@ -131,7 +131,7 @@ func (r appStoreReview) convert(number int, element json.RawMessage, reply appSt
 	f.text("title", a.Title)
 	f.text("body", a.Body)
 	f.text("authorName", a.Nickname)
-	f.text("territory", territory(a.Territory))
+	f.text("territory", twoLetterCountry(a.Territory))
 	f.time("postedAt", created)
 	f.reply(reply.text)
 	return out.Emit(convert.Record{Type: recordType, Fields: f, Row: number, Columns: appStoreColumns, Identity: r.ID, Version: later(created, reply.at)})
@@ -149,9 +149,9 @@ func parseTime(text string) (time.Time, error) {
 	return at, nil
 }
 
-// territory converts a country's three-letter code, which the App Store uses, to the two-letter
-// code. It returns an unknown code unchanged.
-func territory(code string) string {
+// twoLetterCountry converts a country's three-letter code, which the App Store uses, to the
+// two-letter code. It returns an unknown code unchanged.
+func twoLetterCountry(code string) string {
 	if code == "XKS" { // Kosovo, which has no code in ISO 3166
 		return "XK"
 	}

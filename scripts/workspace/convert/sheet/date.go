@@ -18,9 +18,9 @@ type cellDate struct {
 
 // dateReader reads the dates of a file.
 type dateReader struct {
-	layout string         // the layout from --date-format; if empty, dates may have any of dateLayouts
-	clock  bool           // whether layout includes a time
-	zone   *time.Location // the zone of times without an offset; UTC by default
+	layout        string         // the layout from --date-format; if empty, dates may have any of dateLayouts
+	layoutHasTime bool           // whether layout includes a time
+	zone          *time.Location // the zone of times without an offset; UTC by default
 }
 
 // dateLayouts are the date layouts that have only one meaning. A time may follow each of them.
@@ -53,7 +53,7 @@ func newDateReader(format, zone string) (*dateReader, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--date-format %s: %w", format, err)
 		}
-		r.layout, r.clock = layout, strings.ContainsAny(format, "Hh")
+		r.layout, r.layoutHasTime = layout, strings.ContainsAny(format, "Hh")
 	}
 	return r, nil
 }
@@ -117,14 +117,14 @@ func (r *dateReader) read(cell string) (cellDate, error) {
 	}
 	if r.layout != "" {
 		zone := time.UTC
-		if r.clock {
+		if r.layoutHasTime {
 			zone = r.zone
 		}
 		at, err := time.ParseInLocation(r.layout, text, zone)
 		if err != nil {
 			return cellDate{}, fmt.Errorf("%q does not have the format of --date-format", text)
 		}
-		return checkYear(cellDate{at, r.clock}, text)
+		return checkYear(cellDate{at, r.layoutHasTime}, text)
 	}
 	if at, ok := timestamp.Parse(strings.Replace(text, " ", "T", 1)); ok {
 		return checkYear(cellDate{at, true}, text)

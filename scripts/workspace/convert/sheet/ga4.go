@@ -213,7 +213,7 @@ func convertGA4Table(ctx context.Context, t *table, m mapping, dates *ga4Dates, 
 	} else if err := r.convert(); err != nil {
 		return true, err
 	}
-	return true, r.readAll(ctx)
+	return true, r.convertAll(ctx)
 }
 
 // forTable returns the mapping without the values for columns that the table does not have.

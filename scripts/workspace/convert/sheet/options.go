@@ -46,42 +46,42 @@ type mapping struct {
 
 // options holds the values of the flags that the kinds in this package share.
 type options struct {
-	own         mapping // the values of the flags that take a single value
-	fields      []string
-	constants   []string
-	metrics     []string
-	scales      []string
-	units       []string
-	currencies  []string
-	aggregation []string
-	mappingFile string
-	saveFile    string
-	defined     map[string]bool
-	seen        *daySet
+	singleValues mapping // the values of the flags that take a single value
+	fields       []string
+	constants    []string
+	metrics      []string
+	scales       []string
+	units        []string
+	currencies   []string
+	aggregation  []string
+	mappingFile  string
+	saveFile     string
+	defined      map[string]bool
+	seen         *daySet
 }
 
 // register registers the flags and returns their names.
 func (o *options) register(flags *pflag.FlagSet) (names []string) {
 	before := map[string]bool{}
 	flags.VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
-	flags.StringVar(&o.own.Type, "type", "", "record `type` that a row becomes: "+strings.Join(targetTypes, ", "))
+	flags.StringVar(&o.singleValues.Type, "type", "", "record `type` that a row becomes: "+strings.Join(targetTypes, ", "))
 	flags.StringSliceVar(&o.fields, "map", nil, "columns of the fields, such as `title=Headline,rating=Stars`; dims.country=Country for a dimension of points")
 	flags.StringArrayVar(&o.constants, "set", nil, "value of a field in all records, such as `source=google_play`; repeatable")
 	flags.StringArrayVar(&o.metrics, "metric", nil, "column of values and the key of its metric, such as `Visitors=web.visitors`; repeatable")
-	flags.StringVar(&o.own.DateColumn, "date-column", "", "`column` of the date")
-	flags.StringVar(&o.own.DateFormat, "date-format", "", "`format` of dates, such as DD.MM.YYYY, if it cannot be recognised")
-	flags.StringVar(&o.own.Timezone, "timezone", "", "`zone` of times without an offset, such as Europe/Berlin (default UTC)")
-	flags.StringVar(&o.own.Decimal, "decimal", "", "decimal `separator`: . or ,")
-	flags.StringVar(&o.own.IDColumn, "id-column", "", "`column` that identifies the record; without it, a digest of the fields does")
+	flags.StringVar(&o.singleValues.DateColumn, "date-column", "", "`column` of the date")
+	flags.StringVar(&o.singleValues.DateFormat, "date-format", "", "`format` of dates, such as DD.MM.YYYY, if it cannot be recognised")
+	flags.StringVar(&o.singleValues.Timezone, "timezone", "", "`zone` of times without an offset, such as Europe/Berlin (default UTC)")
+	flags.StringVar(&o.singleValues.Decimal, "decimal", "", "decimal `separator`: . or ,")
+	flags.StringVar(&o.singleValues.IDColumn, "id-column", "", "`column` that identifies the record; without it, a digest of the fields does")
 	flags.StringArrayVar(&o.scales, "scale", nil, "multiply a column, such as `Revenue=100`; or a number for all columns")
 	flags.StringArrayVar(&o.units, "unit", nil, "unit of a metric, such as `Revenue=currency_minor`; or a unit for all columns")
 	flags.StringArrayVar(&o.currencies, "currency", nil, "currency of a column, such as `Revenue=EUR`; or a currency for all columns")
 	flags.StringArrayVar(&o.aggregation, "aggregation", nil, "how the days of a metric combine into weeks, such as `Visitors=sum`; or one for all columns")
-	flags.StringVar(&o.own.Separator, "separator", "", "`character` between cells, or tab, if it cannot be recognised")
-	flags.StringVar(&o.own.Encoding, "encoding", "", "`encoding` of a file that is neither UTF-8 nor UTF-16, such as windows-1252")
-	flags.IntVar(&o.own.SkipLines, "skip-lines", 0, "leave out the first `n` lines, which are above the header")
-	flags.StringVar(&o.own.Comment, "comment", "", "leave out lines that begin with this `text`, such as #")
-	flags.StringSliceVar(&o.own.SkipRows, "skip-rows", nil, "leave out rows with a cell that is one of these `words`; rows of totals are known")
+	flags.StringVar(&o.singleValues.Separator, "separator", "", "`character` between cells, or tab, if it cannot be recognised")
+	flags.StringVar(&o.singleValues.Encoding, "encoding", "", "`encoding` of a file that is neither UTF-8 nor UTF-16, such as windows-1252")
+	flags.IntVar(&o.singleValues.SkipLines, "skip-lines", 0, "leave out the first `n` lines, which are above the header")
+	flags.StringVar(&o.singleValues.Comment, "comment", "", "leave out lines that begin with this `text`, such as #")
+	flags.StringSliceVar(&o.singleValues.SkipRows, "skip-rows", nil, "leave out rows with a cell that is one of these `words`; rows of totals are known")
 	flags.StringVar(&o.mappingFile, "mapping", "", "read these flags from a `file` of --save-mapping; flags on the command line come first")
 	flags.StringVar(&o.saveFile, "save-mapping", "", "write these flags to a `file` for --mapping")
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -108,24 +108,24 @@ func (o *options) mapping() (mapping, error) {
 		}
 	}
 	for _, p := range []struct{ own, to *string }{
-		{&o.own.Type, &m.Type},
-		{&o.own.DateColumn, &m.DateColumn},
-		{&o.own.DateFormat, &m.DateFormat},
-		{&o.own.Timezone, &m.Timezone},
-		{&o.own.Decimal, &m.Decimal},
-		{&o.own.IDColumn, &m.IDColumn},
-		{&o.own.Separator, &m.Separator},
-		{&o.own.Encoding, &m.Encoding},
-		{&o.own.Comment, &m.Comment},
+		{&o.singleValues.Type, &m.Type},
+		{&o.singleValues.DateColumn, &m.DateColumn},
+		{&o.singleValues.DateFormat, &m.DateFormat},
+		{&o.singleValues.Timezone, &m.Timezone},
+		{&o.singleValues.Decimal, &m.Decimal},
+		{&o.singleValues.IDColumn, &m.IDColumn},
+		{&o.singleValues.Separator, &m.Separator},
+		{&o.singleValues.Encoding, &m.Encoding},
+		{&o.singleValues.Comment, &m.Comment},
 	} {
 		if *p.own != "" {
 			*p.to = *p.own
 		}
 	}
-	if o.own.SkipLines != 0 {
-		m.SkipLines = o.own.SkipLines
+	if o.singleValues.SkipLines != 0 {
+		m.SkipLines = o.singleValues.SkipLines
 	}
-	m.SkipRows = append(m.SkipRows, o.own.SkipRows...)
+	m.SkipRows = append(m.SkipRows, o.singleValues.SkipRows...)
 	err := errors.Join(
 		addPairs(&m.Fields, "map", "FIELD=COLUMN", o.fields, strings.Index, false),
 		addPairs(&m.Constants, "set", "FIELD=VALUE", o.constants, strings.Index, false),

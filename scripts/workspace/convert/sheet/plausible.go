@@ -186,5 +186,5 @@ func convertVisitors(ctx context.Context, text io.Reader, m mapping, name string
 		return err
 	}
 	r.everyDay = !isSum // a site export leaves out days without visits, and is never weekly
-	return r.readAll(ctx)
+	return r.convertAll(ctx)
 }

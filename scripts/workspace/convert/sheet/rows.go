@@ -27,7 +27,7 @@ type rows struct {
 	table          *table
 	out            *convert.Output
 	target         *target
-	cells          cellReader
+	cellReader     cellReader
 	columns        []filledColumn
 	metrics        []metricColumn
 	dims           []dimColumn
@@ -76,7 +76,7 @@ func newRows(t *table, m mapping, out *convert.Output) (*rows, error) {
 	}
 	r := &rows{
 		mapping: m, table: t, out: out, target: kind, idAt: -1, dateAt: -1, names: map[string]string{}, constantValues: map[string]any{}, defaults: map[string]any{},
-		cells: cellReader{numbers: numberReader{decimal: m.Decimal}, dates: dates}, slugs: newSlugSet(),
+		cellReader: cellReader{numbers: numberReader{decimal: m.Decimal}, dates: dates}, slugs: newSlugSet(),
 	}
 	if err := r.setConstants(); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (r *rows) setConstants() error {
 		if err != nil {
 			return err
 		}
-		if r.constantValues[name], err = r.cells.value(f, text); err != nil {
+		if r.constantValues[name], err = r.cellReader.value(f, text); err != nil {
 			return fmt.Errorf("--set %s=%s: %w", name, text, err)
 		}
 		r.names[name] = fmt.Sprintf("--set %s", name)
@@ -277,7 +277,7 @@ func (r *rows) emitDefinition(column, key string, c metricColumn) error {
 	return r.out.Emit(convert.Record{Type: typeDefinition, Fields: fields, Row: r.table.headerRow, Columns: names})
 }
 
-func (r *rows) readAll(ctx context.Context) error {
+func (r *rows) convertAll(ctx context.Context) error {
 	for {
 		err := r.table.next()
 		var bad rowProblem
@@ -303,9 +303,9 @@ func (r *rows) readAll(ctx context.Context) error {
 
 // Reasons for skipping rows.
 const (
-	reasonTotal   = "rows of totals"
-	reasonChosen  = "rows with a word of --skip-rows"
-	reasonNoValue = "cells without a value in columns of metrics"
+	reasonTotal    = "rows of totals"
+	reasonSkipWord = "rows with a word of --skip-rows"
+	reasonNoValue  = "cells without a value in columns of metrics"
 )
 
 // totalWords are the labels of rows of totals in several languages.
@@ -332,8 +332,8 @@ func (r *rows) isTotal() bool {
 	return isTotalWord(cells[r.dateAt])
 }
 
-// isChosen reports whether a cell of the current row is one of the words in --skip-rows.
-func (r *rows) isChosen() bool {
+// hasSkipWord reports whether a cell of the current row is one of the words in --skip-rows.
+func (r *rows) hasSkipWord() bool {
 	return len(r.SkipRows) > 0 && slices.ContainsFunc(r.table.cells, func(cell string) bool {
 		return slices.ContainsFunc(r.SkipRows, func(w string) bool { return strings.EqualFold(strings.TrimSpace(cell), strings.TrimSpace(w)) })
 	})
@@ -342,8 +342,8 @@ func (r *rows) isChosen() bool {
 // convert emits the records of the current row, or reports its problems.
 func (r *rows) convert() error {
 	switch {
-	case r.isChosen():
-		r.out.Skip(reasonChosen)
+	case r.hasSkipWord():
+		r.out.Skip(reasonSkipWord)
 		return nil
 	case r.isTotal():
 		r.out.Skip(reasonTotal)
@@ -352,7 +352,7 @@ func (r *rows) convert() error {
 	fields := maps.Clone(r.constantValues)
 	bad := false
 	for _, c := range r.columns {
-		value, err := r.cells.value(c.field, r.table.cells[c.index])
+		value, err := r.cellReader.value(c.field, r.table.cells[c.index])
 		switch {
 		case errors.Is(err, errEmpty):
 		case err != nil:
@@ -508,8 +508,8 @@ func (r *rows) day() (time.Time, error) {
 		day, err = r.dayOf(cell)
 	} else {
 		var m cellDate
-		if m, err = r.cells.dates.read(cell); err == nil {
-			day = r.cells.dates.dayOf(m)
+		if m, err = r.cellReader.dates.read(cell); err == nil {
+			day = r.cellReader.dates.dayOf(m)
 		}
 	}
 	if err != nil {
@@ -524,7 +524,7 @@ func (r *rows) day() (time.Time, error) {
 
 // metricValue returns the value of a cell in the unit of its metric.
 func (r *rows) metricValue(c metricColumn) (float64, error) {
-	n, err := r.cells.numbers.read(r.table.cells[c.index])
+	n, err := r.cellReader.numbers.read(r.table.cells[c.index])
 	if err != nil {
 		return 0, err
 	}
@@ -569,12 +569,13 @@ func (r *rows) checkNewPoint(c metricColumn, fields map[string]any, dims map[str
 // daySet is a set of days for each of many series. To save memory, each word is a bitmap of 64 days
 // of one series.
 type daySet struct {
-	seed  maphash.Seed
-	words map[uint64]uint64
+	seed    maphash.Seed
+	bitmaps map[uint64]uint64
 }
 
-// daySetWordsMax is the maximum number of words in a daySet. It limits the memory to about 40 MB.
-const daySetWordsMax = 1_000_000
+// daySetBitmapsMax is the maximum number of bitmaps in a daySet. It limits the memory to about 40
+// MB.
+const daySetBitmapsMax = 1_000_000
 
 func newDaySet() *daySet { return &daySet{maphash.MakeSeed(), map[uint64]uint64{}} }
 
@@ -584,13 +585,13 @@ func (s *daySet) add(series string, day int) (isNew bool, err error) {
 		series string
 		block  int
 	}{series, day >> 6})
-	word, bit := s.words[key], uint64(1)<<(day&63)
+	word, bit := s.bitmaps[key], uint64(1)<<(day&63)
 	if word&bit != 0 {
 		return false, nil
 	}
-	if word == 0 && len(s.words) == daySetWordsMax {
+	if word == 0 && len(s.bitmaps) == daySetBitmapsMax {
 		return false, errors.New("has too many series: split the file, or map fewer dimensions")
 	}
-	s.words[key] = word | bit
+	s.bitmaps[key] = word | bit
 	return true, nil
 }

@@ -76,7 +76,7 @@ func convertCSV(ctx context.Context, in convert.Input, m mapping, out *convert.O
 	if err != nil {
 		return err
 	}
-	return r.readAll(ctx)
+	return r.convertAll(ctx)
 }
 
 // requirePoints sets the type to typePoint. It returns an error if a flag asks for a different type

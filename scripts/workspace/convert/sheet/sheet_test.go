@@ -57,8 +57,8 @@ func run(tb testing.TB, kind, text string, flags ...string) (lines, problems []s
 	return nil, nil, nil
 }
 
-// short shortens import lines, so that a table of test cases can show them.
-func short(lines []string) string {
+// shortenLines shortens import lines, so that a table of test cases can show them.
+func shortenLines(lines []string) string {
 	r := strings.NewReplacer(`{"type":"metric-point","record":`, "", `{"type":"metric-definition","record":`, "def ", `T00:00:00.000Z`, "", "}}", "}", `"`, "")
 	var out []string
 	for _, l := range lines {
@@ -225,7 +225,7 @@ func TestCSV(t *testing.T) {
 			if err != nil {
 				problems = []string{err.Error()}
 			}
-			if diff := cmp.Diff(tt.want, withoutDigests(short(lines))); diff != "" {
+			if diff := cmp.Diff(tt.want, withoutDigests(shortenLines(lines))); diff != "" {
 				t.Errorf("records (-want +got):\n%s", diff)
 			}
 			if got := strings.Join(problems, "\n"); got != tt.problem && (tt.problem == "" || !strings.HasPrefix(got, tt.problem)) {
@@ -401,7 +401,7 @@ func TestMappingFile(t *testing.T) {
 		t.Errorf("records %q, %v, want %q", got, err, want)
 	}
 	got, _, err = run(t, "csv", "Day;A\n2026-08-10;1,5\n", "--mapping", file, "--scale", "A=10", "--metric", "A=b")
-	if err != nil || short(got) != "{metricKey:b,ts:2026-08-10,value:15}" {
+	if err != nil || shortenLines(got) != "{metricKey:b,ts:2026-08-10,value:15}" {
 		t.Errorf("records %q, %v", got, err)
 	}
 	text, err := os.ReadFile(file)
@@ -433,7 +433,7 @@ func TestEncodings(t *testing.T) {
 		"carriage returns": strings.ReplaceAll(text, "\n", "\r"), "both": strings.ReplaceAll(text, "\n", "\r\n"), "no end": strings.TrimSuffix(text, "\n"),
 	} {
 		lines, problems, err := run(t, "csv", file, append([]string{"--metric", "größe 東京=a"}, points...)...)
-		if err != nil || short(lines) != "{metricKey:a,ts:2026-08-10,value:1}" {
+		if err != nil || shortenLines(lines) != "{metricKey:a,ts:2026-08-10,value:1}" {
 			t.Errorf("%s: records %q, problems %q, %v", name, lines, problems, err)
 		}
 	}
@@ -475,7 +475,7 @@ func TestGA4Report(t *testing.T) {
 		"{metricKey:ga4.average_engagement_time,ts:2026-08-01,value:41500}",
 		"{metricKey:ga4.average_engagement_time,ts:2026-08-03,value:38214}",
 	}, "\n")
-	if diff := cmp.Diff(want, withoutDigests(short(lines))); diff != "" {
+	if diff := cmp.Diff(want, withoutDigests(shortenLines(lines))); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"skipped 3 rows of tables without a day (a column Nth day or Date)"}, problems); diff != "" {
@@ -505,12 +505,12 @@ func TestGA4Exploration(t *testing.T) {
 	}
 	want := "def {aggregation:sum,id:mdf_,key:web.views,kind:measured,name:Views,needsReview:false,unit:count}\n" +
 		"{metricKey:web.views,ts:2026-08-26,value:68392}\n{metricKey:web.views,ts:2026-08-25,value:130}"
-	if got := withoutDigests(short(lines)); got != want || len(problems) != 1 || problems[0] != "skipped 1 rows of totals" {
+	if got := withoutDigests(shortenLines(lines)); got != want || len(problems) != 1 || problems[0] != "skipped 1 rows of totals" {
 		t.Errorf("records\n%s\nwant\n%s\nproblems %q", got, want, problems)
 	}
 	lines, _, err = run(t, "ga4", strings.Replace(readTestdata(t, "ga4-exploration.csv"), "20260825,/", "20260826,/pricing", 1))
-	if err != nil || !strings.Contains(short(lines), "{dims:{page_path:/pricing},metricKey:ga4.views,ts:2026-08-26,value:130}") {
-		t.Errorf("records\n%s\n%v", short(lines), err)
+	if err != nil || !strings.Contains(shortenLines(lines), "{dims:{page_path:/pricing},metricKey:ga4.views,ts:2026-08-26,value:130}") {
+		t.Errorf("records\n%s\n%v", shortenLines(lines), err)
 	}
 }
 
@@ -537,12 +537,12 @@ func TestGA4Errors(t *testing.T) {
 		t.Errorf("a metric in two tables: %q, %v", problems, err)
 	}
 	lines, _, err := run(t, "ga4", "# Account: 20250101\n# Property: 98765432\n# Start date: 20260801\n# End date: 20260802\nNth day,Users\n0000,5\n", "--metric", "Users=a", "--unit", "count")
-	if err != nil || !strings.Contains(short(lines), "ts:2026-08-01,value:5") {
-		t.Errorf("records of an account whose name is eight digits:\n%s\n%v", short(lines), err)
+	if err != nil || !strings.Contains(shortenLines(lines), "ts:2026-08-01,value:5") {
+		t.Errorf("records of an account whose name is eight digits:\n%s\n%v", shortenLines(lines), err)
 	}
 	lines, _, err = run(t, "ga4", "# Startdatum: 20260801\n# Enddatum: 20260802\nN-ter Tag,Nutzer\n0000,5\n0001,6\n", "--date-column", "N-ter Tag")
-	if err != nil || short(lines) != "{metricKey:ga4.nutzer,ts:2026-08-01,value:5}\n{metricKey:ga4.nutzer,ts:2026-08-02,value:6}" {
-		t.Errorf("records of a report in German:\n%s\n%v", short(lines), err)
+	if err != nil || shortenLines(lines) != "{metricKey:ga4.nutzer,ts:2026-08-01,value:5}\n{metricKey:ga4.nutzer,ts:2026-08-02,value:6}" {
+		t.Errorf("records of a report in German:\n%s\n%v", shortenLines(lines), err)
 	}
 }
 
@@ -577,7 +577,7 @@ func TestPlausible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := withoutDigests(short(lines))
+	got := withoutDigests(shortenLines(lines))
 	for _, want := range []string{
 		"def {aggregation:none,id:mdf_,key:plausible.bounce_rate,kind:measured,name:bounce_rate,needsReview:false,unit:ratio}",
 		"{metricKey:plausible.bounce_rate,ts:2026-08-01,value:0.4}", "{metricKey:plausible.visit_duration,ts:2026-08-01,value:90000}", "{metricKey:plausible.visitors,ts:2026-08-02,value:6}",
@@ -591,15 +591,15 @@ func TestPlausible(t *testing.T) {
 	}
 	site := "\ufeff\"date\",\"visitors\",\"pageviews\",\"bounces\",\"visits\",\"visit_duration\"\n\"2026-08-01\",5,50,2,7,8640\n"
 	lines, _, err = run(t, "plausible", archive(t, map[string]string{"imported_visitors_20260801_20260831.csv": site}), "--metric", "visitors=web.visitors", "--metric", "visit_duration=web.time")
-	if err != nil || !strings.Contains(short(lines), "{metricKey:web.time,ts:2026-08-01,value:8640000}") {
-		t.Errorf("records\n%s\n%v", short(lines), err)
+	if err != nil || !strings.Contains(shortenLines(lines), "{metricKey:web.time,ts:2026-08-01,value:8640000}") {
+		t.Errorf("records\n%s\n%v", shortenLines(lines), err)
 	}
 	alone, problems, err := run(t, "plausible", site+"\"2026-08-09\",5,50,2,7,8640\n")
 	if len(problems) > 0 {
 		t.Errorf("days without visits: %q", problems)
 	}
-	if err != nil || !strings.Contains(short(alone), "{metricKey:plausible.visit_duration_total,ts:2026-08-01,value:8640000}") {
-		t.Errorf("records\n%s\n%v", short(alone), err)
+	if err != nil || !strings.Contains(shortenLines(alone), "{metricKey:plausible.visit_duration_total,ts:2026-08-01,value:8640000}") {
+		t.Errorf("records\n%s\n%v", shortenLines(alone), err)
 	}
 }
 

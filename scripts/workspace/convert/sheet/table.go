@@ -15,11 +15,11 @@ import (
 
 // table reads the rows of one table.
 type table struct {
-	source *source
-	reader *csv.Reader
-	first  int    // the number of rows in the file before the table
-	extra  int    // the number of line breaks in cells so far
-	suffix string // appended to headings in messages, such as " of visitors.csv"
+	source     *source
+	reader     *csv.Reader
+	rowsBefore int    // the number of rows in the file before the table
+	lineBreaks int    // the number of line breaks in cells so far
+	suffix     string // appended to headings in messages, such as " of visitors.csv"
 
 	header    []string
 	headerRow int
@@ -31,7 +31,7 @@ type table struct {
 // openTable reads the header of the next table of a source. The error is io.EOF if the source has
 // no more rows.
 func openTable(s *source, suffix string) (*table, error) {
-	t := &table{source: s, reader: csv.NewReader(s), first: s.row, suffix: suffix}
+	t := &table{source: s, reader: csv.NewReader(s), rowsBefore: s.row, suffix: suffix}
 	t.reader.Comma, t.reader.FieldsPerRecord, t.reader.ReuseRecord = rune(s.separator), -1, true
 	if err := t.read(); err != nil {
 		return nil, err
@@ -56,9 +56,9 @@ func (t *table) read() error {
 	}
 	t.cells = cells
 	line, _ := t.reader.FieldPos(0)
-	t.row = t.first + line - t.extra
+	t.row = t.rowsBefore + line - t.lineBreaks
 	for _, cell := range cells {
-		t.extra += strings.Count(cell, "\n")
+		t.lineBreaks += strings.Count(cell, "\n")
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (t *table) explain(err error) error {
 	if !errors.As(err, &parse) {
 		return err
 	}
-	p := convert.Problem{Row: t.first + parse.StartLine - t.extra, Column: t.heading(-1)}
+	p := convert.Problem{Row: t.rowsBefore + parse.StartLine - t.lineBreaks, Column: t.heading(-1)}
 	switch {
 	case errors.Is(err, csv.ErrBareQuote):
 		p.Message = fmt.Sprintf("has a quote inside a cell that is not quoted, at character %d: quote the cell, and write the quote twice", parse.Column)

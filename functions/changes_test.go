@@ -63,10 +63,10 @@ func startWithFeed(t *testing.T) *feedService {
 	return s
 }
 
-// record waits until the feed contains every write so far. The stream may lag behind the table, so
-// record writes an item and reads the stream until that item arrives. It fails the test after a
-// minute.
-func (s *feedService) record(t *testing.T) {
+// recordChanges waits until the feed contains every write so far. The stream may lag behind the
+// table, so recordChanges writes an item and reads the stream until that item arrives. It fails the
+// test after a minute.
+func (s *feedService) recordChanges(t *testing.T) {
 	t.Helper()
 	last := table.Key{PK: table.Partition(s.CompanyID, "test"), SK: s.Table.NewID("last")}
 	if err := s.Table.Insert(t.Context(), table.Keys{Key: last}, struct{}{}); err != nil {
@@ -93,10 +93,10 @@ func TestOperationsDeclareTheirChanges(t *testing.T) {
 	t.Parallel()
 	s := startWithFeed(t)
 	key := s.Key(t)
-	s.record(t)
+	s.recordChanges(t)
 	after := ""
 	next := func() []change.Change {
-		s.record(t)
+		s.recordChanges(t)
 		arguments := map[string]any{"limit": 200}
 		if after != "" {
 			arguments["after"] = after

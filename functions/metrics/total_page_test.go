@@ -59,8 +59,9 @@ func TestTotalPagesOverNullWeeks(t *testing.T) {
 	}
 }
 
-// sparseOracle stores a metric whose series have days in some weeks. They also have stored weeks
-// and months, often for the same weeks and months, and most of these have no value.
+// sparseOracle stores a metric whose series have days in some weeks. The series also have stored
+// weeks and months. The stored weeks and months of different series often overlap, and most of them
+// have no value.
 func sparseOracle(t *testing.T, s *apitest.Service, store metrics.Store, random *rand.Rand, n int, aggregation string) pointOracle {
 	t.Helper()
 	w := pointOracle{key: fmt.Sprintf("p%d", n), aggregation: aggregation}

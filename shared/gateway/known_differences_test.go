@@ -30,7 +30,7 @@ type knownDifference struct {
 
 // knownDifferences lists every known difference. TestAdapter ensures that there are no others.
 var knownDifferences = []knownDifference{
-	// The URL, the method and the address of the request.
+	// The request's URL, its method and the client's IP address.
 	{
 		name:    "AbsoluteURL",
 		theirs:  "makes an absolute URL, as a client has one",

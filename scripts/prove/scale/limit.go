@@ -13,7 +13,7 @@ const (
 	gatewayRequests = 10_000 // per second: quota of an account and region
 	// https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html
 	// https://docs.aws.amazon.com/lambda/latest/dg/scaling-behavior.html
-	lambdaInstances       = 1_000 // quota of an account and region; a new account may have 10
+	lambdaConcurrency     = 1_000 // quota of an account and region; a new account may have 10
 	requestsPerInstance   = 10    // maximum per second, however short the requests are
 	newInstancesPerSecond = 100   // per function
 	// https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
@@ -45,7 +45,7 @@ func limitsOf(rps float64, u Units) []Limit {
 		{"requests of the busiest path", defaultThrottleRate(), rps * busiestShare, "`ThrottleRate`"},
 		{"write units of a new table", newTableWriteUnits, writeUnits, "`WarmWriteUnits`"},
 		{"requests of the account", gatewayRequests, rps, "a quota: API Gateway's throttle rate"},
-		{"function instances", lambdaInstances, instancesOf(rps), "a quota: Lambda's concurrent executions"},
+		{"function instances", lambdaConcurrency, instancesOf(rps), "a quota: Lambda's concurrent executions"},
 		{"write units of the table", tableUnits, writeUnits, "a quota: DynamoDB's write units of a table"},
 		{"read units of a new table", newTableReadUnits, readUnits, "`WarmReadUnits`"},
 		{"read units of the table", tableUnits, readUnits, "a quota: DynamoDB's read units of a table"},

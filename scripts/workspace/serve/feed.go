@@ -24,7 +24,7 @@ const (
 // feed reads the engine's stream and adds the changes of a local table to the companies' feeds. In
 // an AWS account, a Lambda function of the stack does that.
 type feed struct {
-	open     *tableconn.Session
+	session  *tableconn.Session
 	stream   *stream.Reader
 	recorder *recorder.Recorder
 	log      *slog.Logger
@@ -46,7 +46,7 @@ func openFeed(ctx context.Context, open *tableconn.Session, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{open: open, stream: reader, log: log}
+	f := &feed{session: open, stream: reader, log: log}
 	f.recorder = recorder.New(open.Table, f.park)
 	return f, nil
 }
@@ -61,7 +61,7 @@ func (f *feed) park(ctx context.Context, p recorder.Parked) error {
 // run records changes until the context ends or the engine stops. Changes that it has not recorded
 // by then are recorded after the next start, because the engine keeps its stream.
 func (f *feed) run(ctx context.Context) {
-	ctx, stop := f.open.Context(ctx)
+	ctx, stop := f.session.Context(ctx)
 	defer stop()
 	if err := f.begin(ctx); err != nil && ctx.Err() == nil {
 		f.log.Error("not every company has a feed of changes: run workspace changes enable", "error", err)
@@ -92,9 +92,9 @@ func (f *feed) run(ctx context.Context) {
 
 // begin creates the feeds of companies that an earlier version created.
 func (f *feed) begin(ctx context.Context) error {
-	ids, _, err := company.NewStore(f.open.Table).IDs(ctx)
+	ids, _, err := company.NewStore(f.session.Table).IDs(ctx)
 	for _, id := range ids {
-		_, err1 := change.EnsureCounter(ctx, f.open.Table, id)
+		_, err1 := change.EnsureCounter(ctx, f.session.Table, id)
 		err = errors.Join(err, err1)
 	}
 	return err

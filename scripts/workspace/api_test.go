@@ -99,7 +99,7 @@ func TestAPIReads(t *testing.T) {
 		args, path := readArguments(t, op)
 		got := apiJSON(t, "", append([]string{op.ID}, args...)...)
 		_, body := get(t, s.Key, s.BaseURL+strings.ReplaceAll(path, "{companyId}", s.CompanyID))
-		if !strings.Contains(op.ID, "key") && !reflect.DeepEqual(got, body) { // every request changes the lastUsedAt of its key, so responses about keys differ
+		if !strings.Contains(op.ID, "key") && !reflect.DeepEqual(got, body) { // every request updates its key's lastUsedAt, so two responses about keys differ
 			t.Errorf("%s: %v instead of %v", op.ID, got, body)
 		}
 		r := runCommand(t, "", append([]string{"api", op.ID}, args...)...)

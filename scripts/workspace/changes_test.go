@@ -253,9 +253,9 @@ func TestChangesFollowWebhook(t *testing.T) {
 	requireUsage(t, "no secret", runCommand(t, "", follow...))
 }
 
-// Ensure the message about an unreachable webhook does not blame the service, and that the message
-// about a service error says when the next attempt follows. A command that is told to stop between
-// attempts must exit without an error, even before it knows its key.
+// Ensure the message about an unreachable webhook does not blame the service. The message about a
+// service error must say when the next attempt follows. A command that is told to stop between two
+// attempts must exit without an error, even if it has not yet read its key's record.
 func TestChangesFollowOutage(t *testing.T) {
 	feed := feedtest.New()
 	feed.Add("feedback", "fbk_1", "created")
@@ -390,7 +390,7 @@ func TestChangesFollowThroughKills(t *testing.T) {
 			case <-time.After(5 * time.Millisecond):
 				if to.has(last) && !told { // a second signal would end the process immediately
 					told = true
-					_ = cmd.Process.Signal(syscall.SIGTERM) // an error means that it was killed
+					_ = cmd.Process.Signal(syscall.SIGTERM) // an error means that the process was already killed
 				}
 			}
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ensure `client go` writes the client and says how to import it, and its errors explain wrong
-// flags.
+// Ensure `client go` writes the client and says how to import it. If a flag is wrong, the error
+// must explain why.
 func TestGoClientCommand(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "client")

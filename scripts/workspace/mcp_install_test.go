@@ -18,8 +18,8 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// fakeClient is an environment variable. If it is set, the test binary acts as the client's program
-// that the value names.
+// fakeClient is an environment variable. If it is set, the test binary acts as the client program
+// named in the value.
 const fakeClient = "WORKSPACE_TEST_AS_CLIENT"
 
 // runFakeClient adds or removes a server as the client's real program does, to the extent that `mcp

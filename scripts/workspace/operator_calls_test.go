@@ -103,7 +103,7 @@ func (c *countedEngine) run(t *testing.T, in, line string) (out map[string]any, 
 	return out, c.calls, c.read
 }
 
-// Ensure the operator's commands never scan the table, except to delete a company and for an
+// Ensure the operator's commands never scan the table, except when they delete a company or run an
 // upgrade that checks every record again. When nothing is due, the read units of a command for all
 // companies must not depend on the number of companies. `company list` must use at most two read
 // units per company.

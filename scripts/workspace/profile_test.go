@@ -150,8 +150,8 @@ func TestProfileList(t *testing.T) {
 	}
 }
 
-// Ensure an error about a profile names the profiles that exist, and that no command falls back to
-// another key when a profile is named.
+// Ensure an error about a profile names the profiles that exist. If a profile is named, no command
+// may fall back to another key.
 func TestProfileErrors(t *testing.T) {
 	s, data, tea := startWithProfiles(t)
 	for _, args := range [][]string{

@@ -73,7 +73,7 @@ func TestServeRecordsChanges(t *testing.T) {
 	feed := &boardFeed{seen: map[string]int{}}
 	first := s.createBoard(t, "First")
 	feed.wait(t, s, first)
-	second := s.createBoard(t, "Second") // perhaps not recorded yet when the server stops
+	second := s.createBoard(t, "Second") // the server may stop before it records this change
 	s.stop(t)
 	again := startServer(t, data)
 	third := again.createBoard(t, "Third")

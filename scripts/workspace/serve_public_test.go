@@ -249,7 +249,7 @@ func testPublicAPI(t *testing.T, w *publicServer) {
 	} {
 		status, body := directly(t, w.Listen, c.host, c.path)
 		for deadline := time.Now().Add(waitMax); c.path == "/healthz" && status != c.want && time.Now().Before(deadline); {
-			status, body = directly(t, w.Listen, c.host, c.path) // the table of a busy machine may respond too late
+			status, body = directly(t, w.Listen, c.host, c.path) // on a busy machine, the table may respond too late
 		}
 		if status != c.want || status == 403 && !strings.Contains(body, "this server exists only at https://example.com") {
 			t.Errorf("%s %s: status %d, want %d: %.200s", c.host, c.path, status, c.want, body)

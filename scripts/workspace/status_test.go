@@ -11,8 +11,8 @@ import (
 	"growthworkspace/scripts/studio/attention"
 )
 
-// Ensure the status command lists in at most ten lines what needs a person's attention. The exit
-// code must be 1 if there is anything, 0 if there is nothing, and 4 if that is unknown.
+// Ensure the status command lists what needs a person's attention, in at most ten lines. The exit
+// code must be 1 if anything does, 0 if nothing does, and 4 if that is unknown.
 func TestStatus(t *testing.T) {
 	s, data := startTestServer(t)
 	r := runCommand(t, "", "status")

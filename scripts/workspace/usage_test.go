@@ -180,7 +180,7 @@ func TestHelpNamesTheProgram(t *testing.T) {
 			t.Errorf("%v --help: exit code %d, want 0 and only %s as the program: %s", path, r.code, goRun, r.out)
 		}
 		for _, child := range c.Commands() {
-			if child.Name() == "create_plan_item" || child.Parent().Name() != "api" { // one command for an operation is enough, because all are alike
+			if child.Name() == "create_plan_item" || child.Parent().Name() != "api" { // checking the command of one operation is enough, because all of them are alike
 				visit(child, append(path[:len(path):len(path)], child.Name()))
 			}
 		}

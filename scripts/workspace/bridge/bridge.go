@@ -25,7 +25,7 @@ import (
 
 const (
 	callsMax         = 16          // the maximum number of messages forwarded at the same time
-	callTimeout      = time.Minute // the service responds within 30 s
+	callTimeout      = time.Minute // more than enough: the service responds within 30 s
 	responseBytesMax = 32 << 20    // longer than any response of the service
 	versionMeta      = "io.modelcontextprotocol/protocolVersion"
 	codeInternal     = -32603 // JSON-RPC: the message could not be forwarded
@@ -62,9 +62,9 @@ type message struct {
 	Params json.RawMessage `json:"params"`
 }
 
-// Run forwards messages until the client closes In or ctx ends. Before it returns, it waits for the
-// messages that are still being forwarded. It returns an error if In cannot be read or Out cannot
-// be written.
+// Run forwards messages until the client closes In or ctx is canceled. Before it returns, it waits
+// for the messages that are still being forwarded. It returns an error if In cannot be read or Out
+// cannot be written.
 func (b *Bridge) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -97,7 +97,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 				}
 			}
 			if isInitialize(line) {
-				forward() // wait for it: the next message needs the revision that initialize negotiates
+				forward() // wait, because the next message needs the revision that initialize negotiates
 			} else {
 				calls.Go(forward)
 			}
@@ -113,7 +113,8 @@ func writeError(ctx context.Context) error {
 	return nil
 }
 
-// readLines sends every line that is not empty, until the end of the input or until ctx ends.
+// readLines sends every line that is not empty, until the end of the input or until ctx is
+// canceled.
 func readLines(ctx context.Context, in io.Reader, lines chan<- []byte) error {
 	r := bufio.NewReader(in)
 	for {
@@ -191,8 +192,8 @@ func (b *Bridge) noteRevision(body []byte) {
 }
 
 // setHeaders sets the headers that repeat parts of a message. Streamable HTTP requires them since
-// revision 2026-07-28. A message of that revision contains the revision; all other messages have
-// the revision of the session.
+// revision 2026-07-28. A message of that revision states its own revision; for any other message,
+// the header contains the session's revision.
 func (b *Bridge) setHeaders(header http.Header, messages []message) {
 	b.mu.Lock()
 	version := b.version

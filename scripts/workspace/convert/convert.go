@@ -47,8 +47,8 @@ type Record struct {
 	Columns map[string]string
 
 	// Identity is the same for all versions of one record. Only the record with the latest Version
-	// is kept or, if several have the same Version, the last of these. If Identity is empty, the
-	// record is always kept.
+	// is kept. If several records have that Version, the last of them is kept. If Identity is
+	// empty, the record is always kept.
 	Identity string
 	Version  time.Time
 }

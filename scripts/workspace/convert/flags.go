@@ -26,8 +26,8 @@ type Flags struct {
 	kinds []Kind
 }
 
-// Register registers the flags and calls kindsOf. That function must register the flags of the
-// kinds and return the kinds.
+// Register registers the flags and calls kindsOf. kindsOf must register the flags of the kinds and
+// return the kinds.
 func (f *Flags) Register(cmd *cobra.Command, kindsOf func(*pflag.FlagSet) []Kind) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.From, "from", "", "the `kind` of the files; the kinds are listed above")
@@ -39,7 +39,7 @@ func (f *Flags) Register(cmd *cobra.Command, kindsOf func(*pflag.FlagSet) []Kind
 		names = append(names, k.Name)
 	}
 	if err := cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("workspace: " + err.Error()) // a second completion for a flag is a bug
+		panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
 	}
 }
 

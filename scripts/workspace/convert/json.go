@@ -15,8 +15,8 @@ type Elements map[string]func(number int, element json.RawMessage) error
 // elementBytesMax is the maximum size of an element. Each element is read into memory.
 const elementBytesMax = 16 << 20
 
-// jsonDepthMax is the maximum nesting depth of a file, because each level takes memory. It is the
-// limit that encoding/json has for a decoded value.
+// jsonDepthMax is the maximum nesting depth of a file, because each level takes memory.
+// encoding/json has the same limit.
 const jsonDepthMax = 10_000
 
 // EachElement reads a JSON file and calls the functions in elements. It keeps only one element in

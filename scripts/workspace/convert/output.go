@@ -131,7 +131,7 @@ const reasonSuperseded = "an older version of a record that is in the files agai
 
 // reportRecord reports the problems for which an import would refuse a record.
 func (o *Output) reportRecord(r Record, problems []string) error {
-	if len(problems) > 1 { // an import derives a missing id once the other fields are valid
+	if len(problems) > 1 { // do not report a missing id, because an import derives it once the other fields are valid
 		problems = slices.DeleteFunc(problems, func(p string) bool { return p == "record.id: is required" })
 	}
 	for i, problem := range problems {

@@ -190,9 +190,9 @@ type placeCursor struct {
 	last  Line
 }
 
-// PlaceOf returns the place in the files from which the n-th line of WriteLines comes. Calls with
-// ascending n read the temporary file only once, which matters because a message can list thousands
-// of lines.
+// PlaceOf returns the place in the files from which the n-th line that WriteLines writes was read.
+// Calls with ascending n read the temporary file only once, which matters because a message can
+// list thousands of lines.
 func (r *Result) PlaceOf(n int) string {
 	if r.places == nil || n < r.places.read {
 		r.places = &placeCursor{lines: r.lineReader()}

@@ -89,7 +89,7 @@ func (c check) failed() bool {
 	switch c.Mode {
 	case "error":
 		return true
-	case "informative", "manual", "notApplicable": // these have no score to pass or fail
+	case "informative", "manual", "notApplicable": // these have no score, so they cannot fail
 		return false
 	}
 	return c.Score != nil && *c.Score < passScore

@@ -22,8 +22,8 @@ type appStoreAttributes struct {
 	Territory string `json:"territory"`
 }
 
-// appStoreReview is a review from the App Store Connect API. One of the programs named asc prints
-// the attributes at the same level as the id.
+// appStoreReview is a review from the App Store Connect API. Several programs are named asc; one of
+// them prints the attributes at the same level as the id.
 type appStoreReview struct {
 	appStoreAttributes
 

@@ -131,7 +131,7 @@ var (
 )
 
 // plainDigits returns a mantissa with a decimal point and without thousands separators. used is the
-// mantissa's decimal separator, or empty if the mantissa does not show it.
+// mantissa's decimal separator, or empty if it cannot be determined from the mantissa.
 func (r *numberReader) plainDigits(s string, hasExponent bool) (plain, used string, err error) {
 	s = strings.Map(func(c rune) rune {
 		if c == '\'' || c == '’' || unicode.IsSpace(c) { // these can only separate thousands
@@ -143,7 +143,7 @@ func (r *numberReader) plainDigits(s string, hasExponent bool) (plain, used stri
 	decimal := r.decimal
 	if decimal == "" {
 		switch {
-		case commas > 0 && dots > 0: // the last of them is the decimal separator
+		case commas > 0 && dots > 0: // the one that occurs last is the decimal separator
 			decimal = "."
 			if strings.LastIndex(s, ",") > strings.LastIndex(s, ".") {
 				decimal = ","

@@ -39,7 +39,7 @@ type mapping struct {
 	Comment   string   `json:"comment,omitempty"`
 	SkipRows  []string `json:"skipRows,omitempty"`
 
-	// What the files converted so far contain. All files of a command share these.
+	// State about the files converted so far. All files of a command share it.
 	defined map[string]bool // the keys of the metrics whose definitions were emitted
 	seen    *daySet         // the days that have a point
 }

@@ -40,7 +40,7 @@ var plausibleVisitors = regexp.MustCompile(`^(imported_)?visitors(_\d{8}_\d{8})?
 // Limits on an archive. A real one has about 20 files, which are compressed to about a tenth.
 const (
 	zipFilesMax = 1000
-	zipListMax  = 1 << 20 // the bytes of the list of files, which archive/zip keeps in memory
+	zipListMax  = 1 << 20 // the maximum size of the list of files, which archive/zip keeps in memory
 	zipBytesMax = 1 << 30
 	zipRatioMax = 200
 	zipSmall    = 1 << 20 // a file of at most this size may have any compression ratio

@@ -73,7 +73,7 @@ func TestCSV(t *testing.T) {
 	for _, tt := range []struct {
 		name, text    string
 		flags         []string
-		want, problem string // problem is the start of the problems or of the error
+		want, problem string // problem is a prefix of the problems or of the error
 	}{
 		{
 			name: "a row per day is many series", text: "Day,Visitors,Sign-ups\n2026-08-10,1200,7\n2026-08-11,900,\n",

@@ -26,9 +26,9 @@ type source struct {
 	in        *bufio.Reader
 	separator byte
 	encoding  string // the value of --encoding; empty for UTF-8 and UTF-16
-	comment   string // lines with this prefix are not part of a table; empty: no such lines
+	comment   string // lines with this prefix are not part of a table; if empty, there are none
 	skip      int    // the number of lines before the table
-	hasTables bool   // whether an empty line or a comment ends a table
+	hasTables bool   // whether the file may have several tables, each of which ends at an empty line or a comment
 	onComment func(line string)
 
 	row      int    // the row of the current line, from 1; a row may have several lines
@@ -222,8 +222,8 @@ func (s *source) encodingProblem(raw []byte, at int) error {
 }
 
 // openText returns a reader that decodes a file to UTF-8 without a byte order mark. name is the
-// file's encoding. If it is empty, the file must be UTF-16 or UTF-8, and source checks that it is
-// valid.
+// file's encoding. If it is empty, the file must be UTF-16 or UTF-8, and source checks that its
+// content is valid.
 func openText(in convert.Input, name string) (io.Reader, error) {
 	head := make([]byte, min(in.Size, 4096))
 	if _, err := in.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -254,10 +254,10 @@ func openText(in convert.Input, name string) (io.Reader, error) {
 // zipMagic is the start of every zip archive.
 const zipMagic = "PK\x03\x04"
 
-// normaliseLineEndings converts line endings to newlines if the lines end with only a carriage
-// return, as old programs write them. head is the beginning of the file.
+// normaliseLineEndings converts carriage returns to newlines if the lines of a file end with only a
+// carriage return, as in files from old programs. head is the beginning of the file.
 func normaliseLineEndings(in io.Reader, head []byte) io.Reader {
-	head = bytes.TrimSuffix(head, []byte("\r")) // the next byte may be its line feed
+	head = bytes.TrimSuffix(head, []byte("\r")) // a line feed may follow a carriage return at the end of head
 	if bytes.IndexByte(head, '\n') >= 0 || bytes.IndexByte(head, '\r') < 0 {
 		return in
 	}

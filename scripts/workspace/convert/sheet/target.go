@@ -229,7 +229,7 @@ func digest(prefix, kind, text string) string {
 func (t *target) identify(fields map[string]any, key string) error {
 	isDigest := key == ""
 	if isDigest {
-		text, err := json.Marshal(fields) // sorts the names, so equal fields give equal text
+		text, err := json.Marshal(fields) // Marshal sorts the keys, so equal fields give equal text
 		if err != nil {
 			return fmt.Errorf("encode a record: %w", err)
 		}

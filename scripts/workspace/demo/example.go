@@ -14,7 +14,7 @@ import (
 // example value.
 func Example(kind transfer.Type, n int) Record {
 	out, properties := Record{}, jsonschema.Record(kind.Record, nil).Properties
-	for _, f := range schema.CreateFields(kind.Record) { // an import accepts the fields of a create
+	for _, f := range schema.CreateFields(kind.Record) { // an import accepts the fields of a create request
 		properties[f.Name] = jsonschema.Parameter(f, nil)
 	}
 	for name, s := range properties {

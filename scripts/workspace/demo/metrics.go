@@ -113,7 +113,8 @@ func (g *generator) addPoints(d metricDefinition, stored int) {
 	}
 }
 
-// combineDays combines the values of the days from start to before end, as the service does.
+// combineDays combines the values of the days from start up to, but not including, end. It does
+// this as the service does.
 func (d metricDefinition) combineDays(values map[time.Time]float64, start, end time.Time) float64 {
 	sum, days := 0.0, 0.0
 	for day := start; day.Before(end); day = day.AddDate(0, 0, 1) {

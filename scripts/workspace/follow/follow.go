@@ -95,7 +95,7 @@ type Follower struct {
 	Report func(err error, next string)
 	// Note prints a note for the user.
 	Note func(format string, args ...any)
-	// Sleep waits for a duration. It returns the context's error if the context ends first.
+	// Sleep waits for a duration. It returns the context's error if the context is done first.
 	Sleep func(context.Context, time.Duration) error
 
 	position     Position
@@ -110,8 +110,8 @@ func (e finalError) Unwrap() error { return e.error }
 // Final marks an error that a retry cannot fix.
 func Final(err error) error { return finalError{err} }
 
-// Run follows the feed until ctx ends, and then returns nil. It does not interrupt a delivery. It
-// returns an error that wraps ErrBroken if changes may have been missed.
+// Run follows the feed until ctx is done, and then returns nil. It does not interrupt a delivery.
+// It returns an error that wraps ErrBroken if changes may have been missed.
 func (f *Follower) Run(ctx context.Context) error {
 	if err := f.begin(); err != nil {
 		return err
@@ -134,13 +134,13 @@ func (f *Follower) Run(ctx context.Context) error {
 		}
 		// If After has not moved, the next change is not visible yet, even though HasMore is set.
 		if !page.HasMore || page.After == asked {
-			_ = f.Sleep(ctx, jittered(f.Period)) // the loop checks ctx
+			_ = f.Sleep(ctx, jittered(f.Period)) // ignore the error, because the loop checks ctx
 		}
 	}
 	return nil
 }
 
-// unlessEnded returns err, or nil if err only says that ctx has ended.
+// unlessEnded returns err, or nil if err only says that ctx is done.
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
@@ -269,8 +269,8 @@ func (f *Follower) deliverPage(ctx context.Context, page Page) error {
 	return f.File.write(f.position)
 }
 
-// deliver delivers one change, and retries until it succeeds. The end of ctx interrupts the pauses,
-// but not an attempt.
+// deliver delivers one change, and retries until it succeeds. If ctx is canceled, deliver stops
+// during a pause between two attempts, but never during an attempt.
 func (f *Follower) deliver(ctx context.Context, c Change) error {
 	return f.Retry(ctx, c.ID, func() error { return f.Deliver(context.WithoutCancel(ctx), c) })
 }
@@ -319,8 +319,8 @@ const (
 	retryAfterMax = time.Hour
 )
 
-// Retry calls do until it succeeds, until its error is final, or until ctx ends. It reports every
-// other error.
+// Retry calls do until it succeeds, until its error is final, or until ctx is done. It reports
+// every other error.
 func (f *Follower) Retry(ctx context.Context, what string, do func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := do()

@@ -207,8 +207,8 @@ func TestFollowerRetriesDelivery(t *testing.T) {
 	})
 }
 
-// Ensure the follower retries an unavailable service or webhook after the time in Retry-After, and
-// that a refusal ends the follower.
+// Ensure the follower retries an unavailable service or webhook after the time in Retry-After. If a
+// request is refused, the follower must end.
 func TestFollowerFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -32,7 +32,8 @@ type Position struct {
 	From string `json:"from"`
 	// After is the Service-After of the last page whose changes were all delivered.
 	After string `json:"after,omitempty"`
-	// Delivered contains the ids of the delivered changes that come after After.
+	// Delivered contains the ids of the changes after the position After that were already
+	// delivered.
 	Delivered []string `json:"delivered,omitempty"`
 	// Broken is the reason why the follower cannot continue from this position. It is empty if the
 	// follower can continue.

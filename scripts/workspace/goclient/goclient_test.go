@@ -126,7 +126,7 @@ func TestWrittenFiles(t *testing.T) {
 }
 
 // Ensure a second call replaces the files of the first and removes those that the client no longer
-// has. A call must fail, and write nothing, if the folder has Go files of the caller.
+// has. A call must fail, and write nothing, if the folder has the caller's own Go files.
 func TestWriteAgain(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

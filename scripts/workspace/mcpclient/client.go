@@ -80,7 +80,8 @@ func (e *syntaxError) Error() string {
 // Names returns the names of all clients.
 func Names() []string { return []string{"claude-code", "claude-desktop", "cursor", "vscode", "codex"} }
 
-// Lookup returns the client with a name. It returns an error if the user's folders are unknown.
+// Lookup returns the client with the given name. It returns an error if the user's folders are
+// unknown.
 func Lookup(name string) (Client, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {

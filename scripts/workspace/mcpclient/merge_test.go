@@ -190,8 +190,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Ensure an invalid file causes an error with the line and column. A file that would lose something
-// must cause an error that says what to do instead.
+// Ensure an invalid file causes an error with the line and column. If a merge would lose part of
+// the file, the error must say what to do instead.
 func TestErrMerge(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -209,7 +209,7 @@ func (w workerCommands[S, R, C]) reportCommand(cmd *cobra.Command, check flagChe
 const everyCompany = "all"
 
 // sweepCommand makes cmd a command on the records of one company or, with --company all, of every
-// company that is not suspended. find returns the companies that have such records.
+// company that is not suspended. find returns the companies that have records for the command.
 func (w workerCommands[S, R, C]) sweepCommand(cmd *cobra.Command, check flagCheck, find companyFinder, do func(ctx context.Context, p recordAccess[S]) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended (default: the key's company)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

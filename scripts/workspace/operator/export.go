@@ -49,7 +49,7 @@ type exportResult struct {
 func (o *operatorCommands) exportToOutput(ctx context.Context, s *tableconn.Session, companyID string) error {
 	begin := time.Now()
 	out := o.Out
-	if terminal.Width(out) == 0 { // on a terminal, a bar would appear between the records
+	if terminal.Width(out) == 0 { // on a terminal, a progress bar would appear between the records
 		bar := o.ByteProgress("exporting", -1)
 		defer bar.End()
 		out = io.MultiWriter(out, bar)

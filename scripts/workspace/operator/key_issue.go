@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// issuedKey is a new key with its secret. The secret is printed only this once.
+// issuedKey is a new key with its secret. The secret is never printed again.
 type issuedKey struct {
 	keys.Key
 	Secret string `json:"key"`

@@ -194,8 +194,7 @@ func (r *sendRun[S, R, C]) stuckCommandLine() string {
 const sendPage = 50
 
 // sendReady sends each ready record once. If the program gives a record back, the record stays
-// ready for the next run. When ctx ends, sendReady claims no more records, and does not treat this
-// as an error.
+// ready for the next run. Once ctx is done, sendReady claims no more records and returns no error.
 func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 	if r.flags.onUnknown == unknownRetry {
 		if err := r.resendStuck(ctx); err != nil {
@@ -219,8 +218,8 @@ func (r *sendRun[S, R, C]) sendReady(ctx context.Context) error {
 	return nil
 }
 
-// ignoreIfEnded returns err, or nil if ctx has ended, because a list that ends early for this
-// reason is not an error.
+// ignoreIfEnded returns err, or nil if ctx is done, because a list that was cut short by ctx is not
+// an error.
 func ignoreIfEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -260,7 +259,7 @@ func (r *sendRun[S, R, C]) resendStuck(ctx context.Context) error {
 	})
 }
 
-// claimAndSend claims a record and sends it. It does nothing if ctx has ended, if the person at the
+// claimAndSend claims a record and sends it. It does nothing if ctx is done, if the person at the
 // terminal does not confirm the text, or if another program claims the record first. Once the
 // request for the claim has started, it is not interrupted. Otherwise the service might have
 // created the claim, and nothing would send the record.
@@ -363,7 +362,7 @@ const (
 
 // repeatReport retries a report until the service accepts or refuses it, or until reportPeriod is
 // over. Repeating a report is safe, and only this process knows the outcome. A signal to stop does
-// not interrupt an attempt, but ends the pauses.
+// not interrupt an attempt, but it ends the pause between two attempts.
 func (r *sendRun[S, R, C]) repeatReport(ctx context.Context, report func(context.Context) (C, error)) error {
 	started := r.Now()
 	for pause := reportPause; ; pause *= 2 {
@@ -371,7 +370,7 @@ func (r *sendRun[S, R, C]) repeatReport(ctx context.Context, report func(context
 		if err == nil || isRefusal(err) || ctx.Err() != nil || r.Now().Sub(started)+pause > reportPeriod {
 			return err
 		}
-		_ = r.Wait(ctx, pause) // if ctx ends, the next attempt is the last
+		_ = r.Wait(ctx, pause) // if ctx is done, the next attempt is the last
 	}
 }
 

@@ -29,9 +29,9 @@ var (
 // program started can keep them open.
 const pipesTimeout = 5 * time.Second
 
-// Run runs the program and waits until it exits. After the timeout, or when ctx ends, it kills the
-// program and the processes that the program started. The error is ErrNotStarted, ErrTimeout or the
-// error of exec.Cmd.Wait.
+// Run runs the program and waits until it exits. After the timeout, or when ctx is done, it kills
+// the program and the processes that the program started. The error is ErrNotStarted, ErrTimeout or
+// the error of exec.Cmd.Wait.
 func (p Program) Run(ctx context.Context, input []byte) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

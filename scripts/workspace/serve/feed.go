@@ -58,8 +58,8 @@ func (f *feed) park(ctx context.Context, p recorder.Parked) error {
 	return nil
 }
 
-// run records changes until the context ends or the engine stops. Changes that it has not recorded
-// by then are recorded after the next start, because the engine keeps its stream.
+// run records changes until ctx is done or the engine stops. Changes that it has not recorded by
+// then are recorded after the next start, because the engine keeps its stream.
 func (f *feed) run(ctx context.Context) {
 	ctx, stop := f.session.Context(ctx)
 	defer stop()

@@ -197,10 +197,10 @@ func (s *server) serve(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// startStudio serves the studio for the demo company until the context ends. It does nothing
-// without a demo key. If clients reach the server by a network address, it writes a note instead:
-// the studio would send its key unencrypted, which is safe only within this machine, and anyone who
-// knew the studio's address could see the company.
+// startStudio serves the studio for the demo company until ctx is done. It does nothing without a
+// demo key. If clients reach the server by a network address, it writes a note instead: the studio
+// would send its key unencrypted, which is safe only within this machine, and anyone who knew the
+// studio's address could see the company.
 func (s *server) startStudio(ctx context.Context, base string, d storedKey, log *slog.Logger) (url string, err error) {
 	if d.Key == "" {
 		return "", nil

@@ -178,13 +178,13 @@ func (s *Server) release(slots slotPool, held time.Duration) {
 	slots.release()
 }
 
-// errBodyBudget is the error for a body that does not fit in the budget of all bodies.
+// errBodyBudget is the error for a body that does not fit in the budget that all bodies share.
 var errBodyBudget = fmt.Errorf("bodies: %w", fault.ErrUnavailable)
 
 // readBody reads the body, up to the maximum size that the handler accepts. It returns an error if
-// the client may not upload that much, or if the body does not fit in the budget of all bodies. It
-// reserves the size of its buffer, which grows as bytes arrive, and not the length that the client
-// declares. The caller must return cap(body) to the budget, even after an error.
+// the client may not upload that much, or if the body does not fit in the budget that all bodies
+// share. It reserves the size of its buffer, which grows as bytes arrive, and not the length that
+// the client declares. The caller must return cap(body) to the budget, even after an error.
 func (s *Server) readBody(r *http.Request) (body []byte, err error) {
 	if r.ContentLength == 0 || r.ContentLength > bodyBytesMax {
 		return nil, nil // there is no body, or the handler refuses it unread

@@ -139,9 +139,9 @@ func testLargePages(t *testing.T) {
 	}
 }
 
-// Ensure the server responds with 503 instead of calling the handler if it expects a response that
-// does not fit in the budget, because slow clients have not read earlier responses. It still
-// handles other requests.
+// Ensure the server responds with 503, without calling the handler, if the expected response does
+// not fit in the budget. In this test, responses that slow clients have not read use up the budget.
+// The server must still handle other requests.
 func TestLargePagesOfSlowReaders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testLargePagesOfSlowReaders)

@@ -210,8 +210,8 @@ func TestHeaderLimit(t *testing.T) {
 }
 
 // Ensure the server closes the connection after a chunked body, which matters if the request also
-// has a Content-Length. A proxy in front may have used the Content-Length, and would treat the
-// bytes that follow as another request.
+// has a Content-Length. A proxy in front of the server may have used the Content-Length. It would
+// then treat the bytes that follow as another request.
 func TestChunkedBodyEndsTheConnection(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, notFoundHandler())

@@ -34,7 +34,7 @@ func (w *limitedResponse) WriteHeader(status int) {
 }
 
 // Write sends the body. It frees the slot first, so that a client that reads slowly does not keep
-// it.
+// the slot.
 func (w *limitedResponse) Write(body []byte) (n int, err error) {
 	w.freeSlot()
 	if w.status == http.StatusOK {

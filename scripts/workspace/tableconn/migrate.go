@@ -84,8 +84,9 @@ func FormatProgress(p migration.Progress) string {
 }
 
 // RemindOfUpgrade prints a note if records that an earlier version stored may lack index keys. A
-// data folder never needs an upgrade. It prints nothing if the role is not allowed to read the
-// marks of complete migrations, because such a role cannot upgrade the table either.
+// data folder never needs an upgrade. RemindOfUpgrade also prints nothing if the role is not
+// allowed to read the marks of complete migrations, because such a role cannot upgrade the table
+// either.
 func (s *Session) RemindOfUpgrade(ctx context.Context, t *terminal.Terminal) error {
 	if s.Data != "" {
 		return nil

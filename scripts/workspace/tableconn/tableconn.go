@@ -196,8 +196,8 @@ func (s *Session) Context(ctx context.Context) (_ context.Context, stop context.
 	return ctx, stop
 }
 
-// EngineError returns why the engine has stopped, or nil if it is running. It explains why calls to
-// the table fail.
+// EngineError returns the reason why the engine has stopped, or nil if it is running. It explains
+// why calls to the table fail.
 func (s *Session) EngineError() error {
 	if s.Engine == nil {
 		return nil

@@ -114,7 +114,7 @@ func (t *Terminal) Notes() io.Writer {
 const quietWait = 2 * time.Second
 
 // Wait waits before a request is retried. It writes a note if the wait is long. It returns the
-// context's error if the context ends first.
+// context's error if the context is done first.
 func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 	if d > quietWait {
 		t.Note("waiting %d s before the next attempt", int(d/time.Second))
@@ -180,9 +180,9 @@ const (
 // it found.
 var ErrFinding error = &exitError{codeFinding, errors.New("the output says what was found")}
 
-// NewUnknownError gives an error exit code 4: the command could not find out whether there is
-// something to report. So a script can distinguish this from ErrFinding. An error that has an exit
-// code, such as a usage error, keeps it.
+// NewUnknownError returns err with the exit code 4. This code means that the command could not find
+// out whether there is something to report, so a script can distinguish that from ErrFinding. If
+// err already has an exit code, as a usage error does, it keeps that code.
 func NewUnknownError(err error) error {
 	var exit *exitError
 	if errors.As(err, &exit) {

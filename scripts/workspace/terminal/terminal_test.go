@@ -32,8 +32,8 @@ func TestProgressLines(t *testing.T) {
 	}
 }
 
-// Ensure that with --json only the error is written to Err. Notes are left out, such as the one
-// that says that the command waits for another one.
+// Ensure that with --json only the error is written to Err. Notes are left out, such as the note
+// that the command is waiting for another command.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -100,7 +100,7 @@ const (
 	progressRecordsMin = 2000
 )
 
-// Progress shows how far an operation has come. On a terminal it is a bar, for large operations
+// Progress shows the progress of an operation. On a terminal it is a bar, for large operations
 // only. Without a terminal it is a line every few seconds, so that a log shows that the command is
 // still working. With --json it shows nothing.
 type Progress struct {

@@ -79,8 +79,8 @@ func RequireCommand(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// childNames is the annotation of a command with the names of its children, in the order in which
-// they were added.
+// childNames is the key of the annotation that lists the names of a command's children, in the
+// order in which they were added.
 const childNames = "children"
 
 // AddCommands adds the children to a command that does nothing itself. It can be called again with

@@ -286,7 +286,7 @@ func (u *userCommands) callOperation(cmd *cobra.Command, r connection, c *operat
 		}
 	}
 	if err := u.printResponse(ctx, c, response, next, format); err != nil {
-		if c.Effect != api.Read { // say so, because the user must not repeat the command
+		if c.Effect != api.Read { // say that the change was made, because the user must not repeat the command
 			err = fmt.Errorf("the change was made, but its response cannot be printed: %w", err)
 		}
 		return err

@@ -40,7 +40,7 @@ func (f *changesFlags) register(u *userCommands, cmd *cobra.Command) {
 	u.table.RegisterDemo(cmd.Flags())
 	cmd.Flags().StringSliceVar(&f.types, "types", nil, "only changes of these `types`, such as feedback,post")
 	if err := cmd.RegisterFlagCompletionFunc("types", cobra.FixedCompletions(change.Type("").Values(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("workspace: " + err.Error()) // a second completion for a flag is a bug
+		panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
 	}
 }
 

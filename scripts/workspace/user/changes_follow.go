@@ -328,7 +328,7 @@ func (u *userCommands) changeText(ctx context.Context, r connection, c follow.Ch
 	return line.Bytes(), nil
 }
 
-// sleepQuietly waits, or returns the context's error if the context ends first.
+// sleepQuietly waits, or returns the context's error if the context is done first.
 func sleepQuietly(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -52,7 +52,7 @@ The exit code is 1 when a rule does not hold.`,
 		return u.check(cmd, where, contract.Options{Rules: chosen, Write: write, Wait: u.Wait})
 	}
 	if err := cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(contract.Names(false), cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("workspace: " + err.Error()) // a second completion for a flag is a bug
+		panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
 	}
 	return cmd
 }

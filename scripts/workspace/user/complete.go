@@ -39,7 +39,7 @@ func (u *userCommands) addCompletions(cmd *cobra.Command, where *serviceFlags, c
 	}
 	register := func(name string, complete cobra.CompletionFunc) {
 		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
-			panic("workspace: " + err.Error()) // a second completion for a flag is a bug
+			panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
 		}
 	}
 	for _, f := range c.Input {

@@ -40,7 +40,7 @@ func (f *jqFilter) run(ctx context.Context, text []byte, print func(result any) 
 		if err, failed := result.(error); failed {
 			var halt *gojq.HaltError
 			if errors.As(err, &halt) && halt.Value() == nil {
-				return nil // the function halt ends the expression without an error
+				return nil // the function `halt` ends the expression without an error
 			}
 			// Do not wrap the error, because an interrupted expression must not be reported as a
 			// request without a response. Escape the message, because it may quote third-party

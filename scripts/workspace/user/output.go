@@ -34,7 +34,7 @@ func (o *outputFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&o.jq, "jq", "", "print the result of this jq `expression` on the JSON response")
 	flags.BoolVar(&o.include, "include", false, `print {"status","headers","nextCursor","body"} as JSON`)
 	if err := cmd.RegisterFlagCompletionFunc("fields", completeFields); err != nil {
-		panic("workspace: " + err.Error()) // a second completion for a flag is a bug
+		panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
 	}
 }
 

@@ -118,7 +118,7 @@ func TestTablesFit(t *testing.T) {
 	}
 }
 
-// Ensure a table for an output of unknown width starts with what a person looks for.
+// Ensure a table for an output of unknown width starts with the columns that a person looks for.
 func TestTablesLead(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -133,7 +133,7 @@ func TestTablesLead(t *testing.T) {
 	}
 }
 
-// Ensure third-party text cannot move the terminal's cursor, neither in a table nor in a record.
+// Ensure third-party text cannot move the terminal's cursor, either in a table or in a record.
 func TestPrintEscapes(t *testing.T) {
 	t.Parallel()
 	record := reflect.TypeFor[feedback.Feedback]()

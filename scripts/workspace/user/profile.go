@@ -162,8 +162,8 @@ func (c credential) profileArgument(flag string) string {
 	return " " + flag + " " + c.profile
 }
 
-// CompleteProfiles makes the shell complete the names of profiles, for every flag of cmd and of its
-// subcommands that names one.
+// CompleteProfiles makes the shell complete the names of profiles, for every flag of cmd and its
+// subcommands that takes the name of a profile.
 func CompleteProfiles(cmd *cobra.Command) {
 	names := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		names, _ := listProfileNames() // a completion cannot show an error
@@ -174,7 +174,7 @@ func CompleteProfiles(cmd *cobra.Command) {
 			return
 		}
 		if err := cmd.RegisterFlagCompletionFunc(f.Name, names); err != nil {
-			panic("workspace: " + err.Error()) // a second completion for a flag is a bug
+			panic("workspace: " + err.Error()) // registering a second completion for a flag is a bug
 		}
 	}
 	cmd.Flags().VisitAll(complete)

@@ -138,7 +138,7 @@ func pushBatches[T any](p *pushFlags, c connection, r *convert.Result, recordTyp
 	err = r.Each(func(l convert.Line) error {
 		kind, record, recordSize, err := decodePushed[T](l.JSON)
 		if kind == definitionType && recordType == pointType {
-			return nil // createDefinitions has created it
+			return nil // createDefinitions has already created this definition
 		}
 		if err != nil || kind != recordType {
 			return errors.Join(err, foreignTypeError(l, kind, recordType))

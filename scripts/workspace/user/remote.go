@@ -25,10 +25,10 @@ func NewRemote(t *terminal.Terminal, table *tableconn.Flags) *Remote {
 // Register adds the flags that select the service to a command and its subcommands.
 func (r *Remote) Register(cmd *cobra.Command) { r.flags.registerBaseURL(cmd.PersistentFlags()) }
 
-// HasFlag reports whether a flag chooses the service.
+// HasFlag reports whether a flag selects the service.
 func (r *Remote) HasFlag() bool { return r.Arguments() != "" }
 
-// IsChosen reports whether a flag or the environment chooses a service or a key.
+// IsChosen reports whether a flag or the environment selects a service or a key.
 func (r *Remote) IsChosen() bool {
 	return r.HasFlag() || os.Getenv(keyVariable) != "" || os.Getenv(profileVariable) != ""
 }

@@ -64,8 +64,8 @@ func (u *userCommands) status(ctx context.Context, where serviceFlags) error {
 	return nil
 }
 
-// statusText formats a status with one line for each need. It cuts lines to the width of the
-// terminal, unless width is 0.
+// statusText formats a status, with one line for each of its Needs. It cuts lines to the width of
+// the terminal, unless width is 0.
 func statusText(s attention.Status, width int) string {
 	var lines []string
 	for _, n := range s.Needs {

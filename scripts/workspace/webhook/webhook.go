@@ -92,7 +92,7 @@ func NewEndpoint(address string, secrets []Secret, timeout time.Duration, now fu
 	}, now}, nil
 }
 
-// StatusError is the error for a response that does not accept a message.
+// StatusError is the error for a response whose status is neither 2xx nor 410 Gone.
 type StatusError struct {
 	Status     int
 	RetryAfter time.Duration // 0 if the response does not give it in seconds

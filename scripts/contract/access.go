@@ -77,7 +77,7 @@ func checkUnknownRecord(k *runner) {
 			return // the path contains no id but the company's
 		}
 		if p.IsList() {
-			return // a list may be empty instead of a 404 if its parent does not exist
+			return // a list whose parent does not exist may be empty instead of returning a 404
 		}
 		here := k.get(k.pathWithUnknownIDs(p.Path))
 		k.checkError(here, fault.NotFound, "")

@@ -80,8 +80,8 @@ func checkLiveItems(k *runner) {
 	k.checkDelete(board)
 }
 
-// checkLiveItem requires that visitors of a board see the item want and no other one. If want is
-// nil, they must see no item.
+// checkLiveItem requires that the only item that visitors of a board see is `want`. If `want` is
+// nil, visitors must see no item.
 func (k *runner) checkLiveItem(board createdRecord, want map[string]any) {
 	got := k.get(board.path + "/live")
 	k.checkSchema("list_plan_live_items", got)

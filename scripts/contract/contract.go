@@ -75,8 +75,8 @@ func Names(deployed bool) (names []string) {
 	return names
 }
 
-// Choose returns the rules that both lists name, or all rules in names if only is empty. It returns
-// an error if only contains a name that names does not.
+// Choose returns the rules whose names are in both lists, or all rules in `names` if `only` is
+// empty. It returns an error if `only` contains a name that is not in `names`.
 func Choose(names, only []string) (chosen []Rule, err error) {
 	for _, name := range only {
 		if !slices.Contains(names, name) {

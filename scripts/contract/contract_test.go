@@ -93,7 +93,7 @@ func TestDeployment(t *testing.T) {
 	if _, err := change.EnsureCounter(t.Context(), s.Table, s.CompanyID); err != nil {
 		t.Fatal(err)
 	}
-	if err := change.AppendGap(t.Context(), s.Table, s.CompanyID); err != nil { // a feed of more than one page
+	if err := change.AppendGap(t.Context(), s.Table, s.CompanyID); err != nil { // makes the feed longer than one page
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
@@ -441,9 +441,9 @@ func faultyProxy(t *testing.T, serviceURL string, f injectedFault) string {
 	return server.URL
 }
 
-// The keys of prerequisiteRules are rules that send no requests of their own, but inspect the
-// responses to those of other rules. The values are rules that send such requests and must run
-// first.
+// The keys of prerequisiteRules are rules that send no requests. Instead, they inspect the
+// responses to other rules' requests. The value for each key is a rule that sends such requests and
+// must run first.
 var prerequisiteRules = map[string]string{
 	ruleEnvelope: "unknown-path", ruleVersion: "unknown-path", ruleJSON: "unknown-parameter", ruleChallenge: "missing-key",
 }

@@ -52,7 +52,7 @@ func (p discoveredRead) field(name string) *schema.Field {
 }
 
 // isOptional reports whether an implementation of the API may omit an operation. Examples are the
-// operations on keys and the push of metrics.
+// operations on keys and the operation that pushes metrics.
 func isOptional(op api.Operation) bool {
 	return op.Scope == "" || op.Scope == auth.KeysRead || op.Scope == auth.KeysWrite || op.Scope == auth.MetricsWrite
 }
@@ -145,8 +145,9 @@ func (k *runner) fillPath(path string) (string, bool) {
 	return strings.Join(segments, "/"), true
 }
 
-// knownField returns a field of a record that discover has read: the first record in the area's
-// list whose path ends in collection.
+// knownField returns a field of a record that discover has read. It uses the area's list whose path
+// ends in the given collection, and the first record there in which the field is a non-empty
+// string.
 func (k *runner) knownField(area, collection, field string) (string, bool) {
 	for _, p := range k.discovered {
 		if !p.IsList() || !strings.HasPrefix(p.Path, "/v1/companies/{companyId}/"+area) || !strings.HasSuffix(p.Path, "/"+collection) || p.status != http.StatusOK {

@@ -196,8 +196,8 @@ func checkPaging(k *runner) {
 	})
 }
 
-// isFeed reports whether a response is a page of a feed: a list that grows at its end, and that
-// clients continue from the position in the Service-After header.
+// isFeed reports whether a response is a page of a feed. A feed is a list that grows at its end.
+// Clients continue to read it from the position in the Service-After header.
 func isFeed(r response) bool { return r.header.Get("Service-After") != "" }
 
 // nextPage returns the path of the next page, or "" if r is the last page. It returns an error if

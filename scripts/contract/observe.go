@@ -63,8 +63,8 @@ func (k *runner) checkResponse(r response) {
 	}
 }
 
-// codeHasStatus reports whether a response with this status may have this error code. A status that
-// has no known code may have any unknown code.
+// codeHasStatus reports whether a response with this status may have this error code. An unknown
+// code is allowed only with a status that no known code has.
 func codeHasStatus(code string, status int) bool {
 	own, known := fault.Codes()[fault.Code(code)]
 	if known {

@@ -84,7 +84,7 @@ func checkUpdates(k *runner) {
 }
 
 // checkUpdateOf sends an update. It requires that the response has the values in body. Unless
-// readPath is empty, a later read must have the same values.
+// readPath is empty, a later read must return the same values.
 func (k *runner) checkUpdateOf(operation, path, readPath, body string) {
 	var want map[string]any
 	if err := json.NewDecoder(bytes.NewReader([]byte(body))).Decode(&want); err != nil {

@@ -152,7 +152,7 @@ func checkSlugScripts(k *runner) {
 	}
 }
 
-// checkPostThread checks how the service splits posts for the platform x, which gives characters,
+// checkPostThread checks how the service splits posts for the platform "x", which gives characters,
 // emoji and links different weights.
 func checkPostThread(k *runner) {
 	wide, family := strings.Repeat("日", 140), strings.Repeat("👩‍👩‍👧‍👦", 140)
@@ -225,8 +225,8 @@ func checkItemSlug(k *runner) {
 	}
 }
 
-// checkNullClears creates an item with nulls, sets its fields, and clears them with null. It
-// requires that the title cannot be cleared.
+// checkNullClears creates an item with null fields, sets these fields, and clears them by setting
+// them to null. It requires that the title cannot be cleared.
 func checkNullClears(k *runner) {
 	items, ok := k.itemsPath()
 	if !ok {

@@ -218,7 +218,8 @@ func (a *account) callQueryAPI(ctx context.Context, service, version string, for
 }
 
 // callJSON sends a request to an AWS service with the JSON protocol in the given version, and
-// decodes the response into out. target is the version of the API and the action.
+// decodes the response into out. target is the value of the X-Amz-Target header. It names the API,
+// its version and the action.
 func (a *account) callJSON(ctx context.Context, service, version, target string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -264,8 +265,8 @@ func (a *account) send(ctx context.Context, service string, r *http.Request, bod
 	return decode(text)
 }
 
-// endpoint returns the URL of an AWS service. The environment variables for endpoints that AWS's
-// own tools read take precedence.
+// endpoint returns the URL of an AWS service. An endpoint in the environment variables that AWS's
+// own tools read takes precedence.
 func (a *account) endpoint(service string) string {
 	for _, name := range []string{"AWS_ENDPOINT_URL_" + strings.ToUpper(service), "AWS_ENDPOINT_URL"} {
 		if at := os.Getenv(name); at != "" {

@@ -15,9 +15,9 @@ import (
 //     CloudFormation imports a table only if its name is a literal in the template, its
 //     DeletionPolicy is Retain, and it belongs to no stack. The resource in the template has the
 //     table's actual settings, so the import does not change them.
-//  2. Deploy the new version with AdoptedTable=yes. Its template takes the name from
-//     ExistingTableName, which is the same name. CloudFormation changes the settings that differ
-//     from the definition.
+//  2. Deploy the new version with AdoptedTable=yes. Its template takes the table's
+//     name from the parameter ExistingTableName, which already contains that name. CloudFormation
+//     changes the settings that differ from the definition.
 //
 // If the second update fails, the next deploy repeats it, because it finds that the table is a
 // resource of the stack.

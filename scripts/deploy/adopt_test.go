@@ -88,8 +88,8 @@ func TestImportedDefinition(t *testing.T) {
 	}
 }
 
-// Ensure every difference of a table is reported together with the command that fixes it. Only
-// differences that break functions are fatal.
+// Ensure every difference between a table and the definition is reported together with the command
+// that fixes it. Only differences that break functions are fatal.
 func TestDifferences(t *testing.T) {
 	if found := wantedTable().differences(wantedTable()); len(found) != 0 {
 		t.Fatalf("the definition differs from itself: %v", found)

@@ -27,16 +27,16 @@ type changeSet struct {
 
 // resourceChange describes what an update would change in a resource.
 type resourceChange struct {
-	Action       string // Add, Modify, Remove, Import or Dynamic
+	Action       string // "Add", "Modify", "Remove", "Import" or "Dynamic"
 	ID           string `xml:"LogicalResourceId"`
 	Type         string `xml:"ResourceType"`
-	Replacement  string // for Modify: True, False or Conditional
-	PolicyAction string // what happens to a resource that is removed or replaced, such as Retain
+	Replacement  string // "True", "False" or "Conditional"; set only if Action is "Modify"
+	PolicyAction string // what happens to a resource that is removed or replaced, such as "Retain"
 	Details      []struct {
-		Attribute          string `xml:"Target>Attribute"` // Properties, Metadata, Tags, …
+		Attribute          string `xml:"Target>Attribute"` // "Properties", "Metadata", "Tags", …
 		Property           string `xml:"Target>Name"`
-		RequiresRecreation string `xml:"Target>RequiresRecreation"` // Always, Conditionally or Never
-		Evaluation         string // Static, or Dynamic if CloudFormation knows the value only during the update
+		RequiresRecreation string `xml:"Target>RequiresRecreation"` // "Always", "Conditionally" or "Never"
+		Evaluation         string // "Static", or "Dynamic" if CloudFormation knows the value only during the update
 		Cause              string `xml:"CausingEntity"`
 	} `xml:"Details>member"`
 }

@@ -86,7 +86,7 @@ func (d *deployer) completeParameters(ctx context.Context, s deployedStack) erro
 	return d.completeAdoption(ctx, s, table)
 }
 
-// completeAdoption sets AdoptedTable to yes if the table is a resource of the stack but the
+// completeAdoption sets AdoptedTable to "yes" if the table is a resource of the stack but the
 // parameter is not set. An adoption that stopped after its import leaves the stack in this state.
 func (d *deployer) completeAdoption(ctx context.Context, s deployedStack, table string) error {
 	if table == "" || table != s.parameter(infra.ParamTable) || s.parameter(infra.ParamAdopted) == "yes" {
@@ -181,7 +181,7 @@ func (d *deployer) printIntent(s deployedStack, prepared bool) {
 	}
 }
 
-// confirm asks the operator whether to continue. It returns an error unless the reply is yes.
+// confirm asks the operator whether to continue. It returns an error unless the reply is "yes".
 func (d *deployer) confirm() error {
 	if d.confirmed {
 		return nil
@@ -276,7 +276,7 @@ func (d *deployer) synthesise(ctx context.Context) error {
 	return d.cdk(ctx, "synth", d.stack, "--quiet") // reports the findings of cdk-nag
 }
 
-// destroyStack deletes the stack. The table stays, and destroyStack prints how to delete it.
+// destroyStack deletes the stack. The table is kept, and destroyStack prints how to delete it.
 func (d *deployer) destroyStack(ctx context.Context, s deployedStack) error {
 	if !s.exists() {
 		return fmt.Errorf("there is no stack %s in %s: nothing to delete", d.stack, d.account.config.Region)

@@ -50,7 +50,7 @@ type fakeAWS struct {
 	managed        string          // the table that is a resource of the stack; empty if there is none
 	changes        string          // the changes of every change set, as XML
 	creating       map[string]bool // the indexes that are CREATING in one response; the value is whether that response was sent
-	warmReads      map[string]int  // the warm throughput of indexes, and of the table under an empty name
+	warmReads      map[string]int  // the warm throughput by index name; the empty name stands for the table
 	wrong          string          // what the new version does wrong; empty if it works
 	concurrency    int             // the account's concurrency; none of it is reserved
 	logsRole       string          // API Gateway's role for logs; empty if there is none
@@ -159,7 +159,7 @@ func (w *fakeAWS) write(path, text string) {
 }
 
 // addProgram adds a program to PATH. The program logs its GOARCH, name and arguments, and then runs
-// the shell commands in part.
+// `part`, which contains shell commands.
 func (w *fakeAWS) addProgram(name, part string, folder ...string) {
 	w.t.Helper()
 	dir, _, _ := strings.Cut(w.path, string(os.PathListSeparator))
@@ -703,7 +703,7 @@ func TestErrUnconfirmed(t *testing.T) {
 	}
 }
 
-// Ensure --diff deploys nothing. --destroy says that the table stays, and how to delete it.
+// Ensure --diff deploys nothing. --destroy says that the table is kept, and how to delete it.
 func TestDiffAndDestroy(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status = "CREATE_COMPLETE"

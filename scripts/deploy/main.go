@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return 0
 }
 
-// pause waits, or returns the context's error if the context ends first.
+// pause waits, or returns the context's error if the context is done first.
 func (d *deployer) pause(ctx context.Context, t time.Duration) error {
 	select {
 	case <-ctx.Done():

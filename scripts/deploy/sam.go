@@ -97,8 +97,8 @@ func (d *deployer) writePlan(ctx context.Context) error {
 	return nil
 }
 
-// samPlan plans the steps from the deployed template, which it reads from the file --from or from
-// the account. It also returns the text of this template.
+// samPlan plans the steps from the deployed template, which it reads from the file that --from
+// names, or from the account. It also returns the text of this template.
 func (d *deployer) samPlan(ctx context.Context, next []byte) (p plan, deployed []byte, err error) {
 	to, err := parseTemplate(next)
 	if err != nil {
@@ -167,7 +167,8 @@ func (d *deployer) awsFlags() (flags string) {
 }
 
 // printWait prints a command that waits until DynamoDB has changed the table and its indexes. The
-// command keeps waiting after a failed call. For a table without indexes, the AWS CLI prints None.
+// command keeps waiting after a failed call. For a table without indexes, the AWS CLI prints
+// "None".
 func (d *deployer) printWait(table string) {
 	fmt.Fprintf(d.out, `until busy=$(aws dynamodb describe-table%s --table-name %s --query "Table.GlobalSecondaryIndexes[?IndexStatus!='ACTIVE'].IndexName" --output text) && [ -z "${busy#None}" ]; do sleep 15; done
 `, d.awsFlags(), table)

@@ -185,8 +185,8 @@ func (a *acceptance) deleteRole(ctx context.Context, name string) error {
 	return nil
 }
 
-// iam calls IAM, which has one endpoint for all regions of a partition. pairs contains the names
-// and values of the request's parameters.
+// iam calls IAM, which has one endpoint for all regions of a partition. pairs alternates between
+// the names and the values of the request's parameters.
 func (a *account) iam(ctx context.Context, out any, action string, pairs ...string) error {
 	form := url.Values{"Action": {action}}
 	for n := 0; n < len(pairs); n += 2 {
@@ -205,7 +205,7 @@ func (a *account) iam(ctx context.Context, out any, action string, pairs ...stri
 	return nil
 }
 
-// partition returns the partition of the account's region, such as aws.
+// partition returns the partition of the account's region, such as "aws".
 func (a *account) partition() string {
 	switch {
 	case strings.HasPrefix(a.config.Region, "cn-"):

@@ -7,9 +7,9 @@ import (
 	"growthworkspace/infra"
 )
 
-// requireUpdates checks the parameters of the prepared updates against one line per update. An
-// update must have every word of its line, except the words with a minus sign, which it must not
-// have.
+// requireUpdates checks the parameters of the prepared updates. `want` has one line of words for
+// each update. The parameters of the update must contain every word of its line, but must not
+// contain a word that follows a minus sign.
 func requireUpdates(t *testing.T, w *fakeAWS, want ...string) {
 	t.Helper()
 	got := w.prepares()
@@ -119,7 +119,7 @@ func TestErrReadOnlyCanary(t *testing.T) {
 	}
 }
 
-// Ensure a switch does not announce that writes are accepted while the parameter Writes is off.
+// Ensure a switch does not announce that writes are accepted while the parameter Writes is "off".
 func TestSwitchWithoutWrites(t *testing.T) {
 	w := newFakeAWS(t)
 	w.status, w.parameters = "UPDATE_COMPLETE", settings{{infra.ParamWrites, "off"}}

@@ -28,7 +28,7 @@ type tableIndex struct {
 // indexKeys identifies an index. DynamoDB cannot change any of these fields.
 type indexKeys struct {
 	name       string
-	keys       string // the key attributes, with HASH or RANGE
+	keys       string // the key attributes, each with its key type, HASH or RANGE
 	projection string
 }
 
@@ -162,8 +162,8 @@ const (
 	pauseMax = 15 * time.Second
 )
 
-// waitForTable waits until ready returns an empty string for the state of the table. It prints any
-// other result of ready to d.out.
+// waitForTable calls the function ready with the state of the table until ready returns an empty
+// string. It prints any other result of ready to d.out.
 func (d *deployer) waitForTable(ctx context.Context, name string, ready func(tableState) string) error {
 	said := ""
 	for pause := pauseMin; ; pause = min(2*pause, pauseMax) {

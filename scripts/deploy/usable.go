@@ -117,8 +117,8 @@ func (a *account) tableDefinition(ctx context.Context, name string) (out tableDe
 type tableDifference struct {
 	what    string
 	command string // the AWS CLI arguments that fix the difference; empty if no command can
-	// isFatal reports whether the difference would make the functions fail. Other differences cost
-	// money, a backup or the feed of changes.
+	// isFatal reports whether the difference would make the functions fail. Other differences only
+	// cost money, or mean that there is no backup or no feed of changes.
 	isFatal bool
 }
 

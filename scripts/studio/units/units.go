@@ -11,7 +11,7 @@ import (
 
 // Unit is the unit of a metric's values.
 type Unit struct {
-	Name     string // the API's name for the unit, such as count, or empty
+	Name     string // the API's name for the unit, such as "count", or empty
 	Currency string // the ISO 4217 code if Name is currency_minor; empty if unknown
 }
 
@@ -24,7 +24,8 @@ const (
 	Bytes    = "bytes"
 )
 
-// exponents lists the number of decimals of the currencies that do not have two (ISO 4217).
+// exponents maps currencies to their numbers of decimals (ISO 4217). A currency that is not listed
+// has two.
 var exponents = map[string]int{
 	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0, "UYI": 0,
 	"VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0, "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
@@ -68,8 +69,8 @@ func scaleFor(all []scale, value float64) scale {
 // Whole reports whether values in this unit must be whole numbers.
 func (u Unit) Whole() bool { return u.Name == Count }
 
-// Text formats a value, such as € 8,240.00, 2.1 % or 2.2 h. Its spaces are non-breaking, so that a
-// number stays on the same line as its unit.
+// Text formats a value, such as "€ 8,240.00", "2.1 %" or "2.2 h". Its spaces are non-breaking, so
+// that a number stays on the same line as its unit.
 func (u Unit) Text(v float64) string {
 	switch u.Name {
 	case Currency:
@@ -104,7 +105,7 @@ func (u Unit) money(amount string) string {
 	return sign + amount
 }
 
-// Short formats a value with about three digits, such as € 48.2k, for tiles and axes.
+// Short formats a value with about three digits, such as "€ 48.2k", for tiles and axes.
 func (u Unit) Short(v float64) string {
 	switch u.Name {
 	case Currency:

@@ -142,7 +142,7 @@ func (m Metric) CombinePoints(points []client.Point, money Money) chart.Value {
 // Money is the currency in which a series is drawn.
 type Money struct {
 	Currency string
-	Base     bool // draw each point's baseValue instead of its value
+	Base     bool // whether to draw each point's baseValue instead of its value
 	Mixed    bool // the currencies differ and some points have no baseValue, so the points cannot be combined
 }
 
@@ -160,7 +160,7 @@ func MoneyOf(points []client.Point) Money {
 			currencies[p.Currency.Or("")] = true
 		}
 		if ok && hasBase && v == b && v != 0 {
-			base = p.Currency.Or("") // equal values mean that the point's currency is the base currency
+			base = p.Currency.Or("") // the values are equal, so the point's currency is the base currency
 		}
 	}
 	switch {

@@ -10,7 +10,7 @@ import (
 
 // Score is one of an audit's scores, with the same score in the previous audit.
 type Score struct {
-	Name, Text, Before string // Text is the score and Before the previous one; each is empty if missing
+	Name, Text, Before string // Text is the score, and Before is the previous one; each is empty if there is none
 	Change             string
 	Good               string // "good", "bad" or "even"; empty if there is nothing to compare with
 }

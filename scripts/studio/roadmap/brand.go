@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Brand is how the page of a board looks. The colours have a form such as #2f5d50 and are formatted
-// from numbers instead of being copied. The fonts are plain names. So neither can contain other
-// CSS. Where a field is empty, the page keeps its own look.
+// Brand is how the page of a board looks. The colours have a form such as #2f5d50. They are parsed
+// and formatted again, and the fonts are plain names. So neither can contain other CSS. If a field
+// is empty, the page uses its default.
 type Brand struct {
 	Accent, AccentDark string // for headings and links, on a light and on a dark page
 	Ground, Ink        string // for a light page
@@ -104,7 +104,7 @@ func findString(value any, name string, valid func(string) bool, depth int) stri
 	return ""
 }
 
-// firstString returns a valid string: the value itself, or one of its properties, such as hex.
+// firstString returns a valid string: the value itself, or one of its properties, such as "hex".
 func firstString(value any, valid func(string) bool) string {
 	switch v := value.(type) {
 	case string:

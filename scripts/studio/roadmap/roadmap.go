@@ -24,7 +24,7 @@ type Item struct {
 // Column holds the items that share a columnId, in the order of the board.
 type Column[T any] struct {
 	ID    string // empty for the items without a column
-	Name  string // the heading, such as "In progress" for in_progress
+	Name  string // the heading, such as "In progress" for "in_progress"
 	Items []T
 }
 
@@ -100,8 +100,8 @@ func emptyIDRank(id string) int {
 	return 0
 }
 
-// Readable turns an id such as in_progress into a heading such as In progress. The empty id becomes
-// Other.
+// Readable turns an id such as "in_progress" into a heading such as "In progress". The empty id
+// becomes "Other".
 func Readable(id string) string {
 	words := strings.Join(strings.FieldsFunc(id, func(r rune) bool { return r == '_' || r == '-' || unicode.IsSpace(r) }), " ")
 	if words == "" {
@@ -114,10 +114,10 @@ func Readable(id string) string {
 // Board is the content of the page that WritePage writes.
 type Board struct {
 	Name        string
-	Company     string // empty: not shown
+	Company     string // not shown if empty
 	Home        string // the address of the company's website; no link if it is empty or not an http or https URL
 	Brand       Brand
-	Language    string // the language of the items, such as en
+	Language    string // the language of the items, such as "en"
 	PublishedAt string // an RFC 3339 time; empty if unknown
 	Items       []Item
 }

@@ -25,7 +25,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// Ensure the standard columns keep their usual order, no matter in which order their items are.
+// Ensure the standard columns keep their usual order, regardless of the order of their items.
 // AddMissing adds a column at the place that its id has in the list of ids.
 func TestComplete(t *testing.T) {
 	t.Parallel()

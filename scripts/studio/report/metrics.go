@@ -24,8 +24,8 @@ type Metric struct {
 	How    string `json:"how"`    // how the days of a week combine, such as "total"
 	Now    string `json:"now"`    // the value of the days that Report.Days names; empty if there is none
 	Before string `json:"before"` // the value of the same weekdays of the week before
-	Change string `json:"change"` // empty if the two cannot be compared
-	Good   string `json:"good"`   // "good", "bad" or "even"; empty without Change
+	Change string `json:"change"` // empty if Now and Before cannot be compared
+	Good   string `json:"good"`   // "good", "bad" or "even"; empty if Change is empty
 	Note   string `json:"note"`   // why a value or the change is missing
 
 	Value       *float64 `json:"value"`       // Now as a number, in the unit of the metric
@@ -33,7 +33,7 @@ type Metric struct {
 	Weeks       []Bucket `json:"weeks"`       // the values of the weeks up to that of the report, as the service rolls them up
 
 	values []chart.Value // the values of Weeks
-	over   bool          // the last of Weeks is over
+	over   bool          // whether the last of Weeks is over
 }
 
 // Bucket is the value of one week.

@@ -68,7 +68,7 @@ type Reviews struct {
 	Approvals string   `json:"approvals"` // how many replies wait for approval now; empty if unknown
 	NoReply   string   `json:"noReply"`   // how many reviews have no reply now; empty if unknown
 	NotPosted string   `json:"notPosted"` // how many replies could not be posted; empty if none or unknown
-	Waiting   []string `json:"waiting"`   // the most urgent reviews that wait
+	Waiting   []string `json:"waiting"`   // the most urgent reviews that wait for a person
 
 	WaitingIDs []string `json:"-"` // the ids of the reviews in Waiting
 	Worst      *Review  `json:"-"` // the latest of the week's reviews with the fewest stars; nil if none has stars
@@ -121,7 +121,7 @@ type Audit struct {
 	Problem string         `json:"problem,omitempty"` // which scores fell, or why it failed
 }
 
-// The parts of a report, as gaps name them.
+// The names of the report's parts, for the gaps in NotRead.
 const (
 	partCompany = "company"
 	partMetrics = "metrics"
@@ -174,10 +174,9 @@ type reading struct {
 }
 
 // Read reads the report of a week. name is LastWeek, ThisWeek or an ISO week; see CheckWeek. The
-// week is in the company's time zone. Read sends at most 48 calls. They take three steps, and up to
-// four more for further pages of reviews. NotRead lists the parts that could not be read. Read
-// returns ErrFuture, ErrNothingRead, or an error if the service rejects the key or cannot be
-// reached.
+// week is in the company's time zone. Read sends at most 48 calls, in three steps. Further pages of
+// reviews take up to four more steps. NotRead lists the parts that could not be read. Read returns
+// ErrFuture, ErrNothingRead, or an error if the service rejects the key or cannot be reached.
 func Read(ctx context.Context, api *client.Client, name string, now time.Time) (Report, error) {
 	reader, err := batch.NewReader(ctx, api)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // for the zones of the tests
+	_ "time/tzdata" // for the time zones in the tests
 
 	"growthworkspace/scripts/studio/report"
 	"growthworkspace/scripts/workspace/demo"
@@ -224,7 +224,8 @@ func TestWeekOfCompany(t *testing.T) {
 		t.Errorf("without the company: %v, %s, %d reviews", err, utc.TimeZone, utc.Reviews.Count)
 	}
 
-	// The report retries a 429 after its Retry-After, and lists a part that fails as a gap.
+	// The report retries a 429 after the delay in its Retry-After header, and lists a part that
+	// fails as a gap.
 	again, err := read(t, s, &demotest.Counter{Refuse: func(n int64, _ *http.Request) *http.Response {
 		if n%3 == 0 && n < 30 {
 			return refusal(http.StatusTooManyRequests, "1")

@@ -51,7 +51,7 @@ func (r Report) Notes() []string {
 	return out
 }
 
-// NowHeading returns the heading of the values of Metric.Now.
+// NowHeading returns the heading for the values in Metric.Now.
 func (r Report) NowHeading() string {
 	if r.Days == "the week" || r.Days == "" {
 		return "The week"
@@ -59,7 +59,7 @@ func (r Report) NowHeading() string {
 	return r.Days
 }
 
-// BeforeHeading returns the heading of the values of Metric.Before.
+// BeforeHeading returns the heading for the values in Metric.Before.
 func (r Report) BeforeHeading() string {
 	if r.Days == "the week" || r.Days == "" {
 		return "Week before"

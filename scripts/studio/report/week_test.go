@@ -88,7 +88,7 @@ func TestSpan(t *testing.T) {
 func TestDaysWithoutValues(t *testing.T) {
 	t.Parallel()
 	days := make([]chart.Value, 14)
-	for i := range 9 { // the week before, Monday and Tuesday
+	for i := range 9 { // nine days: the whole week before, and Monday and Tuesday
 		days[i] = chart.Value{V: 1, OK: true}
 	}
 	for aggregation, want := range map[client.MetricsAggregation]string{

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Words formats an identifier of the API for people: needs_review becomes needs review. Names of
-// platforms get their usual spelling.
+// Words formats an identifier of the API for people: "needs_review" becomes "needs review". Names
+// of platforms get their usual spelling.
 func Words[S ~string](s S) string {
 	if name, known := names[string(s)]; known {
 		return name

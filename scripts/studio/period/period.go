@@ -64,7 +64,7 @@ func (g Grain) Tick(start time.Time) string {
 
 // Range is a range of days in UTC.
 type Range struct {
-	ID   string // the id in addresses, such as month or 30d; empty for a custom range
+	ID   string // the id in addresses, such as "month" or "30d"; empty for a custom range
 	Name string // such as "This month"
 	From time.Time
 	To   time.Time // inclusive

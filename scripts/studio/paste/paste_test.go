@@ -73,7 +73,7 @@ func TestReviewsWithoutID(t *testing.T) {
 	}
 }
 
-// Ensure a day without a time is a day in the given zone.
+// Ensure a date without a time is read as a date in the given time zone.
 func TestReviewsZone(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("west", -8*60*60)

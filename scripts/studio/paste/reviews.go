@@ -150,8 +150,8 @@ func tableRows(text string) ([]row, error) {
 	}
 }
 
-// jsonRows reads a JSON list, or an object with one, such as a response of the App Store's or
-// Google Play's API.
+// jsonRows reads a JSON list, or a JSON object that contains one, such as a response of the App
+// Store's or Google Play's API.
 func jsonRows(text string) ([]row, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

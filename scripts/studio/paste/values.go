@@ -15,9 +15,10 @@ type Value struct {
 	Value float64
 }
 
-// Values reads the values of a metric, one on each line: a day such as 2026-11-22 and the value, or
-// only the value of today. A tab, a semicolon, a comma or a space separates them. It returns the
-// last value of each day. The error names the first line that cannot be read.
+// Values reads the values of a metric, one on each line. A line contains a day such as 2026-11-22
+// and the value, or only a value for today. The day and the value are separated by a tab, a
+// semicolon, a comma or a space. It returns the last value of each day. The error names the first
+// line that cannot be read.
 func Values(text string, unit units.Unit, today time.Time) (values []Value, err error) {
 	at := map[time.Time]int{}
 	number := 0

@@ -35,7 +35,7 @@ type Operation struct {
 	Summary, About   string
 	Scope, Quota     string // empty if the document does not say
 	Parameters       []Parameter
-	Body             *Body  // nil: no body
+	Body             *Body  // nil if requests have no body
 	ResponseExample  string // an example of a response's body, as indented JSON; may be empty
 	Secret           bool   // the response contains the secret of a key
 
@@ -185,8 +185,8 @@ func (d *Document) AtPath(path string) (out []*Operation) {
 	return out
 }
 
-// prefix returns the prefix of a record's id, such as pst of pst_01k. It returns "" if id is not an
-// id.
+// prefix returns the prefix of a record's id, such as "pst" for "pst_01k". It returns "" if id is
+// not an id.
 func prefix(id string) string {
 	before, _, found := strings.Cut(id, "_")
 	if !found {
@@ -329,7 +329,8 @@ func (d *document) operation(path, method string, text []byte) (op *Operation, t
 	if err := json.Unmarshal(text, &raw); err != nil {
 		return nil, "", err
 	}
-	// The path follows the base URL in a request with the key, so it must not change the host.
+	// Requests append the path to the base URL and contain the key. So the path must not be able to
+	// change the host.
 	if !strings.HasPrefix(path, "/") || raw.OperationID == "" {
 		return nil, "", errors.New("the path must begin with / and the operation must have an id")
 	}

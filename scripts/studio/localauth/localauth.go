@@ -18,7 +18,7 @@ import (
 type Guard struct {
 	host        string // the only accepted Host, such as 127.0.0.1:41234
 	token       string // a browser exchanges it for the cookie; New makes it part of the printed URL
-	signIn      SignIn // shows the form for the token; nil: the token is part of the URL
+	signIn      SignIn // shows the form for the token; nil if the token is part of the URL
 	session     string // the value of the cookie
 	form        string // the value of FormField in every form
 	crossOrigin *http.CrossOriginProtection

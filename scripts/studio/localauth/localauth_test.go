@@ -196,7 +196,7 @@ func TestNavigationFromAFile(t *testing.T) {
 	if w.Code != 200 || w.Header().Get("Refresh") != "0" || strings.Contains(w.Body.String(), "inside") {
 		t.Errorf("status %d, want 200 with a reload and without the page: %v %s", w.Code, w.Header(), w.Body)
 	}
-	navigation["Sec-Fetch-Site"] = "same-origin" // the page's reload of itself, from a browser that still has no cookie
+	navigation["Sec-Fetch-Site"] = "same-origin" // the reloaded request, from a browser that still has no cookie
 	if w := send(g, request{method: "GET", target: "/", header: navigation}); w.Code != http.StatusForbidden || w.Header().Get("Refresh") != "" {
 		t.Errorf("status of the reload %d, want 403 without another: %v", w.Code, w.Header())
 	}
@@ -220,8 +220,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Ensure Listen accepts only loopback addresses, and returns the host under the name that was
-// requested.
+// Ensure Listen accepts only loopback addresses, and returns a host with the requested name, such
+// as localhost.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.168.1.7:0", "example.com:80", "127.0.0.1", "127.0.0.1:"} {

@@ -24,7 +24,7 @@ type Formula struct {
 type node func(of func(key string) (float64, bool)) (float64, bool)
 
 // tokenPattern matches the next token and any spaces before it. A token is a number, a metric key
-// or a sign such as + or (.
+// or a sign such as "+" or "(".
 var tokenPattern = regexp.MustCompile(`^\s*(?:(\d+(?:\.\d+)?)|([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)|([-+*/()]))`)
 
 // depthMax is the maximum nesting depth of parentheses.
@@ -102,12 +102,12 @@ func (p *parser) unexpected() error {
 	return fmt.Errorf("%.40q is not expected there", p.text)
 }
 
-// sum parses terms with + and - between them.
+// sum parses terms joined by + and -.
 func (p *parser) sum(depth int) (node, error) {
 	return p.chain("+-", func() (node, error) { return p.product(depth) })
 }
 
-// product parses factors with * and / between them.
+// product parses factors joined by * and /.
 func (p *parser) product(depth int) (node, error) {
 	return p.chain("*/", func() (node, error) { return p.factor(depth) })
 }

@@ -15,7 +15,7 @@ import (
 
 // Issue is one problem that an audit found.
 type Issue struct {
-	Page     string // the page's address without the audit's root address; empty if the issue concerns the whole site
+	Page     string // the page's address relative to the audit's root address; empty if the issue concerns the whole site
 	Rule     string // the tool's name for the test; may be empty
 	Severity string // the tool's name for the severity; may be empty
 	Text     string

@@ -13,7 +13,7 @@ const Layout = "2006-01-02T15:04"
 // Zone returns the time zone that has the given name in the IANA database. If there is no such
 // zone, it returns UTC, and ok is false.
 func Zone(name string) (zone *time.Location, ok bool) {
-	if name == "" || name == "Local" { // time.LoadLocation accepts these names, for UTC and for this machine's zone
+	if name == "" || name == "Local" { // time.LoadLocation returns UTC for "" and this machine's zone for "Local"
 		return time.UTC, false
 	}
 	zone, err := time.LoadLocation(name)

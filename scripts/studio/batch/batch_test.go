@@ -97,8 +97,7 @@ func TestUnknownScopes(t *testing.T) {
 	}
 }
 
-// Ensure a 404 from a different server is an error, and is not treated as a service whose parts all
-// fail.
+// Ensure NewReader returns an error if a server that is not the service responds with a 404.
 func TestAnotherServer(t *testing.T) {
 	t.Parallel()
 	if _, err := NewReader(t.Context(), newAPI(t, nil, "<h1>Not found</h1>")); err == nil {

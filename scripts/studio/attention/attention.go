@@ -49,7 +49,7 @@ const (
 	KindAudit    = "audits"
 )
 
-// The parts of the check, as gaps name them.
+// The names of the check's parts, for the gaps in NotChecked.
 const (
 	partReviews  = "reviews"
 	partPosts    = "posts"

@@ -130,7 +130,8 @@ func TestKinds(t *testing.T) {
 		t.Errorf("no scope of the check: %v", err)
 	}
 
-	// The check retries a 429 after its Retry-After, and reports a part that fails as a gap.
+	// The check retries a 429 after the delay in its Retry-After header, and reports a part that
+	// fails as a gap.
 	refuse := func(status int, header http.Header) *http.Response {
 		w := httptest.NewRecorder()
 		for name := range header {

@@ -62,7 +62,7 @@ func channelFailure(c client.Channel, now time.Time) string {
 }
 
 // ChannelProblem describes why a channel fails or will soon fail. fails is false if the channel
-// works.
+// still works.
 func ChannelProblem(c client.Channel, now time.Time) (why string, fails bool) {
 	why = channelFailure(c, now)
 	switch {

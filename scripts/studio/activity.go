@@ -58,7 +58,7 @@ type actor struct {
 type actors struct {
 	names map[string]string
 	own   string // the id of the studio's key
-	all   bool   // names has an entry for every key
+	all   bool   // whether the map names contains every key
 }
 
 // by returns the actor that made a change.
@@ -123,7 +123,7 @@ func hasNoFeed(f *failure) bool {
 	return f != nil && (f.Status == http.StatusNotImplemented || f.Status == http.StatusNotFound)
 }
 
-// The periods that the page offers, and the maximum number of calls to read each.
+// The periods that the page offers. Each has a maximum number of calls that read its changes.
 var activityPeriods = []struct {
 	id, label, words string
 	span             time.Duration
@@ -235,7 +235,7 @@ var changeNouns = map[client.ChangeType]string{
 	client.ChangeTypeMetricPoints: "values of a metric", client.ChangeTypeSiteGoal: "goal of a site", client.ChangeTypePlan: "content plan", client.ChangeTypeChannel: "account",
 }
 
-// statusVerbs describe a change to each status.
+// statusVerbs maps the type of a record and its new status to words for the change.
 var statusVerbs = map[client.ChangeType]map[string]string{
 	client.ChangeTypeFeedback: {"draft": "reply drafted", "needs_review": "reply handed over", "approved": "reply approved", "posting": "reply is being posted", "posted": "reply posted", "failed": "reply failed", "skipped": "skipped", "none": "reply removed"},
 	client.ChangeTypePost:     {"draft": "back to draft", "scheduled": "scheduled", "publishing": "is being sent", "published": "sent", "failed": "failed"},
@@ -338,8 +338,8 @@ type lastChange struct {
 // The previous change shows whether the last one set the status.
 const lastChangePeriod = 24 * time.Hour
 
-// changeTolerance is how much earlier than its record's updatedAt the time of a change may be. The
-// table's stream has times in whole seconds, and the clocks of two machines differ.
+// changeTolerance is how far the time of a change may be before its record's updatedAt. The times
+// in the table's stream are whole seconds, and the clocks of two machines differ.
 const changeTolerance = 5 * time.Second
 
 // startLastChange starts the calls that find out who changed a record last. found returns nil if
@@ -375,7 +375,7 @@ type overviewActivity struct {
 	Many    bool // whether there are too many changes to find the newest ones
 }
 
-// Limits on the changes of the overview.
+// Limits on the changes that the overview reads and shows.
 const (
 	overviewPagesMax = 2
 	overviewRowsMax  = 5

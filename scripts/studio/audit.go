@@ -22,7 +22,7 @@ import (
 type auditData struct {
 	Audit    client.Audit
 	Failure  *failure
-	Site     string        // the site's name; empty: unknown
+	Site     string        // the site's name; empty if it is unknown
 	SiteID   string        // empty if the site is not in the list of sites
 	Before   *client.Audit // the previous complete audit of the same site, or nil
 	NoBefore *failure
@@ -38,7 +38,7 @@ type auditData struct {
 	Clean           int // the number of pages without an issue
 	More            int // the number of issues that are only in the findings file
 	Outline         string
-	OutlineComplete bool // Outline shows all of the findings
+	OutlineComplete bool // whether Outline shows all of the findings
 
 	Compared bool // both audits have findings that can be read, so Fresh and Gone are set
 	Fresh    issueList

@@ -50,7 +50,7 @@ func (d *boardData) Whole() bool { return d.Cursor == "" && d.More == "" }
 type card struct {
 	ID, Title, Summary, Column, Target, Status string
 	Categories                                 []string
-	Mark                                       string // what publishing does to the item: it "appears", "changes" or "disappears"; empty: nothing
+	Mark                                       string // what publishing does to the item: it "appears", "changes" or "disappears"; empty if nothing
 	Seen                                       string // the version of the item when the page was loaded
 }
 
@@ -72,7 +72,7 @@ func (s *Studio) roadmap(v *pageRequest) *view {
 		v.wait()
 		d.Boards, d.NoBoards = append(d.Boards, boards.Value.Items...), boards.Failure
 		if boards.Value.Next == "" {
-			break // the loop makes few calls, because a company has at most 200 boards
+			break // there are at most two pages, because a company has at most 200 boards
 		}
 		cursor = boards.Value.Next
 	}
@@ -151,8 +151,9 @@ func (d *boardData) WhyEmpty(id string) string {
 	return "A standard column that has no items."
 }
 
-// JoinName returns the heading of the existing column that the column would join if it got the
-// refused name. It returns "" if the renaming of this column was not refused.
+// JoinName returns the heading of the existing column that already has the refused name. The items
+// of the renamed column would join that column. JoinName returns "" if the renaming of this column
+// was not refused.
 func (d *boardData) JoinName(id string) string {
 	if d.NewName == "" || d.Renaming != id {
 		return ""
@@ -236,7 +237,7 @@ func (d *boardData) NothingToPublish() bool {
 	return d.Preview.CurrentVersion.IsNull() && d.Preview.ItemCount == 0
 }
 
-// change lists the items that publishing would change in the same way.
+// change is what publishing would do to some of the items: a verb, and the titles of these items.
 type change struct {
 	Verb   string
 	Titles []string
@@ -444,7 +445,7 @@ func (v *pageRequest) boardScreens() recordScreens[client.Board] {
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Board, error) {
 			name, origins, active := c.required("name"), c.list("allowedOrigins"), c.flag("active")
 			if origins.IsNull() {
-				origins = client.Value([]string{}) // an empty list allows any site; the service rejects null as ambiguous, because it could also allow no site
+				origins = client.Value([]string{}) // an empty list allows any site; the service rejects null, because it could mean any site or none
 			}
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Board, error) {

@@ -94,7 +94,7 @@ func (s *Studio) move(v *pageRequest) *view {
 // writeMove sends the updates of a move. Each update fails if somebody has changed its item since
 // the items were listed. Lists contain no entity tags, so writeMove first reads every item that it
 // updates. If one of them has changed, it updates none. It stops at the first update that fails,
-// and returns the problem and what undoing the earlier updates needs.
+// and returns the problem and what is needed to undo the earlier updates.
 func (v *pageRequest) writeMove(items []client.Item, writes []client.UpdatePlanItemInput) (before []moveUndo, problem string) {
 	now := make([]*result[client.Item], len(writes))
 	for n, w := range writes {
@@ -138,8 +138,8 @@ func changedByOthersText(titles []string) string {
 
 func quotedTitles(titles []string) string { return "“" + strings.Join(titles, "”, “") + "”" }
 
-// moveUndo is what undoing a move needs: the place that an item had before the move, and the item's
-// entity tag after the move.
+// moveUndo is what is needed to undo the update of one item: the place that the item had before the
+// move, and its entity tag after the move.
 type moveUndo struct {
 	title string
 	place client.UpdatePlanItemInput
@@ -206,7 +206,7 @@ type itemMove struct {
 	others []client.Item
 	at     int    // the item's new index in others
 	from   int    // the item's old index in its old column
-	edge   string // the edge that stops the item from moving, such as "first column"; empty: the item can move
+	edge   string // the edge that stops the item from moving, such as "first column"; empty if the item can move
 
 	// Columns are ordered by the smallest sortOrder of their items. low and high are the smallest
 	// sortOrders in the nearest columns before and after the new column. Null means that no column

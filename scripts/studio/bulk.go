@@ -28,23 +28,23 @@ const (
 	unchanged       // the record needed no change
 	conflict        // somebody else has changed the record
 	failed
-	undone // the change was taken back
+	undone // the change was reverted
 )
 
 // bulkItem is one record of a bulk action.
 type bulkItem struct {
 	Name, Path string
-	Index      int // its place among the records of the action; set by counts
+	Index      int // its index in the action's list of records; set by the method counts
 	State      state
 	Problem    string // why the change failed
-	Final      bool   // another try would fail, too
+	Final      bool   // a retry would fail, too
 	run, back  step
 }
 
 // bulk is a bulk action. It changes one record after another, and continues after the response to
 // the request that started it.
 type bulk struct {
-	ID, Verb, Done string // Verb is a word such as "Skip", and Done is then "Skipped"
+	ID, Verb, Done string // Verb is an imperative such as "Skip", and Done is its participle "Skipped"
 	Noun, Nouns    string
 	Already        string                   // the words for a record that needed no change, such as "skipped already"
 	Place, Back    string                   // the sidebar entry and the address of the page that started the action
@@ -343,7 +343,7 @@ func (a *bulk) counts() bulkCounts {
 	return c
 }
 
-// undoOutcome says whether an action has been undone, or how much of it.
+// undoOutcome says whether an action has been undone completely, partly or not at all.
 func (c bulkCounts) undoOutcome() string {
 	switch {
 	case c.Changed == 0:
@@ -360,13 +360,13 @@ const settledMax = 200
 // Conflict reports whether somebody else has changed the record. The template calls it.
 func (i bulkItem) Conflict() bool { return i.State == conflict }
 
-// Undone reports whether the change was taken back. The template calls it.
+// Undone reports whether the change was reverted. The template calls it.
 func (i bulkItem) Undone() bool { return i.State == undone }
 
 // Unchanged reports whether the record needed no change. The template calls it.
 func (i bulkItem) Unchanged() bool { return i.State == unchanged }
 
-// Undoable reports whether the change can be taken back. The template calls it.
+// Undoable reports whether the change can be reverted. The template calls it.
 func (i bulkItem) Undoable() bool { return i.back != nil }
 
 // Title returns the heading of the page. It describes the action, or says that the action has

@@ -37,7 +37,7 @@ type calendarData struct {
 
 type calendarDay struct {
 	Day                time.Time
-	Other, Today, Past bool // Other: the day is not in the month that the page shows
+	Other, Today, Past bool // Other is set if the day is not in the month that the page shows
 	Posts              []shownPost
 	More               int // the number of posts of the day that are not in Posts
 }
@@ -214,7 +214,7 @@ type postListData struct {
 	Status    string
 	Platform  string
 	Platforms []string
-	Day       string // the list contains only posts of this day; empty: of all days
+	Day       string // the only day whose posts are listed; empty if the list is not limited to a day
 	Rows      []shownPost
 	More      string // the address of the next page of posts, or empty
 	Failure   *failure

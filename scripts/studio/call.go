@@ -134,9 +134,9 @@ type failure struct {
 	Messages   []string
 	RequestID  string
 	RetryAfter time.Duration // how long to wait before a retry; 0 if the service does not say
-	Final      bool          // another try would fail, too
+	Final      bool          // a retry would fail, too
 	Lacks      string        // the scope that the key lacks for this call
-	cause      *cause        // shared by all failures with the same reason; nil: the page always explains this failure
+	cause      *cause        // shared by all failures with the same reason; if nil, the page always explains this failure
 }
 
 // cause is the reason why one or more calls of a page failed. The page explains each cause only
@@ -152,7 +152,7 @@ func (v *pageRequest) causeOf(f *failure) *cause {
 	}
 	reason := fmt.Sprint(f.Status, f.Code, f.Messages)
 	if f.Status == 0 || f.Refused() {
-		reason = fmt.Sprint(f.Status) // the messages of such failures may differ from call to call
+		reason = fmt.Sprint(f.Status) // use only the status, because the messages may differ from call to call
 	}
 	if v.causes[reason] == nil {
 		v.causes[reason] = &cause{}
@@ -172,7 +172,7 @@ func (f *failure) First() bool {
 	return first
 }
 
-// Refused reports whether the service rejects the key itself, not only its scopes.
+// Refused reports whether the service rejects the key itself, not just its scopes.
 func (f *failure) Refused() bool { return f.Status == http.StatusUnauthorized && f.Lacks == "" }
 
 func missingScope(scope string) *failure { return &failure{Lacks: scope} }

@@ -20,7 +20,7 @@ type field struct {
 	Choices           []string          // the options, if Kind is choice
 	Labels            map[string]string // the labels of the choices; a choice without a label is formatted by phrase.Words
 	Required          bool
-	Rare              bool // seldom filled in, so the form shows it in a part that is closed at first
+	Rare              bool // seldom filled in, so the form shows it in a section that is initially collapsed
 
 	Stored    string // the record's current value
 	Suggested string // the initial value in the form for a new record
@@ -90,13 +90,13 @@ func (f *form) Common() []*field {
 	return slices.DeleteFunc(slices.Clone(f.Fields), func(field *field) bool { return field.Rare })
 }
 
-// Rare returns the fields of the part that is closed at first.
+// Rare returns the fields in the section that is initially collapsed.
 func (f *form) Rare() []*field {
 	return slices.DeleteFunc(slices.Clone(f.Fields), func(field *field) bool { return !field.Rare })
 }
 
-// RareOpen reports whether the part with the rare fields is open, because one of them was edited or
-// has a problem.
+// RareOpen reports whether the section with the rare fields is expanded, because one of them was
+// edited or has a problem.
 func (f *form) RareOpen() bool {
 	return slices.ContainsFunc(f.Rare(), func(field *field) bool {
 		return field.Problem != "" || field.Theirs || field.Text != field.Was

@@ -109,7 +109,7 @@ type frame struct {
 	Notice        *notice
 	Earlier       bool // there are earlier changes that can be undone
 	Calls         []*apiCall
-	Clock         civiltime.Clock // formats all times except days of metrics
+	Clock         civiltime.Clock // formats all times, but not the days of metrics
 	Failure       *failure        // why the company could not be read
 	Data          any
 }
@@ -214,19 +214,19 @@ type notice struct {
 	Bad    bool
 	Call   *apiCall // the last API call that the form made
 	Undo   undo     // reverts the change; nil if that is impossible
-	More   string   // a page that belongs to the notice; empty: none
+	More   string   // the address of a related page; empty if there is none
 	Link   string   // the text of the link to that page
 	By     string   // distinguishes the record from others with the same name, such as the author of a review; may be empty
 	At     time.Time
-	Part   string // the id of the part of the page that shows the change; empty: none
+	Part   string // the id of the part of the page that shows the change; may be empty
 	back   string // the page that shows the notice
 	bulk   *bulk  // the bulk action that the notice is about; nil if there is none
 	retry  bool   // whether the notice is about an undo that failed but may succeed later
 
-	review string // the id of the review from which an undo has removed the typed reply; empty: none
+	review string // the id of the review from which an undo has removed the typed reply; may be empty
 	typed  string // the text of that reply
 
-	Outcome string // how the undo ended; empty: the user has not used it
+	Outcome string // the result of the undo; empty if the user has not undone the change
 }
 
 // notices keeps the latest notices. The address of a page contains the id of a notice and not its

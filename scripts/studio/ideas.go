@@ -14,7 +14,7 @@ type ideasData struct {
 	Clock   civiltime.Clock
 	Plans   []client.Plan
 	NoPlans *failure
-	Plan    string // the list contains only ideas of this plan; empty: of all plans
+	Plan    string // the only plan whose ideas are listed; empty if the list is not limited to a plan
 	Tabs    []tab
 	Status  string
 	Rows    []shownIdea

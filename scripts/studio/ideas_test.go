@@ -183,8 +183,9 @@ func TestFillTheMonth(t *testing.T) {
 	w.page(t, "/posts/fill?month=2026-08", "Gloves", "Boots")
 }
 
-// Ensure the pages follow the service's rules for which account sends. An account that will soon
-// stop working still sends. One whose credentials are known to be invalid or have expired does not.
+// Ensure the pages follow the service's rules for which accounts can send. An account that will
+// soon stop working can still send. An account whose credentials are known to be invalid or expired
+// cannot.
 func TestAccountsThatSend(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

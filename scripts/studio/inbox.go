@@ -20,11 +20,11 @@ import (
 
 // reviewFilter contains the filters of a review list that the API itself can apply.
 type reviewFilter struct {
-	status    client.FeedbackReplyStatus // empty: any
-	source    client.FeedbackSource      // empty: any
-	sentiment client.FeedbackSentiment   // empty: any
-	since     string                     // the oldest day to include; empty: no limit
-	until     string                     // the latest day to include; empty: no limit
+	status    client.FeedbackReplyStatus // empty means any
+	source    client.FeedbackSource      // empty means any
+	sentiment client.FeedbackSentiment   // empty means any
+	since     string                     // the oldest day to include; empty if there is no limit
+	until     string                     // the latest day to include; empty if there is no limit
 	cursor    string
 }
 
@@ -41,7 +41,7 @@ func (v *pageRequest) listReviews(label string, f reviewFilter, limit int) *resu
 // tab is one of the tabs above a list.
 type tab struct {
 	ID, Name string
-	Statuses []client.FeedbackReplyStatus // empty: any
+	Statuses []client.FeedbackReplyStatus // empty means any
 	Path     string
 	Current  bool
 }
@@ -64,7 +64,7 @@ func tabsOf() []tab {
 // Limits of the inbox.
 const (
 	inboxMax      = 80     // the maximum number of reviews that the list shows at once
-	inboxBytesMax = 45_000 // the maximum size of the list's text as HTML; a reply in Japanese has three times the bytes of one in English
+	inboxBytesMax = 45_000 // the maximum size of the list's text as HTML, in bytes; a reply in Japanese has three times the bytes of one in English
 	pagesMax      = 5      // the maximum number of pages to load from the API for each list
 	choicesMax    = 60     // the maximum number of options of a filter
 )
@@ -76,7 +76,7 @@ type inbox struct {
 	Tab       tab
 	Source    client.FeedbackSource
 	Sentiment client.FeedbackSentiment
-	Since     string // the maximum age of the reviews in days, or a range of days such as 2026-11-16..2026-11-22; empty: no limit
+	Since     string // the maximum age of the reviews in days, or a range of days such as 2026-11-16..2026-11-22; empty if there is no limit
 
 	// These are the page's own filters. The API cannot apply them, so they filter only the reviews
 	// that are loaded.

@@ -38,11 +38,11 @@ type keyRow struct {
 
 	State string // "in use", "expired" or "revoked"
 	Own   bool   // the studio itself uses this key
-	File  string // the file to which this studio wrote the key's secret; empty: none
+	File  string // the file to which this studio wrote the key's secret; empty if it wrote none
 	May   string // what the key may do, in words
 
-	Successor string // the name and the prefix of the key that replaces it; empty: none
-	Replaces  string // the name and the prefix of the key that it replaces; empty: none
+	Successor string // the name and the prefix of the key that replaces it; empty if there is none
+	Replaces  string // the name and the prefix of the key that it replaces; empty if there is none
 }
 
 // scopeArea lists the scopes of one area of the API. Area is the name of this area in the sidebar.
@@ -192,7 +192,7 @@ type keyPreset struct {
 	Scopes    []string
 }
 
-// The presets that the first steps offer.
+// The presets that the overview offers as first steps.
 const (
 	ciPreset       = "ci"
 	draftingPreset = "drafting-agent"

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// verbs lists the verbs for what scopes allow, in their order in a sentence. In one area, draft
-// includes read, and write includes both. The scopes publish and send include no others.
+// verbs lists a verb for what each kind of scope allows, in the order in which a sentence uses
+// them. In one area, draft includes read, and write includes both. The scopes publish and send
+// include no others.
 var verbs = []struct{ scope, word string }{{"read", "reads"}, {"draft", "drafts"}, {"write", "edits"}, {"publish", "publishes"}, {"send", "sends"}}
 
 // areas are the areas of scopes, in the order of the sidebar.

@@ -142,9 +142,9 @@ func (v *pageRequest) pushFirstValues(d client.Definition, sent url.Values) noti
 	return notice{Record: d.Name.Or(d.Key), Text: fmt.Sprintf("Created with %s.", phrase.Plural(len(points), "value", "values"))}
 }
 
-// keyOf returns the key for a metric whose form gave only a name, such as custom.leads_won for
-// Leads won. It returns an empty string if the name has no letter or digit that a key may contain.
-// While the user types the name, the page's script proposes the same key.
+// keyOf returns the key for a metric whose form gave only a name, such as "custom.leads_won" for
+// "Leads won". It returns an empty string if the name has no letter or digit that a key may
+// contain. While the user types the name, the page's script proposes the same key.
 func keyOf(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	if len(words) == 0 {
@@ -154,8 +154,8 @@ func keyOf(name string) string {
 }
 
 // saveDefinition returns the call that creates a definition or, if id is not empty, the call that
-// changes the definition with that id. If the form asks for it, the second call also confirms the
-// definition.
+// changes the definition with that id. If the form asks for it, the call that changes a definition
+// also confirms it.
 func (v *pageRequest) saveDefinition(c *changes, id string) func(context.Context, ...client.CallOption) (client.Definition, error) {
 	name, description, source := c.text("name"), c.text("description"), c.text("source")
 	unit, aggregation, polarity := enumValue[client.MetricsUnit](c.text("unit")), enumValue[client.MetricsAggregation](c.text("aggregation")), enumValue[client.MetricsPolarity](c.text("polarity"))

@@ -89,7 +89,7 @@ func (v *pageRequest) readMarks(q metricQuery) *markReads {
 	return out
 }
 
-// marksView is the marks of a chart, with their legend.
+// marksView contains the marks of a chart and their legend.
 type marksView struct {
 	Kinds  []markLegend
 	Notes  []string      // what is missing, and why
@@ -97,7 +97,7 @@ type marksView struct {
 	Total  int           // how many records there are in the range of the chart
 }
 
-// markLegend is a kind of marks in the legend.
+// markLegend is the legend's entry for one kind of marks.
 type markLegend struct {
 	Name   string
 	Symbol template.HTML

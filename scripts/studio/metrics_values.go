@@ -28,11 +28,11 @@ type valuesData struct {
 	Name   string // the bucket's name, such as Mon, Aug 3
 	Rows   []*valueRow
 	More   bool   // there are more series than the page shows
-	Sum    string // how the values of several series combine into the value of the day; empty: there is only one series
+	Sum    string // how the values of several series combine into the value of the day; empty if there is only one series
 	Add    *form  // nil if the metric is derived, because it then has no values of its own
 	Adding bool   // the form for a new value is open
 
-	Previous, Next         string // the addresses of the days before and after; empty: the bucket is not a day
+	Previous, Next         string // the addresses of the previous and the next day; empty if the bucket is not a day
 	PreviousName, NextName string
 	Back                   string
 	Query                  string   // the query string of Back

@@ -30,7 +30,7 @@ type bucketRow struct {
 	Name, Now, Before, Change, Good string
 	Day                             string // the day as it is written in addresses; empty if the bucket is a week or a month
 	Open                            bool
-	Part                            string // the value of the days that have ended, in the current week or month
+	Part                            string // the value for those days of the current week or month that have ended
 }
 
 // whole returns the view of a metric as one line. If there are no points, the view has no chart.

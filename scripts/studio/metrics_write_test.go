@@ -82,7 +82,7 @@ func TestDefineMetric(t *testing.T) {
 	w := newWorld(t)
 	w.page(t, "/metrics", "Enter your first number", "Define a metric", `"ts": "2026-08-11"`)
 	empty := w.page(t, "/metrics/definitions/new", ">none</option>")
-	hasNot(t, "aggregations", empty, "no reply") // this is how the studio writes "none" for a review's reply status
+	hasNot(t, "aggregations", empty, "no reply") // the text "no reply" is for a review whose reply status is "none"
 	form := filled(t, empty, "profile")
 	form.Set("name", "Leads")
 	form.Set("key", "Growth Leads")
@@ -227,8 +227,8 @@ func TestCorrectValue(t *testing.T) {
 }
 
 // Ensure that correcting a value also recomputes its value in the base currency, at the exchange
-// rate of the stored pair. A base value that the user enters is stored unchanged, and one that the
-// user clears is removed. The undo must restore both values.
+// rate between the two stored values. A base value that the user enters is stored unchanged, and
+// one that the user clears is removed. The undo must restore both values.
 func TestCorrectBaseValue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,7 +16,7 @@ import (
 
 // overviewData is the data for the overview template.
 type overviewData struct {
-	Start  *startData // nil: the page does not show the first steps
+	Start  *startData // nil if the page does not show the first steps
 	Ranges []period.Range
 	Range  period.Range
 	Tiles  []tile
@@ -38,7 +38,7 @@ type overviewData struct {
 	Channels *result[client.Page[client.Channel]]
 	Audits   *result[client.Page[client.AuditSummary]]
 	Troubles []trouble
-	Activity *overviewActivity // nil: the service has no feed of changes
+	Activity *overviewActivity // nil if the service has no feed of changes
 	Today    time.Time
 	now      time.Time
 }
@@ -149,7 +149,7 @@ func (v *pageRequest) readTiles(d *overviewData, all []metric, now time.Time) {
 	d.More -= len(shown)
 	w := d.Range.Window(period.Day, now)
 	last := w.Now[len(w.Now)-1]
-	from, to := earlier(w.First(), period.Month.Start(now)), later(last, period.Day.Start(now)) // a goal needs the days of this month
+	from, to := earlier(w.First(), period.Month.Start(now)), later(last, period.Day.Start(now)) // the bar of a goal needs the points of this month
 	points := make([]*result[client.Page[client.Point]], len(shown))
 	for i, m := range shown {
 		points[i] = v.listPoints(m.Name+", by day", m.Key, period.Day, from, to, true)

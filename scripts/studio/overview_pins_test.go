@@ -48,7 +48,7 @@ func TestPins(t *testing.T) {
 	if got := pin("support.first_reply", "No longer pinned.", "Pin to the overview"); got != "Stored notes, Activations, Sign-ups" {
 		t.Error("after an unpin, the tiles are", got)
 	}
-	hasNot(t, "a derived metric", w.page(t, "/metrics?key=growth.activation_rate"), "Pin to the overview") // it has no tile
+	hasNot(t, "a derived metric", w.page(t, "/metrics?key=growth.activation_rate"), "Pin to the overview") // a derived metric has no tile
 	other := enter(t, w.Service, w.key, nil)
 	if got := strings.Join(tileNames(other.page(t, "/")), ", "); got != "Sign-ups, Store rating, Sync time" {
 		t.Error("in another browser, the tiles are", got)

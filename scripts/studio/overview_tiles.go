@@ -107,8 +107,8 @@ type goalProgress struct {
 	target, baseline    float64
 	hasBaseline, hasDue bool
 	today, due          time.Time
-	value, over         chart.Value // the value of this month; over leaves out today
-	daysOver            int         // the days of this month that are over
+	value, over         chart.Value // this month's value, with today (value) and without it (over)
+	daysOver            int         // the number of days of this month that have ended
 }
 
 // falls reports whether the goal is reached from above, such as fewer refunds.

@@ -18,7 +18,7 @@ type picture struct {
 	Alt  string `json:"alt,omitempty"`
 }
 
-// Words describes the picture in a line.
+// Words describes the picture on one line.
 func (p picture) Words() string {
 	if p.Alt != "" {
 		return p.Alt
@@ -29,7 +29,7 @@ func (p picture) Words() string {
 // picturesMax is the maximum number of pictures of a post.
 const picturesMax = 10
 
-// The kinds of a picture.
+// The kinds of pictures.
 const (
 	imageKind = "image"
 	videoKind = "video"

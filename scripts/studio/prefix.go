@@ -8,7 +8,7 @@ import (
 
 // rootAddress matches an attribute whose address begins at the root of the host. Text that users
 // typed never matches, because templates escape quotation marks. The pattern lists only attributes
-// that contain addresses. It must not match an attribute such as value.
+// that contain addresses. It must not match an attribute such as "value".
 var rootAddress = regexp.MustCompile(` (href|src|action|formaction|data-ask|data-badge)="/([^/]|$)`)
 
 // withPathPrefix serves a studio under a prefix such as /studio. It adds the prefix to the

@@ -15,7 +15,7 @@ import (
 type recordScreens[T any] struct {
 	place    string // the entry in the sidebar
 	noun     string // such as "site" in "Delete this site"
-	area     string // the area of the scopes that the pages need, such as optimise in optimise:write
+	area     string // the area of the scopes that the pages need, such as "optimise" in "optimise:write"
 	path     string // the path of these pages, to which a record's page adds the record's id
 	back     string // the page that lists the records
 	deletion string // says what deleting a record does; empty if records cannot be deleted
@@ -29,13 +29,13 @@ type recordScreens[T any] struct {
 	remove  func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error)
 	created func(record T, sent url.Values) notice // stores additional values from the form of a new record, and returns the notice; may be nil
 	id      func(T) string                         // returns the record's id, so that a creation can be undone; may be nil
-	home    func(T) string                         // returns the page that lists a stored record; if nil, the page is back
+	home    func(T) string                         // returns the page that lists a stored record; if nil, the page in the field back is used
 	hidden  func(T) []fact                         // the hidden fields of the forms; may be nil
 	verb    func(T) string                         // the label of the save button; if nil, "Save"
 	changed func(T) changedRecord                  // identifies the record in the feed of changes, to show who changed it last; may be nil
 }
 
-// changedRecord names a record in the feed of changes.
+// changedRecord identifies a record in the feed of changes.
 type changedRecord struct {
 	kind      client.ChangeType
 	id        string

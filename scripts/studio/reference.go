@@ -143,7 +143,7 @@ type parameterField struct {
 
 	Field   string // the name of the field
 	Text    string
-	Lister  *openapi.Operation // lists the ids for the parameter; nil: none is known
+	Lister  *openapi.Operation // lists the ids for the parameter; nil if no such operation is known
 	IDs     []record           // the company's records that can be chosen; empty if they are unknown or too many
 	Problem string
 }
@@ -240,7 +240,7 @@ func (v *pageRequest) operationPage(sent url.Values) *view {
 	default:
 		d.Answer = v.send(document, op, request, header, sent)
 		if d.Answer.Failure == nil && d.Answer.Status < http.StatusInternalServerError {
-			d.setField("header.Idempotency-Key", newIdempotencyKey()) // the next request is a new one
+			d.setField("header.Idempotency-Key", newIdempotencyKey()) // the next request is a new one, so it needs a new key
 		}
 	}
 	return out
@@ -326,7 +326,7 @@ func (v *pageRequest) readIDs(d *operationData, sent url.Values) {
 		with := size
 		for n, r := range choices {
 			choices[n].Name = phrase.Excerpt(r.Name, idNameMax)
-			with += len(template.HTMLEscapeString(choices[n].Name)) + 2*len(r.ID) + 30 // 30 bytes are for the tags
+			with += len(template.HTMLEscapeString(choices[n].Name)) + 2*len(r.ID) + 30 // 30 bytes are for the HTML tags
 		}
 		if with <= idChoicesBytesMax {
 			d.Fields[i].IDs, size = choices, with
@@ -389,7 +389,7 @@ func (d *operationData) request(sent bool) (r client.Request, header http.Header
 		for i := range fields {
 			f := &fields[i]
 			switch {
-			case f.In == "path" && (f.Text == "" || f.Text == "." || f.Text == ".."): // these would change the path
+			case f.In == "path" && (f.Text == "" || f.Text == "." || f.Text == ".."): // these ids would change the path
 				complete = false
 				if sent {
 					f.Problem = "must be an id"
@@ -418,7 +418,7 @@ func (v *pageRequest) send(document *openapi.Document, op *openapi.Operation, re
 	options := []client.CallOption{client.Into(&response)}
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		options = append(options, client.Header(name, header.Get(name)))
-		if name != "If-Match" { // the transport records it
+		if name != "If-Match" { // recordingTransport records If-Match
 			c.Header = append(c.Header, name+": "+header.Get(name))
 		}
 	}
@@ -536,7 +536,7 @@ func related(document *openapi.Document, op *openapi.Operation, tag string, sent
 			continue
 		}
 		q := pick(sent, "path.")
-		if other.Method != http.MethodGet && other.Path == op.Path { // the entity tag is that of the record itself
+		if other.Method != http.MethodGet && other.Path == op.Path { // the entity tag is only valid for the record at this path
 			q.Set("header.If-Match", tag)
 		}
 		out = append(out, link{Text: other.Summary, Path: referencePath(other, q)})

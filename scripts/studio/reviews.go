@@ -216,12 +216,13 @@ func (d *reviewsData) keep(t *unsavedReply, id string) {
 	}
 }
 
-// replyActions are the buttons of a reply's form. An action that stores a reply stays at its
-// review: the user sees what was stored and can change it, and a second click at the same place
-// does not approve another reply. After the other actions, the page shows the next review.
+// replyActions are the buttons of a reply's form. After an action that stores a reply, the page
+// shows the same review again. So the user sees what was stored and can change it, and a second
+// click at the same place does not approve a different reply. After any other action, the page
+// shows the next review.
 var replyActions = map[string]struct {
 	said   string
-	status client.FeedbackReplyStatus // empty: the status that waitingStatus returns
+	status client.FeedbackReplyStatus // if empty, the status that waitingStatus returns
 	stays  bool
 }{
 	"save":     {"Saved for review. It waits under To approve.", client.FeedbackReplyStatusNeedsReview, true},
@@ -274,7 +275,7 @@ func (s *Studio) reply(v *pageRequest) *view {
 func storedPath(f client.Feedback) string {
 	show := string(f.ReplyStatus.Or(""))
 	if !slices.ContainsFunc(tabsOf(), func(t tab) bool { return t.ID == show }) {
-		show = "" // the default list contains it
+		show = "" // the default list contains the review
 	}
 	return inboxOf(url.Values{"show": {show}}).Path(f.ID)
 }
@@ -335,7 +336,7 @@ func (f *failure) Text() string {
 func (s *Studio) newReviews(v *pageRequest) *view {
 	b := inboxOf(v.r.URL.Query())
 	if _, _, ranged := daysOf(b.Since); ranged {
-		v.readFrame() // the days are those of the company's time zone
+		v.readFrame() // the filter by days needs the company's time zone
 	}
 	b.read(v)
 	v.wait()

@@ -157,7 +157,7 @@ func TestReplyFails(t *testing.T) {
 	}
 }
 
-// Ensure a save that is tried again after a failure does not replace a reply that somebody else has
+// Ensure a save that is retried after a failure does not replace a reply that somebody else has
 // stored, unless the user has seen it.
 func TestReplyChangesBeforeNextTry(t *testing.T) {
 	t.Parallel()
@@ -288,7 +288,7 @@ func TestApproveSeveral(t *testing.T) {
 	has(t, "approve a skipped one", body, "Nothing was changed. 1 review could not be changed.", "it was skipped: put it back, and read its reply")
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
 	has(t, "approve", body, "Approved 3 reviews.", "2 reviews could not be changed", "Title empty", "it has no reply to approve", "Title long", "its reply is longer than the list shows")
-	hasNot(t, "approve", body, "Try the failed ones again") // another try would fail, too
+	hasNot(t, "approve", body, "Try the failed ones again") // a retry would fail, too
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "approve"))
 	has(t, "approve none", body, "Nothing was changed. 2 reviews could not be changed.")
 	_, body = w.submit(t, "/reviews/bulk", w.tick(t, "/reviews", "review"))
@@ -422,8 +422,8 @@ func TestUndoAfterRefusal(t *testing.T) {
 	}
 }
 
-// Ensure a bulk action waits as long as the service's Retry-After says and then continues on its
-// own. Its page lists the reviews that failed, and can retry them.
+// Ensure a bulk action waits as long as the service's Retry-After header says, and then continues
+// on its own. Its page lists the reviews that failed, and can retry them.
 func TestBulkResumes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -733,7 +733,7 @@ func TestOneCount(t *testing.T) {
 	}
 }
 
-// Ensure the page of an approved reply can withdraw the approval, and can approve another text.
+// Ensure a user can withdraw the approval of a reply on its page, and can approve a different text.
 func TestTakeBackApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

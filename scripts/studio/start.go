@@ -57,7 +57,7 @@ func (s *Studio) startScreens(page func(string, func(*pageRequest) *view)) {
 // changed.
 type start struct {
 	mu    sync.Mutex
-	done  map[string]bool // by the ID of a step; a step that is done stays done
+	done  map[string]bool // keyed by the ID of a step; a step that is done stays done
 	shown bool            // the list has been shown and is not complete
 	over  bool            // the list is complete, or the company was already in use
 }
@@ -174,7 +174,7 @@ func (v *pageRequest) startFirstSteps(d *overviewData, definitions *result[clien
 			mark("voice", len(b.VoiceTone.Or(nil)) > 0 || b.VoiceGuidelines.Or("") != "" || len(b.VoiceExamples.Or(nil)) > 0, failed)
 		})
 	}
-	if !s.isDone("ci", "agent") && v.SaveSecret != nil && v.callsLeft() > min(1, len(definitions.Value.Items)) { // leave a call for the first tile; a key that the studio itself creates is noted without this call
+	if !s.isDone("ci", "agent") && v.SaveSecret != nil && v.callsLeft() > min(1, len(definitions.Value.Items)) { // leave one call for the first tile; keys that the studio itself creates are noted without this call
 		keys := startCall(v, "keys:read", "The keys", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Key], error) {
 			return v.api.ListKeys(ctx, client.ListKeysInput{Limit: client.Value(200)}, options...)
 		})

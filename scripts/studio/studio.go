@@ -44,9 +44,9 @@ type Options struct {
 	SaveSecret func(keyID, secret string) (file string, err error)
 
 	Now       func() time.Time
-	Sleep     func(ctx context.Context, d time.Duration) error // pauses a bulk action until the service accepts requests again; nil: wait with a timer
-	Transport http.RoundTripper                                // sends requests to the service; nil: http.DefaultTransport
-	Log       *slog.Logger                                     // receives errors of the studio itself; nil: do not log them
+	Sleep     func(ctx context.Context, d time.Duration) error // pauses a bulk action until the service accepts requests again; if nil, a timer is used
+	Transport http.RoundTripper                                // sends requests to the service; http.DefaultTransport if nil
+	Log       *slog.Logger                                     // receives errors of the studio itself; if nil, they are not logged
 	Limits    Limits
 }
 
@@ -77,7 +77,7 @@ type Studio struct {
 
 	identified chan struct{} // closed when the key's scopes are known or could not be read
 	once       sync.Once
-	key        *client.Key // nil: unknown
+	key        *client.Key // nil if it is unknown
 }
 
 // New returns a studio. It sends no request. It returns an error if the base URL or the key is not
@@ -131,9 +131,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Site serves a studio as part of another server, behind a TLS proxy, until ctx ends. The paths of
-// its pages begin with prefix, such as /studio. host is the host in the public URL. Everyone who
-// enters the token is admitted.
+// Site serves a studio as part of another server, behind a TLS proxy, until ctx is cancelled. The
+// paths of its pages begin with prefix, such as /studio. host is the host in the public URL.
+// Everyone who enters the token is admitted.
 func (s *Studio) Site(ctx context.Context, host, prefix, token string) http.Handler {
 	s.team = true
 	guard := localauth.NewPublic(host, token, rand.Text, s.signIn)
@@ -170,7 +170,7 @@ func (s *Studio) Listen(ctx context.Context, addr string, opened func()) (*Open,
 	}}, nil
 }
 
-// Serve serves until the context ends or Close is called.
+// Serve serves until ctx is cancelled or Close is called.
 func (o *Open) Serve(ctx context.Context) error {
 	end := context.AfterFunc(ctx, func() { _ = o.Close() })
 	defer end()

@@ -151,7 +151,7 @@ func demoWorld(t *testing.T, scopes ...auth.Scope) *world {
 	return enter(t, sharedDemo.service, sharedDemo.service.Key(t, scopes...), func(next http.RoundTripper) http.RoundTripper { return readOnly{t, next} })
 }
 
-// readOnly is a transport that fails the test if it writes.
+// readOnly is a transport that fails the test if a request would write.
 type readOnly struct {
 	t    *testing.T
 	next http.RoundTripper
@@ -183,8 +183,8 @@ func (w *world) waitForPage(t *testing.T, path, text string) string {
 }
 
 // enter starts a studio with a key, and opens it in a browser. between may wrap the studio's
-// transport; it may be nil. change may adjust the options, whose limits are long, so that the tests
-// pass on a busy machine.
+// transport; it may be nil. change may adjust the options. Their time limits are long, so that the
+// tests pass on a busy machine.
 func enter(t *testing.T, s *apitest.Service, key string, between func(http.RoundTripper) http.RoundTripper, change ...func(*studio.Options)) *world {
 	t.Helper()
 	w := &world{Service: s, folder: t.TempDir(), key: key, service: &inProcess{service: s}, logs: &lockedBuffer{}, pauses: &pauses{}}
@@ -499,7 +499,7 @@ func (h noCurrentKeyTransport) RoundTrip(r *http.Request) (*http.Response, error
 // the studio prints.
 func TestNoSecretLeavesTheProcess(t *testing.T) {
 	t.Parallel()
-	full, w := demoWorld(t), newWorld(t) // one to look at, one to write in
+	full, w := demoWorld(t), newWorld(t) // full is only read, and w is written to
 	id := w.review(t, "secret", nil)
 	var secrets []string
 	for _, each := range []*world{full, w} {

@@ -265,7 +265,7 @@ func TestChangesUnderLaterOnes(t *testing.T) {
 	hasNot(t, "reply", body, ">undone<")
 	has(t, "value", press(1, 4), `<span class="quiet outcome">Not undone, because it has been changed since.`)
 	press(0, 4)
-	press(0, 3) // the second value again, which can now be undone
+	press(0, 3) // undo the second value again, which now succeeds
 	if got := w.values(t, "a.b"); got["2026-08-02"] != 1.0 {
 		t.Errorf("values %v, want 1", got)
 	}

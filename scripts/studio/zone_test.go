@@ -7,8 +7,8 @@ import (
 	"growthworkspace/scripts/workspace/demo/demotest"
 )
 
-// Ensure all pages show times in the company's time zone and name it. Without one, they are in UTC,
-// and the pages say why.
+// Ensure all pages show times in the company's time zone and name it. If the company has none,
+// times are in UTC, and the pages say why.
 func TestOneTimeZone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -148,11 +148,12 @@ func checkRollup(k *runner) {
 }
 
 // bucketStart returns a string that identifies the week or month to which a point belongs. day is
-// its first day. Points with different dimensions belong to different buckets.
+// the first day of that week or month. Points with different dimensions belong to different
+// buckets.
 func bucketStart(p map[string]any, day string) string { return fmt.Sprint(day, " ", p["dims"]) }
 
-// combineIntoBuckets combines daily points into weeks or months. It returns the value of each week
-// or month by its bucketStart.
+// combineIntoBuckets combines daily points into weeks or months. The result maps the bucketStart of
+// each week or month to its value.
 func combineIntoBuckets(days []map[string]any, grain string, aggregation any) map[string]float64 {
 	values := map[string][]float64{} // for each week or month, the values of its days, in order
 	for _, p := range days {
@@ -242,7 +243,7 @@ func checkMetricDefinition(k *runner) {
 }
 
 // checkMetricTotal requests the points of one series, and the totals of all series. It compares
-// both with the points that the service returns without the parameters seriesId and total.
+// both with the points that the service returns without the parameters "seriesId" and "total".
 func checkMetricTotal(k *runner) {
 	path, ok := k.createMetric()
 	if !ok {

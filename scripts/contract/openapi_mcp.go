@@ -145,7 +145,7 @@ func (k *runner) callTool(name string, arguments map[string]any) (result map[str
 // toolNames returns the names of the tools of the MCP endpoint at path.
 func (k *runner) toolNames(path string) (map[string]bool, error) {
 	result, err := k.callMCP(path, "tools/list", map[string]any{})
-	tools, _ := result["tools"].([]any) // any other result has no tools
+	tools, _ := result["tools"].([]any) // nil if the result contains no list of tools
 	names := map[string]bool{}
 	for _, tool := range tools {
 		if t, ok := tool.(map[string]any); ok {
@@ -182,7 +182,7 @@ func checkMCPHints(k *runner) {
 	for _, op := range functions.Operations(nil) {
 		known[mcpserver.ToolName(op)] = oracle.Operation{ID: op.ID, Method: op.Method, Scope: string(op.Scope)}.Hints()
 	}
-	tools, _ := result["tools"].([]any) // any other result has no tools
+	tools, _ := result["tools"].([]any) // nil if the result contains no list of tools
 	for _, tool := range tools {
 		t, _ := tool.(map[string]any)
 		name := fmt.Sprint(t["name"])

@@ -81,8 +81,8 @@ func (k *runner) createItem(header ...string) (createdRecord, bool) {
 	return k.create(items, `{"title":"Conformance check"}`, itemPathPrefix, header...)
 }
 
-// checkFields fails the rule unless record has the values in want. label identifies the record in
-// messages.
+// checkFields fails the rule unless `record` has the values in `want`. label identifies the record
+// in messages.
 func (k *runner) checkFields(label string, record, want map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !reflect.DeepEqual(record[name], want[name]) {

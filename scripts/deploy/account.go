@@ -87,7 +87,6 @@ func (a *account) explainCredentials(err error) error {
 		a.config.Region, err)
 }
 
-// awsError is an error response from AWS.
 type awsError struct {
 	code, message string
 }

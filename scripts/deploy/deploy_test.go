@@ -508,7 +508,7 @@ func TestDocumentsNameNode(t *testing.T) {
 }
 
 // Ensure the errors for missing, expired and wrong credentials, and for a missing region, say what
-// to do. They come before anything is built.
+// to do. These errors must occur before anything is built.
 func TestErrCredentials(t *testing.T) {
 	for name, test := range map[string]struct {
 		unset, identity string

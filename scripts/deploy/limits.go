@@ -140,7 +140,7 @@ func (d *deployer) changedThroughput(s deployedStack) (out settings) {
 }
 
 // holdThroughput moves the throughput parameters that change in a deployed stack from d.parameters
-// to d.throughput, because a separate update changes them. infra.ParamMaxReads says why.
+// to d.throughput, because a separate update changes them (see infra.ParamMaxReads).
 func (d *deployer) holdThroughput(s deployedStack) {
 	if !s.exists() || s.neverDeployed() {
 		return

@@ -25,7 +25,6 @@ after scripts/sam build. It reads the account and changes nothing.
 Flags:
 `
 
-// parsePlanFlags parses the arguments of the plan command.
 func parsePlanFlags(args []string, errOut io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("deploy plan", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // discard the message, because run prints the error

@@ -118,7 +118,6 @@ type acceptance struct {
 // for example because a burst was too slow.
 var errNotAnswered = errors.New("not answered")
 
-// runSmoke runs the smoke command.
 func (d *deployer) runSmoke(ctx context.Context) (err error) {
 	if err := d.prepareFolders(); err != nil {
 		return err

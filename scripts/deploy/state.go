@@ -8,7 +8,6 @@ import (
 	"growthworkspace/infra"
 )
 
-// exists reports whether the stack exists.
 func (s deployedStack) exists() bool {
 	return s.Status != "" && s.Status != "DELETE_COMPLETE" && s.Status != "REVIEW_IN_PROGRESS"
 }

@@ -132,7 +132,6 @@ func (p projection) String() string {
 	return strings.Join(append([]string{p.ProjectionType}, p.NonKeyAttributes...), " ")
 }
 
-// callDynamoDB sends a request to DynamoDB.
 func (a *account) callDynamoDB(ctx context.Context, action string, in, out any) error {
 	return a.callJSON(ctx, "dynamodb", "1.0", "DynamoDB_20120810."+action, in, out)
 }

@@ -178,7 +178,6 @@ func TestSAMPlanOfAccount(t *testing.T) {
 		"step-2-add-gsi1.yaml", "step-3-stack.yaml")
 }
 
-// withoutIndexes returns a template without the table's indexes.
 func withoutIndexes(t *testing.T, text []byte) template {
 	t.Helper()
 	out, err := parseTemplate(text)

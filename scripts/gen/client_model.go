@@ -24,7 +24,7 @@ func (m *clientModel) fail(format string, args ...any) {
 	}
 }
 
-// goWord returns a word of a name as Go spells it, such as URL or Title.
+// goWord returns a word of a name as Go spells it, such as "URL" or "Title".
 func goWord(word string) string {
 	switch lower := strings.ToLower(word); lower {
 	case "id", "url", "ts", "api", "seo", "aeo", "geo":
@@ -35,8 +35,8 @@ func goWord(word string) string {
 	return strings.ToUpper(word[:1]) + word[1:]
 }
 
-// goName converts a name of the API to a Go name. For example, it converts create_plan_item to
-// CreatePlanItem, websiteUrl to WebsiteURL, 2-10 to 2To10 and plan:read to PlanRead.
+// goName converts a name of the API to a Go name. For example, it converts "create_plan_item" to
+// "CreatePlanItem", "websiteUrl" to "WebsiteURL", "2-10" to "2To10" and "plan:read" to "PlanRead".
 func goName(name string) string {
 	var words []string
 	word := ""

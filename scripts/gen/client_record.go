@@ -167,7 +167,7 @@ func (m *clientModel) recordType(out *strings.Builder, t reflect.Type) string {
 		}
 	}
 	if t.Kind() == reflect.Int64 {
-		return "int" // the type of fields in inputs, so that Value(3) fits
+		return "int" // input fields have this type, because the constant in Value(3) is an int
 	}
 	return t.Kind().String()
 }

@@ -109,7 +109,7 @@ func (b *builder) addInput(name string, t reflect.Type, s *jsonschema.Schema) *j
 
 // ListName returns the name of a closed list of values (an enum type) in the OpenAPI document and
 // in the Go client. It consists of the area and the name of the Go type, because several areas have
-// a type Status.
+// a type named Status.
 func ListName(t reflect.Type) string {
 	if area, ok := strings.CutPrefix(t.PkgPath(), "growthworkspace/functions/"); ok {
 		return pascal(area) + t.Name()
@@ -315,7 +315,7 @@ func exampleEnvelope(code fault.Code, message string) json.RawMessage {
 	return fault.Envelope(fault.New(code, "%s", message))
 }
 
-// pascal converts a name in snake case to Pascal case, such as not_found to NotFound.
+// pascal converts a name in snake case to Pascal case, such as "not_found" to "NotFound".
 func pascal(snake string) string {
 	var out strings.Builder
 	for word := range strings.SplitSeq(snake, "_") {

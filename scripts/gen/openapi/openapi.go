@@ -78,7 +78,7 @@ type builder struct {
 	source            Source
 	schemas           orderedObject[any]      // the components, in the order of their first use
 	types             map[string]reflect.Type // the types of the components, by name
-	usedSourceEntries map[string]bool         // the entries of the source that were used, such as areas.plan
+	usedSourceEntries map[string]bool         // the entries of the source that were used, such as "areas.plan"
 	problems          []error
 }
 

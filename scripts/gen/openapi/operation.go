@@ -142,8 +142,8 @@ func (b *builder) successResponse(op api.Operation) response {
 	return out
 }
 
-// splitCamelCase separates the words of a name in camel case with spaces, such as content type for
-// contentType.
+// splitCamelCase separates the words of a name in camel case with spaces. For example, it converts
+// "contentType" to "content type".
 func splitCamelCase(camel string) string {
 	var out strings.Builder
 	for _, c := range camel {

@@ -19,7 +19,7 @@ func documentInfo() info {
 }
 
 // semanticVersion converts the date of an API version to the version of the generated client
-// packages, such as 2026-08-11 to 2026.8.11. The result is valid as a semantic version and as a
+// packages, such as "2026-08-11" to "2026.8.11". The result is valid as a semantic version and as a
 // Python version.
 func semanticVersion(date string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(date, "-0", "-"), "-", ".")

@@ -31,9 +31,9 @@ func main() {
 	fmt.Printf("%10d  %s\n", bytes, sum)
 }
 
-// pack writes a zip file to zipPath. Its only entry is the program at programPath, under the name
-// bootstrap, because Lambda starts that file. pack returns the size of the zip and its SHA-256 in
-// base64, which Lambda shows as CodeSha256.
+// pack writes a zip file to zipPath. Its only entry is the program at programPath. The entry is
+// named "bootstrap", because Lambda starts the file with that name. pack returns the size of the
+// zip and its SHA-256 in base64, which Lambda shows as CodeSha256.
 func pack(programPath, zipPath string) (size int, sum string, err error) {
 	program, err := os.ReadFile(programPath)
 	if err != nil {
@@ -74,7 +74,7 @@ func containsProgram(packed, program []byte) bool {
 	return err == nil && bytes.Equal(earlier, program)
 }
 
-// The entry of the zip. Lambda starts an executable named bootstrap.
+// The entry of the zip. Lambda starts an executable named "bootstrap".
 const (
 	entryName = "bootstrap"
 	entryMode = os.FileMode(0o755)

@@ -37,7 +37,6 @@ type Options struct {
 	JSON    bool     // print one JSON object instead of a table
 }
 
-// taskResult is the result of one task.
 type taskResult struct {
 	Task string `json:"task"`
 

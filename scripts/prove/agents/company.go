@@ -75,7 +75,6 @@ func (g *generator) between(first, last int) int { return first + g.IntN(last-fi
 // chance returns true with the given probability in percent.
 func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
-// pick returns one of the values.
 func pick[T any](g *generator, values ...T) T { return values[g.IntN(len(values))] }
 
 // sample returns n of the values, in a random order.
@@ -103,7 +102,6 @@ var (
 	platforms = []string{"x", "instagram", "tiktok", "facebook", "reddit", "push"}
 )
 
-// prose returns n sentences.
 func (g *generator) prose(n int) string { return strings.Join(sample(g, n, sentences), " ") }
 
 // title returns a title that is unique in the company.
@@ -152,8 +150,8 @@ func (g *generator) addBrand() {
 	}
 }
 
-// addBoard adds a published board with n items. live contains the items that visitors see, and
-// others contains the unpublished ones.
+// addBoard adds a published board with n items. It returns the board, the items that visitors see,
+// and the unpublished items.
 func (g *generator) addBoard(name string, n int) (board record, live, others []record) {
 	board = g.add("board", record{
 		"name": name, "publicKey": id.PublicKey(g.source), "allowedOrigins": []string{"https://mossgrove.example"}, "active": true,
@@ -276,8 +274,7 @@ func (g *generator) addIdeas(ideas, posts int) (allIdeas, allPosts []record) {
 	return allIdeas, allPosts
 }
 
-// addChannels adds a channel for each platform. The channels of the platforms in broken do not
-// work.
+// addChannels adds a channel for each platform. The channels of the broken platforms do not work.
 func (g *generator) addChannels(broken ...string) {
 	for _, platform := range platforms {
 		r := record{"platform": platform, "name": "Mossgrove", "handle": "mossgrove_" + platform, "status": "connected", "credentialsValid": true, "active": true}

@@ -29,8 +29,8 @@ func signupsTask() task {
 	}
 }
 
-// sumMonths sums the points of this month up to yesterday, and the points of the first lastDays
-// days of last month.
+// sumMonths returns two sums: that of the points of this month up to yesterday, and that of the
+// points of last month. From last month, it includes only the first lastDays days.
 func sumMonths(points []record, today time.Time, lastDays int) answer {
 	this, last := 0.0, 0.0
 	before := today.AddDate(0, 0, 1-today.Day()).AddDate(0, -1, 0)

@@ -24,7 +24,6 @@ type Counts struct {
 	LargestResult   int `json:"largestResult"`   // the size of the largest result, text and structured content together
 }
 
-// add adds the counts of another run.
 func (c *Counts) add(o Counts) {
 	c.Calls, c.TextBytes, c.StructuredBytes, c.ListBytes = c.Calls+o.Calls, c.TextBytes+o.TextBytes, c.StructuredBytes+o.StructuredBytes, c.ListBytes+o.ListBytes
 	c.LargestText, c.LargestResult = max(c.LargestText, o.LargestText), max(c.LargestResult, o.LargestResult)
@@ -149,7 +148,7 @@ func (s *session) read(tool string, a arguments, fields ...string) result {
 	return s.call(tool, a)
 }
 
-// list reads all pages of a list. It stops early if enough returns true.
+// list reads all pages of a list. It stops early if the function enough returns true.
 func (s *session) list(tool string, a arguments, enough func([]record) bool, fields ...string) (out []record) {
 	a = maps.Clone(a)
 	if a == nil {

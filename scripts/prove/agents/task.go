@@ -45,7 +45,6 @@ type outcome struct {
 	after   snapshot
 }
 
-// tasks returns the tasks of the trial.
 func tasks() []task {
 	return []task{
 		urgentReviewsTask(), handOverTask(), complaintsTask(),
@@ -85,7 +84,7 @@ type attemptRunner struct {
 type verdict struct {
 	Counts
 	rejected   error // why the checker rejects the agent's work
-	refused    error // the error of a tool that ended the attempt
+	refused    error // the tool error that ended the attempt
 	draftsOnly bool  // the agent's key could only draft
 }
 

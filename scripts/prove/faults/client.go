@@ -33,7 +33,6 @@ func (t *checkRun) companyWithBoard(ctx context.Context, base string) (*client, 
 	return newClient(base, company), t.Import(ctx, company.ID, "board", map[string]any{"id": "brd_1", "companyId": company.ID})
 }
 
-// response is a response of the service.
 type response struct {
 	status int
 	header http.Header
@@ -47,7 +46,7 @@ func (r response) decode(into any) error {
 	return nil
 }
 
-// failed reports whether the status is 5xx. If it is, nobody knows whether the request took effect.
+// failed reports whether the status is 5xx. A request that failed may or may not have taken effect.
 func (r response) failed() bool { return r.status >= http.StatusInternalServerError }
 
 // retryAfter returns the duration in the header Retry-After, or zero if the header is absent.

@@ -114,7 +114,6 @@ func run(ctx context.Context, all []faultCheck, o Options, out, log io.Writer) (
 	return passed, nil
 }
 
-// runCheck runs one check and prints its line.
 func runCheck(ctx context.Context, check faultCheck, o Options, out, log io.Writer) (passed bool, err error) {
 	dir, err := os.MkdirTemp("", "faults-*")
 	if err != nil {
@@ -184,7 +183,7 @@ func (t *checkRun) close() (err error) {
 	return errors.Join(err, t.Close())
 }
 
-// size returns long for a long run, and bounded for a run in CI.
+// size returns the argument `long` for a long run, and the argument `bounded` for a run in CI.
 func (t *checkRun) size(bounded, long int) int {
 	if t.long {
 		return long

@@ -108,8 +108,8 @@ var mutantTests = []mutantTest{
 	{name: "quota of a service whose guesses are always wrong", check: runQuotas(quotaCheck{[]burst{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), serverMutant: mutantContended, wantViolation: "gets 503", serial: true},
 	{name: "quota of a service that refuses too much", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.02, 0, 0}), serverMutant: mutantRejectMost, wantViolation: "too few", serial: true},
 	{name: "quota of a service that guesses its Retry-After", check: runQuotas(quotaCheck{[]burst{{60, time.Second, false, 0}}, 0.9, 6, 1}), serverMutant: mutantShortRetryAfter, wantViolation: "refused again", serial: true},
-	// The case askers is left out, because the race detector is too slow for its 200 clients. Only
-	// `prove faults` runs it on the correct service.
+	// The case "askers" is left out, because the race detector is too slow for its 200 clients.
+	// Only `prove faults` runs it on the correct service.
 	{name: "load", check: runOverload(time.Minute, noTimeLimit, "flood", "headers", "readers", "clients"), serial: true},
 	{name: "load of a server without limits", check: runOverload(0, 80*time.Millisecond, "flood"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},
 	{name: "load of a server that has one queue", check: runOverload(0, 80*time.Millisecond, "askers"), serverMutant: mutantNoLimits, wantViolation: "a polite client's median", serial: true},

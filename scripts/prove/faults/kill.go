@@ -20,8 +20,8 @@ const (
 	victimServer victim = "server"
 )
 
-// killSizes are the numbers of items on the boards. A transaction has at most 100 writes, so the
-// sizes around 100 are those at which a publish needs more than one.
+// killSizes are the numbers of items on the boards. A transaction has at most 100 writes, so a
+// publish starts to need more than one transaction at a size of about 100.
 var killSizes = []int{0, 1, 99, 100, 101, 1000}
 
 // killOptions configures the check of killed processes.

@@ -180,8 +180,8 @@ func malformedFlood(ctx context.Context, l *loadedServer, p loadOptions) error {
 }
 
 // compareUnderLoad measures a polite client's median response time without and with a load. It
-// requires that this time is not much longer under load. startLoad starts the load, counts its
-// requests in sent, and returns a function that stops the load.
+// requires that this time is not much longer under load. The function startLoad starts the load,
+// adds the number of its requests to `sent`, and returns a function that stops the load.
 func (l *loadedServer) compareUnderLoad(ctx context.Context, p loadOptions, startLoad func(ctx context.Context, sent *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
 	const rounds, warmRequests = 3, 5
 	var before, beside []time.Duration

@@ -42,7 +42,7 @@ const (
 	burstClients    = 64                   // concurrent clients
 	tableLatency    = 5 * time.Millisecond // the delay added to each call to the table
 	burstRounds     = 6                    // the number of periods with bare writes in a burst, each followed by one with admissions
-	burstFactor     = 4                    // a burst sends at least this many times as many requests as the quota allows
+	burstFactor     = 4                    // a burst sends at least burstFactor times the number of requests that the quota allows
 )
 
 // checkQuotas checks quotas. Clients of several server processes send far more requests than the
@@ -190,9 +190,10 @@ func (q *quotaRun) exhaustBucket(ctx context.Context, c testbed.Company, quota a
 	return err
 }
 
-// sendReads makes all clients send reads without a pause. It counts all requests in sent and the
-// admitted ones in admissions. It stops when the duration is over and sent has reached
-// admissionsMax. On a busy machine, that takes longer than the duration.
+// sendReads makes all clients send reads without a pause. It adds the number of requests to `sent`,
+// and the number of admitted requests to `admissions`. It stops when the duration is over and
+// `sent` has reached admissionsMax. On a busy machine, reaching admissionsMax takes longer than the
+// duration.
 func (q *quotaRun) sendReads(ctx context.Context, servers []*server, company testbed.Company, duration time.Duration, admissionsMax int64, admissions, sent *atomic.Int64) error {
 	begin := time.Now()
 	return parallel.Do(burstClients, burstClients, func(n int) error {

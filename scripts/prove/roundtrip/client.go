@@ -37,8 +37,9 @@ const readConcurrency = 4
 // readCounts counts what a check has read.
 type readCounts struct{ lists, pages, records int }
 
-// check reads a list in its first window with every combination of filters, and in every other
-// window without filters. It compares each result with the expected records.
+// check reads a list in each of its windows. In the first window, it reads the list with every
+// combination of filters. In every other window, it uses no filters. It compares each result with
+// the expected records.
 func (c *reader) check(ctx context.Context, l expectedList) (total readCounts, err error) {
 	if len(l.windows) == 0 {
 		l.windows = []window{{}}
@@ -107,8 +108,8 @@ func (c *reader) read(ctx context.Context, l expectedList, chosen map[string]str
 	return records, pages, nil
 }
 
-// nextPath returns the URL in Link: <…>; rel="next", without the base, or "" if the response has no
-// Link.
+// nextPath returns the URL in the header `Link: <…>; rel="next"`, without the base URL. It returns
+// "" if the response has no Link header.
 func (c *reader) nextPath(h http.Header) (string, error) {
 	link := h.Get("Link")
 	if link == "" {

@@ -14,8 +14,8 @@ import (
 // at any scale.
 type recordCount struct{ full, min int }
 
-// recordCounts lists the types that do not have defaultCount records. At scale 1, defaultCount is
-// more than one page of a list.
+// recordCounts contains the types whose number of records is not defaultCount. At scale 1,
+// defaultCount is more than one page of a list.
 var (
 	defaultCount = recordCount{230, 20}
 	recordCounts = map[string]recordCount{
@@ -95,7 +95,8 @@ func (c *generatedCompany) setValues(kind, field string, values []any) {
 	c.values[kind][field] = values
 }
 
-// addReferences makes the records that are generated later refer to records of the given type.
+// addReferences makes the ids of the records of the given type available as references in records
+// that are generated later.
 func (c *generatedCompany) addReferences(kind string) {
 	ids := c.ids(kind)
 	switch kind {

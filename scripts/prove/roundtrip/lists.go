@@ -28,12 +28,12 @@ type expectedList struct {
 	ignoredFields   []string   // fields of the records that the list leaves out
 	newestFirst     bool       // the first page has the newest records, but within a page the oldest record comes first
 	windows         []window
-	timeOf          func(record) any // returns the time to which the parameters from and to apply
-	dayParameters   [2]string        // the names of the two parameters that bound a window; if empty, from and to
+	timeOf          func(record) any // returns the time to which the parameters "from" and "to" apply
+	dayParameters   [2]string        // the names of the two parameters that bound a window; if empty, "from" and "to"
 }
 
-// orderParameters maps an operation to two query parameters, and to the order of its list if they
-// are sent.
+// orderParameters maps an operation to two query parameters, and to the order of its list if these
+// parameters are sent.
 var orderParameters = map[string]struct {
 	days  [2]string
 	order string
@@ -58,7 +58,8 @@ type filter struct {
 	values []any
 }
 
-// window contains the query parameters from, to and order. A parameter is not sent if it is empty.
+// window contains the query parameters "from", "to" and "order". A parameter is not sent if it is
+// empty.
 type window struct{ from, to, order string }
 
 // windowsAround returns windows that begin or end on the day of a record or the day after, and one
@@ -155,8 +156,8 @@ func (c *generatedCompany) lists() (all []expectedList, err error) {
 	return all, nil
 }
 
-// addWindows adds windows to a list that has the parameters from, to and order. It adds the windows
-// around the list's middle record, each in both orders.
+// addWindows adds windows to a list that has the parameters "from", "to" and "order". It adds the
+// windows around the list's middle record, each in both orders.
 func (l *expectedList) addWindows(order string) {
 	l.timeOf, l.windows = valueGetter(order), []window{{}}
 	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.timeOf(r) == nil })
@@ -172,8 +173,9 @@ func (l *expectedList) addWindows(order string) {
 	l.windows = append(l.windows, all[1:]...)
 }
 
-// withDays returns the list that is expected if the parameters in days are sent. It contains only
-// the records in which the field that order names is not null, sorted by that field.
+// withDays returns the list that is expected if the two parameters in `days` are sent. The list
+// contains only the records in which the field that `order` names is not null. It is sorted by that
+// field.
 func (l expectedList) withDays(days [2]string, order string) expectedList {
 	l.dayParameters, l.timeOf = days, valueGetter(order)
 	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.timeOf(r) == nil })

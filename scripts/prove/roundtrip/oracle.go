@@ -17,7 +17,7 @@ type listLine struct {
 	limit               int
 	filters             []filter // the values of a filter are set only if it filters by an enum
 	orders              []string
-	hasWindowParameters bool // whether the list has the parameters from, to and order
+	hasWindowParameters bool // whether the list has the parameters "from", "to" and "order"
 }
 
 // listLines reads the lists from the hand-typed tables of functions/testdata.
@@ -85,11 +85,11 @@ func valueOf(text string) any {
 	return text
 }
 
-// fieldsOf returns the names of the fields in an order, such as a and b for -a|b.
+// fieldsOf returns the names of the fields in an order, such as "a" and "b" for "-a|b".
 func fieldsOf(order string) []string { return strings.Split(strings.TrimPrefix(order, "-"), "|") }
 
 // valueGetter returns a function that returns the value by which an order sorts a record. For the
-// order -a|b, it is the field a, or b if a is null.
+// order "-a|b", it is the value of the field "a", or of "b" if "a" is null.
 func valueGetter(order string) func(record) any {
 	return func(r record) any {
 		for _, name := range fieldsOf(order) {
@@ -102,7 +102,7 @@ func valueGetter(order string) func(record) any {
 }
 
 // comparatorBy returns a comparison function that sorts by a field, with nulls last. A "-" before
-// the field's name means descending order. For a|b, it sorts by a, or by b if a is null.
+// the field's name means descending order. For "a|b", it sorts by "a", or by "b" if "a" is null.
 func comparatorBy(field string) func(a, b record) int {
 	sign := 1
 	if strings.HasPrefix(field, "-") {

@@ -6,8 +6,8 @@ import (
 	"growthworkspace/infra"
 )
 
-// AWS's limits in most regions, as documented in November 2026. AWS can raise those called quotas
-// for an account.
+// AWS's limits in most regions, as documented in November 2026. For an account, AWS can raise the
+// limits that are called quotas here.
 const (
 	// https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html
 	gatewayRequests = 10_000 // per second: quota of an account and region

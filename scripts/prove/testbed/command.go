@@ -20,8 +20,8 @@ import (
 // Workspace is a compiled workspace program with its own data folder.
 type Workspace struct{ Program, Data string }
 
-// BuildWorkspace builds the program into dir. Its data folder is dir/data. `go run` would not do,
-// because signals would reach `go` and not the program.
+// BuildWorkspace builds the program into dir. Its data folder is dir/data. `go run` would not work
+// here, because signals would reach `go` and not the program.
 func BuildWorkspace(ctx context.Context, dir string) (Workspace, error) {
 	w := Workspace{filepath.Join(dir, "workspace"), filepath.Join(dir, "data")}
 	out, err := exec.CommandContext(ctx, "go", "build", "-o", w.Program, "growthworkspace/scripts/workspace").CombinedOutput()

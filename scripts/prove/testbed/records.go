@@ -79,8 +79,8 @@ func (r RecordGenerator) Record(kind string, n int) demo.Record {
 	return record
 }
 
-// recordID returns the n-th id with a prefix. As if they came from another system, the ids are in
-// no order and have all the lengths that an import accepts.
+// recordID returns the n-th id with a prefix. The ids look as if they came from another system:
+// they are in no particular order, and they have all the lengths that an import accepts.
 func recordID(prefix string, n int) string {
 	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
 	h := uint64(n)*0x9e3779b97f4a7c15 + uint64(len(prefix))
@@ -89,5 +89,5 @@ func recordID(prefix string, n int) string {
 		body[i] = digits[h%36]
 		h = h*6364136223846793005 + 1442695040888963407
 	}
-	return fmt.Sprintf("%s_%sx%d", prefix, body, n) // the number after x makes the id unique
+	return fmt.Sprintf("%s_%sx%d", prefix, body, n) // the number after "x" makes the id unique
 }

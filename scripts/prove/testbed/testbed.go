@@ -121,8 +121,8 @@ type StreamReader interface {
 	Poll(ctx context.Context, consume stream.Consume) (delivered int, err error)
 }
 
-// RecordChanges records the changes of a testbed's table until the context ends, as `workspace
-// serve` does. It reads the stream from its beginning. onError is called for each failed attempt.
+// RecordChanges records the changes of a testbed's table until ctx is done, as `workspace serve`
+// does. It reads the stream from its beginning. onError is called for each failed attempt.
 func RecordChanges(ctx context.Context, t *table.Client, from StreamReader, onError func(error)) {
 	r := recorder.New(t, func(_ context.Context, p recorder.Parked) error {
 		return fmt.Errorf("the record %s of %s cannot be read: %s", p.SequenceNumber, p.SK, p.Reason)

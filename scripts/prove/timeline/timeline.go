@@ -27,7 +27,7 @@ func New(seed uint64) *Timeline {
 // Now returns the time of the current event.
 func (t *Timeline) Now() time.Duration { return t.now }
 
-// After adds an event that calls do after d.
+// After adds an event that calls the function do when d has passed.
 func (t *Timeline) After(d time.Duration, do func()) {
 	t.serial++
 	heap.Push(&t.events, event{t.now + d, t.serial, do})
@@ -76,8 +76,8 @@ func (d Durations) String() string {
 	return fmt.Sprintf("p50 %v, p99 %v", d.P50.Round(10*time.Millisecond), d.P99.Round(10*time.Millisecond))
 }
 
-// Summarise returns the median and the 99th percentile of all, or zeros if it is empty. It sorts
-// all in place.
+// Summarise returns the median and the 99th percentile of the given durations, or zeros if there
+// are none. It sorts the slice in place.
 func Summarise(all []time.Duration) (d Durations) {
 	if len(all) == 0 {
 		return d

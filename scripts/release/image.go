@@ -121,8 +121,8 @@ func (r *release) layer(program, dynoxide, notices []byte) ([]byte, error) {
 }
 
 // rootCertificates returns the certificates that browsers trust, in the PEM format. It leaves out
-// certificates that browsers trust only under conditions, because a PEM file cannot express the
-// conditions.
+// certificates that browsers trust only under certain conditions, because a PEM file cannot express
+// the conditions.
 func rootCertificates() []byte {
 	var out bytes.Buffer
 	for root := range bundle.Roots() {

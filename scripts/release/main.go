@@ -66,7 +66,6 @@ type release struct {
 	files []file // in the order in which the notes list them
 }
 
-// file is a file of the release.
 type file struct{ name, description string }
 
 // installer is a script for people who have only a shell.

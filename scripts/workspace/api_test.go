@@ -55,7 +55,7 @@ func apiJSON(t *testing.T, in string, args ...string) map[string]any {
 // the first id in the response to list_plan_boards. args are the ids for the earlier placeholders.
 func firstID(t *testing.T, path string, args []string) string {
 	t.Helper()
-	if strings.HasSuffix(path, "/plan/items/{itemId}") { // only the items of one board can be listed
+	if strings.HasSuffix(path, "/plan/items/{itemId}") { // items can be listed only for one board at a time
 		path = strings.Replace(path, "items", "boards/{boardId}/items", 1)
 		args = []string{firstID(t, path, nil)}
 	}
@@ -272,8 +272,8 @@ func runUndo(t *testing.T, r commandResult) {
 	}
 }
 
-// Ensure a write at a terminal prints a command that undoes it, with the flags of the connection. A
-// write by a program prints none.
+// Ensure a write at a terminal prints a command that undoes it, including the flags that select the
+// connection. If a program runs the write, no such command is printed.
 func TestAPIUndo(t *testing.T) {
 	s, _ := startTestServer(t)
 	t.Setenv(urlVariable, "http://127.0.0.1:1")
@@ -571,8 +571,8 @@ func TestAPICompletion(t *testing.T) {
 }
 
 // Ensure completion offers the ids of records with their titles for arguments and flags. For an
-// item, it must offer the items of all boards. It writes nothing to standard error if there is no
-// service.
+// item, it must offer the items of all boards. If there is no service, completion must write
+// nothing to standard error.
 func TestAPICompletionOfIDs(t *testing.T) {
 	startTestServer(t)
 	complete := func(args ...string) string {

@@ -32,7 +32,7 @@ func TestEnableChanges(t *testing.T) {
 }
 
 // Ensure `changes gap` adds one change of each type to the feed, with the company's id as the
-// record id. If the company has no feed, it must start one.
+// record id. If the company has no feed, the command must start one.
 func TestChangesGap(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

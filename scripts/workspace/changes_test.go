@@ -44,8 +44,8 @@ func serveFeed(t *testing.T, feed http.Handler) (url string) {
 }
 
 // Ensure `changes list` reads all pages, shows the name of the key that made a change, and prints
-// the flag that continues the list. Without the scope keys:read, it must still show the name of its
-// own key.
+// the flag that continues the list. With a key that lacks the scope keys:read, it must still show
+// the name of that key.
 func TestChangesList(t *testing.T) {
 	feed := feedtest.New()
 	for _, kind := range []string{"feedback", "post", "feedback"} {
@@ -135,9 +135,10 @@ func (f *followRun) end() int {
 	return <-f.code
 }
 
-// Ensure the program reads each change as JSON, together with the record if --with-record is set.
-// The program must run again for a change if it fails, but not for changes that were delivered
-// before a restart. Stopping the command must not be an error.
+// Ensure `changes follow` passes each change to the program as JSON, together with the record if
+// --with-record is set. If the program fails, it must run again for the same change. After a
+// restart, it must not run for changes that were already delivered. Stopping the command must not
+// be an error.
 func TestChangesFollow(t *testing.T) {
 	feed := feedtest.New()
 	feed.Records["/feedback/fbk_1"] = `{"id": "fbk_1",  "rating": 1}`

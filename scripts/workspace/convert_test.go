@@ -208,7 +208,7 @@ func TestPush(t *testing.T) {
 }
 
 // Ensure push audit stores an audit only once, compares it with the previous audit, and fails if a
-// condition holds.
+// condition of --fail-if holds.
 func TestPushAudit(t *testing.T) {
 	startTestServer(t)
 	report := func(day, score, audits string) string {

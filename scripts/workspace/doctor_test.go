@@ -12,7 +12,7 @@ import (
 // finding is one check in the report.
 type finding struct{ Name, Result, Detail, Advice string }
 
-// runDoctor runs the command doctor and returns the checks in its report by name. code is the
+// runDoctor runs `workspace doctor` and returns the checks in its report by name. code is the
 // expected exit code.
 func runDoctor(t *testing.T, code int, args ...string) map[string]finding {
 	t.Helper()
@@ -49,7 +49,7 @@ func requireFindings(t *testing.T, got map[string]finding, want ...string) {
 	}
 }
 
-// Ensure every check of the command doctor passes for a working service and key. Each problem must
+// Ensure every check of `workspace doctor` passes for a working service and key. Each problem must
 // fail the check that looks for it. The command must never print the key.
 func TestDoctor(t *testing.T) {
 	s, data := startTestServer(t)
@@ -89,8 +89,8 @@ func TestDoctor(t *testing.T) {
 	requireFindings(t, runDoctor(t, 1, "--base-url", "http://127.0.0.1:1"), "service", "fail", "clock", "skip", "version", "skip", "key's form", "ok", "key", "skip")
 }
 
-// Ensure doctor detects a wrong clock, a different version of the API, a bad certificate, and a
-// server that is not this API.
+// Ensure `workspace doctor` detects a wrong clock, a different version of the API, a bad
+// certificate, and a server that is not this API.
 func TestDoctorOfOthers(t *testing.T) {
 	isolateUserFolders(t)
 	t.Setenv(keyVariable, "another-kind-of-key")

@@ -183,8 +183,8 @@ func filesOf(t *testing.T, folder string) map[string]string {
 	return out
 }
 
-// clientSettings contains for each client a settings file with a different server, and the part of
-// this server that must not change.
+// clientSettings contains, for each client, a settings file with a different server and the part of
+// that server that must not change.
 var clientSettings = map[string]struct{ before, kept string }{
 	"claude-code":    {"{\n  \"numStartups\": 7,\n  \"mcpServers\": {\n    \"files\": {\"command\": \"npx\"}\n  }\n}\n", `"files": {"command": "npx"}`},
 	"claude-desktop": {"{\n  \"mcpServers\": {\n    \"files\": {\"command\": \"npx\"}\n  },\n  \"theme\": \"dark\"\n}\n", `"files": {"command": "npx"}`},

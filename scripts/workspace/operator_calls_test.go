@@ -53,7 +53,7 @@ func startCountedEngine(t *testing.T) *countedEngine {
 }
 
 // count counts a call. For a read that finds nothing, AWS charges half a unit, or one if the read
-// is strongly consistent. An engine may report none.
+// is strongly consistent. An engine may report no units.
 func (c *countedEngine) count(r *http.Response) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -106,7 +106,7 @@ func TestProfileOfEveryCommand(t *testing.T) {
 }
 
 // Ensure the list of profiles shows the service and the company of each profile, and never a key.
-// Only the user may be able to read the profiles' files. A file that others can read must be listed
+// The profiles' files must be readable only by the user. A file that others can read must be listed
 // with that problem.
 func TestProfileList(t *testing.T) {
 	isolateUserFolders(t)

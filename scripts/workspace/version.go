@@ -21,7 +21,7 @@ type programVersion struct {
 	Version    *string `json:"version"` // the version of a release; null for any other build
 	APIVersion string  `json:"apiVersion"`
 	Engine     string  `json:"engine"`
-	Revision   *string `json:"revision"` // null for a build without version control information, such as one by `go run`
+	Revision   *string `json:"revision"` // null for a build without version control information, such as a build by `go run`
 	Modified   bool    `json:"modified"` // whether the build contains uncommitted changes
 	Go         string  `json:"go"`
 	Platform   string  `json:"platform"`
@@ -58,8 +58,8 @@ func (v programVersion) String() string {
 		version, revision, v.Engine, v.APIVersion, v.Go, v.Platform)
 }
 
-// versionCommand returns the command version. It also adds a flag --version that does the same to
-// the root command.
+// versionCommand returns the command `workspace version`. It also adds a flag --version that does
+// the same to the root command.
 func versionCommand(t *terminal.Terminal, root *cobra.Command) *cobra.Command {
 	show := func(ctx context.Context) error {
 		build, ok := debug.ReadBuildInfo()

@@ -115,8 +115,8 @@ func runCommand(t *testing.T, in string, args ...string) commandResult {
 	return runCommandAs(t, "workspace", in, args...)
 }
 
-// runCommandAs runs the program as if a user had started it with the command in program, such as go
-// run.
+// runCommandAs runs the program as if a user had started it with the command in program, such as
+// `go run`.
 func runCommandAs(t *testing.T, program, in string, args ...string) commandResult {
 	t.Helper()
 	var out, errOut bytes.Buffer

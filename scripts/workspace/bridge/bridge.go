@@ -222,8 +222,8 @@ func (b *Bridge) setHeaders(header http.Header, messages []message) {
 }
 
 // post sends a line and returns the JSON-RPC response. The response is empty if the line contains
-// only messages that expect none. If the service responds with anything other than JSON-RPC, post
-// returns an error.
+// only messages that expect no response. If the service responds with anything other than JSON-RPC,
+// post returns an error.
 func (b *Bridge) post(ctx context.Context, line []byte, messages []message) ([]byte, error) {
 	address, key, err := b.Target()
 	if err != nil {

@@ -57,7 +57,7 @@ func (c *CSV) Read() (cells []string, row int, err error) {
 
 var errRowTooLong = errors.New("the row is too long")
 
-// rowLimit is a reader that fails when more than left bytes are read.
+// rowLimit is a reader that fails when more than `left` bytes are read.
 type rowLimit struct {
 	in   io.Reader
 	left int

@@ -110,7 +110,7 @@ func (f *Flags) RequireFrom(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// Run converts files and calls use with the result. It calls use only if all rows are valid or
+// Run converts files and passes the result to the function use, but only if all rows are valid or
 // --skip-bad is set. With --dry-run it prints the first records and all problems instead.
 func (f *Flags) Run(ctx context.Context, t *terminal.Terminal, kind Kind, names []string, use func(*Result) error) error {
 	if f.SkipBad != "" {

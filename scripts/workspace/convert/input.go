@@ -96,7 +96,7 @@ type Inputs struct {
 	List  []Input
 	Bytes int64 // the total size of the files
 
-	files  []*os.File // files of the user
+	files  []*os.File // the user's files
 	spools []*os.File // temporary copies of inputs that can be read only once
 }
 

@@ -98,7 +98,7 @@ func (l Line) Place() string {
 	return fmt.Sprintf("%s, row %d", l.File, l.Row)
 }
 
-// Each calls visit with each record, in the order in which the records were read.
+// Each calls the function visit for each record, in the order in which the records were read.
 func (r *Result) Each(visit func(Line) error) error {
 	for in := r.lineReader(); ; {
 		line, err := in.next()
@@ -203,13 +203,13 @@ func (r *Result) PlaceOf(n int) string {
 		if err != nil {
 			return fmt.Sprintf("line %d", n) // the line number is all that is known if the temporary file cannot be read
 		}
-		line.JSON = nil // it is valid only until the next line is read
+		line.JSON = nil // JSON is valid only until the next line is read
 		p.last = line
 	}
 	return p.last.Place()
 }
 
-// EachProblem calls visit with each problem with a row.
+// EachProblem calls the function visit for each problem that a row has.
 func (r *Result) EachProblem(visit func(Problem) error) error {
 	d := json.NewDecoder(r.out.problems.reader())
 	for d.More() {

@@ -63,8 +63,8 @@ func asList(value any) []any {
 	return list
 }
 
-// simplify strips a value of the structure that only a viewer needs. It returns nil for a picture
-// and for an empty value.
+// simplify returns a value without the parts of its structure that only a viewer needs. It returns
+// nil for a picture and for an empty value.
 func simplify(value any, depth int) any {
 	if depth > depthMax {
 		return nil

@@ -50,7 +50,7 @@ func (f fields) time(name string, at time.Time) {
 	}
 }
 
-// reply adds the text of a reply. The store already shows the reply, so its status is posted.
+// reply adds the text of a reply. The store already shows the reply, so its status is "posted".
 func (f fields) reply(text string) {
 	if text != "" {
 		f["replyBody"], f["replyStatus"] = text, "posted"

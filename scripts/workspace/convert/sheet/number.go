@@ -15,7 +15,7 @@ import (
 // errEmpty is the error for a cell without a value.
 var errEmpty = errors.New("is empty")
 
-// blankCells are the strings that stand for no value in a column of numbers or dates.
+// blankCells are the strings that stand for a missing value in a column of numbers or dates.
 var blankCells = []string{"", "-", "–", "—", "n/a", "na", "null"}
 
 func isBlank(text string) bool {

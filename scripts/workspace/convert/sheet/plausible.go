@@ -37,7 +37,8 @@ const (
 
 var plausibleVisitors = regexp.MustCompile(`^(imported_)?visitors(_\d{8}_\d{8})?\.csv$`)
 
-// Limits on an archive. A real one has about 20 files, which are compressed to about a tenth.
+// Limits on an archive. A real archive has about 20 files, which are compressed to about a tenth of
+// their size.
 const (
 	zipFilesMax = 1000
 	zipListMax  = 1 << 20 // the maximum size of the list of files, which archive/zip keeps in memory
@@ -99,7 +100,7 @@ func convertPlausible(ctx context.Context, in convert.Input, m mapping, out *con
 	return nil
 }
 
-// archiveReader reads an archive. It fails if opening the archive reads more than left bytes.
+// archiveReader reads an archive. It fails if opening the archive reads more than `left` bytes.
 type archiveReader struct {
 	io.ReaderAt
 

@@ -381,10 +381,10 @@ func (r *rows) convert() error {
 		return r.out.Report(r.table.problem(-1, err.Error()))
 	}
 	record := convert.Record{Type: r.target.name, Fields: fields, Row: r.table.row, Columns: r.names}
-	if key != "" || r.Fields["externalId"] != "" { // without either, the record is identified by a digest of its fields, so its versions cannot differ
+	if key != "" || r.Fields["externalId"] != "" { // without a key and an externalId, the record is identified by a digest of its fields, so its versions cannot differ
 		record.Identity, record.Version = identityOf(fields)
 	}
-	r.setDefaults(fields) // after identify, so that a new default in the API does not change the id
+	r.setDefaults(fields) // called after identify, so that a new default in the API does not change the id
 	if r.target.name == typeItem {
 		r.setSlug(fields)
 	}

@@ -222,10 +222,10 @@ func digest(prefix, kind, text string) string {
 	return id.FromBytes(prefix, [16]byte(sum[:16]))
 }
 
-// identify sets the fields that identify a record. key is the cell in the --id-column, or empty.
-// The id is key if that is a valid id. Otherwise, it is a digest of key or, if key is empty, of all
-// fields. Feedback without a valid id gets an externalId instead, because an import derives the id
-// from source and externalId.
+// identify sets the fields that identify a record. key is the cell in the --id-column, or empty. If
+// key is a valid id, it becomes the record's id. Otherwise, the id is a digest of key or, if key is
+// empty, of all fields. Feedback without a valid id gets an externalId instead, because an import
+// derives the id from source and externalId.
 func (t *target) identify(fields map[string]any, key string) error {
 	isDigest := key == ""
 	if isDigest {

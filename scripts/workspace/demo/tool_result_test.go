@@ -135,8 +135,8 @@ func TestToolResultsFit(t *testing.T) {
 }
 
 // combinations returns the sets of arguments to call a tool with: each value of a required
-// argument, both with the default limit and with the maximum. It returns none if known has no
-// values for a required argument.
+// argument, both with the default limit and with the maximum. It returns none if the map known has
+// no values for a required argument.
 func combinations(op api.Operation, known map[string][]string) []map[string]any {
 	out := []map[string]any{{}}
 	for _, f := range op.Input {

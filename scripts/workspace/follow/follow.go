@@ -319,8 +319,8 @@ const (
 	retryAfterMax = time.Hour
 )
 
-// Retry calls do until it succeeds, until its error is final, or until ctx is done. It reports
-// every other error.
+// Retry calls the function do until it succeeds, until its error is final, or until ctx is done. It
+// reports every other error.
 func (f *Follower) Retry(ctx context.Context, what string, do func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := do()

@@ -113,8 +113,8 @@ func ownFiles(folder string) (own []string, err error) {
 	return own, nil
 }
 
-// requireNoOther returns an error if a folder without the client contains any of these files with
-// different contents, such as the go.mod or the LICENSE of the caller's own module.
+// requireNoOther returns an error if a folder that does not yet contain the client has one of these
+// files with different contents, such as the go.mod or the LICENSE of the caller's own module.
 func requireNoOther(folder string, files map[string][]byte) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		text, err := os.ReadFile(filepath.Join(folder, name))

@@ -18,10 +18,10 @@ import (
 // writerCount is the number of goroutines that write batches concurrently.
 const writerCount = 8
 
-// Write stores the records, type by type. It calls progress with the number of records in each
-// batch. It returns how many records of each type were certainly written, even if it also returns
-// an error. A record that conflicts with another caller's write is not an error: Refused lists
-// these records.
+// Write stores the records, type by type. It calls the function progress with the number of records
+// in each batch. It returns how many records of each type were certainly written, even if it also
+// returns an error. A record that conflicts with another caller's write is not an error: Refused
+// lists these records.
 func (c *CheckedFile) Write(ctx context.Context, companyID string, progress func(n int)) (map[string]int, error) {
 	written := map[string]int{}
 	for i, t := range c.types {

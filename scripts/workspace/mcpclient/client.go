@@ -52,7 +52,7 @@ type Client struct {
 	program       string // the client's command-line program; "" if it cannot add servers
 	losesComments bool   // the program rewrites the file without its comments
 	add           func(e Entry) []string
-	remove        []string // arguments for removing an existing entry before adding the new one; nil if add replaces it
+	remove        []string // arguments for removing an existing entry before adding the new one; nil if the command from add replaces it
 }
 
 // format is the format of a settings file.

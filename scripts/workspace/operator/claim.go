@@ -240,12 +240,12 @@ func (w workerCommands[S, R, C]) recordCommand(cmd *cobra.Command, check flagChe
 	return cmd
 }
 
-// withRecordAccess calls do with access to the records of one company, or of every company. It uses
-// the table if a flag selects the table or if every company is requested. Otherwise it uses the API
-// if a key is selected, or if no company is given and there is a login. In all other cases it uses
-// the table. It prints whether it uses the table or the API. noCompany is the error message if
-// neither a company nor a key is selected. find may be nil if the command does not support
-// --company all.
+// withRecordAccess calls the function do with access to the records of one company, or of every
+// company. It uses the table if a flag selects the table or if every company is requested.
+// Otherwise it uses the API if a key is selected, or if no company is given and there is a login.
+// In all other cases it uses the table. It prints whether it uses the table or the API. noCompany
+// is the error message if neither a company nor a key is selected. find may be nil if the command
+// does not support --company all.
 func (w workerCommands[S, R, C]) withRecordAccess(cmd *cobra.Command, companyID, noCompany string, find companyFinder, do func(ctx context.Context, p recordAccess[S]) error) error {
 	hasTable := *w.table != tableconn.Flags{}
 	switch {

@@ -64,8 +64,8 @@ func (o *operatorCommands) command(format string, args ...any) string {
 // flagCheck validates the flags of a command before the table is opened.
 type flagCheck func(*cobra.Command) error
 
-// companyAction makes cmd a command on one company. It adds the flag --company, and calls do only
-// if the company exists. check may be nil.
+// companyAction makes cmd a command on one company. It adds the flag --company, and calls the
+// function do only if the company exists. check may be nil.
 func (o *operatorCommands) companyAction(cmd *cobra.Command, check flagCheck, do func(ctx context.Context, s *tableconn.Session, companyID string, args []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -20,7 +20,8 @@ func Commands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 	}
 }
 
-// ChangesCommands returns the operators' commands on feeds of changes, below the command changes.
+// ChangesCommands returns the operators' commands on feeds of changes. They are subcommands of
+// `workspace changes`.
 func ChangesCommands(t *terminal.Terminal, table *tableconn.Flags) []*cobra.Command {
 	o := &operatorCommands{t, table}
 	return []*cobra.Command{o.enableChangesCommand(), o.changesGapCommand()}

@@ -307,7 +307,7 @@ func (r *sendRun[S, R, C]) confirm(text string) (yes bool, err error) {
 }
 
 // sendAndReport runs the program on a claimed record and reports what happened. A signal to stop
-// does not interrupt it. again means that the program has run with this claim before, with an
+// does not interrupt it. If again is true, the program has already run with this claim, with an
 // unknown outcome. The record is then neither given back nor reported as failed, because either
 // would allow a new claim. The new claim would have a different id, so the platform would not
 // recognise a record that it already has.

@@ -41,7 +41,7 @@ type server struct {
 	background sync.WaitGroup // done when the studio and the feed have stopped
 }
 
-// Command returns the command serve.
+// Command returns the command `workspace serve`.
 func Command(t *terminal.Terminal, table *tableconn.Flags) *cobra.Command {
 	s := &server{Terminal: t, table: table}
 	cmd := &cobra.Command{

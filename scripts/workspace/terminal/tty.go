@@ -35,9 +35,9 @@ func IsTerminal(in io.Reader) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Confirm asks the user at a terminal for confirmation, and returns an error for any reply except y
-// or yes. A command that needs a confirmation must have a flag that replaces the question, and must
-// require the flag if the input is not a terminal.
+// Confirm asks the user at a terminal for confirmation, and returns an error for any reply except
+// "y" or "yes". A command that needs a confirmation must have a flag that replaces the question,
+// and must require the flag if the input is not a terminal.
 func (t *Terminal) Confirm(format string, args ...any) error {
 	yes, err := t.Ask(format, args...)
 	if err == nil && !yes {
@@ -46,7 +46,7 @@ func (t *Terminal) Confirm(format string, args ...any) error {
 	return err
 }
 
-// Ask asks a yes-or-no question at the terminal. yes reports whether the reply was y or yes.
+// Ask asks a yes-or-no question at the terminal. The result is true if the reply was "y" or "yes".
 func (t *Terminal) Ask(format string, args ...any) (yes bool, err error) {
 	fmt.Fprintf(t.Err, format+" [y/N] ", args...)
 	reply, err := t.readLine()

@@ -72,7 +72,7 @@ func getRecord(ctx context.Context, api *client.Client, path, id string) (json.R
 	return response.Body, checkIsJSON(response.Body)
 }
 
-// eachRecord calls do for each record of a list, until do returns false.
+// eachRecord calls the function do for each record of a list, until do returns false.
 func eachRecord(ctx context.Context, api *client.Client, path string, do func(id string, record json.RawMessage) bool) error {
 	request := client.Request{Method: http.MethodGet, Path: companyPath + path, Query: url.Values{}, Repeatable: true, Quota: "read"}
 	for {

@@ -62,7 +62,7 @@ func (u *userCommands) printDiagnosis(d diagnosis) error {
 	return u.Print(d, "%s", text.String())
 }
 
-// runChecks runs all checks of the command doctor. It skips a check that depends on a failed one.
+// runChecks runs all checks of `workspace doctor`. It skips a check that depends on a failed one.
 // keyErr is why the key could not be read.
 func (d *doctor) runChecks(ctx context.Context, keyErr error) diagnosis {
 	reached := d.checkService(ctx)

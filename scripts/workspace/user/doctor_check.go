@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Thresholds of doctor's checks.
+// Thresholds of the checks.
 const (
 	clockWarn        = 30 * time.Second
 	clockFail        = 5 * time.Minute

@@ -25,7 +25,7 @@ func newJQFilter(expression string) (*jqFilter, error) {
 	return &jqFilter{code}, nil
 }
 
-// run evaluates the expression on JSON and calls print with each result.
+// run evaluates the expression on JSON and passes each result to the function print.
 func (f *jqFilter) run(ctx context.Context, text []byte, print func(result any) error) error {
 	var value any
 	if err := decodeJSON(text, &value); err != nil {

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// loginResult is the result of login.
+// loginResult is the result of `workspace login`.
 type loginResult struct {
 	Profile   string  `json:"profile"`
 	BaseURL   string  `json:"baseUrl"`
@@ -127,7 +127,7 @@ func (u *userCommands) readKey() (string, error) {
 	return key, nil // ignore other errors, because the keys of a different implementation may have a different format
 }
 
-// logoutResult is the result of logout.
+// logoutResult is the result of `workspace logout`.
 type logoutResult struct {
 	Profile string `json:"profile"`
 	Removed bool   `json:"removed"`

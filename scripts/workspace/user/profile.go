@@ -184,7 +184,7 @@ func CompleteProfiles(cmd *cobra.Command) {
 	}
 }
 
-// listedProfile is a profile in the output of the command profiles.
+// listedProfile is a profile in the output of `workspace profiles`.
 type listedProfile struct {
 	Name      string  `json:"name"`
 	BaseURL   *string `json:"baseUrl"`   // null if the file cannot be read

@@ -115,8 +115,8 @@ func decodePushed[T any](line []byte) (recordType string, out T, size int, err e
 	return entry.Type, out, len(text), err
 }
 
-// pushBatches sends records in batches. The errors of send name elements of a batch; pushBatches
-// names their places in the files instead.
+// pushBatches sends records in batches. An error of the function send refers to elements of a
+// batch. pushBatches replaces these references with places in the files.
 func pushBatches[T any](p *pushFlags, c connection, r *convert.Result, recordType string, batchMax int, send func([]T) error) (count int, err error) {
 	bar := p.RecordProgress("pushing", r.Total())
 	defer bar.End()

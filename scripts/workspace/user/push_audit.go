@@ -29,7 +29,7 @@ type scoreLimit struct {
 
 var scoreLimitPattern = regexp.MustCompile(`^\s*([A-Za-z]+)\s*(<=|<)\s*([0-9.]+)\s*$`)
 
-// parseScoreLimit parses a condition such as scoreSeo<90.
+// parseScoreLimit parses a condition such as "scoreSeo<90".
 func parseScoreLimit(text string) (scoreLimit, error) {
 	found := scoreLimitPattern.FindStringSubmatch(text)
 	if found == nil || !slices.Contains(scoreNames, found[1]) {
@@ -110,7 +110,7 @@ scores, and the issues that the audit of the same URL before it did not have.`,
 }
 
 // sendAudits pushes audits one after the other, prints the result, and returns an error if a
-// condition holds.
+// condition of --fail-if holds.
 func (p *pushFlags) sendAudits(ctx context.Context, c connection, r *convert.Result, limits []scoreLimit) error {
 	done := []pushedAudit{}
 	err := r.Each(func(l convert.Line) error {

@@ -400,7 +400,7 @@ func recordsOf(v any) (rows []map[string]any) {
 }
 
 // formatValue formats a value and escapes control characters. It replaces line breaks in a string
-// with newline.
+// with the string newline.
 func formatValue(v any, newline string) string {
 	switch v := v.(type) {
 	case nil:

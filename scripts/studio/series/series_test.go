@@ -58,7 +58,7 @@ func TestMoney(t *testing.T) {
 	}
 }
 
-// Ensure an unfinished period is compared only with the corresponding part of the period before.
+// Ensure an unfinished period is compared only with the corresponding part of the previous period.
 // The period's value includes today, but the comparison does not.
 func TestDevelop(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ type Score struct {
 	Good               string // "good", "bad" or "even"; empty if there is nothing to compare with
 }
 
-// Previous returns the newest complete audit of the same site among older audits, or nil if there
-// is none.
+// Previous returns the newest complete audit in older that is of the same site as a, or nil if
+// there is none.
 func Previous(older []client.AuditSummary, a client.AuditSummary) *client.AuditSummary {
 	for i := range older {
 		if older[i].ID != a.ID && older[i].Status.Or("") == client.OptimiseAuditStatusComplete && SameSite(older[i], a) {

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Brand is how the page of a board looks. The colours have a form such as #2f5d50. They are parsed
-// and formatted again, and the fonts are plain names. So neither can contain other CSS. If a field
-// is empty, the page uses its default.
+// Brand is the look of a board's page. The colours have a form such as #2f5d50. They are parsed and
+// formatted again, and the fonts are plain names. So neither can contain other CSS. If a field is
+// empty, the page uses its default.
 type Brand struct {
 	Accent, AccentDark string // for headings and links, on a light and on a dark page
 	Ground, Ink        string // for a light page
@@ -129,7 +129,7 @@ func sortedKeys(m map[string]any) (out []string) {
 	return out
 }
 
-// rgb is a colour. Its parts are from 0 to 255.
+// rgb is a colour. Its components are between 0 and 255.
 type rgb [3]float64
 
 func (c rgb) String() string {

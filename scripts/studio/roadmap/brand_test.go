@@ -34,8 +34,8 @@ func TestReadBrand(t *testing.T) {
 	}
 }
 
-// Ensure the page uses the brand, links the company's website, and lists done items below the
-// columns. A website whose address is not an http or https URL is not linked.
+// Ensure the page uses the brand, links to the company's website, and lists done items below the
+// columns. There is no link if the website's address is not an http or https URL.
 func TestBrandedPage(t *testing.T) {
 	t.Parallel()
 	b := roadmap.Board{

@@ -43,7 +43,7 @@ func (m Metric) Spark() template.HTML {
 	return chart.Spark(m.Name+" by week", values, len(values))
 }
 
-// Class returns the CSS class of the goal's state.
+// Class returns the CSS class for the goal's state.
 func (g Goal) Class() string {
 	switch g.State {
 	case attention.GoalPast, attention.GoalBehind:

@@ -78,7 +78,7 @@ func (r *reading) measured() (n int) {
 	return n
 }
 
-// rollsUp reports whether the days of a metric combine into weeks.
+// rollsUp reports whether the daily values of a metric can be combined into weekly ones.
 func (r *reading) rollsUp(m series.Metric) bool {
 	return m.Aggregation != client.MetricsAggregationNone
 }
@@ -194,7 +194,8 @@ func (r *reading) daysOfTwoWeeks() (out []time.Time) {
 	return out
 }
 
-// setDays combines the finished days of the week, and the same weekdays of the week before.
+// setDays combines the values of the finished days of the week, and those of the same weekdays of
+// the week before.
 func (v *metricValues) setDays(s span, m series.Metric, days []chart.Value) {
 	now, before := days[7:7+s.daysOver], days[:s.daysOver]
 	v.now, v.before = m.Combine(now), m.Combine(before)

@@ -38,7 +38,7 @@ func TestWeek(t *testing.T) {
 }
 
 // Ensure a day counts as over once it is over both in the company's zone and in UTC. A week must
-// begin and end by the clocks of its zone, even when they change.
+// begin and end by the local time of its zone, even when the clocks change.
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	at := func(text string) time.Time {

@@ -112,7 +112,7 @@ func TestReviewsProblems(t *testing.T) {
 	}
 }
 
-// Ensure Values reads a value for each line, in the unit in which people type it.
+// Ensure Values reads a value from each line, in the unit in which people type it.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	today := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)

@@ -82,7 +82,7 @@ type drawing struct {
 	out       *strings.Builder
 	ticks     []float64
 	left      float64
-	bottom    float64 // the height of what is below the horizontal axis
+	bottom    float64 // the height of the area below the horizontal axis
 	low, high float64
 }
 

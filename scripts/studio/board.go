@@ -72,7 +72,7 @@ func (s *Studio) roadmap(v *pageRequest) *view {
 		v.wait()
 		d.Boards, d.NoBoards = append(d.Boards, boards.Value.Items...), boards.Failure
 		if boards.Value.Next == "" {
-			break // there are at most two pages, because a company has at most 200 boards
+			break // this takes only a few calls, because a company has at most 200 boards
 		}
 		cursor = boards.Value.Next
 	}

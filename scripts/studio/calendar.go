@@ -81,7 +81,7 @@ const (
 	monthLayout      = "2006-01"
 	monthPostsMax    = 200 // the maximum number of posts that one request reads
 	postsPerDayMax   = 4   // the maximum number of posts that the calendar shows for a day
-	undatedDraftsMax = 100 // the number of latest drafts that are searched for posts without a time
+	undatedDraftsMax = 100 // the number of newest drafts that are searched for posts without a time
 )
 
 func (s *Studio) calendar(v *pageRequest) *view {

@@ -77,7 +77,7 @@ func (f *form) restore(sent url.Values, refused *failure, stored bool) {
 	if refused == nil {
 		return
 	}
-	if refused.Conflict() && (stored || refused.Status == http.StatusPreconditionFailed) { // otherwise, a new record conflicts with an existing one
+	if refused.Conflict() && (stored || refused.Status == http.StatusPreconditionFailed) { // any other conflict means that a new record collides with an existing one
 		f.Conflict = refused
 		return
 	}

@@ -106,10 +106,10 @@ type row struct {
 	Current bool
 }
 
-// StatusWords calls statusWords for a template.
+// StatusWords makes the function statusWords available to templates.
 func (r row) StatusWords() string { return statusWords(r.Feedback) }
 
-// Locked calls locked for a template.
+// Locked makes the function locked available to templates.
 func (r row) Locked() bool { return locked(r.Feedback) }
 
 // Start returns the first words of the review's text. It returns "" if the review has no title,

@@ -176,7 +176,7 @@ func stateOf(k client.Key, now time.Time) string {
 	return "in use"
 }
 
-// expiries are the options for how long a new key is valid, by the value in the form.
+// expiries are the options for how long a new key is valid, keyed by the value in the form.
 var expiries = map[string]time.Duration{"30": 30 * 24 * time.Hour, "90": 90 * 24 * time.Hour, "365": 365 * 24 * time.Hour}
 
 // errNoFile means that there is no folder for secrets. A key created without one would be

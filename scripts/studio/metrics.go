@@ -18,7 +18,7 @@ import (
 //
 //	metrics_query.go   what the address requests
 //	metrics_read.go    the API calls
-//	metrics_whole.go   the metric as one line, compared with the period before
+//	metrics_whole.go   the metric as one line, compared with the previous period
 //	metrics_parts.go   the metric as one line for each value of a dimension
 //	metrics_csv.go     the same values as a CSV file
 //

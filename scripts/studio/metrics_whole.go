@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// wholeView is a metric drawn as one line, compared with the period before.
+// wholeView is a metric drawn as one line, compared with the previous period.
 type wholeView struct {
 	metric
 	series.Comparison

@@ -82,7 +82,7 @@ func TestDefineMetric(t *testing.T) {
 	w := newWorld(t)
 	w.page(t, "/metrics", "Enter your first number", "Define a metric", `"ts": "2026-08-11"`)
 	empty := w.page(t, "/metrics/definitions/new", ">none</option>")
-	hasNot(t, "aggregations", empty, "no reply") // the text "no reply" is for a review whose reply status is "none"
+	hasNot(t, "aggregations", empty, "no reply") // "no reply" is the label of "none" for a review's reply status only
 	form := filled(t, empty, "profile")
 	form.Set("name", "Leads")
 	form.Set("key", "Growth Leads")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// tileNames returns the names of the metrics with a tile, in their order.
+// tileNames returns the names of the metrics that have a tile, in the order of the tiles.
 func tileNames(body string) (out []string) {
 	for _, m := range regexp.MustCompile(`<li class="card tile"><a [^>]*>\s*<h2>([^<]*)</h2>`).FindAllStringSubmatch(body, -1) {
 		out = append(out, m[1])

@@ -119,7 +119,7 @@ func (p goalProgress) falls() bool {
 	return p.Polarity == client.MetricsPolarityDownIsGood
 }
 
-// total returns the bar of a goal for a metric whose days add up.
+// total returns the bar of a goal for a metric whose daily values add up.
 func (p goalProgress) total() *goalBar {
 	month := period.Month.Start(p.today)
 	end := period.Month.Next(month, 1) // the end of the days in which the goal has to be reached
@@ -169,7 +169,7 @@ func (p goalProgress) total() *goalBar {
 	return out
 }
 
-// level returns the bar of a goal for a metric whose days do not add up, such as a rating.
+// level returns the bar of a goal for a metric whose daily values do not add up, such as a rating.
 func (p goalProgress) level() *goalBar {
 	out := &goalBar{Text: "goal " + p.unit.Short(p.target), Share: p.share(), Class: "even"}
 	rest := p.target - p.value.V

@@ -103,7 +103,7 @@ func TestReviewTile(t *testing.T) {
 	}
 }
 
-// Ensure a value per day has no more digits than a person can use.
+// Ensure a value per day has no more digits than are useful to a person.
 func TestRound(t *testing.T) {
 	t.Parallel()
 	var got []string

@@ -13,7 +13,7 @@ import (
 
 var headline = regexp.MustCompile(`(Last month|Before)[^|]*\| (\S+( [0-9]\S*)?( \w+)?)`)
 
-// headlines returns the values shown above a chart, for the period and for the period before.
+// headlines returns the values shown above a chart, for the period and for the previous one.
 func headlines(body string) (out []string) {
 	_, body, _ = strings.Cut(body, `<div class="facts pad">`)
 	body, _, _ = strings.Cut(body, `<div class="pad chartbox">`)

@@ -50,7 +50,7 @@ func decodePictures(text string) (all []picture, ok bool) {
 }
 
 // editable reports whether a form can edit the stored pictures of a post. It cannot if they have a
-// shape that only an import stores. Such pictures can only be replaced as a whole.
+// format that only an import stores. Such pictures can only be replaced as a whole.
 func editable(text string) bool {
 	all, ok := decodePictures(text)
 	return ok && !slices.ContainsFunc(all, func(p picture) bool { return p.URL == "" || p.Kind != imageKind && p.Kind != videoKind })
@@ -122,8 +122,8 @@ func (f *field) OtherPictures() string {
 }
 
 // collectPictures adds the media field to a sent form. Its value consists of the form's picture
-// rows that are not empty. Stored pictures that the form cannot edit stay until somebody enters a
-// picture.
+// rows that are not empty. Stored pictures that the form cannot edit are kept until somebody enters
+// a picture.
 func collectPictures(sent url.Values) {
 	if !sent.Has("was.media") {
 		return

@@ -141,8 +141,9 @@ func hasField(platform, name, stored string) bool {
 }
 
 // platformOf returns the platform of a new post. It is the chosen one. If none is chosen, it is the
-// first of the idea's platforms, then of all platforms, whose account works. If no account works,
-// or the accounts are unknown, it is the first platform of the idea.
+// first platform whose account works: first of the idea's platforms, then X, then the others. If no
+// account works, or the accounts are unknown, it is the idea's first platform, or X if the idea has
+// none.
 func platformOf(sent, query url.Values, idea client.Idea, accounts []client.Channel, now time.Time) string {
 	for _, platform := range []string{typedField(sent, "platform"), query.Get("platform")} {
 		if slices.Contains(platforms(), platform) {

@@ -271,7 +271,7 @@ func TestPostFailedAndConflict(t *testing.T) {
 }
 
 // Ensure a day with many posts in the calendar links to the list of all of them. If a month has
-// more posts than the calendar reads, the page says from which day on posts are missing.
+// more posts than the calendar reads, the page says from which day onwards posts are missing.
 func TestPostsOfAFullMonth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -374,8 +374,8 @@ func TestPostEditor(t *testing.T) {
 }
 
 // Ensure the pictures of a post can be edited, removed and put back. If the service refuses a
-// picture, the page names it and keeps the typed values. Pictures of a different shape stay until
-// somebody enters one.
+// picture, the page names it and keeps the typed values. Stored pictures that the form cannot edit
+// are kept until somebody enters one.
 func TestPostPictures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -25,7 +25,8 @@ import (
 )
 
 // The reference lists the operations of the service and sends requests that users typed. The
-// studio's process adds the key. Only a POST with the form token can send a write.
+// studio's process adds the key. A request that writes is sent only after a POST with the form
+// token.
 
 // referenceAge is how long the studio keeps the service's document.
 const referenceAge = 10 * time.Minute
@@ -338,7 +339,8 @@ func (v *pageRequest) readIDs(d *operationData, sent url.Values) {
 // records, the user types the id.
 const idChoicesMax = 100
 
-// Limits on the names in the choices of ids, and on the size of all choices of a page as HTML.
+// The maximum length of a record's name in a list of ids, and the maximum size of all such lists on
+// a page as HTML.
 const (
 	idNameMax         = 40
 	idChoicesBytesMax = 25_000

@@ -90,9 +90,9 @@ func TestReferencePages(t *testing.T) {
 	}
 }
 
-// Ensure opening an address can send a read, and the page shows the status, headers and body of its
-// answer. Links in the answer must lead to the next page and to a record, and the record's page
-// must link to a form that changes the record.
+// Ensure opening an address can send a read request, and the page shows the status, headers and
+// body of the answer. Links in the answer must lead to the next page and to a record, and the
+// record's page must link to a form that changes the record.
 func TestReferenceRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

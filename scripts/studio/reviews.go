@@ -183,7 +183,7 @@ func (d *reviewsData) Heading() string {
 	return cmp.Or(d.Review.Title.Or(""), kind+" by "+d.Review.AuthorName.Or("somebody"))
 }
 
-// StatusWords calls statusWords for a template.
+// StatusWords makes the function statusWords available to templates.
 func (d *reviewsData) StatusWords() string { return statusWords(*d.Review) }
 
 // statusWords formats the status of a review's reply for users. A review without a reply can have

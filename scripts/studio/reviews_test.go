@@ -780,7 +780,7 @@ func TestAttention(t *testing.T) {
 	hasNot(t, "in time", w.page(t, "/posts?month=2026-09"), "overdue")
 }
 
-// rowOf returns the row of a page that contains the link to a post.
+// rowOf returns the row that contains the link to a post.
 func rowOf(t *testing.T, body, id string) string {
 	t.Helper()
 	_, row, found := strings.Cut(body, `href="/posts/`+id+`"`)

@@ -50,8 +50,8 @@ func stepsLeft(body string) (out []string) {
 }
 
 // Ensure a user can get from an empty company to a published item, an answered review and a chart
-// by using only forms. The list of first steps ticks each step when its records are stored, and is
-// gone after the last.
+// by using only forms. The list of first steps ticks each step when its records are stored, and
+// disappears after the last step.
 func TestFirstSteps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -169,9 +169,9 @@ func TestFirstStepsHidden(t *testing.T) {
 	hasNot(t, "done", few.page(t, "/"), "First steps")
 }
 
-// Ensure many reviews are stored in several pushes, and the page with the longest accepted text is
-// small. If the service fails between two pushes, the page must say how many reviews are stored,
-// and keep the text. Sending the text again must store each review only once.
+// Ensure many reviews are stored in several pushes, and the page stays small even with the longest
+// accepted text. If the service fails between two pushes, the page must say how many reviews are
+// stored, and keep the text. Sending the text again must store each review only once.
 func TestPasteManyReviews(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -264,8 +264,8 @@ func (a *account) send(ctx context.Context, service string, r *http.Request, bod
 	return decode(text)
 }
 
-// endpoint returns the URL of an AWS service. An endpoint in the environment variables that AWS's
-// own tools read takes precedence.
+// endpoint returns the URL of an AWS service. If AWS_ENDPOINT_URL or AWS_ENDPOINT_URL_<SERVICE> is
+// set, it returns that URL, as AWS's own tools do.
 func (a *account) endpoint(service string) string {
 	for _, name := range []string{"AWS_ENDPOINT_URL_" + strings.ToUpper(service), "AWS_ENDPOINT_URL"} {
 		if at := os.Getenv(name); at != "" {

@@ -170,7 +170,7 @@ func (o *cdkOutput) drops(line string) bool {
 	return strings.Contains(line, "feature flags are not configured") // for later versions of the CDK
 }
 
-// flush ends a last line without a line break.
+// flush adds a line break after the last line if it is missing.
 func (o *cdkOutput) flush() {
 	if len(o.part) > 0 {
 		_, _ = o.Write([]byte("\n"))

@@ -157,9 +157,9 @@ func (r resourceChange) recreating() (out []string) {
 	return out
 }
 
-// checkTableAlone returns an error unless the only change is the given action, Modify or Import, on
-// the table. It ignores other resources with properties that refer to the table. CloudFormation
-// lists these resources because it cannot tell whether they change.
+// checkTableAlone returns an error unless the only change is the given action on the table. The
+// action is "Modify" or "Import". It ignores other resources with properties that refer to the
+// table. CloudFormation lists these resources because it cannot tell whether they change.
 func (c changeSet) checkTableAlone(action string) error {
 	for _, r := range c.Changes {
 		if r.ID == infra.TableID && r.Action == action {

@@ -62,7 +62,7 @@ func (b *builder) addRecord(name string, t reflect.Type) {
 func (b *builder) addComponent(name string, t reflect.Type) bool {
 	known, ok := b.types[name]
 	if ok && known != t {
-		b.problem("%v and %v are both called %s", known, t, name) // the type of a body is nil
+		b.problem("%v and %v are both called %s", known, t, name) // a body has no type, so %v prints <nil>
 	}
 	b.types[name] = t
 	return !ok

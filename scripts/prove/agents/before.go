@@ -28,7 +28,7 @@ func (r report) loadEarlier() (*report, error) {
 	return &out, nil
 }
 
-// Limits on how much of a model's context results may use.
+// Limits on how much of a model's context the results may use.
 const (
 	textShareMax   = 0.5    // as a share of the bytes in the text of all results of build 2e5960f
 	textBytesMax   = 40_000 // bytes in the text of one result

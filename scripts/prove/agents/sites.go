@@ -52,7 +52,7 @@ func scoreTask() task {
 			for _, rule := range rules {
 				usual[rule] = g.between(5, 20)
 			}
-			usual["author"] = 60 // most pages break this rule, both before and after
+			usual["author"] = 60 // most pages break this rule, both before and after the score fell
 			cause := pick(g, "canonical", "answer-first", "structured-data")
 			worse := maps.Clone(usual)
 			worse[cause] = 55

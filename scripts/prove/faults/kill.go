@@ -101,7 +101,7 @@ func (k *killer) newBoard(ctx context.Context, a *sizedBoard) (err error) {
 		return err
 	}
 	if a.hasViolation = false; a.size == 0 && measured {
-		return nil // only the first publish changes an empty board, so leave it to killDuringPublish to interrupt
+		return nil // for an empty board, only the first publish changes anything, so leave that publish to killDuringPublish
 	}
 	if err := a.edit(ctx); err != nil {
 		return err

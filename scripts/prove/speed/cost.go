@@ -101,7 +101,7 @@ func (b *bench) measureCost(ctx context.Context) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.secret, err = s.issueKey(ctx); err != nil { // use a new key, because with a full quota, admitting a request takes one table call
+		if s.secret, err = s.issueKey(ctx); err != nil { // use a new key: its quota is full, so admitting a request takes only one table call
 			return nil, err
 		}
 		w, err := s.sendTo(handler, op, own)

@@ -47,7 +47,7 @@ func (b *bench) measureTransfer(ctx context.Context) ([]target, error) {
 	for _, k := range []struct {
 		area, kind   string
 		n            int
-		baselineItem func(n int) table.Item // returns the item that the bare loop writes for the n-th record; nil: it writes what the import wrote
+		baselineItem func(n int) table.Item // returns the item that the bare loop writes for the n-th record; if nil, the loop writes what the import wrote
 	}{{"feedback", "feedback", int(importFeedbackCount * b.Scale), nil}, {"metrics", "metric-point", int(importPointCount * b.Scale), m.baselinePoint}} {
 		small, _, err := m.importRecords(ctx, k.kind, k.n/10)
 		if err != nil {

@@ -52,7 +52,7 @@ func (r *release) sbom(ctx context.Context, name, platform string, bundled bool,
 		}
 	}
 	if len(programs) > 1 {
-		all.Dependencies = nil // they describe only the first program
+		all.Dependencies = nil // the dependencies describe only the first program
 	}
 	if p, version := engine.PackageFor(platform); bundled {
 		ref := "pkg:npm/" + strings.Replace(p.Name, "@", "%40", 1) + "@" + version

@@ -618,8 +618,8 @@ func TestAPICompletionOfIDs(t *testing.T) {
 	}
 }
 
-// Ensure login stores the key in a file that only the user can read. Commands send the key only to
-// the service to which the user logged in, and logout removes it.
+// Ensure `login` stores the key in a file that only the user can read. Commands must send the key
+// only to the service to which the user logged in, and `logout` must remove it.
 func TestLogin(t *testing.T) {
 	s, _ := startTestServer(t)
 	t.Setenv(keyVariable, "")

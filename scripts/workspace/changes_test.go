@@ -316,7 +316,7 @@ type recipient struct {
 func (to *recipient) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var c struct {
 		ID   string
-		Data struct{ ID string } // only in the message for a webhook
+		Data struct{ ID string } // set only in the message for a webhook
 	}
 	err := json.NewDecoder(r.Body).Decode(&c)
 	if c.ID += c.Data.ID; err != nil || c.ID == "" {

@@ -28,8 +28,8 @@ func writeFile(t *testing.T, name, text string) string {
 	return file
 }
 
-// Ensure convert writes lines that import reads, and writes nothing if any file is invalid. It must
-// leave no temporary file.
+// Ensure `convert` writes lines that `import` reads, and writes nothing if any file is invalid. It
+// must leave no temporary file.
 func TestConvert(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
@@ -97,7 +97,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// Ensure convert never removes one of the user's files, whatever its name is.
+// Ensure `convert` never removes one of the user's files, whatever its name is.
 func TestConvertKeepsFiles(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, "workspace-convert-august.csv", playHeading+playRow("gp:1", "1786172700000", "4", "Fast", ""))
@@ -109,8 +109,8 @@ func TestConvertKeepsFiles(t *testing.T) {
 	}
 }
 
-// Ensure import --from merges reviews, says what changed, and keeps the company's replies. Monthly
-// reports may be imported in any order.
+// Ensure `import --from` merges reviews, says what changed, and keeps the company's replies.
+// Monthly reports may be imported in any order.
 func TestImportFrom(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -153,7 +153,7 @@ func TestImportFrom(t *testing.T) {
 	}
 }
 
-// Ensure push sends files in batches, never changes replies, and can be repeated. If the service
+// Ensure `push` sends files in batches, never changes replies, and can be repeated. If the service
 // refuses a row, the error must name the row.
 func TestPush(t *testing.T) {
 	startTestServer(t)
@@ -207,8 +207,8 @@ func TestPush(t *testing.T) {
 	requireContains(t, runCommand(t, "", "api", "list_metric_definitions", "--all", "--json").out, `"key":"sheet.revenue"`)
 }
 
-// Ensure push audit stores an audit only once, compares it with the previous audit, and fails if a
-// condition of --fail-if holds.
+// Ensure `push audit` stores an audit only once, compares it with the previous audit, and fails if
+// a condition of --fail-if holds.
 func TestPushAudit(t *testing.T) {
 	startTestServer(t)
 	report := func(day, score, audits string) string {

@@ -141,8 +141,8 @@ func TestDueOfAllCompanies(t *testing.T) {
 	requireContains(t, runRefused(t, 1, "", "due", "list", "--company", "co_nobody", "--data", data), `no company "co_nobody"`)
 }
 
-// Ensure --claim none can report the result for a record that was imported with the status
-// publishing or posting. Such a record has no claim.
+// Ensure a command with `--claim none` can report the result for a record that was imported with
+// the status "publishing" or "posting". Such a record has no claim.
 func TestImportedClaims(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)

@@ -65,8 +65,8 @@ func TestExportToFile(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("%v: files %v, want one", err, entries)
 	}
-	// Without a file name, export writes the records to standard output and the summary to standard
-	// error.
+	// Without a file name, `export` writes the records to standard output and the summary to
+	// standard error.
 	r := runCommand(t, "", "export", "--company", id, "--json", "--data", data)
 	var summary map[string]any
 	if r.out != string(text) || json.Unmarshal([]byte(r.err), &summary) != nil || summary["file"] != nil {

@@ -77,7 +77,7 @@ func TestSecondNameOfMetric(t *testing.T) {
 		t.Errorf("something was written:\n%s", after)
 	}
 	lines := []string{definition(3, "a"), point("custom.b")}
-	for i := range 450 { // so that the import writes more than two batches
+	for i := range 450 { // enough records for more than two batches
 		lines = append(lines, definition(100+i, fmt.Sprintf("k%d", i)))
 	}
 	runJSON(t, data, strings.Join(append(lines, definition(1, "custom.a"), point("b")), "\n"), "import", "--company", id, "-")

@@ -61,7 +61,7 @@ func (c *countedEngine) count(r *http.Response) error {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	_, action, isCall := strings.Cut(r.Request.Header.Get("X-Amz-Target"), ".")
-	if !isCall { // a check whether the engine is running
+	if !isCall { // this request only checks whether the engine is running
 		return nil
 	}
 	type capacity struct{ CapacityUnits float64 }

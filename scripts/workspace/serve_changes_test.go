@@ -64,8 +64,8 @@ func (s *server) createBoard(t *testing.T, name string) string {
 	return board.ID
 }
 
-// Ensure serve records each change exactly once, including those that it had not recorded before a
-// restart.
+// Ensure `serve` records each change exactly once, including those that it had not recorded before
+// a restart.
 func TestServeRecordsChanges(t *testing.T) {
 	t.Parallel()
 	data := dataFolder(t)
@@ -89,7 +89,8 @@ func TestServeRecordsChanges(t *testing.T) {
 	}
 }
 
-// Ensure serve works with an engine that has no streams. A request for changes must get status 501.
+// Ensure `serve` works with an engine that has no streams. A request for changes must get status
+// 501.
 func TestServeWithoutStreams(t *testing.T) {
 	t.Parallel()
 	dataFolder(t) // skips the test if no engine is installed

@@ -86,8 +86,8 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// Ensure serve enforces the limits of package devserver, and refuses requests with an error in the
-// API's format.
+// Ensure `serve` enforces the limits of package devserver, and refuses requests with an error in
+// the API's format.
 func TestServeRefusesInTheEnvelope(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, dataFolder(t))

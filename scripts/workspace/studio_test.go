@@ -85,7 +85,7 @@ func TestStudio(t *testing.T) {
 	}
 }
 
-// Ensure serve starts a studio for the demo company, and stops the studio with the server.
+// Ensure `serve` starts a studio for the demo company, and stops the studio with the server.
 func TestServeHasAStudio(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, dataFolder(t))

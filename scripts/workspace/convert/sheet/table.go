@@ -208,7 +208,7 @@ func findSeparator(in io.Reader, comment string, skip int, wanted []string) (sep
 	if text := strings.Trim(string(first), "\"\r "); len(text) == len("sep=;") && strings.HasPrefix(text, "sep=") {
 		return text[4], max(skip, 1), nil
 	}
-	if len(sample) == sampleBytes { // the last line is incomplete
+	if len(sample) == sampleBytes { // the last line may be incomplete
 		sample = sample[:bytes.LastIndexByte(sample, '\n')+1]
 	}
 	best := []int{-1}

@@ -22,7 +22,7 @@ func (g *generator) addBroadcast() {
 
 var postIdeas = []struct {
 	title, summary, source, status string
-	plan                           int // -1: no plan
+	plan                           int // -1 if there is no plan
 }{
 	{"The pen that ignores rain", "Ten seconds of film: a wet screen, a thumb, a note.", "roadmap", "accepted", 0},
 	{"Battery, honestly", "What a day without a signal costs now, with the numbers of our own phones.", "feedback", "accepted", 0},
@@ -127,7 +127,7 @@ func (g *generator) addPost(n int) {
 }
 
 // threadOf splits text between words into parts of at most 280 characters, as the API does for
-// posts on the platform x.
+// posts on the platform "x".
 func threadOf(text string) (parts []string) {
 	const partCharsMax = 280
 	for len(text) > partCharsMax {

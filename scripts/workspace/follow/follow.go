@@ -80,7 +80,7 @@ type Follower struct {
 	Origin Origin
 	File   *File
 
-	Types   string        // the query parameter types; empty: all types
+	Types   string        // the query parameter "types"; empty for all types
 	Since   string        // the value of --since; empty if it is not set
 	From    time.Time     // the time that Since stands for
 	Started time.Time     // when this run started, by the service's clock

@@ -24,8 +24,8 @@ type Origin struct {
 type Position struct {
 	Origin
 
-	Types   string `json:"types"`   // the types that it delivers; empty: all
-	Since   string `json:"since"`   // the --since with which it started; empty: only changes since the start
+	Types   string `json:"types"`   // the types that it delivers; empty for all
+	Since   string `json:"since"`   // the --since with which it started; empty for only the changes since the start
 	Started string `json:"started"` // when it started, by the service's clock
 
 	// From is the time from which the follower reads changes. It applies until After is set.

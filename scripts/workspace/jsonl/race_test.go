@@ -88,7 +88,7 @@ func TestParents(t *testing.T) {
 		return `{"type":"item","record":{"id":"itm_` + id + `","roadmapId":"` + board + `","slug":"s` + id + `","title":"T"}}`
 	}
 	lines := []string{item("1", "brd_later"), item("2", "brd_never"), `{"type":"board","record":{"id":"brd_later"}}`, `{"type":"site-goal","record":{"id":"gol_1","siteId":"sit_never"}}`}
-	for range 450 { // so that the import writes more than two batches
+	for range 450 { // enough records for more than two batches
 		lines = append(lines, item(string(rune('a'+len(lines)%26))+strings.Repeat("x", len(lines)/26), "brd_later"))
 	}
 	_, err := Check(t.Context(), functions.Transfers(s.Table), s.CompanyID, strings.NewReader(strings.Join(lines, "\n")), Options{})

@@ -50,7 +50,7 @@ type Client struct {
 	format format
 
 	program       string // the client's command-line program; "" if it cannot add servers
-	losesComments bool   // the program rewrites the file without its comments
+	losesComments bool   // whether the program rewrites the file without its comments
 	add           func(e Entry) []string
 	remove        []string // arguments for removing an existing entry before adding the new one; nil if the command from add replaces it
 }
@@ -157,7 +157,7 @@ type Plan struct {
 	Entry    Entry
 	Text     string // the entry, formatted for a person
 	Replaced string // the entry to be replaced, with the service's keys redacted; "" if there is none
-	Exists   bool   // the settings already contain the entry, so there is nothing to do
+	Exists   bool   // whether the settings already contain the entry, so that there is nothing to do
 
 	// Commands contains the command lines of the client's own program that make the change. If it
 	// is empty, Apply changes the file directly.

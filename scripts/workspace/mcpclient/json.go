@@ -17,8 +17,8 @@ import (
 // contains the entries of all servers.
 type jsonFormat struct {
 	object         string
-	writesType     bool // an entry has the member "type": "stdio"
-	allowsComments bool // the file may contain comments and trailing commas
+	writesType     bool // whether an entry has the member "type": "stdio"
+	allowsComments bool // whether the file may contain comments and trailing commas
 }
 
 // value returns an entry as indented JSON.

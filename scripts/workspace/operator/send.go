@@ -289,7 +289,7 @@ func (r *sendRun[S, R, C]) claimAndSend(ctx context.Context, record R) error {
 		return fmt.Errorf("%w; if it is claimed, nothing sends it, and `%s` lists it", explainStoreError(err, r.noun, recordID, r.flags.company), r.stuckCommandLine())
 	}
 	if r.sending.format != nil {
-		if text := r.sending.formatClaim(claimed); text != shown { // changed and approved again since it was listed
+		if text := r.sending.formatClaim(claimed); text != shown { // the record was changed and approved again since it was listed
 			if yes, err := r.confirm(text); err != nil || !yes {
 				return errors.Join(err, r.reportOutcome(ctx, claimed, senderReport{outcome: outcomeRetry}))
 			}

@@ -56,7 +56,7 @@ type senderReport struct {
 
 // senderOutput is the JSON object that a program prints.
 type senderOutput struct {
-	Outcome       *string `json:"outcome"` // nil: sent
+	Outcome       *string `json:"outcome"` // nil means that the record was sent
 	ExternalID    *string `json:"externalId"`
 	ExternalURL   *string `json:"externalUrl"`
 	PublishedAt   *string `json:"publishedAt"`

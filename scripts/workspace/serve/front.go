@@ -33,10 +33,10 @@ type front struct {
 	api      http.Handler
 	newID    id.Generator
 	log      *slog.Logger
-	loopback bool // the server listens on a loopback address
+	loopback bool // whether the server listens on a loopback address
 
-	public *url.URL                    // nil: the server is only for this machine
-	studio http.Handler                // nil: this port serves no studio
+	public *url.URL                    // nil if the server is only for this machine
+	studio http.Handler                // nil if this port serves no studio
 	health func(context.Context) error // returns an error if the table does not respond
 }
 

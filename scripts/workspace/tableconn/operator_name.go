@@ -31,7 +31,7 @@ type operatorName struct {
 	terminal *terminal.Terminal
 
 	mu   sync.Mutex
-	name string // empty: not yet known
+	name string // empty until it is known
 }
 
 func newOperatorName(c aws.Config, t *terminal.Terminal) *operatorName {

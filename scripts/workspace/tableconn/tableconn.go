@@ -97,7 +97,7 @@ func (s *Session) EnableStream(ctx context.Context) (*stream.Reader, error) {
 	reader, errRead := stream.New(s.options), errors.New("the stream can be read")
 	_, err := reader.Poll(ctx, func(context.Context, string, []change.StreamRecord) error { return errRead })
 	if errors.Is(err, errRead) {
-		err = nil // the next Poll delivers the records again
+		err = nil // not a failure: the next Poll delivers the records again
 	}
 	return reader, err
 }

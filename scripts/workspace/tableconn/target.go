@@ -105,15 +105,15 @@ func (t Target) String() string {
 // DemoKeyName is the name of the demo company's key file in a data folder.
 const DemoKeyName = "demo-key.json"
 
-// DemoKey is the key of the demo company. It is stored in plain text, because serve prints it at
+// DemoKey is the key of the demo company. It is stored in plain text, because `serve` prints it at
 // each start and the table has only its hash.
 type DemoKey struct {
 	CompanyID string `json:"companyId"`
 	Key       string `json:"key"`
 }
 
-// DemoKey returns the demo company's key that serve stored in the data folder, and reports whether
-// there is one.
+// DemoKey returns the demo company's key that `serve` stored in the data folder, and reports
+// whether there is one.
 func (t Target) DemoKey() (DemoKey, bool) {
 	var d DemoKey
 	if t.Data == "" {

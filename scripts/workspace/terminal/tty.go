@@ -164,7 +164,7 @@ type unit struct {
 type progressLines struct {
 	t    *Terminal
 	what string
-	size int64 // -1: unknown
+	size int64 // -1 if it is unknown
 	in   unit
 
 	mu   sync.Mutex

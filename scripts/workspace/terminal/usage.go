@@ -34,8 +34,8 @@ var flagSynonyms = map[string]string{
 	"scope": "scopes", "ttl": "expires", "as": "profile", "profile": "as",
 }
 
-// SuggestFlags is for cobra.Command.SetFlagErrorFunc. It suggests flags with a similar name, or
-// with the same meaning.
+// SuggestFlags is a function to pass to cobra.Command.SetFlagErrorFunc. It suggests flags with a
+// similar name, or with the same meaning.
 func SuggestFlags(cmd *cobra.Command, err error) error {
 	near := ""
 	var unknown *pflag.NotExistError
